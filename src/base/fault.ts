@@ -1,0 +1,66 @@
+/**
+ * Everything that can go wrong in a way the caller is told about. The statuses of each code on HTTP and gRPC stand in
+ * one table, `api/fault-table.ts`.
+ */
+export type FaultCode =
+  | "malformed_body"
+  | "validation_failed"
+  | "unauthenticated"
+  | "permission_denied"
+  | "not_found"
+  | "method_not_allowed"
+  | "destination_timeout"
+  | "already_exists"
+  | "conflict"
+  | "idempotency_in_flight"
+  | "body_too_large"
+  | "unsupported_media_type"
+  | "unprocessable"
+  | "rate_limited"
+  | "internal"
+  | "destination_unreachable"
+  | "unavailable";
+
+/** What is wrong with which field. Names are snake_case paths as the caller sent them: `data.number`, `rules[0].container`. */
+export type FieldFaults = Readonly<Record<string, readonly string[]>>;
+
+export interface FaultOptions {
+  fields?: FieldFaults;
+  /** Seconds after which trying again makes sense. */
+  retryAfter?: number;
+  /** For the operator's log only; never sent to a caller. */
+  cause?: unknown;
+}
+
+/** An error whose code, detail and fields go to the caller. None of them may hold a stored value, a key or driver text. */
+export class Fault extends Error {
+  override readonly name = "Fault";
+  readonly code: FaultCode;
+  readonly fields: FieldFaults | undefined;
+  readonly retryAfter: number | undefined;
+
+  constructor(code: FaultCode, detail: string, options: FaultOptions = {}) {
+    super(detail, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.fields = options.fields;
+    this.retryAfter = options.retryAfter;
+  }
+}
+
+/** One field of the request is wrong. `expectation` says what is expected: "must be a nine-digit routing number". */
+export function invalid(field: string, expectation: string): Fault {
+  return invalidFields({ [field]: [expectation] });
+}
+
+export function invalidFields(fields: FieldFaults): Fault {
+  return new Fault("validation_failed", "One or more validation errors occurred.", { fields });
+}
+
+/** `what` is the kind of thing, never its id: "token". */
+export function notFound(what: string): Fault {
+  return new Fault("not_found", `There is no such ${what}.`);
+}
+
+export function permissionDenied(permission: string): Fault {
+  return new Fault("permission_denied", `The key used lacks the permission ${permission} for this.`);
+}

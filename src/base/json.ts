@@ -1,0 +1,20 @@
+/** Any JSON value, as plain JavaScript. */
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+
+/** A JSON object. It may hold own keys such as `__proto__`: copy it with {@link setOwn}. */
+export interface JsonObject {
+  [key: string]: Json;
+}
+
+export function isJsonObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Sets an own property, also where its name is `__proto__`, which plain assignment would take for the prototype. */
+export function setOwn<T>(target: Record<string, T>, key: string, value: T): void {
+  if (key === "__proto__") {
+    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+  } else {
+    target[key] = value;
+  }
+}
