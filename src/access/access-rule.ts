@@ -1,0 +1,172 @@
+import { type FieldFaults, invalidFields } from "../base/fault.js";
+import type { Json, JsonObject } from "../base/json.js";
+import { type ContainerPath, parseContainer } from "./container.js";
+import { type ApplicationType, isPermission, isTokenPermission, mayHold, type Permission, type TokenPermission } from "./permissions.js";
+
+/** How much of a token an answer shows: nothing, the evaluated mask, or the value. */
+export const TRANSFORMS = ["redact", "mask", "reveal"] as const;
+export type Transform = (typeof TRANSFORMS)[number];
+
+export function isTransform(text: string): text is Transform {
+  return TRANSFORMS.some((transform) => transform === text);
+}
+
+/** Narrows a session's rule to tokens with a certain id or container. */
+export interface AccessCondition {
+  readonly attribute: "id" | "container";
+  readonly operator: "equals" | "starts_with";
+  readonly value: string;
+}
+
+/** What a rule covers: the containers below a path, or, in sessions, the tokens that meet all conditions. */
+export type RuleScope =
+  | { readonly kind: "container"; readonly container: ContainerPath }
+  | { readonly kind: "conditions"; readonly conditions: readonly AccessCondition[] };
+
+/** Grants token permissions within its scope. The rule of the lowest priority number that matches decides. */
+export interface AccessRule {
+  readonly description: string | undefined;
+  readonly priority: number;
+  readonly scope: RuleScope;
+  readonly transform: Transform;
+  readonly permissions: readonly TokenPermission[];
+}
+
+/** A rule as a caller wrote it. */
+export interface AccessRuleDraft {
+  readonly description: string | undefined;
+  readonly priority: number;
+  readonly container: string | undefined;
+  readonly conditions: readonly AccessCondition[];
+  readonly transform: string | undefined;
+  readonly permissions: readonly string[];
+}
+
+/** What an application or a session is to hold. */
+export interface HeldRights {
+  readonly permissions: readonly Permission[];
+  readonly rules: readonly AccessRule[];
+}
+
+/**
+ * Checks what an application of a type, or a session, is to hold.
+ * @throws {Fault} validation_failed with every field that is wrong.
+ */
+export function parseRights(
+  holder: ApplicationType | "session",
+  permissions: readonly string[],
+  rules: readonly AccessRuleDraft[],
+): HeldRights {
+  const faults: Record<string, string[]> = {};
+  const report = (field: string, text: string) => {
+    faults[field] = [...(faults[field] ?? []), text];
+  };
+  if (permissions.length === 0 && rules.length === 0) {
+    report("permissions", "permissions or rules must be given");
+  }
+  const known = permissions.filter((permission, index): permission is Permission => {
+    const problem = permissionProblem(holder, permission);
+    if (problem) report(`permissions[${index}]`, problem);
+    return problem === undefined;
+  });
+  if (holder === "management" && rules.length > 0) {
+    report("rules", "a management application takes permissions, not rules");
+  }
+  const parsed = rules.flatMap((rule, index) => parseRule(holder, rule, `rules[${index}]`, report));
+  const priorities = new Set<number>();
+  for (const [index, { priority }] of rules.entries()) {
+    if (priorities.has(priority)) report(`rules[${index}].priority`, "must be unique among the rules");
+    priorities.add(priority);
+  }
+  if (Object.keys(faults).length > 0) throw invalidFields(faults satisfies FieldFaults);
+  return { permissions: [...new Set(known)], rules: parsed.toSorted((a, b) => a.priority - b.priority) };
+}
+
+function parseRule(
+  holder: ApplicationType | "session",
+  draft: AccessRuleDraft,
+  path: string,
+  report: (field: string, text: string) => void,
+): AccessRule[] {
+  const scope = parseScope(holder, draft, path, report);
+  const { transform } = draft;
+  if (transform === undefined || !isTransform(transform)) report(`${path}.transform`, "must be redact, mask or reveal");
+  const permissions = draft.permissions.filter((permission, index): permission is TokenPermission => {
+    const problem = isTokenPermission(permission) ? permissionProblem(holder, permission) : "must be a token permission";
+    if (problem) report(`${path}.permissions[${index}]`, problem);
+    return isTokenPermission(permission);
+  });
+  if (!scope || transform === undefined || !isTransform(transform)) return [];
+  return [{ description: draft.description, priority: draft.priority, scope, transform, permissions }];
+}
+
+function parseScope(
+  holder: ApplicationType | "session",
+  draft: AccessRuleDraft,
+  path: string,
+  report: (field: string, text: string) => void,
+): RuleScope | undefined {
+  if (draft.conditions.length > 0) {
+    if (holder !== "session") report(`${path}.conditions`, "are for sessions only; give a container");
+    else if (draft.container !== undefined) report(`${path}.conditions`, "give either a container or conditions");
+    else return { kind: "conditions", conditions: draft.conditions };
+    return undefined;
+  }
+  if (draft.container === undefined) {
+    report(`${path}.container`, "must be a container path such as /pci/");
+    return undefined;
+  }
+  try {
+    return { kind: "container", container: parseContainer(draft.container, `${path}.container`) };
+  } catch {
+    report(`${path}.container`, "must be a container path such as /pci/");
+    return undefined;
+  }
+}
+
+function permissionProblem(holder: ApplicationType | "session", permission: string): string | undefined {
+  if (!isPermission(permission)) return "is no permission; GET /permissions lists them";
+  if (holder === "session") return isTokenPermission(permission) ? undefined : "a session can hold token permissions only";
+  return mayHold(holder, permission) ? undefined : `a ${holder} application cannot hold this permission`;
+}
+
+/** A rule as it is stored. */
+export function writeRule({ description, priority, scope, transform, permissions }: AccessRule): JsonObject {
+  return {
+    ...(description === undefined ? {} : { description }),
+    priority,
+    ...(scope.kind === "container"
+      ? { container: scope.container }
+      : { conditions: scope.conditions.map((condition): JsonObject => ({ ...condition })) }),
+    transform,
+    permissions: [...permissions],
+  };
+}
+
+/** What {@link writeRule} wrote, as a draft to be checked again. */
+export function readRule(stored: JsonObject): AccessRuleDraft {
+  return {
+    description: textOf(stored.description),
+    priority: typeof stored.priority === "number" ? stored.priority : 0,
+    container: textOf(stored.container),
+    conditions: listOf(stored.conditions).flatMap(readCondition),
+    transform: textOf(stored.transform),
+    permissions: listOf(stored.permissions).flatMap((item) => textOf(item) ?? []),
+  };
+}
+
+function readCondition(stored: Json): AccessCondition[] {
+  if (typeof stored !== "object" || stored === null || Array.isArray(stored)) return [];
+  const { attribute, operator, value } = stored;
+  if (attribute !== "id" && attribute !== "container") return [];
+  if (operator !== "equals" && operator !== "starts_with") return [];
+  return typeof value === "string" ? [{ attribute, operator, value }] : [];
+}
+
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : [];
+}

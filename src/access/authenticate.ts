@@ -1,0 +1,88 @@
+import { hash as digest } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import { Fault } from "../base/fault.js";
+import type { CredentialRow } from "../store/credentials.js";
+import { findApplicationKey } from "../store/credentials.js";
+import type { Database } from "../store/database.js";
+import { readSettings } from "../tenancy/settings.js";
+import { parseRights, readRule } from "./access-rule.js";
+import type { Caller } from "./caller.js";
+import { Grant } from "./grant.js";
+import { type PresentedKey, parseKey } from "./key-text.js";
+import { isApplicationType } from "./permissions.js";
+
+/** How long a caller's rights are used without another look, from the start of their load. */
+const FRESH_MS = 4_000;
+
+interface Loaded {
+  readonly caller: Caller;
+  readonly since: number;
+}
+
+/**
+ * Finds out who holds a key. Rights are remembered for four seconds; a revoked key works nowhere all the same, since
+ * every transaction is guarded by the revision that the rights were read at. That a key is unknown is never remembered.
+ */
+export class Authenticator {
+  readonly #database: Database;
+  /** By a digest of the key, so that no key text stays in memory. */
+  readonly #loaded = new LRUCache<string, Loaded>({ max: 20_000 });
+  readonly #loading = new Map<string, Promise<Caller>>();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** @throws {Fault} unauthenticated for every key that is not good, without saying why. */
+  async authenticate(keyText: string | undefined): Promise<Caller> {
+    if (!keyText) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
+    const id = digest("sha256", keyText, "base64");
+    const known = this.#loaded.get(id);
+    if (known && performance.now() - known.since < FRESH_MS) return known.caller;
+    let loading = this.#loading.get(id);
+    if (!loading) {
+      loading = this.#load(id, keyText).finally(() => this.#loading.delete(id));
+      this.#loading.set(id, loading);
+    }
+    return loading;
+  }
+
+  /** Drops what is remembered of a key: its rights turned out to be old. */
+  forget(keyText: string): void {
+    this.#loaded.delete(digest("sha256", keyText, "base64"));
+  }
+
+  async #load(id: string, keyText: string): Promise<Caller> {
+    const key = parseKey(keyText);
+    if (!key) throw unknownKey();
+    const since = performance.now();
+    const caller = await this.#find(key);
+    if (!caller) throw unknownKey();
+    this.#loaded.set(id, { caller, since });
+    return caller;
+  }
+
+  async #find(key: PresentedKey): Promise<Caller | undefined> {
+    if (key.kind !== "pvt" && key.kind !== "pub" && key.kind !== "mgt") return undefined;
+    const row = await this.#database.fast.run(key.tenantId, "unguarded", (tx) => tx.ask(findApplicationKey, key.hash));
+    return row ? callerOf(key, row) : undefined;
+  }
+}
+
+function callerOf({ tenantId }: PresentedKey, row: CredentialRow): Caller {
+  const type = row.application_type;
+  if (!isApplicationType(type)) throw new Error("an application of unknown type is stored");
+  const rights = parseRights(type, row.permissions, row.rules.map(readRule));
+  return {
+    tenantId,
+    application: { id: row.application_id, type },
+    session: undefined,
+    grant: new Grant(rights),
+    settings: readSettings(row.settings),
+    revision: row.revision,
+  };
+}
+
+function unknownKey(): Fault {
+  return new Fault("unauthenticated", "The key in the header BT-API-KEY is not valid.");
+}

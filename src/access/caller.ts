@@ -1,0 +1,26 @@
+import type { TenantId, Uuid } from "../base/ids.js";
+import type { TenantSettings } from "../tenancy/settings.js";
+import type { Grant } from "./grant.js";
+import type { ApplicationType } from "./permissions.js";
+
+/** Who does something, as log rows and created_by name it. */
+export interface Actor {
+  readonly id: Uuid;
+  readonly type: "application" | "user";
+}
+
+/** Whoever holds the key that a request came with. */
+export interface Caller {
+  readonly tenantId: TenantId;
+  readonly application: { readonly id: Uuid; readonly type: ApplicationType };
+  /** A session acts as its public application, with rights of its own. */
+  readonly session: { readonly id: Uuid } | undefined;
+  readonly grant: Grant;
+  readonly settings: TenantSettings;
+  /** The tenant's revision that all of this was read at: every transaction of the caller is guarded by it. */
+  readonly revision: number;
+}
+
+export function actorOf(caller: Caller): Actor {
+  return { id: caller.application.id, type: "application" };
+}

@@ -1,0 +1,28 @@
+import { invalid } from "../base/fault.js";
+
+declare const brand: unique symbol;
+/** A logical grouping of tokens: a lower-case path such as `/pci/high/`, with a slash at both ends. `/` is the root. */
+export type ContainerPath = string & { readonly [brand]: "ContainerPath" };
+
+const SYNTAX = /^\/(?:[a-z0-9_-]+\/)*$/;
+
+function isContainerPath(text: string): text is ContainerPath {
+  return SYNTAX.test(text);
+}
+
+/**
+ * Reads a path as a caller wrote it. Case does not matter; paths are stored in lower case.
+ * @throws {Fault} validation_failed, naming `field`.
+ */
+export function parseContainer(text: string, field: string): ContainerPath {
+  const path = text.toLowerCase();
+  if (path.length > 400 || !isContainerPath(path)) {
+    throw invalid(field, "must be a path such as /pci/high/: slashes at both ends, and letters, digits, - or _ between them");
+  }
+  return path;
+}
+
+/** A container covers itself and everything below: `/pci/` covers `/pci/high/`. */
+export function covers(prefix: ContainerPath, path: ContainerPath): boolean {
+  return path.startsWith(prefix);
+}

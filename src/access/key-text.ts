@@ -1,0 +1,54 @@
+import { createHash, randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
+import { fromBase62, toBase62 } from "../base/base-n.js";
+import { isTenantId, type TenantId } from "../base/ids.js";
+import { Sensitive } from "../crypto/sensitive.js";
+
+/** What a key is for: an application of a type, a session, or a proxy. */
+export const KEY_KINDS = ["pvt", "pub", "mgt", "ses", "prx"] as const;
+export type KeyKind = (typeof KEY_KINDS)[number];
+
+/** A key that somebody showed us, before anything is known about it but its form. */
+export interface PresentedKey {
+  readonly kind: KeyKind;
+  readonly tenantId: TenantId;
+  /** SHA-256 of the text. Key values are stored as this hash only; 256 random bits need no slow hash. */
+  readonly hash: Buffer;
+}
+
+const FORM = /^key_[a-z]+_(pvt|pub|mgt|ses|prx)_([0-9A-Za-z]{22})_[0-9A-Za-z]{43}_([0-9A-Za-z]{6})$/;
+
+/** A new key: `key_prod_<kind>_<tenant>_<secret>_<checksum>`, 86 characters. The text is shown once and never stored. */
+export function newKey(kind: KeyKind, tenantId: TenantId): { text: Sensitive<string>; hash: Buffer } {
+  const tenant = toBase62(Buffer.from(tenantId.replaceAll("-", ""), "hex"), 22);
+  const body = `key_prod_${kind}_${tenant}_${toBase62(randomBytes(32), 43)}`;
+  const text = `${body}_${checksum(body)}`;
+  return { text: new Sensitive(text), hash: hashOf(text) };
+}
+
+/**
+ * Reads a key. The tenant stands in it, and its checksum spares the database a look-up for every mistyped or made-up
+ * key. Returns undefined for whatever is not one of ours.
+ */
+export function parseKey(text: string): PresentedKey | undefined {
+  const [, kind, tenant, sum] = FORM.exec(text) ?? [];
+  if (!isKeyKind(kind) || !tenant || sum !== checksum(text.slice(0, -7))) return undefined;
+  const hex = fromBase62(tenant, 16)?.toString("hex");
+  if (!hex) return undefined;
+  const id = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+  return isTenantId(id) ? { kind, tenantId: id, hash: hashOf(text) } : undefined;
+}
+
+function isKeyKind(text: string | undefined): text is KeyKind {
+  return KEY_KINDS.some((kind) => kind === text);
+}
+
+function hashOf(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+function checksum(body: string): string {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32BE(crc32(body));
+  return toBase62(bytes, 6);
+}

@@ -1,0 +1,71 @@
+import type { Actor } from "../access/caller.js";
+import { newUuid, type Uuid } from "../base/ids.js";
+
+/** What log rows are about, and how people call it. GET /logs/entity-types shows this list. */
+export const ENTITY_TYPES = {
+  application: "Application",
+  application_key: "Application Key",
+  bank: "Bank",
+  card: "Card",
+  card_number: "Card Number",
+  connection: "Connection",
+  employer_id_number: "Employer ID Number",
+  invitation: "Invitation",
+  log: "Log",
+  member: "Member",
+  proxy: "Proxy",
+  reactor: "Reactor",
+  reactor_formula: "Reactor Formula",
+  report: "Report",
+  role: "Role",
+  session: "Session",
+  social_security_number: "Social Security Number",
+  tenant: "Tenant",
+  three_ds_session: "3DS Session",
+  token: "Token",
+  transaction: "Transaction",
+  us_bank_account_number: "US Bank Account Number",
+  us_bank_routing_number: "US Bank Routing Number",
+} as const;
+
+export type EntityType = keyof typeof ENTITY_TYPES;
+
+/** What was done, and how a message puts it. */
+const OPERATIONS = {
+  create: "created",
+  read: "retrieved",
+  list: "listed",
+  search: "searched",
+  update: "updated",
+  delete: "deleted",
+  use: "used",
+  expire: "expired",
+  authorize: "authorized",
+  resend: "resent",
+  accept: "accepted",
+  invoke: "invoked",
+  refuse: "refused",
+} as const;
+
+export type Operation = keyof typeof OPERATIONS;
+
+/** One row of the log. A message is made of fixed words only: no data, no ids of values, nothing a caller wrote. */
+export interface LogEntry {
+  readonly id: Uuid;
+  readonly actor: Actor | undefined;
+  readonly entityType: EntityType;
+  readonly entityId: string;
+  readonly operation: Operation;
+  readonly message: string;
+}
+
+export function logEntry(
+  actor: Actor | undefined,
+  entityType: EntityType,
+  entityId: string,
+  operation: Operation,
+  remark?: string,
+): LogEntry {
+  const message = `${ENTITY_TYPES[entityType]} ${OPERATIONS[operation]}${remark ? `: ${remark}` : ""}`;
+  return { id: newUuid(), actor, entityType, entityId, operation, message };
+}

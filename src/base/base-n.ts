@@ -1,0 +1,36 @@
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/** Bitcoin's alphabet: no 0, O, I, l. */
+const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+
+/** Big-endian bytes as base62, left-padded with zeros to `width` characters (22 for 128 bits, 43 for 256). */
+export function toBase62(bytes: Uint8Array, width: number): string {
+  return encode(bytes, BASE62).padStart(width, "0");
+}
+
+/** The `size` big-endian bytes that `text` stands for in base62, or undefined when it is not base62 or too large. */
+export function fromBase62(text: string, size: number): Buffer | undefined {
+  let value = 0n;
+  for (const char of text) {
+    const digit = BASE62.indexOf(char);
+    if (digit < 0) return undefined;
+    value = value * 62n + BigInt(digit);
+  }
+  const hex = value.toString(16);
+  return hex.length > size * 2 ? undefined : Buffer.from(hex.padStart(size * 2, "0"), "hex");
+}
+
+/** Bytes as base58. The first byte must not be zero, or its place would be lost. */
+export function toBase58(bytes: Uint8Array): string {
+  return encode(bytes, BASE58);
+}
+
+function encode(bytes: Uint8Array, alphabet: string): string {
+  const base = BigInt(alphabet.length);
+  let value = BigInt(`0x${Buffer.from(bytes).toString("hex") || "0"}`);
+  let text = "";
+  while (value > 0n) {
+    text = alphabet.charAt(Number(value % base)) + text;
+    value /= base;
+  }
+  return text;
+}

@@ -1,0 +1,64 @@
+import { randomFillSync } from "node:crypto";
+
+declare const brand: unique symbol;
+type Branded<Name extends string> = string & { readonly [brand]: Name };
+
+/** A lower-case UUID. */
+export type Uuid = Branded<"Uuid">;
+/** The id of a tenant: the isolation boundary of everything stored. */
+export type TenantId = Uuid & { readonly [tenant]: true };
+declare const tenant: unique symbol;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+export function isUuid(text: string): text is Uuid {
+  return UUID.test(text);
+}
+
+export function isTenantId(text: string): text is TenantId {
+  return UUID.test(text);
+}
+
+/** Reads a UUID in any case. Returns undefined for anything else. */
+export function parseUuid(text: string): Uuid | undefined {
+  const lower = text.toLowerCase();
+  return isUuid(lower) ? lower : undefined;
+}
+
+const POOL_BYTES = 8 * 512;
+const pool = Buffer.alloc(POOL_BYTES);
+let poolUsed = POOL_BYTES;
+let lastMs = 0;
+let sequence = 0;
+
+/**
+ * A new UUIDv7 (RFC 9562): sorts by creation, strictly rising within this process. The 12 bits after the version count
+ * up within a millisecond; when they run out, or the system clock steps back, the last millisecond is reused plus one.
+ */
+export function newUuid(): Uuid {
+  const now = Date.now();
+  if (now > lastMs) {
+    lastMs = now;
+    sequence = 0;
+  } else if (++sequence > 0xfff) {
+    lastMs += 1;
+    sequence = 0;
+  }
+  if (poolUsed + 8 > POOL_BYTES) {
+    randomFillSync(pool);
+    poolUsed = 0;
+  }
+  pool[poolUsed] = ((pool[poolUsed] ?? 0) & 0x3f) | 0x80;
+  const random = pool.toString("hex", poolUsed, poolUsed + 8);
+  poolUsed += 8;
+  const time = lastMs.toString(16).padStart(12, "0");
+  const id = `${time.slice(0, 8)}-${time.slice(8)}-7${sequence.toString(16).padStart(3, "0")}-${random.slice(0, 4)}-${random.slice(4)}`;
+  if (!isUuid(id)) throw new Error("a UUIDv7 came out malformed");
+  return id;
+}
+
+export function newTenantId(): TenantId {
+  const id: string = newUuid();
+  if (!isTenantId(id)) throw new Error("a tenant id came out malformed");
+  return id;
+}

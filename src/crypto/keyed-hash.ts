@@ -1,0 +1,38 @@
+import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
+import { toBase58 } from "../base/base-n.js";
+import { lengthPrefixed } from "./bytes.js";
+
+const FINGERPRINT_VERSION = 0x01;
+
+/**
+ * Identifies the content of a token within its tenant and type: 32 bytes of HMAC-SHA-256 under the tenant's fingerprint
+ * key. Card numbers are few enough to try them all against a plain hash (PCI DSS 3.5.1.1).
+ */
+export function fingerprintOf(key: KeyObject, type: string, value: string): Buffer {
+  return createHmac("sha256", key).update(lengthPrefixed(["cloakroom/fingerprint/1", type, value])).digest();
+}
+
+/** How a fingerprint is shown: base58 of a version byte and the 32 bytes, 44 to 46 letters and digits. */
+export function showFingerprint(fingerprint: Uint8Array): string {
+  return toBase58(Buffer.concat([Buffer.of(FINGERPRINT_VERSION), fingerprint]));
+}
+
+/** Kinds of search terms: metadata pairs, search index values, containers. */
+export type TermKind = "metadata" | "index" | "container";
+
+/** What a token is found by, blinded: the first 16 bytes of HMAC-SHA-256 under the tenant's search key. */
+export function searchTerm(key: KeyObject, kind: TermKind, name: string, value: string): Buffer {
+  return createHmac("sha256", key)
+    .update(lengthPrefixed(["cloakroom/term/1", kind, name, value]))
+    .digest()
+    .subarray(0, 16);
+}
+
+/** Proves that we made a text, such as a cursor: the first 16 bytes of HMAC-SHA-256 over the parts. */
+export function proofOf(key: KeyObject, parts: readonly (string | Uint8Array)[]): Buffer {
+  return createHmac("sha256", key).update(lengthPrefixed(parts)).digest().subarray(0, 16);
+}
+
+export function isProof(expected: Uint8Array, given: Uint8Array): boolean {
+  return expected.length === given.length && timingSafeEqual(expected, given);
+}

@@ -1,0 +1,51 @@
+import { createHmac } from "node:crypto";
+
+/**
+ * The key that wraps tenant keys. It never leaves its holder: a key file, a Vault or OpenBao Transit mount, AWS KMS.
+ * One contract suite runs against every implementation.
+ */
+export interface RootKey {
+  /** Names this key in the database, so that a start with another key is noticed. */
+  readonly id: string;
+  /** Encrypts `secret`, bound to `context`. */
+  wrap(secret: Uint8Array, context: Uint8Array): Promise<Buffer>;
+  /**
+   * Decrypts what {@link wrap} returned.
+   * @throws {RootKeyRefused} when it was changed, bound to another context, or wrapped by another key.
+   */
+  unwrap(wrapped: Uint8Array, context: Uint8Array): Promise<Buffer>;
+}
+
+/** The root key's holder answered, and said no. */
+export class RootKeyRefused extends Error {
+  override readonly name = "RootKeyRefused";
+}
+
+/** The root key's holder did not answer. Trying again later makes sense. */
+export class RootKeyUnreachable extends Error {
+  override readonly name = "RootKeyUnreachable";
+}
+
+const CHECK = "cloakroom/root-check/1";
+
+/**
+ * Proves later that a root key is the one the database was made with: a wrapped constant. Kept beside the key's id in
+ * `root_keys`.
+ */
+export async function makeCheckValue(root: RootKey): Promise<Buffer> {
+  return root.wrap(checkSecret(root.id), Buffer.from(CHECK));
+}
+
+export async function fitsCheckValue(root: RootKey, checkValue: Uint8Array): Promise<boolean> {
+  try {
+    const secret = await root.unwrap(checkValue, Buffer.from(CHECK));
+    return secret.equals(checkSecret(root.id));
+  } catch (error) {
+    if (error instanceof RootKeyRefused) return false;
+    throw error;
+  }
+}
+
+function checkSecret(id: string): Buffer {
+  return createHmac("sha256", CHECK).update(id).digest();
+}

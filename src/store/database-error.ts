@@ -1,0 +1,115 @@
+import postgres from "postgres";
+import { Fault } from "../base/fault.js";
+
+/**
+ * What a failed statement or connection means for us. Constraint and table names are never read: on a distributed engine
+ * they are those of a shard, or missing.
+ */
+export type DatabaseTrouble =
+  /** Another transaction won; the same statements may succeed now. */
+  | "serialization"
+  /** The connection is gone or was never there. */
+  | "connection"
+  /** A row with this key exists already. */
+  | "unique"
+  /** A lock was not granted in time. */
+  | "lock_timeout"
+  /** The statement ran too long. */
+  | "statement_timeout"
+  /** The database lacks disk, memory or connections, or takes no writes. */
+  | "resources"
+  /** The callers of the flight were authorized under an older revision. */
+  | "stale_authorization"
+  /** A statement earlier in the transaction failed. */
+  | "aborted_before"
+  | "other";
+
+const CONNECTION_CODES = new Set([
+  "CONNECTION_CLOSED",
+  "CONNECTION_ENDED",
+  "CONNECTION_DESTROYED",
+  "CONNECT_TIMEOUT",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOENT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+]);
+
+export function troubleOf(error: unknown): DatabaseTrouble {
+  const code = codeOf(error);
+  if (!(error instanceof postgres.PostgresError)) return CONNECTION_CODES.has(code) ? "connection" : "other";
+  switch (code) {
+    case "40001":
+    case "40P01":
+      return "serialization";
+    case "23505":
+      return "unique";
+    case "55P03":
+      return "lock_timeout";
+    case "57014":
+      return "statement_timeout";
+    case "22012":
+      return "stale_authorization";
+    case "25P02":
+      return "aborted_before";
+    case "25006":
+      return "resources";
+    default:
+  }
+  if (code.startsWith("08") || code.startsWith("57P")) return "connection";
+  if (code.startsWith("53") || code.startsWith("58")) return "resources";
+  return "other";
+}
+
+/** The SQLSTATE or system code, or "unknown". All of a driver error that may be logged. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";
+}
+
+/** The row's key is taken. Only inserts that name no conflict target can meet it. */
+export class UniqueViolation extends Error {
+  override readonly name = "UniqueViolation";
+}
+
+/** A row that the transaction needs is held by another for longer than the lock timeout. */
+export class LockTimeout extends Error {
+  override readonly name = "LockTimeout";
+}
+
+/** The caller's rights changed since they were loaded. The request authorizes again and runs again. */
+export class StaleAuthorization extends Error {
+  override readonly name = "StaleAuthorization";
+}
+
+/**
+ * The error that leaves the store. Driver errors carry statements and parameters, so that none of them passes: only the
+ * code goes along, for the operator's log.
+ */
+export function toStoreError(error: unknown): Error {
+  switch (troubleOf(error)) {
+    case "unique":
+      return new UniqueViolation();
+    case "lock_timeout":
+      return new LockTimeout();
+    case "stale_authorization":
+      return new StaleAuthorization();
+    case "other":
+    case "aborted_before":
+      return error instanceof postgres.PostgresError || codeOf(error) !== "unknown" || !(error instanceof Error)
+        ? new Fault("internal", "Something went wrong on our side.", { cause: new Error(`database error ${codeOf(error)}`) })
+        : error;
+    default:
+      return unavailable(`database error ${codeOf(error)}`);
+  }
+}
+
+export function unavailable(reason: string): Fault {
+  return new Fault("unavailable", "The vault cannot serve this request now. Try again shortly.", {
+    retryAfter: 1,
+    cause: new Error(reason),
+  });
+}

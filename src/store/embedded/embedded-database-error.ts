@@ -1,0 +1,32 @@
+import { codeOf } from "../database-error.js";
+
+/** Keeps the embedded database from running. The message is for the operator: what is wrong, and what to do next. */
+export class EmbeddedDatabaseError extends Error {
+  override readonly name = "EmbeddedDatabaseError";
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EROFS: "the file system is read-only",
+  ENOSPC: "no space is left on the device",
+  EDQUOT: "the disk quota is used up",
+  ENOTDIR: "a file stands where a directory is needed",
+  ELOOP: "a symbolic link stands where none may be",
+  EMFILE: "too many files are open",
+  ENFILE: "too many files are open",
+  EIO: "the device reports an input or output error",
+};
+
+/** A failed file operation of the start, in words; every other error as it is. */
+export function inOperatorsWords(error: unknown): unknown {
+  if (!(error instanceof Error) || !("path" in error) || typeof error.path !== "string") return error;
+  const reason = REASONS[codeOf(error)];
+  if (reason === undefined) return error;
+  const target = "dest" in error && typeof error.dest === "string" ? error.dest : error.path;
+  return new EmbeddedDatabaseError(
+    `The embedded database cannot use ${target}: ${reason}.\n` +
+      "Put this right, or name another directory in CLOAKROOM_DATA_DIR, or a PostgreSQL in DATABASE_URL.",
+    { cause: error },
+  );
+}

@@ -1,0 +1,28 @@
+-- Who touched what. Written in the transaction of the effect.
+create table if not exists audit_logs (
+  tenant_id uuid not null,
+  created_at timestamptz not null,
+  id uuid not null,
+  actor_id uuid,
+  actor_type text,
+  entity_type text collate "C" not null,
+  entity_id text collate "C" not null,
+  operation text not null,
+  message text not null,
+  primary key (tenant_id, created_at, id)
+);
+create index if not exists audit_logs_entity on audit_logs (tenant_id, entity_id, created_at, id);
+create index if not exists audit_logs_type on audit_logs (tenant_id, entity_type, created_at, id);
+
+-- Answers of operations that were sent with an idempotency key, sealed. Written in the transaction of the effect.
+create table if not exists idempotency_keys (
+  tenant_id uuid not null,
+  key_hash bytea not null,
+  request_hash bytea not null,
+  state text not null,
+  status smallint not null,
+  response bytea,
+  expires_at timestamptz not null,
+  primary key (tenant_id, key_hash)
+);
+create index if not exists idempotency_keys_due on idempotency_keys (tenant_id, expires_at);

@@ -1,0 +1,52 @@
+import { invalidFields } from "../base/fault.js";
+import type { JsonObject } from "../base/json.js";
+
+/** A tenant's settings. The interface shows each as the text "true" or "false". */
+export interface TenantSettings {
+  /** All tokens are fingerprinted with their type's expression. */
+  readonly fingerprint_tokens: boolean;
+  /** Proxies without a key of their own are refused. */
+  readonly disable_ephemeral_proxy: boolean;
+  /** Tokens of the same content are folded into one. */
+  readonly deduplicate_tokens: boolean;
+}
+
+export const DEFAULT_SETTINGS: TenantSettings = {
+  fingerprint_tokens: false,
+  disable_ephemeral_proxy: false,
+  deduplicate_tokens: false,
+};
+
+/**
+ * Merges what a caller sent into the settings.
+ * @throws {Fault} validation_failed for unknown names and for texts other than "true" and "false".
+ */
+export function mergeSettings(current: TenantSettings, sent: Readonly<Record<string, string>>): TenantSettings {
+  const faults: Record<string, string[]> = {};
+  const merged: { -readonly [Name in keyof TenantSettings]: boolean } = { ...current };
+  for (const [name, text] of Object.entries(sent)) {
+    if (!isSettingName(name)) faults[`settings.${name}`] = [`is no setting; there are ${Object.keys(DEFAULT_SETTINGS).join(", ")}`];
+    else if (text !== "true" && text !== "false") faults[`settings.${name}`] = ['must be "true" or "false"'];
+    else merged[name] = text === "true";
+  }
+  if (Object.keys(faults).length > 0) throw invalidFields(faults);
+  return merged;
+}
+
+/** Settings as they are stored: what an older version did not know has its default. */
+export function readSettings(stored: JsonObject): TenantSettings {
+  const read = (name: keyof TenantSettings) => stored[name] === true;
+  return {
+    fingerprint_tokens: read("fingerprint_tokens"),
+    disable_ephemeral_proxy: read("disable_ephemeral_proxy"),
+    deduplicate_tokens: read("deduplicate_tokens"),
+  };
+}
+
+export function showSettings(settings: TenantSettings): Record<string, string> {
+  return Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)]));
+}
+
+function isSettingName(name: string): name is keyof TenantSettings {
+  return Object.hasOwn(DEFAULT_SETTINGS, name);
+}
