@@ -14,6 +14,7 @@ export interface LogRowDraft {
 
 const insertLogRow = defineStatement<LogRowDraft, never>({
   table: "audit_logs",
+  kind: "write",
   sortKey: ({ id }) => id,
   run(sql, tenantId, drafts, at) {
     return inSizes(drafts, (piece) => {

@@ -16,6 +16,7 @@ export interface CredentialRow {
 /** Finds the application of a key by the key's hash. Answers null where there is none, or its tenant is not active. */
 export const findApplicationKey = defineStatement<Buffer, CredentialRow | null>({
   table: "application_keys",
+  kind: "read",
   sortKey: (hash) => hash.toString("hex"),
   async run(sql, tenantId, hashes) {
     const rows = await sql<(CredentialRow & { key_hash: Buffer })[]>`

@@ -44,7 +44,7 @@ export async function fly(
       const error = new Error("work awaited something outside its transaction");
       return opening ? abort(sql, error, lost) : { kind: "aborted", error, culprit: lost };
     }
-    const thrown = passengers.findIndex((passenger) => passenger.isAboard && passenger.outcome?.ok === false);
+    const thrown = passengers.findIndex((passenger) => passenger.hasWritten && passenger.outcome?.ok === false);
     if (thrown >= 0) return abort(sql, outcomeError(passengers[thrown]), thrown);
 
     const boarding = new Boarding();

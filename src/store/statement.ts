@@ -28,6 +28,7 @@ export type Table = (typeof LOCK_ORDER)[number];
 /** How a statement that many requests of a tenant share is run. */
 export interface StatementDefinition<Input, Output> {
   readonly table: Table;
+  readonly kind: "read" | "write";
   /** Inputs of one flight are sorted by this, so that rows are locked in one order everywhere. */
   sortKey(input: Input): string;
   /** Answers in the order of its inputs; with nothing at all where no answer is ever asked for. `at` is the time of the flight. */
@@ -36,12 +37,14 @@ export interface StatementDefinition<Input, Output> {
 
 /** A statement that requests of one flight run together: their inputs go to the database in as few queries as can be. */
 export interface Statement<Input, Output> {
+  readonly kind: "read" | "write";
   join(boarding: Boarding, input: Input, answer?: (output: Output) => void): void;
 }
 
 export function defineStatement<Input, Output>(definition: StatementDefinition<Input, Output>): Statement<Input, Output> {
   const batches = new WeakMap<Boarding, Batch<Input, Output>>();
   return {
+    kind: definition.kind,
     join(boarding, input, answer) {
       let batch = batches.get(boarding);
       if (!batch) {

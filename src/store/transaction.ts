@@ -35,9 +35,9 @@ export class Passenger<T = unknown> implements Transaction {
   readonly now: Date;
   outcome: Outcome<T> | undefined;
   seen: Witness | undefined;
-  /** Something of it is in the open transaction, so that it cannot leave the flight alone any more. */
-  isAboard = false;
-  #waiting: ((boarding: Boarding) => void)[] = [];
+  /** It has written in the open transaction, so that it cannot leave the flight alone any more. */
+  hasWritten = false;
+  #waiting: { readonly writes: boolean; readonly join: (boarding: Boarding) => void }[] = [];
   #asking = 0;
 
   constructor(tenantId: TenantId, now: Date) {
@@ -61,17 +61,22 @@ export class Passenger<T = unknown> implements Transaction {
   ask<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output> {
     this.#asking += 1;
     return new Promise((resolve) => {
-      this.#waiting.push((boarding) =>
-        statement.join(boarding, input, (output) => {
-          this.#asking -= 1;
-          resolve(output);
-        }),
-      );
+      const answer = (output: Output) => {
+        this.#asking -= 1;
+        resolve(output);
+      };
+      this.#waiting.push({
+        writes: statement.kind === "write",
+        join: (boarding) => statement.join(boarding, input, answer),
+      });
     });
   }
 
   tell<Input>(statement: Statement<Input, unknown>, input: Input): void {
-    this.#waiting.push((boarding) => statement.join(boarding, input));
+    this.#waiting.push({
+      writes: statement.kind === "write",
+      join: (boarding) => statement.join(boarding, input),
+    });
   }
 
   witness(row: Witness): void {
@@ -80,8 +85,10 @@ export class Passenger<T = unknown> implements Transaction {
 
   /** Adds what it wants run to the next batch. */
   board(boarding: Boarding): void {
-    for (const join of this.#waiting) join(boarding);
-    if (this.#waiting.length > 0) this.isAboard = true;
+    for (const { writes, join } of this.#waiting) {
+      join(boarding);
+      if (writes) this.hasWritten = true;
+    }
     this.#waiting = [];
   }
 

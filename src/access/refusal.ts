@@ -1,0 +1,31 @@
+import type { EntityType } from "../audit/log-entry.js";
+import { logEntry } from "../audit/log-entry.js";
+import { Fault } from "../base/fault.js";
+import { writeLog } from "../store/audit-logs.js";
+import type { Transaction } from "../store/transaction.js";
+import { actorOf, type Caller } from "./caller.js";
+import type { Permission } from "./permissions.js";
+
+/**
+ * How work on a transaction ends when the request fails and yet something is to be kept: the log row of a refusal, or
+ * nothing at all. Throwing would roll back what other requests of the flight wrote.
+ */
+export class Refused {
+  readonly fault: Fault;
+
+  constructor(fault: Fault) {
+    this.fault = fault;
+  }
+}
+
+/** Refuses a caller, and logs that it tried. */
+export function refuse(
+  tx: Transaction,
+  caller: Caller,
+  permission: Permission,
+  entityType: EntityType,
+  entityId: string,
+): Refused {
+  writeLog(tx, logEntry(actorOf(caller), entityType, entityId, "refuse", permission));
+  return new Refused(new Fault("permission_denied", `The key used may not do this: it needs ${permission} here.`));
+}

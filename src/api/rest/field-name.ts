@@ -1,0 +1,12 @@
+import { type DescField, getOption } from "@bufbuild/protobuf";
+import { rest } from "../../../gen/cloakroom/v1/options_pb.js";
+
+/** The name of a field in REST's JSON: its proto name, unless the proto says otherwise. */
+export function restName(field: DescField): string {
+  return getOption(field, rest).name || field.name;
+}
+
+/** Whether REST leaves the list or map out while it is empty. */
+export function omitsEmpty(field: DescField): boolean {
+  return getOption(field, rest).omitEmpty;
+}

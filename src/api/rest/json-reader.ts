@@ -1,0 +1,151 @@
+import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { invalidFields } from "../../base/fault.js";
+import { isJsonObject, type Json, setOwn } from "../../base/json.js";
+import { toValue } from "../../services/value.js";
+import { restName } from "./field-name.js";
+
+/** Reads a message from JSON. Unknown fields are ignored: clients send newer ones. */
+export type JsonReader = (json: Json) => Message;
+
+type ReadMessage = (json: Json, place: string, faults: Faults) => Message | undefined;
+type ReadValue = (json: Json, place: string, faults: Faults) => unknown;
+type Faults = Record<string, string[]>;
+
+/** Built once for each message at start. */
+export function compileJsonReader(desc: DescMessage): JsonReader {
+  const read = messageReader(desc, new Map());
+  return (json) => {
+    const faults: Faults = {};
+    const message = read(json, "", faults);
+    if (!message || Object.keys(faults).length > 0) throw invalidFields(faults);
+    return message;
+  };
+}
+
+/** Reads the value of one field, as for a body that is a single field. */
+export function compileFieldReader(field: DescField): (json: Json) => unknown {
+  const read = valueReader(field, new Map());
+  return (json) => {
+    const faults: Faults = {};
+    const value = read(json, field.name, faults);
+    if (Object.keys(faults).length > 0) throw invalidFields(faults);
+    return value;
+  };
+}
+
+/** What a message holds before anything is read into it: proto3's defaults. */
+export function defaultsOf(desc: DescMessage): () => Message & Record<string, unknown> {
+  return () => {
+    const message: Message & Record<string, unknown> = { $typeName: desc.typeName };
+    for (const member of desc.members) {
+      if (member.kind === "oneof") message[member.localName] = { case: undefined };
+      else if (member.fieldKind === "list") message[member.localName] = [];
+      else if (member.fieldKind === "map") message[member.localName] = {};
+      else if (member.fieldKind === "scalar" && !hasPresence(member)) message[member.localName] = zeroOf(member.scalar);
+      else if (member.fieldKind === "enum" && !hasPresence(member)) message[member.localName] = 0;
+    }
+    return message;
+  };
+}
+
+function messageReader(desc: DescMessage, known: Map<string, ReadMessage>): ReadMessage {
+  const found = known.get(desc.typeName);
+  if (found) return found;
+  let fields: { name: string; localName: string; takesNull: boolean; read: ReadValue }[] | undefined;
+  const makeDefaults = defaultsOf(desc);
+  const read: ReadMessage = (json, place, faults) => {
+    if (!isJsonObject(json)) return fail(faults, place || "body", "must be an object");
+    // Compiled at the first read, since messages may contain themselves.
+    fields ??= desc.fields.filter(isSent).map((field) => ({
+      name: restName(field),
+      localName: field.localName,
+      takesNull: field.message?.typeName === "google.protobuf.Value",
+      read: valueReader(field, known),
+    }));
+    const message = makeDefaults();
+    for (const { name, localName, takesNull, read: readValue } of fields) {
+      if (!Object.hasOwn(json, name)) continue;
+      const sent = json[name];
+      if (sent === undefined || (sent === null && !takesNull)) continue;
+      message[localName] = readValue(sent, place ? `${place}.${name}` : name, faults);
+    }
+    return message;
+  };
+  known.set(desc.typeName, read);
+  return read;
+}
+
+function valueReader(field: DescField, known: Map<string, ReadMessage>): ReadValue {
+  if (field.fieldKind === "list") {
+    const readItem = singleReader(field, known);
+    return (json, place, faults) =>
+      Array.isArray(json)
+        ? json.map((item, index) => readItem(item, `${place}[${index}]`, faults))
+        : fail(faults, place, "must be a list");
+  }
+  if (field.fieldKind === "map") {
+    const readItem = singleReader(field, known);
+    return (json, place, faults) => {
+      if (!isJsonObject(json)) return fail(faults, place, "must be an object");
+      const map: Record<string, unknown> = {};
+      for (const [key, item] of Object.entries(json)) setOwn(map, key, readItem(item, `${place}.${key}`, faults));
+      return map;
+    };
+  }
+  return singleReader(field, known);
+}
+
+function singleReader(field: DescField, known: Map<string, ReadMessage>): ReadValue {
+  if (field.message?.typeName === "google.protobuf.Value") return (json) => toValue(json);
+  // Generated code holds a Struct field as a plain object.
+  if (field.message?.typeName === "google.protobuf.Struct") {
+    return (json, place, faults) => (isJsonObject(json) ? json : fail(faults, place, "must be an object"));
+  }
+  if (field.message) return messageReader(field.message, known);
+  switch (field.scalar) {
+    case ScalarType.STRING:
+      return (json, place, faults) => (typeof json === "string" ? json : fail(faults, place, "must be a string"));
+    case ScalarType.BOOL:
+      return (json, place, faults) => (typeof json === "boolean" ? json : fail(faults, place, "must be true or false"));
+    case ScalarType.INT32:
+      return (json, place, faults) =>
+        typeof json === "number" && Number.isInteger(json) && Math.abs(json) < 2 ** 31
+          ? json
+          : fail(faults, place, "must be a whole number");
+    case ScalarType.INT64:
+      return (json, place, faults) =>
+        Number.isSafeInteger(json) && typeof json === "number" ? BigInt(json) : fail(faults, place, "must be a whole number");
+    default:
+      throw new Error(`REST cannot read ${field.toString()}`);
+  }
+}
+
+/** An update mask is made from the keys present in the body, and never read from it. */
+function isSent(field: DescField): boolean {
+  return field.message?.typeName !== "google.protobuf.FieldMask";
+}
+
+function fail(faults: Faults, place: string, text: string): undefined {
+  faults[place] = [...(faults[place] ?? []), text];
+  return undefined;
+}
+
+function hasPresence(field: DescField): boolean {
+  return field.presence !== FeatureSet_FieldPresence.IMPLICIT;
+}
+
+function zeroOf(scalar: ScalarType): unknown {
+  switch (scalar) {
+    case ScalarType.STRING:
+      return "";
+    case ScalarType.BOOL:
+      return false;
+    case ScalarType.INT64:
+      return 0n;
+    case ScalarType.BYTES:
+      return new Uint8Array();
+    default:
+      return 0;
+  }
+}

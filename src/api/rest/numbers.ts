@@ -1,0 +1,62 @@
+import { invalidFields } from "../../base/fault.js";
+import type { Json } from "../../base/json.js";
+
+/**
+ * Numbers with 16 digits or more, or an exponent: the only ones that may not survive a double. They stand after `:`,
+ * `,`, `[`, white space or the start; a text that looks like that is a false alarm and costs a second parse.
+ */
+const SUSPECT = /(?:^|[:,[\s])-?(?:[\d.]{16,}|[\d.]+[eE])/;
+
+/**
+ * Parses JSON, refusing numbers whose digits a double does not keep: a vault must not store other digits than it was
+ * given.
+ * @throws {SyntaxError} for what is not JSON.
+ * @throws {Fault} validation_failed naming each such number.
+ */
+export function parseExactJson(text: string): Json {
+  const parsed: Json = JSON.parse(text);
+  if (!SUSPECT.test(text)) return parsed;
+  const faults: Record<string, string[]> = {};
+  findInexact(text, (path) => {
+    faults[path] = ["holds a number with more digits than JSON numbers keep; send it as a string"];
+  });
+  if (Object.keys(faults).length > 0) throw invalidFields(faults);
+  return parsed;
+}
+
+/** Visits the text of every number. JSON.parse gives a reviver the source of each primitive (ECMAScript, JSON.parse source text access). */
+function findInexact(text: string, report: (path: string) => void): void {
+  const children = new Map<object, string[]>();
+  JSON.parse(text, function (this: object, key: string, value: unknown, context?: { source?: string }) {
+    const step = Array.isArray(this) ? `[${key}]` : key;
+    const found: string[] = [];
+    if (typeof value === "number" && context?.source !== undefined && !isExact(context.source, value)) found.push("");
+    if (typeof value === "object" && value !== null) found.push(...(children.get(value) ?? []));
+    if (found.length > 0) {
+      const mine = children.get(this) ?? [];
+      mine.push(...found.map((rest) => (rest === "" || rest.startsWith("[") ? `${step}${rest}` : `${step}.${rest}`)));
+      children.set(this, mine);
+    }
+    if (key === "" && !Array.isArray(this)) for (const path of found) report(path || "value");
+    return value;
+  });
+}
+
+/** Whether the double's shortest text stands for the same decimal value as the source. */
+function isExact(source: string, value: number): boolean {
+  if (!Number.isFinite(value)) return false;
+  const wanted = decimalOf(source);
+  const kept = decimalOf(String(value));
+  return wanted.digits === kept.digits && (wanted.digits === "" || wanted.exponent === kept.exponent);
+}
+
+/** A decimal number as its significant digits and the power of ten of the last one. Zero has no digits. */
+function decimalOf(text: string): { digits: string; exponent: number } {
+  const [mantissa = "", power = "0"] = text.toLowerCase().replace("-", "").split("e");
+  const exponentSign = /e-/i.test(text) ? -1 : 1;
+  const [whole = "", fraction = ""] = mantissa.split(".");
+  const all = `${whole}${fraction}`.replace(/^0+/, "");
+  const digits = all.replace(/0+$/, "");
+  const exponent = exponentSign * Math.abs(Number(power)) - fraction.length + (all.length - digits.length);
+  return { digits, exponent };
+}

@@ -1,0 +1,28 @@
+import type { Fault } from "../../base/fault.js";
+import { FAULT_TABLE } from "../fault-table.js";
+
+export const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
+
+/** Problem details (RFC 9457) with our `code`, and `errors` by field where fields are at fault. */
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly instance: string;
+  readonly code: string;
+  readonly errors?: Readonly<Record<string, readonly string[]>>;
+}
+
+export function problemOf(fault: Fault, traceId: string): Problem {
+  const { http, title } = FAULT_TABLE[fault.code];
+  return {
+    type: `urn:cloakroom:fault:${fault.code}`,
+    title,
+    status: http,
+    detail: fault.message,
+    instance: `urn:cloakroom:trace:${traceId}`,
+    code: fault.code,
+    ...(http === 400 || fault.fields ? { errors: fault.fields ?? {} } : {}),
+  };
+}

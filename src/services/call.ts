@@ -1,0 +1,60 @@
+import { create, type DescMessage, type DescMethodUnary, isMessage, type Message, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
+import type { Caller } from "../access/caller.js";
+import type { Refused } from "../access/refusal.js";
+import type { Transaction } from "../store/transaction.js";
+
+/** What an answer says beside its message. */
+export interface Reply {
+  setHeader(name: string, value: string): void;
+  /** 202 instead of the method's own status: the work goes on after the answer. */
+  accepted(): void;
+}
+
+/** One request on its way through a method, whatever protocol it came by. */
+export interface Call<Output extends DescMessage = DescMessage> {
+  /** Who calls. Methods that need no key read it only when there is one. */
+  readonly caller: Caller;
+  readonly hasCaller: boolean;
+  readonly traceId: string;
+  readonly signal: AbortSignal;
+  readonly reply: Reply;
+  /**
+   * Runs work in a short transaction, guarded by the caller's revision, and shows its result. With an idempotency key
+   * the answer is stored in the same transaction; `showStored` leaves out of it what may not be kept.
+   */
+  transact<T>(
+    work: (tx: Transaction) => Promise<T | Refused>,
+    show: (result: T) => MessageInitShape<Output>,
+    showStored?: (result: T) => MessageInitShape<Output>,
+  ): Promise<MessageInitShape<Output>>;
+  /** The same for lists and counts, on connections of their own. */
+  list<T>(
+    work: (tx: Transaction) => Promise<T | Refused>,
+    show: (result: T) => MessageInitShape<Output>,
+  ): Promise<MessageInitShape<Output>>;
+}
+
+/** What a method does: decode, call the domain, encode. */
+export type Handler<I extends DescMessage, O extends DescMessage> = (
+  request: MessageShape<I>,
+  call: Call<O>,
+) => Promise<MessageInitShape<O>>;
+
+/** A method with its handler, the types of its messages hidden. */
+export interface ServedMethod {
+  readonly desc: DescMethodUnary;
+  serve(request: Message, makeCall: <O extends DescMessage>(output: O) => Call<O>): Promise<Message>;
+}
+
+export function serve<I extends DescMessage, O extends DescMessage>(
+  desc: DescMethodUnary<I, O>,
+  handler: Handler<I, O>,
+): ServedMethod {
+  return {
+    desc,
+    async serve(request, makeCall) {
+      if (!isMessage(request, desc.input)) throw new Error(`${desc.name} was given another message`);
+      return create(desc.output, await handler(request, makeCall(desc.output)));
+    },
+  };
+}
