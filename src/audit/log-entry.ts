@@ -49,6 +49,9 @@ const OPERATIONS = {
 
 export type Operation = keyof typeof OPERATIONS;
 
+/** The entity id of a row about a list or a search: no single entity was touched. */
+export const ALL = "*";
+
 /** One row of the log. A message is made of fixed words only: no data, no ids of values, nothing a caller wrote. */
 export interface LogEntry {
   readonly id: Uuid;

@@ -47,6 +47,11 @@ export class Fault extends Error {
   }
 }
 
+/** Why something failed, in fixed words that the operator's log may show. */
+export class Reason extends Error {
+  override readonly name = "Reason";
+}
+
 /** One field of the request is wrong. `expectation` says what is expected: "must be a nine-digit routing number". */
 export function invalid(field: string, expectation: string): Fault {
   return invalidFields({ [field]: [expectation] });

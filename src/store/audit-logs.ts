@@ -39,3 +39,51 @@ export function writeLog(tx: Transaction, draft: LogRowDraft): void {
   tx.tell(insertLogRow, draft);
   tx.witness({ createdAt: tx.now, id: draft.id });
 }
+
+export interface LogRow {
+  readonly id: Uuid;
+  readonly created_at: Date;
+  readonly actor_id: Uuid | null;
+  readonly actor_type: string | null;
+  readonly entity_type: string;
+  readonly entity_id: string;
+  readonly operation: string;
+  readonly message: string;
+}
+
+export interface LogListing {
+  readonly entityType: string | undefined;
+  readonly entityId: string | undefined;
+  /** created_at greater than or equal. */
+  readonly from: Date | undefined;
+  /** created_at less than. */
+  readonly until: Date | undefined;
+  /** Rows older than this one. */
+  readonly after: { readonly createdAt: Date; readonly id: string } | undefined;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** Newest first. Every filter has an index that ends in (created_at, id), so that no page sorts. */
+export const listLogRows = defineStatement<LogListing, readonly LogRow[]>({
+  table: "audit_logs",
+  kind: "read",
+  sortKey: () => "",
+  run(sql, tenantId, listings) {
+    return Promise.all(
+      listings.map(
+        ({ entityType, entityId, from, until, after, offset, limit }) => sql<LogRow[]>`
+          select id, created_at, actor_id, actor_type, entity_type, entity_id, operation, message
+          from audit_logs
+          where tenant_id = ${tenantId}
+            ${entityType === undefined ? sql`` : sql`and entity_type = ${entityType}`}
+            ${entityId === undefined ? sql`` : sql`and entity_id = ${entityId}`}
+            ${from ? sql`and created_at >= ${from}` : sql``}
+            ${until ? sql`and created_at < ${until}` : sql``}
+            ${after ? sql`and (created_at, id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}
+          order by created_at desc, id desc
+          limit ${limit} offset ${offset}`,
+      ),
+    );
+  },
+});

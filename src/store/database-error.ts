@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { Fault } from "../base/fault.js";
+import { Fault, Reason } from "../base/fault.js";
 
 /**
  * What a failed statement or connection means for us. Constraint and table names are never read: on a distributed engine
@@ -100,7 +100,7 @@ export function toStoreError(error: unknown): Error {
     case "other":
     case "aborted_before":
       return error instanceof postgres.PostgresError || codeOf(error) !== "unknown" || !(error instanceof Error)
-        ? new Fault("internal", "Something went wrong on our side.", { cause: new Error(`database error ${codeOf(error)}`) })
+        ? new Fault("internal", "Something went wrong on our side.", { cause: new Reason(`database error ${codeOf(error)}`) })
         : error;
     default:
       return unavailable(`database error ${codeOf(error)}`);
@@ -110,6 +110,6 @@ export function toStoreError(error: unknown): Error {
 export function unavailable(reason: string): Fault {
   return new Fault("unavailable", "The vault cannot serve this request now. Try again shortly.", {
     retryAfter: 1,
-    cause: new Error(reason),
+    cause: new Reason(reason),
   });
 }

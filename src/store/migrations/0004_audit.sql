@@ -18,10 +18,11 @@ create index if not exists audit_logs_type on audit_logs (tenant_id, entity_type
 create table if not exists idempotency_keys (
   tenant_id uuid not null,
   key_hash bytea not null,
+  -- Keyed hash of the request, to tell a repeat with another body.
   request_hash bytea not null,
-  state text not null,
-  status smallint not null,
-  response bytea,
+  -- The answer was 202.
+  accepted boolean not null,
+  response bytea not null,
   expires_at timestamptz not null,
   primary key (tenant_id, key_hash)
 );

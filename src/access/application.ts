@@ -1,0 +1,68 @@
+import type { Uuid } from "../base/ids.js";
+import type { Sensitive } from "../crypto/sensitive.js";
+import type { ApplicationKeyRow } from "../store/application-keys.js";
+import type { ApplicationRow } from "../store/applications.js";
+import { type AccessRule, type AccessRuleDraft, parseRights, readRule } from "./access-rule.js";
+import type { KeyKind } from "./key-text.js";
+import { type ApplicationType, isApplicationType, type Permission } from "./permissions.js";
+
+/** A holder of rights. Its keys act under them. */
+export interface Application {
+  readonly id: Uuid;
+  readonly name: string;
+  readonly type: ApplicationType;
+  readonly permissions: readonly Permission[];
+  readonly rules: readonly AccessRule[];
+  readonly keys: readonly ApplicationKey[];
+  readonly createdBy: Uuid | null;
+  readonly createdAt: Date;
+  readonly modifiedBy: Uuid | null;
+  readonly modifiedAt: Date | null;
+}
+
+/** A key of an application, without its value. */
+export interface ApplicationKey {
+  readonly id: Uuid;
+  readonly createdBy: Uuid | null;
+  readonly createdAt: Date;
+}
+
+/** Something with a key that was just made: the only time its value is there to be shown. */
+export interface WithKey<T> {
+  readonly made: T;
+  readonly key: Sensitive<string> | undefined;
+}
+
+/** What an application is to be, as a caller wrote it. */
+export interface ApplicationDraft {
+  readonly name: string;
+  readonly permissions: readonly string[];
+  readonly rules: readonly AccessRuleDraft[];
+}
+
+export const KEY_KIND_OF: Readonly<Record<ApplicationType, KeyKind>> = {
+  private: "pvt",
+  public: "pub",
+  management: "mgt",
+};
+
+export function applicationOf(row: ApplicationRow, keys: readonly ApplicationKeyRow[]): Application {
+  if (!isApplicationType(row.type)) throw new Error("an application of unknown type is stored");
+  const { permissions, rules } = parseRights(row.type, row.permissions, row.rules.map(readRule));
+  return {
+    id: row.id,
+    name: row.name,
+    type: row.type,
+    permissions,
+    rules,
+    keys: keys.map(applicationKeyOf),
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    modifiedBy: row.modified_by,
+    modifiedAt: row.modified_at,
+  };
+}
+
+export function applicationKeyOf(row: ApplicationKeyRow): ApplicationKey {
+  return { id: row.id, createdBy: row.created_by, createdAt: row.created_at };
+}

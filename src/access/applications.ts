@@ -1,0 +1,172 @@
+import { ALL, logEntry } from "../audit/log-entry.js";
+import { notFound } from "../base/fault.js";
+import { newUuid, type Uuid } from "../base/ids.js";
+import type { Page, PageRequest } from "../base/page.js";
+import {
+  type ApplicationKeyRow,
+  deleteApplicationKey,
+  insertApplicationKey,
+  keysOfApplication,
+  listApplicationKeys,
+  readApplicationKey,
+} from "../store/application-keys.js";
+import {
+  deleteApplication,
+  insertApplication,
+  listApplications,
+  readApplication,
+  updateApplication,
+} from "../store/applications.js";
+import { writeLog } from "../store/audit-logs.js";
+import { raiseAuthRevision } from "../store/tenants.js";
+import type { Transaction } from "../store/transaction.js";
+import { parseRights, writeRule } from "./access-rule.js";
+import {
+  type Application,
+  type ApplicationDraft,
+  type ApplicationKey,
+  applicationKeyOf,
+  applicationOf,
+  KEY_KIND_OF,
+  type WithKey,
+} from "./application.js";
+import type { Actor } from "./caller.js";
+import { newKey } from "./key-text.js";
+import type { ApplicationType } from "./permissions.js";
+import { Refused } from "./refusal.js";
+
+/** Makes an application and, if wanted, its first key. */
+export function prepareApplication(actor: Actor | undefined, type: ApplicationType, draft: ApplicationDraft, withKey: boolean) {
+  const rights = parseRights(type, draft.permissions, draft.rules);
+  return async (tx: Transaction): Promise<WithKey<Application>> => {
+    const id = newUuid();
+    const createdBy = actor?.id ?? null;
+    tx.tell(insertApplication, {
+      id,
+      name: draft.name,
+      type,
+      permissions: rights.permissions,
+      rules: rights.rules.map(writeRule),
+      created_by: createdBy,
+    });
+    writeLog(tx, logEntry(actor, "application", id, "create"));
+    const first = withKey ? addKey(tx, actor, id, type) : undefined;
+    const made: Application = {
+      id,
+      name: draft.name,
+      type,
+      ...rights,
+      keys: first ? [first.made] : [],
+      createdBy,
+      createdAt: tx.now,
+      modifiedBy: null,
+      modifiedAt: null,
+    };
+    return { made, key: first?.key };
+  };
+}
+
+export async function getApplication(tx: Transaction, actor: Actor, id: Uuid): Promise<Application | Refused> {
+  const found = await find(tx, id);
+  if (!found) return new Refused(notFound("application"));
+  writeLog(tx, logEntry(actor, "application", id, "read"));
+  return found;
+}
+
+export async function pageOfApplications(
+  tx: Transaction,
+  actor: Actor,
+  listing: PageRequest & { readonly ids: readonly Uuid[]; readonly types: readonly string[] },
+): Promise<Page<Application>> {
+  const { items, total } = await tx.ask(listApplications, listing);
+  const keys = await Promise.all(items.map(({ id }) => tx.ask(keysOfApplication, id)));
+  writeLog(tx, logEntry(actor, "application", ALL, "list"));
+  return { items: items.map((row, index) => applicationOf(row, keys[index] ?? [])), total };
+}
+
+/** Replaces name, permissions and rules. The type stays. */
+export async function replaceApplication(
+  tx: Transaction,
+  actor: Actor,
+  id: Uuid,
+  draft: ApplicationDraft,
+): Promise<Application | Refused> {
+  const found = await find(tx, id);
+  if (!found) return new Refused(notFound("application"));
+  const rights = parseRights(found.type, draft.permissions, draft.rules);
+  tx.tell(raiseAuthRevision, tx.tenantId);
+  tx.tell(updateApplication, {
+    id,
+    name: draft.name,
+    permissions: rights.permissions,
+    rules: rights.rules.map(writeRule),
+    modified_by: actor.id,
+  });
+  writeLog(tx, logEntry(actor, "application", id, "update"));
+  return { ...found, ...rights, name: draft.name, modifiedBy: actor.id, modifiedAt: tx.now };
+}
+
+/** Deletes an application and its keys; they stop working everywhere at once. */
+export async function removeApplication(tx: Transaction, actor: Actor, id: Uuid): Promise<undefined | Refused> {
+  tx.tell(raiseAuthRevision, tx.tenantId);
+  if (!(await tx.ask(deleteApplication, id))) return new Refused(notFound("application"));
+  writeLog(tx, logEntry(actor, "application", id, "delete"));
+  return undefined;
+}
+
+export async function createKey(tx: Transaction, actor: Actor, applicationId: Uuid): Promise<WithKey<ApplicationKey> | Refused> {
+  const found = await find(tx, applicationId);
+  return found ? addKey(tx, actor, applicationId, found.type) : new Refused(notFound("application"));
+}
+
+export async function getKey(
+  tx: Transaction,
+  actor: Actor,
+  place: { readonly applicationId: Uuid; readonly id: Uuid },
+): Promise<ApplicationKey | Refused> {
+  const row: ApplicationKeyRow | null = await tx.ask(readApplicationKey, place);
+  if (!row) return new Refused(notFound("application key"));
+  writeLog(tx, logEntry(actor, "application_key", place.id, "read"));
+  return applicationKeyOf(row);
+}
+
+export async function pageOfKeys(
+  tx: Transaction,
+  actor: Actor,
+  listing: PageRequest & { readonly applicationId: Uuid },
+): Promise<Page<ApplicationKey> | Refused> {
+  const [application, page] = await Promise.all([
+    tx.ask(readApplication, listing.applicationId),
+    tx.ask(listApplicationKeys, listing),
+  ]);
+  if (!application) return new Refused(notFound("application"));
+  writeLog(tx, logEntry(actor, "application_key", ALL, "list"));
+  return { items: page.items.map(applicationKeyOf), total: page.total };
+}
+
+/** Deletes a key; it stops working everywhere at once. */
+export async function removeKey(
+  tx: Transaction,
+  actor: Actor,
+  place: { readonly applicationId: Uuid; readonly id: Uuid },
+): Promise<undefined | Refused> {
+  tx.tell(raiseAuthRevision, tx.tenantId);
+  if (!(await tx.ask(deleteApplicationKey, place))) return new Refused(notFound("application key"));
+  writeLog(tx, logEntry(actor, "application_key", place.id, "delete"));
+  return undefined;
+}
+
+async function find(tx: Transaction, id: Uuid): Promise<Application | undefined> {
+  const [row, keys] = await Promise.all([tx.ask(readApplication, id), tx.ask(keysOfApplication, id)]);
+  return row ? applicationOf(row, keys) : undefined;
+}
+
+/** A new key needs no new revision: nobody can have been refused it or granted anything by it. */
+function addKey(tx: Transaction, actor: Actor | undefined, applicationId: Uuid, type: ApplicationType): WithKey<ApplicationKey> {
+  const id = newUuid();
+  const { text, hash } = newKey(KEY_KIND_OF[type], tx.tenantId);
+  const createdBy = actor?.id ?? null;
+  tx.tell(insertApplicationKey, { id, application_id: applicationId, key_hash: hash, created_by: createdBy });
+  writeLog(tx, logEntry(actor, "application_key", id, "create"));
+  return { made: { id, createdBy, createdAt: tx.now }, key: text };
+}

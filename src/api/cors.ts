@@ -1,0 +1,51 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+/** What browsers may read of an answer, beside the body. */
+const EXPOSED = [
+  "BT-TRACE-ID",
+  "BT-PROXY-DESTINATION-STATUS",
+  "Location",
+  "Retry-After",
+  "RateLimit-Limit",
+  "RateLimit-Remaining",
+  "RateLimit-Reset",
+  "Connect-Content-Encoding",
+  "Grpc-Status",
+  "Grpc-Message",
+  "Grpc-Status-Details-Bin",
+].join(", ");
+
+const METHODS = "GET, POST, PUT, PATCH, DELETE, OPTIONS";
+const HEADER_LIST = /^[A-Za-z0-9-_]+(?:\s*,\s*[A-Za-z0-9-_]+)*$/;
+
+/** Which pages of other origins may call. Never with credentials: a key is what counts, not a cookie. */
+export interface Cors {
+  /** Adds what a browser wants to see. */
+  allow(request: IncomingMessage, response: ServerResponse): void;
+  /** Answers a preflight. The headers asked for are allowed by name, since a proxy forwards any. */
+  answerPreflight(request: IncomingMessage, response: ServerResponse): void;
+}
+
+export function createCors(origins: readonly string[]): Cors {
+  const all = origins.includes("*");
+  const allow: Cors["allow"] = (request, response) => {
+    const { origin } = request.headers;
+    if (origin === undefined || !(all || origins.includes(origin))) return;
+    response.setHeader("access-control-allow-origin", all ? "*" : origin);
+    if (!all) response.setHeader("vary", "Origin");
+    response.setHeader("access-control-expose-headers", EXPOSED);
+  };
+  return {
+    allow,
+    answerPreflight(request, response) {
+      const asked = request.headers["access-control-request-headers"];
+      response.statusCode = 204;
+      if (response.hasHeader("access-control-allow-origin")) {
+        response.setHeader("access-control-allow-methods", METHODS);
+        if (asked !== undefined && HEADER_LIST.test(asked)) response.setHeader("access-control-allow-headers", asked);
+        response.setHeader("access-control-max-age", "7200");
+      }
+      response.end();
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import type { Caller } from "../access/caller.js";
+import { Fault, Reason } from "../base/fault.js";
+import type { LogFields, OperatorLog } from "./operator-log.js";
+
+/** What the operator's log is told of one request. */
+export interface Observation {
+  caller: Caller | undefined;
+  end(status: number): void;
+  fail(status: number, fault: Fault): void;
+}
+
+export interface ObservedRequest {
+  readonly rpc: string;
+  /** The path template. Absent for RPC protocols. */
+  readonly route?: string;
+  readonly traceId: string;
+}
+
+export type Observe = (request: ObservedRequest) => Observation;
+
+/** One line a request: info when it succeeded or the caller was at fault, error with the reason when we were. */
+export function observeInto(log: OperatorLog): Observe {
+  return ({ rpc, route, traceId }) => {
+    const start = performance.now();
+    const observation: Observation = {
+      caller: undefined,
+      end(status) {
+        log.info(fields(status), "served");
+      },
+      fail(status, fault) {
+        const line = { ...fields(status), code: fault.code };
+        if (status < 500) log.info(line, "refused");
+        else log.error({ ...line, reason: reasonOf(fault) }, "failed");
+      },
+    };
+    const fields = (status: number): LogFields => ({
+      trace_id: traceId,
+      rpc,
+      status,
+      duration_ms: Math.round((performance.now() - start) * 10) / 10,
+      ...(route === undefined ? {} : { route }),
+      ...(observation.caller
+        ? { tenant_id: observation.caller.tenantId, application_id: observation.caller.application.id }
+        : {}),
+    });
+    return observation;
+  };
+}
+
+/** Whatever was thrown, as a fault. What is no fault of ours to tell becomes `internal`. */
+export function toFault(error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  return new Fault("internal", "Something went wrong on our side.", { cause: error });
+}
+
+/** Why we failed: our own words, or else the class of the error and where it was thrown. Other messages may hold a value. */
+function reasonOf({ cause }: Fault): string {
+  if (cause instanceof Reason) return cause.message;
+  if (!(cause instanceof Error)) return "unknown";
+  const frame = cause.stack?.split("\n").find((line) => line.trimStart().startsWith("at ")) ?? "";
+  return `${cause.name} at ${/(?:src|dist|node_modules)\/[^)]*/.exec(frame)?.[0] ?? "an unknown place"}`;
+}

@@ -1,0 +1,158 @@
+import { createServer as createHttpServer, type RequestListener, type Server } from "node:http";
+import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
+import { createServer as createHttpsServer } from "node:https";
+import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+
+/** What bounds a connection, on both versions of HTTP. */
+export interface ConnectionLimits {
+  /** Bytes of all headers of a request. */
+  readonly headerBytes: number;
+  readonly headerCount: number;
+  /** Streams of one HTTP/2 connection at a time. */
+  readonly streams: number;
+  /** Milliseconds for the headers of a request to arrive. */
+  readonly headersTimeout: number;
+  /** Milliseconds for a whole request to arrive. */
+  readonly requestTimeout: number;
+  /** Milliseconds that a connection without a request is kept. */
+  readonly idleTimeout: number;
+}
+
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  headerBytes: 32 * 1024,
+  headerCount: 200,
+  streams: 128,
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  idleTimeout: 72_000,
+};
+
+export interface OnePort {
+  /** The server to listen with. */
+  readonly server: Server;
+  /** Ends HTTP/2 sessions and connections that have not said anything, and lets requests in flight finish. */
+  drain(): void;
+  /** Ends every connection. */
+  destroy(): void;
+}
+
+/** RFC 9113, 3.4: what a client that knows HTTP/2 is spoken sends first. */
+const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+
+/**
+ * HTTP/1.1 and HTTP/2 on one port: told apart by the preface in clear text, by ALPN under TLS. The HTTP/1.1 server is
+ * the one that listens, since its time-outs for headers and requests start with that.
+ */
+export function createOnePort(
+  listener: RequestListener,
+  limits: ConnectionLimits,
+  tls: { readonly cert: Buffer; readonly key: Buffer } | undefined,
+): OnePort {
+  const h1Settings = {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersTimeout,
+    requestTimeout: limits.requestTimeout,
+    keepAliveTimeout: limits.idleTimeout,
+    connectionsCheckingInterval: 2_000,
+  };
+  const server: Server = tls
+    ? createHttpsServer({ ...h1Settings, ...tls, minVersion: "TLSv1.2", ALPNProtocols: ["h2", "http/1.1"] }, listener)
+    : createHttpServer(h1Settings, listener);
+  server.maxHeadersCount = limits.headerCount;
+  const h2 = createHttp2Server({
+    settings: {
+      maxConcurrentStreams: limits.streams,
+      maxHeaderListSize: limits.headerBytes,
+      initialWindowSize: 1024 * 1024,
+    },
+    maxHeaderListPairs: limits.headerCount,
+    // Megabytes that one session may make us hold.
+    maxSessionMemory: 10,
+    // Streams that a client may reset at once, and per second after that (rapid reset, CVE-2023-44487).
+    streamResetBurst: 500,
+    streamResetRate: 100,
+  });
+  h2.on("request", listener);
+  const sessions = new Sessions(h2, limits.idleTimeout);
+  const undecided = new Set<Socket>();
+  const all = new Set<Socket>();
+
+  const established = tls ? "secureConnection" : "connection";
+  const [speakHttp1] = server.listeners(established);
+  server.removeAllListeners(established);
+  server.on(established, (socket: Socket) => {
+    all.add(socket);
+    undecided.add(socket);
+    socket.once("close", () => {
+      all.delete(socket);
+      undecided.delete(socket);
+    });
+    socket.on("error", () => socket.destroy());
+    const silence = setTimeout(() => socket.destroy(), limits.headersTimeout);
+    decideProtocol(socket, (isHttp2) => {
+      clearTimeout(silence);
+      undecided.delete(socket);
+      if (isHttp2) h2.emit("connection", socket);
+      else speakHttp1?.call(server, socket);
+    });
+    socket.once("close", () => clearTimeout(silence));
+  });
+  return {
+    server,
+    drain() {
+      sessions.goAway();
+      for (const socket of undecided) socket.destroy();
+      server.closeIdleConnections();
+    },
+    destroy() {
+      sessions.destroy();
+      for (const socket of all) socket.destroy();
+    },
+  };
+}
+
+function decideProtocol(socket: Socket, decide: (isHttp2: boolean) => void): void {
+  if (socket instanceof TLSSocket) decide(socket.alpnProtocol === "h2");
+  else sniff(socket, decide);
+}
+
+/** Reads until the preface is confirmed or refuted, and puts what was read back. */
+function sniff(socket: Socket, decide: (isHttp2: boolean) => void): void {
+  let seen = Buffer.alloc(0);
+  const look = () => {
+    const chunk: unknown = socket.read();
+    if (!Buffer.isBuffer(chunk)) return;
+    seen = Buffer.concat([seen, chunk]);
+    const compared = Math.min(seen.length, PREFACE.length);
+    const fits = seen.subarray(0, compared).equals(PREFACE.subarray(0, compared));
+    if (fits && compared < PREFACE.length) return;
+    socket.off("readable", look);
+    socket.unshift(seen);
+    decide(fits);
+  };
+  socket.on("readable", look);
+}
+
+class Sessions {
+  readonly #sessions = new Set<ServerHttp2Session>();
+
+  constructor(server: Http2Server, idleTimeout: number) {
+    server.on("session", (session: ServerHttp2Session) => {
+      this.#sessions.add(session);
+      session.setTimeout(idleTimeout, () => session.close());
+      session.on("error", () => session.destroy());
+      session.once("close", () => this.#sessions.delete(session));
+    });
+    server.on("sessionError", () => {});
+  }
+
+  /** Tells clients to go elsewhere; streams that are open finish. */
+  goAway(): void {
+    for (const session of this.#sessions) session.close();
+  }
+
+  destroy(): void {
+    for (const session of this.#sessions) session.destroy();
+  }
+}

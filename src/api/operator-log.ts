@@ -1,0 +1,43 @@
+import { type DestinationStream, type Logger, pino } from "pino";
+
+/** What a line of the operator's log may hold. Never a URL, query, header, body, value or driver text. */
+export interface LogFields {
+  readonly trace_id?: string;
+  readonly tenant_id?: string;
+  readonly application_id?: string;
+  readonly rpc?: string;
+  readonly route?: string;
+  readonly status?: number;
+  readonly code?: string;
+  readonly duration_ms?: number;
+  /** Our own fixed words on why something failed. */
+  readonly reason?: string;
+}
+
+export interface OperatorLog {
+  debug(fields: LogFields, message: string): void;
+  info(fields: LogFields, message: string): void;
+  warn(fields: LogFields, message: string): void;
+  error(fields: LogFields, message: string): void;
+}
+
+const FIELDS = ["trace_id", "tenant_id", "application_id", "rpc", "route", "status", "code", "duration_ms", "reason"] as const;
+
+/** JSON lines on standard output, or on `stream`. Fields that are not listed are dropped, whatever the caller passes. */
+export function createOperatorLog(level: string, stream?: DestinationStream): OperatorLog {
+  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  const logger: Logger = stream ? pino(options, stream) : pino(options);
+  const write = (line: "debug" | "info" | "warn" | "error") => (fields: LogFields, message: string) => {
+    if (logger.isLevelEnabled(line)) logger[line](onlyListed(fields), message);
+  };
+  return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+}
+
+function onlyListed(fields: LogFields): LogFields {
+  const listed: Record<string, string | number> = {};
+  for (const name of FIELDS) {
+    const value = fields[name];
+    if (value !== undefined) listed[name] = value;
+  }
+  return listed;
+}

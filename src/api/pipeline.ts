@@ -1,0 +1,144 @@
+import { create, getOption, type Message, toBinary } from "@bufbuild/protobuf";
+import { AuthMode, policy as policyOption } from "../../gen/cloakroom/v1/options_pb.js";
+import type { Authenticator } from "../access/authenticate.js";
+import { actorOf, type Caller } from "../access/caller.js";
+import { isPermission, type Permission } from "../access/permissions.js";
+import { logEntry } from "../audit/log-entry.js";
+import { Fault, invalid, permissionDenied } from "../base/fault.js";
+import type { Reply, ServedMethod } from "../services/call.js";
+import { writeLog } from "../store/audit-logs.js";
+import type { Database } from "../store/database.js";
+import { StaleAuthorization } from "../store/database-error.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { Idempotency } from "./idempotency.js";
+import type { OperatorLog } from "./operator-log.js";
+import { pathVariablesOf } from "./rest/rest-method.js";
+import { transactingCall } from "./transacting-call.js";
+import { compileValidation } from "./validation.js";
+
+/** What is known of a request before its body is read. */
+export interface RequestHead {
+  /** A header by its lower-case name. */
+  header(name: string): string | undefined;
+  readonly traceId: string;
+  readonly signal: AbortSignal;
+}
+
+/** A request that may have its body read. */
+export interface Admission {
+  readonly head: RequestHead;
+  readonly caller: Caller | undefined;
+}
+
+export interface Answer {
+  readonly message: Message;
+  readonly headers: readonly (readonly [string, string])[];
+  /** 202 instead of the method's own status. */
+  readonly accepted: boolean;
+}
+
+/** The one way through a method, for all protocols: built once, run for each request. */
+export interface Pipeline {
+  readonly method: ServedMethod;
+  /** Authentication and permission, before the body is read. */
+  admit(head: RequestHead): Promise<Admission>;
+  /** Validation, idempotency and the handler. */
+  run(admission: Admission, request: Message): Promise<Answer>;
+}
+
+export interface PipelineParts {
+  readonly authenticator: Authenticator;
+  readonly database: Database;
+  readonly keyring: Keyring;
+  readonly log: OperatorLog;
+}
+
+/** How often a request authorizes again because the tenant's rights changed under it. */
+const STALE_ATTEMPTS = 5;
+
+export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipeline {
+  const { desc } = method;
+  const policy = getOption(desc, policyOption);
+  const requires = policy.requires.map(asPermission);
+  const rpc = `${desc.parent.typeName}/${desc.name}`;
+  const validate = compileValidation(desc.input, create(desc.input));
+  const path = pathVariablesOf(desc);
+  const resourceFields = desc.input.fields.filter(({ name }) => path.includes(name));
+  const updateMask = desc.input.fields.find(({ message }) => message?.typeName === "google.protobuf.FieldMask");
+
+  const authorize = async (head: RequestHead): Promise<Caller | undefined> => {
+    const key = head.header("bt-api-key");
+    if (policy.auth === AuthMode.OPTIONAL && !key) return undefined;
+    const caller = await parts.authenticator.authenticate(key);
+    for (const permission of requires) {
+      if (caller.grant.holds(permission)) continue;
+      if (policy.auth !== AuthMode.OPTIONAL) throw await refused(parts.database, caller, permission);
+    }
+    return caller;
+  };
+
+  const idempotencyOf = async (head: RequestHead, caller: Caller | undefined, request: Message) => {
+    const key = policy.idempotent ? head.header("bt-idempotency-key") : undefined;
+    if (key === undefined || !caller) return undefined;
+    const keys = await parts.keyring.of(caller.tenantId);
+    const resource = resourceFields.map((field) => String(Reflect.get(request, field.localName)));
+    return new Idempotency(key, caller, keys, rpc, resource, toBinary(desc.input, request));
+  };
+
+  return {
+    method,
+    async admit(head) {
+      return { head, caller: await authorize(head) };
+    },
+    async run({ head, caller: admitted }, request) {
+      if (updateMask && Reflect.get(request, updateMask.localName) === undefined) {
+        throw invalid("update_mask", "must name the fields to change");
+      }
+      validate(request);
+      let caller = admitted;
+      for (let attempt = 1; ; attempt += 1) {
+        const reply = new CollectedReply();
+        const idempotency = await idempotencyOf(head, caller, request);
+        const onDifferentRepeat = () =>
+          parts.log.warn({ trace_id: head.traceId, rpc }, "an idempotency key was repeated with another request");
+        const call = { database: parts.database, caller, traceId: head.traceId, signal: head.signal, reply, idempotency, onDifferentRepeat };
+        try {
+          const message = await method.serve(request, (output) => transactingCall(output, call));
+          return { message, headers: reply.headers, accepted: reply.isAccepted };
+        } catch (error) {
+          if (!(error instanceof StaleAuthorization)) throw error;
+          if (attempt === STALE_ATTEMPTS) {
+            throw new Fault("conflict", "The rights of the key used keep changing. Try again shortly.");
+          }
+          parts.authenticator.forget(head.header("bt-api-key") ?? "");
+          caller = await authorize(head);
+        }
+      }
+    },
+  };
+}
+
+class CollectedReply implements Reply {
+  readonly headers: [string, string][] = [];
+  isAccepted = false;
+
+  setHeader(name: string, value: string): void {
+    this.headers.push([name, value]);
+  }
+
+  accepted(): void {
+    this.isAccepted = true;
+  }
+}
+
+/** Logs that a known key asked for what it may not do at all. */
+async function refused(database: Database, caller: Caller, permission: Permission): Promise<Fault> {
+  const entry = logEntry(actorOf(caller), "application", caller.application.id, "refuse", permission);
+  await database.fast.run(caller.tenantId, "unguarded", async (tx) => writeLog(tx, entry));
+  return permissionDenied(permission);
+}
+
+function asPermission(text: string): Permission {
+  if (!isPermission(text)) throw new Error(`the protos require an unknown permission: ${text}`);
+  return text;
+}

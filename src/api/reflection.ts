@@ -1,0 +1,90 @@
+import { type DescFile, type DescService, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { Code, type ConnectRouter } from "@connectrpc/connect";
+import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
+
+/** The two published versions of the protocol ask and answer alike. */
+interface Question {
+  readonly messageRequest:
+    | { case: "fileByFilename" | "fileContainingSymbol" | "allExtensionNumbersOfType" | "listServices"; value: string }
+    | { case: "fileContainingExtension"; value: { containingType: string; extensionNumber: number } }
+    | { case: undefined; value?: undefined };
+}
+
+/** gRPC server reflection: a client can list and call every method without having the protos. */
+export function registerReflection(router: ConnectRouter, services: readonly DescService[]): void {
+  const catalogue = new Catalogue(services);
+  router.service(ServerReflection, {
+    async *serverReflectionInfo(questions) {
+      for await (const question of questions) yield { originalRequest: question, messageResponse: catalogue.answer(question) };
+    },
+  });
+  router.service(ServerReflectionAlpha, {
+    async *serverReflectionInfo(questions) {
+      for await (const question of questions) yield { originalRequest: question, messageResponse: catalogue.answer(question) };
+    },
+  });
+}
+
+class Catalogue {
+  readonly #services: readonly DescService[];
+  readonly #files = new Map<string, DescFile>();
+  readonly #bySymbol = new Map<string, DescFile>();
+  readonly #byExtension = new Map<string, DescFile>();
+
+  constructor(services: readonly DescService[]) {
+    this.#services = services;
+    for (const { file } of services) this.#add(file);
+  }
+
+  answer({ messageRequest }: Question) {
+    switch (messageRequest.case) {
+      case "listServices":
+        return {
+          case: "listServicesResponse",
+          value: { service: this.#services.map(({ typeName }) => ({ name: typeName })) },
+        } as const;
+      case "fileByFilename":
+        return describe(this.#files.get(messageRequest.value));
+      case "fileContainingSymbol":
+        return describe(this.#bySymbol.get(messageRequest.value));
+      case "fileContainingExtension": {
+        const { containingType, extensionNumber } = messageRequest.value;
+        return describe(this.#byExtension.get(`${containingType} ${extensionNumber}`));
+      }
+      case "allExtensionNumbersOfType": {
+        const type = messageRequest.value;
+        const extensionNumber = [...this.#byExtension.keys()]
+          .filter((key) => key.startsWith(`${type} `))
+          .map((key) => Number(key.slice(type.length + 1)));
+        return { case: "allExtensionNumbersResponse", value: { baseTypeName: type, extensionNumber } } as const;
+      }
+      default:
+        return refusal(Code.InvalidArgument, "the question is not known");
+    }
+  }
+
+  #add(file: DescFile): void {
+    const name = file.proto.name;
+    if (this.#files.has(name)) return;
+    this.#files.set(name, file);
+    for (const dependency of file.dependencies) this.#add(dependency);
+    const { messages, enums, services, extensions } = file;
+    for (const { typeName } of [...messages, ...enums, ...services, ...extensions]) this.#bySymbol.set(typeName, file);
+    for (const service of services) {
+      for (const method of service.methods) this.#bySymbol.set(`${service.typeName}.${method.name}`, file);
+    }
+    for (const { extendee, number } of extensions) this.#byExtension.set(`${extendee.typeName} ${number}`, file);
+  }
+}
+
+function describe(file: DescFile | undefined) {
+  if (!file) return refusal(Code.NotFound, "there is no such file or symbol");
+  const fileDescriptorProto = [toBinary(FileDescriptorProtoSchema, file.proto)];
+  return { case: "fileDescriptorResponse", value: { fileDescriptorProto } } as const;
+}
+
+function refusal(errorCode: Code, errorMessage: string) {
+  return { case: "errorResponse", value: { errorCode, errorMessage } } as const;
+}

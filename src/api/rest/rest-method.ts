@@ -1,0 +1,135 @@
+import { type DescField, type DescMessage, type DescMethod, getOption, hasOption, isMessage, type Message } from "@bufbuild/protobuf";
+import type { IncomingMessage } from "node:http";
+import { policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
+import { http } from "../../../gen/google/api/annotations_pb.js";
+import type { HttpRule } from "../../../gen/google/api/http_pb.js";
+import { invalidFields } from "../../base/fault.js";
+import { isJsonObject, type Json } from "../../base/json.js";
+import type { ServedMethod } from "../../services/call.js";
+import { readJsonBody } from "./body.js";
+import { compileFieldReader, compileJsonReader, defaultsOf } from "./json-reader.js";
+import { compileFieldWriter, compileJsonWriter } from "./json-writer.js";
+import { type PathTemplate, parsePathTemplate } from "./path-template.js";
+import { compileQueryReader } from "./query.js";
+
+export type HttpVerb = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** One HTTP route of a method. */
+export interface RestMethod {
+  readonly verb: HttpVerb;
+  readonly path: PathTemplate;
+  readonly method: ServedMethod;
+  /** The status of success, where the handler does not say 202. */
+  readonly status: number;
+  /** Reads path, query and body into the request message. */
+  read(request: IncomingMessage, parameters: Readonly<Record<string, string>>, query: string): Promise<Message>;
+  /** The body of an answer; undefined where the method answers with nothing. */
+  write(response: Message): string | undefined;
+}
+
+/** The routes that a method's google.api.http rule declares; none where it has no rule. */
+export function restMethodsOf(method: ServedMethod, defaultBodyLimit: number): RestMethod[] {
+  if (!hasOption(method.desc, http)) return [];
+  const rule = getOption(method.desc, http);
+  return [rule, ...rule.additionalBindings].map((binding) => restMethod(method, binding, defaultBodyLimit));
+}
+
+/** The fields that a method's path binds: they name the resource it works on. */
+export function pathVariablesOf(desc: DescMethod): readonly string[] {
+  return hasOption(desc, http) ? parsePathTemplate(patternOf(getOption(desc, http)).text).variables : [];
+}
+
+function restMethod(method: ServedMethod, rule: HttpRule, defaultBodyLimit: number): RestMethod {
+  const { input, output } = method.desc;
+  const policy = getOption(method.desc, policyOption);
+  const { verb, text } = patternOf(rule);
+  const path = parsePathTemplate(text);
+  const isEmpty = output.typeName === "google.protobuf.Empty";
+  const writeBody = rule.responseBody
+    ? compileFieldWriter(fieldOf(output, rule.responseBody))
+    : compileJsonWriter(output);
+  return {
+    verb,
+    path,
+    method,
+    status: policy.successStatus || (isEmpty ? 204 : 200),
+    read: requestReader(input, rule.body, path, {
+      maxBytes: policy.bodyLimitBytes || defaultBodyLimit,
+      mergePatch: policy.mergePatch,
+    }),
+    write: isEmpty ? () => undefined : writeBody,
+  };
+}
+
+function requestReader(
+  input: DescMessage,
+  body: string,
+  path: PathTemplate,
+  rules: { maxBytes: number; mergePatch: boolean },
+): RestMethod["read"] {
+  const variables = path.variables.map((name) => fieldOf(input, name));
+  const makeDefaults = defaultsOf(input);
+  const readQuery = compileQueryReader(input, [...path.variables, ...(body ? [body] : [])]);
+  const bodyField = body && body !== "*" ? fieldOf(input, body) : undefined;
+  const readBodyField = bodyField && compileFieldReader(bodyField);
+  const readBody = compileJsonReader(input);
+  const mask = input.fields.find((field) => field.message?.typeName === "google.protobuf.FieldMask");
+
+  const start = async (request: IncomingMessage): Promise<Message & Record<string, unknown>> => {
+    const message = makeDefaults();
+    if (body === "") {
+      request.resume();
+      return message;
+    }
+    const json = await readJsonBody(request, rules);
+    if (bodyField && readBodyField) {
+      if (json !== undefined) message[bodyField.localName] = readBodyField(json);
+      return message;
+    }
+    if (json === undefined && !rules.mergePatch) return message;
+    Object.assign(message, readBody(json ?? {}));
+    if (mask) message[mask.localName] = { $typeName: "google.protobuf.FieldMask", paths: keysPresent(input, path, json) };
+    return message;
+  };
+
+  return async (request, parameters, query) => {
+    const message = await start(request);
+    const faults: Record<string, string[]> = {};
+    if (body !== "*") readQuery(query, message, (name, text) => void (faults[name] = [text]));
+    for (const field of variables) message[field.localName] = parameters[field.name] ?? "";
+    if (Object.keys(faults).length > 0) throw invalidFields(faults);
+    if (!isMessage(message, input)) throw new Error(`REST read another message than ${input.typeName}`);
+    return message;
+  };
+}
+
+/** A key that is present is to be changed, also when its value is null. */
+function keysPresent(input: DescMessage, path: PathTemplate, json: Json | undefined): string[] {
+  if (!isJsonObject(json)) return [];
+  return input.fields
+    .filter(({ name }) => !path.variables.includes(name) && Object.hasOwn(json, name))
+    .map(({ name }) => name);
+}
+
+function patternOf({ pattern }: HttpRule): { verb: HttpVerb; text: string } {
+  switch (pattern.case) {
+    case "get":
+      return { verb: "GET", text: pattern.value };
+    case "post":
+      return { verb: "POST", text: pattern.value };
+    case "put":
+      return { verb: "PUT", text: pattern.value };
+    case "patch":
+      return { verb: "PATCH", text: pattern.value };
+    case "delete":
+      return { verb: "DELETE", text: pattern.value };
+    default:
+      throw new Error(`REST does not serve the pattern ${pattern.case}`);
+  }
+}
+
+function fieldOf(desc: DescMessage, name: string): DescField {
+  const field = desc.fields.find((candidate) => candidate.name === name);
+  if (!field) throw new Error(`${desc.typeName} has no field ${name}`);
+  return field;
+}

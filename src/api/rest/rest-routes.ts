@@ -1,0 +1,123 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { Fault } from "../../base/fault.js";
+import { FAULT_TABLE } from "../fault-table.js";
+import { type Observation, type Observe, toFault } from "../observation.js";
+import type { Pipeline, RequestHead } from "../pipeline.js";
+import { traceIdOf } from "../trace.js";
+import { PROBLEM_TYPE, problemOf } from "./problem.js";
+import { type HttpVerb, type RestMethod, restMethodsOf } from "./rest-method.js";
+import { routePath } from "./path-template.js";
+
+const VERBS: readonly HttpVerb[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** Serves every method at the paths that its proto declares. */
+export function registerRest(app: FastifyInstance, pipelines: readonly Pipeline[], bodyLimit: number, observe: Observe): void {
+  const byPath = new Map<string, Set<HttpVerb>>();
+  for (const pipeline of pipelines) {
+    for (const rest of restMethodsOf(pipeline.method, bodyLimit)) {
+      const url = routePath(rest.path);
+      byPath.set(url, (byPath.get(url) ?? new Set()).add(rest.verb));
+      app.route({ method: rest.verb, url, handler: (request, reply) => answer(rest, pipeline, observe, request, reply) });
+    }
+  }
+  for (const [url, served] of byPath) {
+    const others = VERBS.filter((verb) => !served.has(verb));
+    const allow = [...served].join(", ");
+    if (others.length === 0) continue;
+    app.route({
+      method: others,
+      url,
+      handler: (request, reply) => {
+        reply.header("allow", allow);
+        return sendFault(reply, new Fault("method_not_allowed", `This path takes ${allow}.`), traceOf(request));
+      },
+    });
+  }
+  app.setNotFoundHandler((request, reply) =>
+    sendFault(reply, new Fault("not_found", "There is nothing at this path."), traceOf(request)),
+  );
+}
+
+async function answer(
+  rest: RestMethod,
+  pipeline: Pipeline,
+  observe: Observe,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const traceId = traceOf(request);
+  const observation = observe({ rpc: rest.method.desc.name, route: rest.path.text, traceId });
+  try {
+    const head = requestHead(request, traceId);
+    const admission = await pipeline.admit(head);
+    observation.caller = admission.caller;
+    const message = await rest.read(request.raw, parametersOf(request), queryOf(request));
+    const { message: response, headers, accepted } = await pipeline.run(admission, message);
+    const body = rest.write(response);
+    const status = accepted ? 202 : rest.status;
+    reply.code(status).header("bt-trace-id", traceId);
+    for (const [name, value] of headers) reply.header(name, value);
+    observation.end(status);
+    if (body === undefined || accepted) return reply.send();
+    return reply.header("content-type", JSON_TYPE).send(body);
+  } catch (error) {
+    return refuse(error, observation, reply, traceId);
+  }
+}
+
+function refuse(error: unknown, observation: Observation, reply: FastifyReply, traceId: string): FastifyReply {
+  const fault = toFault(error);
+  observation.fail(FAULT_TABLE[fault.code].http, fault);
+  return sendFault(reply, fault, traceId);
+}
+
+export function sendFault(reply: FastifyReply, fault: Fault, traceId: string): FastifyReply {
+  const problem = problemOf(fault, traceId);
+  reply.code(problem.status).header("bt-trace-id", traceId).header("content-type", PROBLEM_TYPE);
+  if (fault.retryAfter !== undefined) reply.header("retry-after", String(fault.retryAfter));
+  // What is left of a body that nobody reads would be taken for the next request.
+  const { raw } = reply.request;
+  if (!raw.complete && raw.httpVersionMajor === 1) reply.header("connection", "close");
+  return reply.send(JSON.stringify(problem));
+}
+
+function requestHead(request: FastifyRequest, traceId: string): RequestHead {
+  const { raw } = request;
+  let controller: AbortController | undefined;
+  return {
+    traceId,
+    header(name) {
+      const value = raw.headers[name];
+      return Array.isArray(value) ? value[0] : value;
+    },
+    // Made when it is first looked at: most methods never do, and a controller costs as much as a small query.
+    get signal() {
+      if (!controller) {
+        const made = new AbortController();
+        controller = made;
+        raw.once("close", () => {
+          if (!raw.complete || raw.destroyed) made.abort();
+        });
+      }
+      return controller.signal;
+    },
+  };
+}
+
+function traceOf(request: FastifyRequest): string {
+  const sent = request.raw.headers["bt-trace-id"];
+  return traceIdOf(Array.isArray(sent) ? sent[0] : sent);
+}
+
+function queryOf({ raw: { url = "" } }: FastifyRequest): string {
+  const mark = url.indexOf("?");
+  return mark < 0 ? "" : url.slice(mark + 1);
+}
+
+function parametersOf({ params }: FastifyRequest): Record<string, string> {
+  const parameters: Record<string, string> = {};
+  if (typeof params !== "object" || params === null) return parameters;
+  for (const [name, value] of Object.entries(params)) if (typeof value === "string") parameters[name] = value;
+  return parameters;
+}

@@ -1,0 +1,110 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import type { DescService } from "@bufbuild/protobuf";
+import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
+import Fastify, { type FastifyInstance } from "fastify";
+import { Fault } from "../base/fault.js";
+import { createCors } from "./cors.js";
+import { type Readiness, registerHealth, registerRpcHealth } from "./health.js";
+import { observeInto, toFault } from "./observation.js";
+import { CONNECTION_LIMITS, createOnePort } from "./one-port.js";
+import type { OperatorLog } from "./operator-log.js";
+import type { Pipeline } from "./pipeline.js";
+import { registerReflection } from "./reflection.js";
+import { registerRest, sendFault } from "./rest/rest-routes.js";
+import { rpcOptions } from "./rpc-routes.js";
+import { traceIdOf } from "./trace.js";
+
+export interface ServerOptions {
+  /** Every service of the API, also those that are only partly served. */
+  readonly services: readonly DescService[];
+  readonly pipelines: readonly Pipeline[];
+  readonly readiness: Readiness;
+  readonly log: OperatorLog;
+  readonly corsOrigins: readonly string[];
+  readonly bodyLimit: number;
+  readonly requestTimeout: number;
+  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  /** Routes that are none of a method: documentation pages, the raw proxy. */
+  readonly extend?: (app: FastifyInstance) => void | Promise<void>;
+}
+
+export interface ApiServer {
+  listen(host: string, port: number): Promise<AddressInfo>;
+  /** Takes no more requests, lets those in flight end for up to `grace` milliseconds, and closes. */
+  close(grace: number): Promise<void>;
+}
+
+/** One port for REST, gRPC, gRPC-Web and Connect. */
+export async function createApiServer(options: ServerOptions): Promise<ApiServer> {
+  const app = Fastify({
+    logger: false,
+    exposeHeadRoutes: true,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 3 * 400 },
+  });
+  const cors = createCors(options.corsOrigins);
+  const observe = observeInto(options.log);
+  const shutdown = new AbortController();
+
+  // Bodies are read by whoever wants them, after authentication.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  app.addHook("onRequest", (request, reply, done) => {
+    cors.allow(request.raw, reply.raw);
+    if (request.method !== "OPTIONS") return done();
+    reply.hijack();
+    cors.answerPreflight(request.raw, reply.raw);
+  });
+  app.setErrorHandler((error, request, reply) => {
+    const sent = request.raw.headers["bt-trace-id"];
+    const isOurs = error instanceof Fault || statusOf(error) >= 500;
+    const fault = isOurs ? toFault(error) : new Fault("malformed_body", "The request could not be read.");
+    return sendFault(reply, fault, traceIdOf(Array.isArray(sent) ? sent[0] : sent));
+  });
+  registerHealth(app, options.readiness);
+  await options.extend?.(app);
+  registerRest(app, options.pipelines, options.bodyLimit, observe);
+  const names = options.services.map(({ typeName }) => typeName);
+  const rpc = rpcOptions(
+    options.services,
+    options.pipelines,
+    (router) => {
+      registerReflection(router, options.services);
+      registerRpcHealth(router, names, options.readiness);
+    },
+    { messageBytes: options.bodyLimit, timeoutMs: options.requestTimeout },
+    observe,
+  );
+  await app.register(fastifyConnectPlugin, { ...rpc, shutdownSignal: shutdown.signal });
+  await app.ready();
+  const port = createOnePort((request, response) => app.routing(request, response), CONNECTION_LIMITS, options.tls);
+
+  return {
+    async listen(host, portNumber) {
+      port.server.listen({ host, port: portNumber });
+      await once(port.server, "listening");
+      const address = port.server.address();
+      if (address === null || typeof address === "string") throw new Error("the server listens on no port");
+      return address;
+    },
+    async close(grace) {
+      const closed = once(port.server, "close");
+      port.server.close();
+      port.drain();
+      // Idle connections are closed as soon as they are; the rest has until the end of the grace period.
+      const idle = setInterval(() => port.drain(), 100);
+      const end = setTimeout(() => {
+        shutdown.abort();
+        port.destroy();
+      }, grace);
+      await closed;
+      clearInterval(idle);
+      clearTimeout(end);
+      await app.close();
+    },
+  };
+}
+
+function statusOf(error: unknown): number {
+  return error instanceof Error && "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
+}

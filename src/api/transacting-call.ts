@@ -1,0 +1,88 @@
+import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import type { Caller } from "../access/caller.js";
+import { Refused } from "../access/refusal.js";
+import { Fault } from "../base/fault.js";
+import type { Call, Reply } from "../services/call.js";
+import type { Database } from "../store/database.js";
+import { LockTimeout, UniqueViolation } from "../store/database-error.js";
+import type { Transaction } from "../store/transaction.js";
+import { type Idempotency, type Replay, stillRunning } from "./idempotency.js";
+
+/** What a call is made of, once it is admitted and read. */
+export interface CallParts {
+  readonly database: Database;
+  readonly caller: Caller | undefined;
+  readonly traceId: string;
+  readonly signal: AbortSignal;
+  readonly reply: Reply & { readonly isAccepted: boolean };
+  readonly idempotency: Idempotency | undefined;
+  /** Told when a repeat brought another request. */
+  onDifferentRepeat(): void;
+}
+
+/** How often a request that meets its twin's commit looks again. */
+const REPLAY_ATTEMPTS = 3;
+
+export function transactingCall<Output extends DescMessage>(output: Output, parts: CallParts): Call<Output> {
+  const caller = () => {
+    if (!parts.caller) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
+    return parts.caller;
+  };
+  return {
+    traceId: parts.traceId,
+    signal: parts.signal,
+    reply: parts.reply,
+    hasCaller: parts.caller !== undefined,
+    get caller() {
+      return caller();
+    },
+    async transact(work, show, showStored = show) {
+      const { tenantId, revision } = caller();
+      const run = (tx: Transaction) => withStoredAnswer(output, parts, tx, work, show, showStored);
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return answerOf(await parts.database.fast.run(tenantId, revision, run));
+        } catch (error) {
+          const metTwin = parts.idempotency !== undefined && error instanceof UniqueViolation;
+          if (metTwin && attempt < REPLAY_ATTEMPTS) continue;
+          if (parts.idempotency && (metTwin || error instanceof LockTimeout)) throw stillRunning();
+          throw error;
+        }
+      }
+    },
+    async list(work, show) {
+      const { tenantId, revision } = caller();
+      return answerOf(
+        await parts.database.slow.run(tenantId, revision, async (tx) => {
+          const result = await work(tx);
+          return result instanceof Refused ? result : show(result);
+        }),
+      );
+    },
+  };
+}
+
+async function withStoredAnswer<Output extends DescMessage, T>(
+  output: Output,
+  { idempotency, reply, onDifferentRepeat }: CallParts,
+  tx: Transaction,
+  work: (tx: Transaction) => Promise<T | Refused>,
+  show: (result: T) => MessageInitShape<Output>,
+  showStored: (result: T) => MessageInitShape<Output>,
+): Promise<MessageInitShape<Output> | Replay<Output>["response"] | Refused> {
+  const replay = await idempotency?.find(tx, output);
+  if (replay) {
+    if (replay.differs) onDifferentRepeat();
+    if (replay.accepted) reply.accepted();
+    return replay.response;
+  }
+  const result = await work(tx);
+  if (result instanceof Refused) return result;
+  idempotency?.store(tx, output, create(output, showStored(result)), reply.isAccepted);
+  return show(result);
+}
+
+function answerOf<T>(result: T | Refused): T {
+  if (result instanceof Refused) throw result.fault;
+  return result;
+}

@@ -1,0 +1,148 @@
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { Sensitive } from "./crypto/sensitive.js";
+
+/** The configuration is wrong. The message is one line for the operator and says what to do. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/** Everything an operator can set, read from the environment once and checked. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly adminHost: string;
+  readonly adminPort: number;
+  /** Where callers reach this server, without a slash at the end. Absent: where it listens. */
+  readonly publicUrl: string | undefined;
+  readonly dataDir: string;
+  readonly rootKeyFile: string;
+  /** Absent: the embedded database. */
+  readonly databaseUrl: Sensitive<string> | undefined;
+  /** A role of its own for migrations. */
+  readonly migrateDatabaseUrl: Sensitive<string> | undefined;
+  readonly fastConnections: number;
+  readonly slowConnections: number;
+  readonly tlsCertFile: string | undefined;
+  readonly tlsKeyFile: string | undefined;
+  readonly corsOrigins: readonly string[];
+  readonly logLevel: LogLevel;
+  readonly bodyLimit: number;
+  /** Milliseconds. */
+  readonly requestTimeout: number;
+  readonly logRetentionDays: number;
+}
+
+const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Names without their prefix, as the operator's guide lists them. */
+const NAMES = [
+  "HOST",
+  "PORT",
+  "ADMIN_HOST",
+  "ADMIN_PORT",
+  "PUBLIC_URL",
+  "DATA_DIR",
+  "ROOT_KEY_FILE",
+  "TLS_CERT_FILE",
+  "TLS_KEY_FILE",
+  "CORS_ORIGINS",
+  "LOG_LEVEL",
+  "LOG_RETENTION_DAYS",
+  "BODY_LIMIT_BYTES",
+  "REQUEST_TIMEOUT_MS",
+  "DB_POOL_FAST",
+  "DB_POOL_SLOW",
+] as const;
+type Name = (typeof NAMES)[number];
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws {ConfigError} for an unknown CLOAKROOM_ name or a wrong value. */
+export function readConfig(environment: Environment): Config {
+  refuseUnknownNames(environment);
+  const text = (name: Name) => environment[`CLOAKROOM_${name}`] || undefined;
+  const whole = (name: Name, byDefault: number, least: number, most: number) => {
+    const value = text(name);
+    if (value === undefined) return byDefault;
+    const number = Number(value);
+    if (/^\d+$/.test(value) && number >= least && number <= most) return number;
+    throw new ConfigError(`CLOAKROOM_${name} must be a whole number from ${least} to ${most}; it is "${value}".`);
+  };
+  const dataDir = resolve(text("DATA_DIR") ?? ".cloakroom");
+  const tlsCertFile = text("TLS_CERT_FILE");
+  const tlsKeyFile = text("TLS_KEY_FILE");
+  if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
+    throw new ConfigError("Set both CLOAKROOM_TLS_CERT_FILE and CLOAKROOM_TLS_KEY_FILE, or neither.");
+  }
+  return {
+    host: text("HOST") ?? "127.0.0.1",
+    port: whole("PORT", 8080, 0, 65_535),
+    adminHost: text("ADMIN_HOST") ?? "127.0.0.1",
+    adminPort: whole("ADMIN_PORT", 9090, 0, 65_535),
+    publicUrl: readPublicUrl(text("PUBLIC_URL")),
+    dataDir,
+    rootKeyFile: resolve(text("ROOT_KEY_FILE") ?? join(dataDir, "root.key")),
+    databaseUrl: readSecret(environment, "DATABASE_URL"),
+    migrateDatabaseUrl: readSecret(environment, "MIGRATE_DATABASE_URL"),
+    fastConnections: whole("DB_POOL_FAST", 8, 1, 100),
+    slowConnections: whole("DB_POOL_SLOW", 4, 1, 100),
+    tlsCertFile,
+    tlsKeyFile,
+    corsOrigins: readOrigins(text("CORS_ORIGINS") ?? "*"),
+    logLevel: readLogLevel(text("LOG_LEVEL") ?? "info"),
+    bodyLimit: whole("BODY_LIMIT_BYTES", 5 * 1024 * 1024, 1_024, 100 * 1024 * 1024),
+    requestTimeout: whole("REQUEST_TIMEOUT_MS", 30_000, 1_000, 600_000),
+    logRetentionDays: whole("LOG_RETENTION_DAYS", 365, 0, 36_500),
+  };
+}
+
+function refuseUnknownNames(environment: Environment): void {
+  for (const key of Object.keys(environment)) {
+    if (!key.startsWith("CLOAKROOM_")) continue;
+    const name = key.slice("CLOAKROOM_".length);
+    if (NAMES.some((known) => known === name)) continue;
+    const close = NAMES.find((known) => known.startsWith(name.slice(0, 4)));
+    const hint = close ? ` Did you mean CLOAKROOM_${close}?` : "";
+    throw new ConfigError(`${key} is no setting.${hint} docs/operations.md lists them all.`);
+  }
+}
+
+/** Secrets come as themselves or as the name of a file that holds them (`..._FILE`). */
+function readSecret(environment: Environment, name: string): Sensitive<string> | undefined {
+  const file = environment[`${name}_FILE`];
+  if (environment[name] && file) throw new ConfigError(`Set ${name} or ${name}_FILE, not both.`);
+  if (environment[name]) return new Sensitive(environment[name]);
+  if (!file) return undefined;
+  try {
+    return new Sensitive(readFileSync(file, "utf8").trim());
+  } catch {
+    throw new ConfigError(`${name}_FILE names a file that cannot be read: ${file}`);
+  }
+}
+
+function readPublicUrl(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && (url.protocol === "http:" || url.protocol === "https:") && url.search === "" && url.hash === "") {
+    return text.replace(/\/+$/, "");
+  }
+  throw new ConfigError(`CLOAKROOM_PUBLIC_URL must be an address such as https://vault.example.com; it is "${text}".`);
+}
+
+function readOrigins(text: string): string[] {
+  const origins = text.split(",").map((origin) => origin.trim());
+  for (const origin of origins) {
+    if (origin !== "*" && !(URL.canParse(origin) && new URL(origin).origin === origin)) {
+      throw new ConfigError(`CLOAKROOM_CORS_ORIGINS must be * or origins such as https://shop.example.com, separated by commas; "${origin}" is none.`);
+    }
+  }
+  return origins;
+}
+
+function readLogLevel(text: string): LogLevel {
+  const level = LOG_LEVELS.find((known) => known === text);
+  if (!level) throw new ConfigError(`CLOAKROOM_LOG_LEVEL must be one of ${LOG_LEVELS.join(", ")}; it is "${text}".`);
+  return level;
+}

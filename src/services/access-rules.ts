@@ -1,0 +1,29 @@
+import type { AccessCondition, AccessRule, AccessRuleDraft } from "../access/access-rule.js";
+import type { AccessRule as AccessRuleMessage } from "../../gen/cloakroom/v1/applications_pb.js";
+
+export function ruleDraft(rule: AccessRuleMessage): AccessRuleDraft {
+  return {
+    description: rule.description,
+    priority: rule.priority,
+    container: rule.container,
+    conditions: rule.conditions.map(
+      ({ attribute, operator, value }): AccessCondition => ({
+        attribute: attribute === "id" ? "id" : "container",
+        operator: operator === "equals" ? "equals" : "starts_with",
+        value,
+      }),
+    ),
+    transform: rule.transform,
+    permissions: rule.permissions,
+  };
+}
+
+export function showRule({ description, priority, scope, transform, permissions }: AccessRule) {
+  return {
+    ...(description === undefined ? {} : { description }),
+    priority,
+    ...(scope.kind === "container" ? { container: scope.container } : { conditions: [...scope.conditions] }),
+    transform,
+    permissions: [...permissions],
+  };
+}

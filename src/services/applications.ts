@@ -1,0 +1,130 @@
+import { ApplicationKeyService, ApplicationService, PermissionService } from "../../gen/cloakroom/v1/applications_pb.js";
+import type { Application, ApplicationKey, WithKey } from "../access/application.js";
+import {
+  createKey,
+  getApplication,
+  getKey,
+  pageOfApplications,
+  pageOfKeys,
+  prepareApplication,
+  removeApplication,
+  removeKey,
+  replaceApplication,
+} from "../access/applications.js";
+import { actorOf } from "../access/caller.js";
+import { isApplicationType, PERMISSIONS } from "../access/permissions.js";
+import { invalid } from "../base/fault.js";
+import type { TenantId } from "../base/ids.js";
+import { ruleDraft, showRule } from "./access-rules.js";
+import { serve, type ServedMethod } from "./call.js";
+import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
+
+export function applicationService(): ServedMethod[] {
+  const { method } = ApplicationService;
+  return [
+    serve(method.createApplication, async ({ name, type, permissions, rules, createKey: withKey = true }, call) => {
+      if (!isApplicationType(type)) throw invalid("type", "must be private, public or management");
+      const draft = { name, permissions, rules: rules.map(ruleDraft) };
+      const { tenantId } = call.caller;
+      return call.transact(prepareApplication(actorOf(call.caller), type, draft, withKey), (created) =>
+        showCreated(tenantId, created),
+      );
+    }),
+    serve(method.listApplications, async (request, call) => {
+      const page = pageRequest(request);
+      const listing = { ...page, ids: request.id.map(uuidOf), types: request.type };
+      return call.list(
+        (tx) => pageOfApplications(tx, actorOf(call.caller), listing),
+        (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => show(call.caller.tenantId, item)) }),
+      );
+    }),
+    serve(method.getApplication, async ({ id }, call) =>
+      call.transact(
+        (tx) => getApplication(tx, actorOf(call.caller), uuidOf(id)),
+        (found) => show(call.caller.tenantId, found),
+      ),
+    ),
+    serve(method.getApplicationByKey, async (_request, call) =>
+      call.transact(
+        (tx) => getApplication(tx, actorOf(call.caller), call.caller.application.id),
+        (found) => show(call.caller.tenantId, found),
+      ),
+    ),
+    serve(method.updateApplication, async ({ id, name, permissions, rules }, call) =>
+      call.transact(
+        (tx) => replaceApplication(tx, actorOf(call.caller), uuidOf(id), { name, permissions, rules: rules.map(ruleDraft) }),
+        (changed) => show(call.caller.tenantId, changed),
+      ),
+    ),
+    serve(method.deleteApplication, async ({ id }, call) =>
+      call.transact(
+        (tx) => removeApplication(tx, actorOf(call.caller), uuidOf(id)),
+        () => ({}),
+      ),
+    ),
+  ];
+}
+
+export function applicationKeyService(): ServedMethod[] {
+  const { method } = ApplicationKeyService;
+  return [
+    serve(method.createApplicationKey, async ({ id }, call) =>
+      call.transact(
+        (tx) => createKey(tx, actorOf(call.caller), uuidOf(id)),
+        ({ made, key }) => ({ ...showKey(call.caller.tenantId, made), ...(key ? { key: key.reveal() } : {}) }),
+      ),
+    ),
+    serve(method.listApplicationKeys, async (request, call) => {
+      const page = pageRequest(request);
+      const listing = { ...page, applicationId: uuidOf(request.id) };
+      return call.list(
+        (tx) => pageOfKeys(tx, actorOf(call.caller), listing),
+        (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => showKey(call.caller.tenantId, item)) }),
+      );
+    }),
+    serve(method.getApplicationKey, async ({ id, keyId }, call) =>
+      call.transact(
+        (tx) => getKey(tx, actorOf(call.caller), { applicationId: uuidOf(id), id: uuidOf(keyId) }),
+        (found) => showKey(call.caller.tenantId, found),
+      ),
+    ),
+    serve(method.deleteApplicationKey, async ({ id, keyId }, call) =>
+      call.transact(
+        (tx) => removeKey(tx, actorOf(call.caller), { applicationId: uuidOf(id), id: uuidOf(keyId) }),
+        () => ({}),
+      ),
+    ),
+  ];
+}
+
+export function permissionService(): ServedMethod[] {
+  return [
+    serve(PermissionService.method.listPermissions, async ({ applicationType }) => ({
+      data: PERMISSIONS.filter(({ types }) => applicationType === undefined || types.some((type) => type === applicationType)).map(
+        ({ permission, description, types }) => ({ type: permission, description, applicationTypes: [...types] }),
+      ),
+    })),
+  ];
+}
+
+/** The only places where the value of a key is handed out: the answers that create it. */
+function showCreated(tenantId: TenantId, { made, key }: WithKey<Application>) {
+  return { ...show(tenantId, made), ...(key ? { key: key.reveal() } : {}) };
+}
+
+function show(tenantId: TenantId, application: Application) {
+  return {
+    id: application.id,
+    tenantId,
+    name: application.name,
+    type: application.type,
+    permissions: [...application.permissions],
+    rules: application.rules.map(showRule),
+    keys: application.keys.map((key) => showKey(tenantId, key)),
+    ...showAudit(application),
+  };
+}
+
+function showKey(tenantId: TenantId, key: ApplicationKey) {
+  return { id: key.id, tenantId, ...showAudit(key) };
+}

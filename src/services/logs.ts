@@ -1,0 +1,46 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { LogService } from "../../gen/cloakroom/v1/logs_pb.js";
+import { ENTITY_TYPES } from "../audit/log-entry.js";
+import { prepareLogPage } from "../audit/log-page.js";
+import type { TenantId } from "../base/ids.js";
+import type { LogRow } from "../store/audit-logs.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { serve, type ServedMethod } from "./call.js";
+import { pageRequest } from "./show.js";
+
+export function logService(keyring: Keyring): ServedMethod[] {
+  const { method } = LogService;
+  return [
+    serve(method.listLogs, async (request, call) => {
+      const { tenantId } = call.caller;
+      const { page, size } = pageRequest(request);
+      const { entityType, entityId, startDate, endDate, start } = request;
+      const query = { entityType, entityId, startDate, endDate, start, page, size };
+      return call.list(prepareLogPage(await keyring.of(tenantId), query), ({ rows, next }) => ({
+        pagination: {
+          pageSize: size,
+          ...(next === undefined ? {} : { after: next, next }),
+          ...(start === undefined ? { pageNumber: page } : {}),
+        },
+        data: rows.map((row) => show(tenantId, row)),
+      }));
+    }),
+    serve(method.listLogEntityTypes, async () => ({
+      data: Object.entries(ENTITY_TYPES).map(([value, displayName]) => ({ displayName, value })),
+    })),
+  ];
+}
+
+function show(tenantId: TenantId, row: LogRow) {
+  return {
+    id: row.id,
+    tenantId,
+    ...(row.actor_id === null ? {} : { actorId: row.actor_id }),
+    ...(row.actor_type === null ? {} : { actorType: row.actor_type }),
+    entityType: row.entity_type,
+    entityId: row.entity_id,
+    operation: row.operation,
+    message: row.message,
+    createdAt: timestampFromDate(row.created_at),
+  };
+}

@@ -1,0 +1,87 @@
+import type { TenantId, Uuid } from "../base/ids.js";
+import type { JsonObject } from "../base/json.js";
+import { defineStatement } from "./statement.js";
+
+export interface TenantRow {
+  readonly tenant_id: TenantId;
+  readonly name: string;
+  readonly owner_id: Uuid;
+  readonly settings: JsonObject;
+  readonly auth_revision: number;
+  readonly created_by: Uuid | null;
+  readonly created_at: Date;
+  readonly modified_by: Uuid | null;
+  readonly modified_at: Date | null;
+}
+
+export const readTenant = defineStatement<TenantId, TenantRow | null>({
+  table: "tenants",
+  kind: "read",
+  sortKey: () => "",
+  async run(sql, tenantId, inputs) {
+    const [row] = await sql<TenantRow[]>`
+      select tenant_id, name, owner_id, settings, auth_revision, created_by, created_at, modified_by, modified_at
+      from tenants where tenant_id = ${tenantId} and state = 'active'`;
+    return inputs.map(() => row ?? null);
+  },
+});
+
+export interface NewTenant {
+  readonly name: string;
+  readonly owner_id: Uuid;
+  readonly settings: JsonObject;
+}
+
+export const insertTenant = defineStatement<NewTenant, never>({
+  table: "tenants",
+  kind: "write",
+  sortKey: ({ name }) => name,
+  async run(sql, tenantId, inputs, at) {
+    for (const { name, owner_id, settings } of inputs) {
+      await sql`
+        insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, created_at)
+        values (${tenantId}, ${name}, ${owner_id}, ${sql.json(settings)}, 'active', 1, ${at})`;
+    }
+    return [];
+  },
+});
+
+export interface TenantChange {
+  readonly name: string;
+  readonly settings: JsonObject;
+  readonly modified_by: Uuid;
+  /** Compare-and-set: the revision that the settings were merged at. */
+  readonly auth_revision: number;
+}
+
+/** Changes a tenant and raises its revision. Answers whether nobody else did so meanwhile. */
+export const updateTenant = defineStatement<TenantChange, boolean>({
+  table: "tenants",
+  kind: "write",
+  sortKey: ({ name }) => name,
+  async run(sql, tenantId, inputs, at) {
+    const changed: boolean[] = [];
+    for (const { name, settings, modified_by, auth_revision } of inputs) {
+      const rows = await sql`
+        update tenants set name = ${name}, settings = ${sql.json(settings)}, modified_by = ${modified_by},
+          modified_at = ${at}, auth_revision = auth_revision + 1
+        where tenant_id = ${tenantId} and auth_revision = ${auth_revision} returning 1`;
+      changed.push(rows.length > 0);
+    }
+    return changed;
+  },
+});
+
+/**
+ * Raises the revision that callers are authorized under. Part of every change to keys, applications, rules, settings or
+ * state: what was authorized before fails from the commit on.
+ */
+export const raiseAuthRevision = defineStatement<TenantId, never>({
+  table: "tenants",
+  kind: "write",
+  sortKey: () => "",
+  async run(sql, tenantId) {
+    await sql`update tenants set auth_revision = auth_revision + 1 where tenant_id = ${tenantId}`;
+    return [];
+  },
+});
