@@ -1,0 +1,130 @@
+import { type FilterImplOptions, Liquid, type Token, Tokenizer, TypeGuards, toValueSync, Value } from "liquidjs";
+import type { Budget } from "./budget.js";
+import { aliasingFilters } from "./filters/aliasing.js";
+import { FilterArguments } from "./filters/arguments.js";
+import { cardFilters } from "./filters/card.js";
+import { castingFilters } from "./filters/casting.js";
+import { encodingFilters } from "./filters/encoding.js";
+import type { Filter } from "./filters/filter.js";
+import { jsonFilters } from "./filters/json.js";
+import { maskingFilters } from "./filters/masking.js";
+import { paddingFilters } from "./filters/padding.js";
+import { cheapFilters, sortingFilters, standardFilters } from "./filters/standard.js";
+import { type Operand, toOperand } from "./operand.js";
+import { malformed, unevaluable } from "./rejection.js";
+import { type Bindings, Scope } from "./scope.js";
+
+type EngineFilter = Extract<FilterImplOptions, (...args: never[]) => unknown>;
+
+/** Characters that the engine's own filters may write in one expression; our budget bounds only what they read. */
+const MEMORY_LIMIT = 2_000_000;
+
+const ours = {
+  ...aliasingFilters,
+  ...cardFilters,
+  ...castingFilters,
+  ...encodingFilters,
+  ...jsonFilters,
+  ...maskingFilters,
+  ...paddingFilters,
+};
+
+const liquid = makeEngine();
+
+/**
+ * Parses what stands between `{{` and `}}`: one value and its filters. Stricter than the engine, which skips what it does
+ * not understand: a mask in which a comma stands for the `|` before its filter would show the whole value.
+ */
+export function parseValue(text: string): Value {
+  const tokenizer = new Tokenizer(text, liquid.options.operators);
+  const token = tokenizer.readFilteredValue();
+  tokenizer.skipBlank();
+  const [initial, ...others] = token.initial.postfix;
+  if (!tokenizer.end() || initial === undefined || others.length > 0)
+    throw malformed("expected one value and its filters");
+  if (text.trimEnd().endsWith("|")) throw malformed("expected the name of a filter after |");
+  requireKnownForm(initial);
+  for (const { name, args } of token.filters) {
+    for (const argument of args) requireKnownForm(Array.isArray(argument) ? argument[1] : argument);
+    if (!Object.hasOwn(liquid.filters, name)) throw malformed(`there is no filter ${name.slice(0, 40)}`);
+  }
+  return new Value(token, liquid);
+}
+
+export function evaluateValue(value: Value, bindings: Bindings, budget: Budget): Operand {
+  return toOperand(toValueSync(value.value(new Scope(liquid, bindings, budget))));
+}
+
+/**
+ * Tags do not exist here: no documented expression uses one, and they bring files, loops and assignments. Operators do
+ * not either: standard Liquid has them in tags only, and comparing lists is not metered.
+ */
+function makeEngine(): Liquid {
+  const engine = new Liquid({
+    templates: {},
+    operators: {},
+    ownPropertyOnly: true,
+    strictFilters: true,
+    memoryLimit: MEMORY_LIMIT,
+    timezoneOffset: 0,
+    locale: "en-US",
+  });
+  for (const name of Object.keys(engine.tags)) delete engine.tags[name];
+  for (const [name, filter] of Object.entries(engine.filters)) {
+    engine.unregisterFilter(name);
+    if (standardFilters.has(name) && typeof filter === "function") engine.registerFilter(name, metered(name, filter));
+  }
+  for (const [name, filter] of Object.entries(ours)) engine.registerFilter(name, adapted(name, filter));
+  return engine;
+}
+
+function metered(name: string, filter: EngineFilter): EngineFilter {
+  return function (input: unknown, ...args: unknown[]) {
+    const budget = budgetOf(this.context);
+    if ([input, ...args].some((operand) => operand instanceof Uint8Array)) {
+      throw unevaluable("bytes must be encoded by to_base16 or to_base64");
+    }
+    if (!cheapFilters.has(name)) {
+      const size = [input, ...args].reduce<number>((sum, operand) => sum + budget.sizeOf(operand), 0);
+      budget.spend(sortingFilters.has(name) ? size * Math.ceil(Math.log2(size)) : size);
+    }
+    return filter.call(this, input, ...args);
+  };
+}
+
+/** Filters that look at a whole object only in ways that they meter themselves. */
+const meteringThemselves: ReadonlySet<string> = new Set(["json", "json_stringify", "stringify", "card_exp"]);
+
+/** Our filters split texts into code points, at about 60 ns each. */
+const UNITS_PER_CHARACTER = 2;
+
+function adapted(name: string, filter: Filter): EngineFilter {
+  return function (input: unknown, ...args: unknown[]) {
+    const budget = budgetOf(this.context);
+    const operand = toOperand(input);
+    budget.spend(meteringThemselves.has(name) ? 1 : budget.sizeOf(operand) * UNITS_PER_CHARACTER);
+    return filter(operand, new FilterArguments(name, args), budget);
+  };
+}
+
+function budgetOf(context: unknown): Budget {
+  if (context instanceof Scope) return context.budget;
+  throw new TypeError("a filter was run outside of a scope");
+}
+
+/**
+ * Refuses ranges, which standard Liquid has in tags only and which make large lists from a few characters, and junk in
+ * brackets: the engine skips to the `]`, ignoring for example a filter written before it.
+ */
+function requireKnownForm(token: Token | undefined): void {
+  if (TypeGuards.isRangeToken(token)) throw malformed("ranges are not supported");
+  if (!TypeGuards.isPropertyAccessToken(token)) return;
+  requireKnownForm(token.variable);
+  for (const property of token.props) {
+    const inBrackets = token.input.slice(token.begin, property.begin).trimEnd().endsWith("[");
+    if (inBrackets && !token.input.slice(property.end).trimStart().startsWith("]")) {
+      throw malformed("expected ] after a property");
+    }
+    requireKnownForm(property);
+  }
+}

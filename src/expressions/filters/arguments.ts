@@ -1,0 +1,65 @@
+import { type Operand, textOf, toOperand } from "../operand.js";
+import { unevaluable } from "../rejection.js";
+
+/**
+ * The arguments of one use of a filter, by position or by name (`reveal: 6` or `reveal: reveal_first: 6`). An argument
+ * that is given but null counts as given: `reveal_last: data.missing` must not fall back to a default.
+ */
+export class FilterArguments {
+  readonly #filter: string;
+  readonly #positional: readonly Operand[];
+  readonly #named: ReadonlyMap<string, Operand>;
+
+  /** `values` as the template engine hands them over: a named argument is a pair of its name and value. */
+  constructor(filter: string, values: readonly unknown[]) {
+    this.#filter = filter;
+    this.#named = new Map(values.filter(isNamed).map(([name, value]) => [name, toOperand(value)]));
+    this.#positional = values.filter((value) => !isNamed(value)).map(toOperand);
+  }
+
+  /** A whole number that is not negative, also given as digits in quotes. Required without a `fallback`. */
+  wholeNumber(position: number, name: string, fallback?: number): number {
+    const value = this.#value(position, name);
+    if (value === undefined && fallback !== undefined) return fallback;
+    const number = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value;
+    if (typeof number === "number" && Number.isSafeInteger(number) && number >= 0) return number;
+    throw this.#needs(name, "a whole number");
+  }
+
+  /** A boolean, false by default; the documented samples write it in quotes. */
+  flag(position: number, name: string): boolean {
+    const value = this.#value(position, name);
+    if (value === undefined || value === false || value === "false") return false;
+    if (value === true || value === "true") return true;
+    throw this.#needs(name, "true or false");
+  }
+
+  /** A text of one character. Required without a `fallback`. */
+  character(position: number, name: string, fallback?: string): string {
+    const value = this.#value(position, name);
+    if (value === undefined && fallback !== undefined) return fallback;
+    const text = typeof value === "number" ? String(value) : value;
+    if (typeof text === "string" && [...text].length === 1) return text;
+    throw this.#needs(name, "one character");
+  }
+
+  /** A text. Required without a `fallback`. */
+  text(position: number, name: string, fallback?: string): string {
+    const value = this.#value(position, name);
+    if (value === undefined && fallback !== undefined) return fallback;
+    if (value === undefined || value === null || typeof value === "object") throw this.#needs(name, "a text");
+    return textOf(value, this.#filter);
+  }
+
+  #value(position: number, name: string): Operand | undefined {
+    return this.#named.has(name) ? this.#named.get(name) : this.#positional[position];
+  }
+
+  #needs(name: string, what: string): Error {
+    return unevaluable(`${this.#filter} needs ${what} as ${name}`);
+  }
+}
+
+function isNamed(value: unknown): value is [string, unknown] {
+  return Array.isArray(value) && value.length === 2 && typeof value[0] === "string";
+}

@@ -1,0 +1,37 @@
+import { createHmac } from "node:crypto";
+import { type Operand, textOf } from "../operand.js";
+import { unevaluable } from "../rejection.js";
+import type { FilterFamily } from "./filter.js";
+
+/** Documented names to those of OpenSSL. */
+const ALGORITHMS: ReadonlyMap<string, string> = new Map([
+  ["sha-1", "sha1"],
+  ["sha-256", "sha256"],
+  ["sha-512", "sha512"],
+]);
+
+/** Filters that make or encode bytes. They refuse null: a missing value must not pass for an encoded one. */
+export const encodingFilters: FilterFamily = {
+  hmac(input, args) {
+    const algorithm = ALGORITHMS.get(args.text(0, "algorithm", "sha-256").toLowerCase());
+    if (algorithm === undefined) throw unevaluable("hmac needs sha-1, sha-256 or sha-512 as algorithm");
+    return createHmac(algorithm, args.text(1, "key")).update(textOf(input, "hmac")).digest();
+  },
+
+  to_base64(input) {
+    return bytesOf(input, "to_base64").toString("base64");
+  },
+
+  to_base16(input) {
+    return bytesOf(input, "to_base16").toString("hex").toUpperCase();
+  },
+
+  hex(input) {
+    return bytesOf(input, "hex").toString("hex").toUpperCase();
+  },
+};
+
+/** A text stands for its UTF-8 bytes. */
+function bytesOf(input: Operand, filter: string): Buffer {
+  return input instanceof Uint8Array ? Buffer.from(input) : Buffer.from(textOf(input, filter));
+}

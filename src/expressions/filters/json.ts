@@ -1,0 +1,35 @@
+import type { Budget } from "../budget.js";
+import { selectOne } from "../json-path.js";
+import type { Operand } from "../operand.js";
+import { toJson } from "../operand.js";
+import { type FilterFamily, passingNull } from "./filter.js";
+
+/** Native serialization writes about four characters in the time of one unit (measured). */
+const CHARACTERS_PER_UNIT = 4;
+
+export const jsonFilters: FilterFamily = passingNull({
+  json(input, args, budget) {
+    return selectOne(toJson(input), args.text(0, "json_path_expression"), budget);
+  },
+
+  json_stringify(input, _, budget) {
+    return stringify(input, budget);
+  },
+
+  stringify(input, _, budget) {
+    return stringify(input, budget);
+  },
+});
+
+/**
+ * Compact JSON; a text stays as it is, without quotes. Paid for afterwards, when the length is known: the default
+ * fingerprint must succeed for data of any size that is accepted.
+ */
+export function stringify(input: Operand, budget: Budget): string {
+  const value = toJson(input);
+  if (typeof value === "string") return value;
+  budget.spend(1);
+  const text = JSON.stringify(value);
+  budget.account(text.length / CHARACTERS_PER_UNIT);
+  return text;
+}

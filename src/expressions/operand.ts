@@ -1,0 +1,52 @@
+import { Drop, toValue } from "liquidjs";
+import type { Json, JsonObject } from "../base/json.js";
+import { unevaluable } from "./rejection.js";
+
+/** What flows between filters: JSON, or the bytes that `hmac` makes and an encoder turns into text. */
+export type Operand = Json | Uint8Array;
+
+/**
+ * Takes over a value from the template engine. What it has is data we bound, or what a filter made of it, so objects are
+ * trusted to be JSON; a missing value becomes null and what JSON cannot say (NaN, infinities) is refused.
+ */
+export function toOperand(value: unknown): Operand {
+  if (value === undefined || value === null) return null;
+  if (typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number") return finite(value);
+  if (value instanceof Drop) return toOperand(toValue(value));
+  if (value instanceof Uint8Array) return value;
+  if (isArrayOfJson(value)) return value.every(isClean) ? value : value.map(toJson);
+  if (isObjectOfJson(value)) return value;
+  throw unevaluable("the result is not a JSON value");
+}
+
+/** As {@link toOperand}, for a place where bytes make no sense. */
+export function toJson(value: unknown): Json {
+  const operand = toOperand(value);
+  if (operand instanceof Uint8Array) throw unevaluable("bytes must be encoded by to_base16 or to_base64");
+  return operand;
+}
+
+/** The text of a scalar; `filter` names who needs one. */
+export function textOf(operand: Operand, filter: string): string {
+  if (typeof operand === "string") return operand;
+  if (typeof operand === "number" || typeof operand === "boolean") return String(operand);
+  throw unevaluable(`${filter} needs a text`);
+}
+
+function finite(value: number): number {
+  if (!Number.isFinite(value)) throw unevaluable("the result is not a number");
+  return value;
+}
+
+function isClean(item: unknown): boolean {
+  return item !== undefined && (typeof item !== "number" || Number.isFinite(item)) && !(item instanceof Uint8Array);
+}
+
+function isArrayOfJson(value: unknown): value is Json[] {
+  return Array.isArray(value);
+}
+
+function isObjectOfJson(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,29 @@
+/**
+ * Why an expression cannot be used. It stays inside the expression code: callers of this folder get an
+ * {@link Outcome}, or a fault that names the field.
+ *
+ * `reason` reads on from a field's name ("id: must be a valid expression: ...") and holds no evaluated value, because it
+ * is sent to callers who may not be allowed to see the data.
+ */
+export class Rejection extends Error {
+  override readonly name = "Rejection";
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super(reason);
+    this.reason = reason;
+  }
+}
+
+/** The text is not an expression. */
+export function malformed(detail: string): Rejection {
+  return new Rejection(`must be a valid expression: ${detail}`);
+}
+
+/** The expression is well formed but has no result for this data. */
+export function unevaluable(detail: string): Rejection {
+  return new Rejection(`could not be evaluated: ${detail}`);
+}
+
+/** The expression would keep the server busy for too long, or its result would be too large. */
+export const TOO_MUCH_WORK = "must be an expression that can be evaluated with less work";

@@ -1,0 +1,55 @@
+import { Context, type Drop, type Liquid, toValue } from "liquidjs";
+import type { Json } from "../base/json.js";
+import type { Budget } from "./budget.js";
+
+/** The variables of an expression, by name. */
+export type Bindings = Readonly<Record<string, Json>>;
+
+/** A scope takes about 2 us to make. */
+const UNITS_PER_SCOPE = 50;
+
+/**
+ * What an expression can see: the bound values and the own properties below them, each access paid for.
+ *
+ * The engine's own reader is replaced as a whole because it reads `size` through the prototype, turns any key into a
+ * text (an array of 5 MB used as a key is joined) and counts the keys of an object at each `size`, none of which its
+ * limits cover.
+ */
+export class Scope extends Context {
+  readonly budget: Budget;
+  readonly #engine: Liquid;
+
+  constructor(engine: Liquid, bindings: object, budget: Budget) {
+    super(bindings, engine.options, { sync: true, ownPropertyOnly: true }, { liquid: engine });
+    this.#engine = engine;
+    this.budget = budget;
+  }
+
+  override *_get(path: (string | number | Drop)[]): IterableIterator<unknown> {
+    return yield* this._getFromScope(this.environments, path, false);
+  }
+
+  /** The scope in which `where`, `find` and their like read one item of a list. */
+  override spawn(item: object = {}): Scope {
+    this.budget.spend(UNITS_PER_SCOPE);
+    return new Scope(this.#engine, item, this.budget);
+  }
+
+  override readProperty(holder: unknown, key: unknown): unknown {
+    this.budget.spend(1);
+    const name: unknown = toValue(key);
+    if (typeof name !== "string" && typeof name !== "number") return undefined;
+    if (typeof holder === "string") return name === "size" ? holder.length : undefined;
+    if (Array.isArray(holder)) return readItem(holder, name);
+    if (typeof holder !== "object" || holder === null) return undefined;
+    if (Object.hasOwn(holder, name)) return Reflect.get(holder, name);
+    return name === "size" ? this.budget.keyCount(holder) : undefined;
+  }
+}
+
+function readItem(list: readonly unknown[], name: string | number): unknown {
+  if (name === "size") return list.length;
+  if (name === "first") return list[0];
+  if (name === "last") return list.at(-1);
+  return Number.isInteger(Number(name)) && name !== "" ? list.at(Number(name)) : undefined;
+}

@@ -1,0 +1,26 @@
+/** A `{{ ... }}` in a text. `text.slice(start, end)` is the whole of it, braces included. */
+export interface ExpressionSpan {
+  readonly start: number;
+  readonly end: number;
+  /** What stands between the braces, blanks included. */
+  readonly expression: string;
+}
+
+/**
+ * Finds the expressions of a text, from left to right, in time linear in its length whatever it holds.
+ *
+ * As in Liquid, an expression ends at the first `}}`, also inside quotes. It begins at the last `{{` before that, so that
+ * stray braces before an expression (`{"a":{{ id }}}`) do not hide it. Braces without a partner are plain text.
+ */
+export function* expressionSpans(text: string): Generator<ExpressionSpan> {
+  let from = 0;
+  for (;;) {
+    const open = text.indexOf("{{", from);
+    if (open === -1) return;
+    const close = text.indexOf("}}", open + 2);
+    if (close === -1) return;
+    const start = text.lastIndexOf("{{", close - 2);
+    yield { start, end: close + 2, expression: text.slice(start + 2, close) };
+    from = close + 2;
+  }
+}

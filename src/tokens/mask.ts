@@ -1,0 +1,32 @@
+import { type Json, type JsonObject, setOwn } from "../base/json.js";
+import { Budget } from "../expressions/budget.js";
+import { evaluate, isTemplate } from "../expressions/expression.js";
+
+/**
+ * What a mask shows of the data: its expressions evaluated, everything else as it stands. Evaluated at read time, so that a
+ * mask follows later changes of the data. An entry of an object whose expression finds no value is left out.
+ *
+ * A mask never fails and never shows more than it says: an expression that cannot be parsed or evaluated shows null.
+ */
+export function evaluateMask(mask: Json, data: Json): Json {
+  return show(mask, data, new Budget()) ?? null;
+}
+
+/** Undefined: there is no value to show. */
+function show(mask: Json, data: Json, budget: Budget): Json | undefined {
+  if (typeof mask === "string") return isTemplate(mask) ? showText(mask, data, budget) : mask;
+  if (typeof mask !== "object" || mask === null) return mask;
+  if (Array.isArray(mask)) return mask.map((item) => show(item, data, budget) ?? null);
+  const shown: JsonObject = {};
+  for (const [key, entry] of Object.entries(mask)) {
+    const value = show(entry, data, budget);
+    if (value !== undefined) setOwn(shown, key, value);
+  }
+  return shown;
+}
+
+function showText(text: string, data: Json, budget: Budget): Json | undefined {
+  const outcome = evaluate(text, { data }, budget);
+  if ("rejected" in outcome) return null;
+  return outcome.value ?? undefined;
+}

@@ -1,0 +1,47 @@
+import { passesAba } from "./check-digits.js";
+import { checkFields, type FieldRule, textThat } from "./fields.js";
+import { textType } from "./text-type.js";
+import type { TokenType } from "./token-type.js";
+
+const ROUTING_EXPECTATION = "must be a nine-digit routing number, as a text, with a valid checksum";
+const ACCOUNT_EXPECTATION = "must be an account number: a text of 3 to 17 digits";
+
+function isRoutingNumber(text: string): boolean {
+  return /^\d{9}$/.test(text) && passesAba(text);
+}
+
+function isAccountNumber(text: string): boolean {
+  return /^\d{3,17}$/.test(text);
+}
+
+const fields: Readonly<Record<string, FieldRule>> = {
+  routing_number: { required: true, expectation: ROUTING_EXPECTATION, check: textThat(isRoutingNumber) },
+  account_number: { required: true, expectation: ACCOUNT_EXPECTATION, check: textThat(isAccountNumber) },
+};
+
+export const bank: TokenType = {
+  name: "bank",
+  displayName: "Bank",
+  normalize: (data) => checkFields(data, "bank account", fields),
+  containers: ["/bank/high/"],
+  mask: { routing_number: "{{ data.routing_number }}", account_number: "{{ data.account_number | reveal_last: 4 }}" },
+  fingerprintExpression: "{{ data.account_number }}|{{ data.routing_number }}",
+  searchIndexes: [],
+  details: "bank",
+};
+
+export const usBankAccountNumber: TokenType = textType({
+  name: "us_bank_account_number",
+  displayName: "US Bank Account Number",
+  expectation: ACCOUNT_EXPECTATION,
+  matches: isAccountNumber,
+  containers: ["/bank/high/"],
+});
+
+export const usBankRoutingNumber: TokenType = textType({
+  name: "us_bank_routing_number",
+  displayName: "US Bank Routing Number",
+  expectation: ROUTING_EXPECTATION,
+  matches: isRoutingNumber,
+  containers: ["/bank/low/"],
+});

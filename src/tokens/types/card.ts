@@ -1,0 +1,55 @@
+import type { Json } from "../../base/json.js";
+import { passesLuhn } from "./check-digits.js";
+import { checkFields, type FieldRule, textThat, wholeNumberFrom } from "./fields.js";
+import { textType } from "./text-type.js";
+import type { TokenType } from "./token-type.js";
+
+const NUMBER_EXPECTATION =
+  "must be a card number: a text of 13 to 19 digits with a valid check digit, without separators";
+
+/** Any number with a valid check digit is taken, test numbers included. */
+function isCardNumber(text: string): boolean {
+  return /^\d{13,19}$/.test(text) && passesLuhn(text);
+}
+
+const fields: Readonly<Record<string, FieldRule>> = {
+  number: { required: true, expectation: NUMBER_EXPECTATION, check: textThat(isCardNumber) },
+  // A card that has expired is still data worth keeping: no comparison with today.
+  expiration_month: { required: false, expectation: "must be a month from 1 to 12", check: wholeNumberFrom(1, 12) },
+  expiration_year: {
+    required: false,
+    expectation: "must be a year of four digits",
+    check: wholeNumberFrom(1000, 9999),
+  },
+  cvc: { required: false, expectation: "must be a text of three or four digits", check: checkCvc },
+};
+
+/** Published clients send numbers too. One of fewer digits has lost a leading zero, or never was a cvc. */
+function checkCvc(value: Json): string | undefined {
+  const text = typeof value === "number" ? String(value) : value;
+  return typeof text === "string" && /^\d{3,4}$/.test(text) ? text : undefined;
+}
+
+export const card: TokenType = {
+  name: "card",
+  displayName: "Card",
+  normalize: (data) => checkFields(data, "card", fields),
+  containers: ["/pci/high/"],
+  mask: {
+    number: "{{ data.number | reveal_last: 4 }}",
+    expiration_month: "{{ data.expiration_month }}",
+    expiration_year: "{{ data.expiration_year }}",
+  },
+  fingerprintExpression: "{{ data.number }}",
+  searchIndexes: [],
+  details: "card",
+};
+
+export const cardNumber: TokenType = textType({
+  name: "card_number",
+  displayName: "Card Number",
+  expectation: NUMBER_EXPECTATION,
+  matches: isCardNumber,
+  containers: ["/pci/high/"],
+  details: "card",
+});

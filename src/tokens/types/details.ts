@@ -1,0 +1,94 @@
+import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
+import { binLength } from "../../expressions/bin-length.js";
+import type { BinTable } from "./bin-table.js";
+import { type CardBrand, cardBrand, cardBrands } from "./card-brand.js";
+import type { TokenType } from "./token-type.js";
+
+/** What a card may be told apart by without its number. What is not known is absent. */
+export interface CardDetails {
+  readonly bin: string;
+  readonly last4: string;
+  readonly expiration_month?: number;
+  readonly expiration_year?: number;
+  readonly brand?: CardBrand;
+  readonly funding?: "credit" | "debit" | "prepaid";
+}
+
+/** What a bank account may be told apart by without its number. */
+export interface BankDetails {
+  readonly routing_number: string;
+  readonly account_number_last4: string;
+}
+
+/** The objects that an answer shows beside the data of a token. `data` has been normalized by `type`. */
+export function tokenDetails(type: TokenType, data: Json, bins?: BinTable): { card?: CardDetails; bank?: BankDetails } {
+  if (type.details === "bank") {
+    const bank = bankDetails(data);
+    return bank === undefined ? {} : { bank };
+  }
+  const card = type.details === "card" ? cardDetails(data, bins) : undefined;
+  return card === undefined ? {} : { card };
+}
+
+/**
+ * What detokenization expressions see as `enrichments`: `card_details` for every card, `bin_details` where a BIN table
+ * knows its issuer. Undefined for other types.
+ */
+export function enrichments(type: TokenType, data: Json, bins?: BinTable): JsonObject | undefined {
+  const number = type.details === "card" ? cardNumberOf(data) : undefined;
+  if (number === undefined) return undefined;
+  const binDetails = bins?.find(number);
+  return {
+    ...(binDetails && { bin_details: binDetails }),
+    card_details: { bin: binOf(number), last4: number.slice(-4) },
+  };
+}
+
+/** Details of card data, or of a card number alone; undefined for anything else. */
+export function cardDetails(data: Json, bins?: BinTable): CardDetails | undefined {
+  const number = cardNumberOf(data);
+  if (number === undefined) return undefined;
+  const month = isJsonObject(data) ? data.expiration_month : undefined;
+  const year = isJsonObject(data) ? data.expiration_year : undefined;
+  const issuer = bins?.find(number);
+  const brand = knownBrand(issuer?.card_brand) ?? cardBrand(number);
+  const funding = fundingOf(issuer);
+  return {
+    bin: binOf(number),
+    last4: number.slice(-4),
+    ...(typeof month === "number" && { expiration_month: month }),
+    ...(typeof year === "number" && { expiration_year: year }),
+    ...(brand && { brand }),
+    ...(funding && { funding }),
+  };
+}
+
+/** Details of bank data; undefined for anything else. */
+export function bankDetails(data: Json): BankDetails | undefined {
+  if (!isJsonObject(data)) return undefined;
+  const { routing_number: routing, account_number: account } = data;
+  if (typeof routing !== "string" || typeof account !== "string") return undefined;
+  return { routing_number: routing, account_number_last4: account.slice(-4) };
+}
+
+function cardNumberOf(data: Json): string | undefined {
+  const number = isJsonObject(data) ? data.number : data;
+  return typeof number === "string" ? number : undefined;
+}
+
+function binOf(number: string): string {
+  return number.slice(0, binLength(number.length));
+}
+
+/** BIN tables write brands in capitals and with blanks: "AMERICAN EXPRESS". */
+function knownBrand(name: Json | undefined): CardBrand | undefined {
+  if (typeof name !== "string") return undefined;
+  const normal = name.trim().toLowerCase().replaceAll(/[ _]+/g, "-");
+  return cardBrands.find((brand) => brand === normal);
+}
+
+function fundingOf(issuer: JsonObject | undefined): CardDetails["funding"] {
+  if (issuer?.prepaid === true) return "prepaid";
+  const type = typeof issuer?.type === "string" ? issuer.type.toLowerCase() : undefined;
+  return type === "credit" || type === "debit" || type === "prepaid" ? type : undefined;
+}

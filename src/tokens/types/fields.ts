@@ -1,0 +1,47 @@
+import { invalid, invalidFields } from "../../base/fault.js";
+import { isJsonObject, type Json, type JsonObject, setOwn } from "../../base/json.js";
+
+/** How one field of structured data is checked. `check` gives the value to store, or undefined for a wrong one. */
+export interface FieldRule {
+  readonly required: boolean;
+  readonly expectation: string;
+  readonly check: (value: Json) => Json | undefined;
+}
+
+/** Unknown names appear in the fault; this many characters of them tell which is meant. */
+const LONGEST_NAME = 100;
+
+/**
+ * Checks an object field by field and gives those it has in the order of `rules`, so that equal data is stored alike. Null
+ * counts as absent. Fields without a rule are refused: what is misspelt would otherwise be stored and never found.
+ *
+ * @throws one fault that names every wrong field as `data.<name>`.
+ */
+export function checkFields(data: Json, kind: string, rules: Readonly<Record<string, FieldRule>>): JsonObject {
+  if (!isJsonObject(data)) throw invalid("data", `must be an object with the fields of a ${kind}`);
+  const faults: Record<string, string[]> = {};
+  const checked: JsonObject = {};
+  for (const [name, rule] of Object.entries(rules)) {
+    const given = Object.hasOwn(data, name) ? (data[name] ?? null) : null;
+    if (given === null && !rule.required) continue;
+    const value = given === null ? undefined : rule.check(given);
+    if (value === undefined) faults[`data.${name}`] = [rule.expectation];
+    else setOwn(checked, name, value);
+  }
+  for (const name of Object.keys(data)) {
+    if (!Object.hasOwn(rules, name)) faults[`data.${name.slice(0, LONGEST_NAME)}`] = [`is not a field of a ${kind}`];
+  }
+  if (Object.keys(faults).length > 0) throw invalidFields(faults);
+  return checked;
+}
+
+/** A check for texts: those that match, as they are. */
+export function textThat(matches: (text: string) => boolean): FieldRule["check"] {
+  return (value) => (typeof value === "string" && matches(value) ? value : undefined);
+}
+
+/** A check for whole numbers of a range, its ends included. */
+export function wholeNumberFrom(least: number, most: number): FieldRule["check"] {
+  return (value) =>
+    typeof value === "number" && Number.isInteger(value) && value >= least && value <= most ? value : undefined;
+}

@@ -1,0 +1,28 @@
+import { invalid } from "../../base/fault.js";
+import { textThat } from "./fields.js";
+import type { TokenType } from "./token-type.js";
+
+/** What types whose data is one text differ in. */
+export interface TextTypeOptions
+  extends Pick<TokenType, "name" | "displayName" | "containers">,
+    Partial<Pick<TokenType, "fingerprintExpression" | "searchIndexes" | "details">> {
+  readonly expectation: string;
+  readonly matches: (text: string) => boolean;
+}
+
+/** A type whose data is one text, which its mask shows the last four characters of. */
+export function textType({ expectation, matches, ...options }: TextTypeOptions): TokenType {
+  const check = textThat(matches);
+  return {
+    normalize(data) {
+      const text = check(data);
+      if (text === undefined) throw invalid("data", expectation);
+      return text;
+    },
+    mask: "{{ data | reveal_last: 4 }}",
+    fingerprintExpression: "{{ data }}",
+    searchIndexes: [],
+    details: null,
+    ...options,
+  };
+}

@@ -1,0 +1,12 @@
+import { Fault, type FieldFaults } from "../../src/base/fault.js";
+
+/** The fields that `act` finds wrong; fails when it finds nothing wrong, or throws anything but a validation fault. */
+export function faultFields(act: () => unknown): FieldFaults | undefined {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof Fault && error.code === "validation_failed") return error.fields;
+    throw error;
+  }
+  throw new Error("expected a fault");
+}

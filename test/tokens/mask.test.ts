@@ -1,0 +1,146 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Json } from "../../src/base/json.js";
+import { evaluateMask } from "../../src/tokens/mask.js";
+
+const person = {
+  name: { first: "John", middle: "Wilson", last: "Doe" },
+  ssn: "123-45-6789",
+  card_number: "4242-4242-4242-4242",
+  cvc: "123",
+  year: 2028,
+};
+
+describe("the published samples", () => {
+  test("a primitive", () => {
+    expect(evaluateMask("{{ data | reveal_last: 4 }}", "4242-4242-4242-4242")).toBe("XXXX-XXXX-XXXX-4242");
+  });
+
+  test("an object", () => {
+    const mask = {
+      name: { first: "{{ data.name.first }}", last: "{{ data.name.last | slice: 0, 1 }}." },
+      ssn: "{{ data.ssn | reveal_last: 4, '#' }}",
+      card_number: "{{ data.card_number | reveal_last: 4, '#' }}",
+    };
+    expect(evaluateMask(mask, person)).toEqual({
+      name: { first: "John", last: "D." },
+      ssn: "###-##-6789",
+      card_number: "####-####-####-4242",
+    });
+  });
+});
+
+describe("the parts of a mask", () => {
+  test.each<[Json, Json]>([
+    [null, null],
+    ["literal", "literal"],
+    ["", ""],
+    [5, 5],
+    [true, true],
+    [
+      [1, "a", null, { b: false }],
+      [1, "a", null, { b: false }],
+    ],
+    ["50% { off }", "50% { off }"],
+    [
+      ["{{ data.ssn | last4 }}", "{{ data.year }}"],
+      ["6789", 2028],
+    ],
+    [{ "{{ data.ssn }}": "x" }, { "{{ data.ssn }}": "x" }],
+    ["{{ data.name }}", person.name],
+    ["last four: {{ data.ssn | last4 }}", "last four: 6789"],
+  ])("%j", (mask, shown) => {
+    expect(evaluateMask(mask, person)).toEqual(shown);
+  });
+
+  test("an entry named __proto__ is an entry", () => {
+    const mask: Json = JSON.parse('{"__proto__": "{{ data.year }}"}');
+    expect(JSON.stringify(evaluateMask(mask, person))).toBe('{"__proto__":2028}');
+  });
+});
+
+describe("a value that is missing", () => {
+  test("leaves its entry out of an object", () => {
+    const mask = { a: "{{ data.missing }}", b: "{{ data.missing | reveal_last: 4 }}", c: { d: "{{ data.missing }}" } };
+    expect(evaluateMask(mask, person)).toEqual({ c: {} });
+  });
+
+  test("keeps its place in a list, and is null by itself", () => {
+    expect(evaluateMask(["{{ data.missing }}", "{{ data.year }}"], person)).toEqual([null, 2028]);
+    expect(evaluateMask("{{ data.missing }}", person)).toBeNull();
+  });
+
+  test("is nothing in a longer text", () => {
+    expect(evaluateMask({ a: "[{{ data.missing }}]" }, person)).toEqual({ a: "[]" });
+  });
+});
+
+describe("an expression that cannot be used shows null, and nothing of the data", () => {
+  test.each([
+    "{{ data.ssn, reveal_last: 4 }}",
+    "{{ data.ssn | reveal_lsat: 4 }}",
+    "{{ data.ssn | reveal_last }}",
+    "{{ data.ssn | reveal_last: data.missing }}",
+    "{{ data.ssn | }}",
+    "{{ data.ssn",
+    "{{ data['ssn' | reveal_last: 4] }}",
+    "{{ data.ssn reveal_last: 4 }}",
+    "{{ data.ssn | reveal_last 4 }}",
+    "{{ data.ssn | json: '$.x' | }}",
+    "{% if data.ssn %}{{ data.ssn }}{% endif %}",
+    "{% include 'x' %}",
+    "{{ (1..3) }}",
+    `{{ data.ssn }}${" ".repeat(5_000)}`,
+  ])("%s", (expression) => {
+    expect(evaluateMask(expression, person)).toBeNull();
+    expect(evaluateMask({ a: expression, b: "{{ data.year }}" }, person)).toEqual({ a: null, b: 2028 });
+  });
+});
+
+test("a mask of very many expressions shows as many as can be had, and null after that", () => {
+  const shown = evaluateMask(
+    Array.from({ length: 50_000 }, () => "{{ data.year }}"),
+    person,
+  );
+  expect(shown).toHaveLength(50_000);
+  const values = Array.isArray(shown) ? shown : [];
+  const filled = values.filter((value) => value === 2028).length;
+  expect(filled).toBeGreaterThan(1_000);
+  expect(filled).toBeLessThan(10_000);
+  expect(values.slice(filled).every((value) => value === null)).toBe(true);
+});
+
+test("a large value is not shown without end", () => {
+  const shown = evaluateMask(
+    Array.from({ length: 100 }, () => "{{ data }}"),
+    "x".repeat(1_000_000),
+  );
+  expect(JSON.stringify(shown).length).toBeLessThan(10_100_000);
+});
+
+test("whatever the mask, it never fails", () => {
+  const text = fc.oneof(
+    fc.string(),
+    fc.string().map((inner) => `{{ ${inner} }}`),
+    fc.string().map((inner) => `{{ data | ${inner} }}`),
+  );
+  const mask = fc.letrec<{ node: Json }>((tie) => ({
+    node: fc.oneof(
+      { depthSize: "small" },
+      text,
+      fc.integer(),
+      fc.boolean(),
+      fc.constant(null),
+      fc.array(tie("node")),
+      fc.dictionary(fc.string(), tie("node")),
+    ),
+  })).node;
+  fc.assert(
+    fc.property(mask, fc.jsonValue(), (definition, value) => {
+      const data: Json = JSON.parse(JSON.stringify(value));
+      const shown = evaluateMask(definition, data);
+      expect(JSON.parse(JSON.stringify(shown))).toEqual(shown);
+    }),
+    { numRuns: 500 },
+  );
+});
