@@ -1,0 +1,69 @@
+import { invalid } from "../base/fault.js";
+import { EgressError, expectationOf, isRefusal } from "./egress-error.js";
+import type { EgressPolicy, EgressTarget } from "./egress-policy.js";
+import { readHost } from "./host.js";
+
+/** A URL that may be called, as far as can be said without resolving its name. */
+export interface Destination extends EgressTarget {
+  /** Whether the URL names an address instead of a host name. */
+  readonly isAddress: boolean;
+  /** The Host header's value: the port only where it is not the scheme's own. */
+  readonly authority: string;
+  /** Path and query, at least "/". */
+  readonly path: string;
+  /** The whole URL in its normal form. */
+  readonly href: string;
+}
+
+/**
+ * Reads and checks the URL that a tenant saves, or that is about to be called; both see the same rules.
+ *
+ * @throws EgressError with the reason; its delivery is `not_sent`.
+ */
+export function readDestination(url: string, policy: EgressPolicy): Destination {
+  // The URL parser forgives what others read differently: "https:\\host", tabs inside, no slashes, a second "@".
+  const [, authority] = /^https?:\/\/([^/?#]+)/i.exec(url) ?? [];
+  if (/[\p{Cc}\s\\]/u.test(url)) throw new EgressError("not_a_url");
+  if (/^[a-z][a-z0-9+.-]*:/i.test(url) && !/^https?:/i.test(url)) throw new EgressError("scheme");
+  if (authority === undefined) throw new EgressError("not_a_url");
+  if (authority.includes("@")) throw new EgressError("user_info");
+  if (url.includes("#")) throw new EgressError("fragment");
+  if (authority.includes("%") || !URL.canParse(url)) throw new EgressError("host");
+
+  const parsed = new URL(url);
+  const host = readHost(parsed.hostname);
+  if (host === undefined) throw new EgressError("host");
+  const protocol = parsed.protocol === "http:" ? "http:" : "https:";
+  const port = parsed.port === "" ? (protocol === "https:" ? 443 : 80) : Number(parsed.port);
+  const target = { protocol, host: host.text, port } as const;
+  assertAllowed(target, host.kind === "address", policy);
+  // Without the trailing dot, as it is judged, resolved and looked for in the certificate.
+  if (host.kind === "name") parsed.hostname = host.text;
+  return {
+    ...target,
+    isAddress: host.kind === "address",
+    authority: parsed.host,
+    path: `${parsed.pathname}${parsed.search}`,
+    href: parsed.href,
+  };
+}
+
+/** As {@link readDestination}, for a field of a request. @throws Fault validation_failed naming the field. */
+export function validDestination(field: string, url: string, policy: EgressPolicy): Destination {
+  try {
+    return readDestination(url, policy);
+  } catch (error) {
+    if (error instanceof EgressError && isRefusal(error.reason)) throw invalid(field, expectationOf(error.reason));
+    throw error;
+  }
+}
+
+function assertAllowed(target: EgressTarget, isAddress: boolean, policy: EgressPolicy): void {
+  if (!isAddress) {
+    const objection = policy.objectionToName(target);
+    if (objection !== undefined) throw new EgressError(objection);
+    return;
+  }
+  const decision = policy.judge(target, target.host);
+  if (!decision.allowed) throw new EgressError(decision.reason);
+}

@@ -1,0 +1,131 @@
+import { Fault, type FaultCode } from "../base/fault.js";
+import type { RefusedAddressClass } from "./address-class.js";
+
+/** Why a destination may not be called. Also the label under which refusals are counted. */
+export type RefusalReason =
+  | RefusedAddressClass
+  | "not_a_url"
+  | "scheme"
+  | "user_info"
+  | "fragment"
+  | "host"
+  | "port"
+  | "plain_http"
+  | "denied";
+
+/** Why a call that was allowed did not succeed. */
+export type FailureReason =
+  | "invalid_request"
+  | "name_not_found"
+  | "name_timeout"
+  | "name_failed"
+  | "connect_timeout"
+  | "connect_failed"
+  | "wrong_peer"
+  | "tls_failed"
+  | "certificate_invalid"
+  | "request_body_failed"
+  | "headers_timeout"
+  | "connection_lost"
+  | "malformed_response"
+  | "response_headers_too_large"
+  | "body_timeout"
+  | "body_too_large"
+  | "aborted";
+
+export type EgressReason = RefusalReason | FailureReason;
+
+/** `not_sent`: no byte of the request left this process. `unknown`: the destination may have acted on it. */
+export type Delivery = "not_sent" | "unknown";
+
+/** Each reads after a field's name and after "The destination". No address: a resolved one must not reach the caller. */
+const expectations: Readonly<Record<RefusalReason, string>> = {
+  unspecified: "must not be the unspecified address",
+  loopback: "must not be a loopback address",
+  private: "must not be a private address",
+  link_local: "must not be a link-local address",
+  metadata: "must not be the address of a metadata service",
+  carrier_grade_nat: "must not be a shared (carrier-grade NAT) address",
+  multicast: "must not be a multicast address",
+  broadcast: "must not be a broadcast address",
+  documentation: "must not be a documentation address",
+  benchmarking: "must not be a benchmarking address",
+  reserved: "must not be a reserved address",
+  unique_local: "must not be a unique local address",
+  site_local: "must not be a site-local address",
+  discard: "must not be a discard-only address",
+  transition: "must not be an IPv6 transition address",
+  not_an_address: "must have an address that can be read",
+  not_a_url: "must be a complete URL such as https://api.example.com/path",
+  scheme: "must be an https URL",
+  user_info: "must not hold a user name or password",
+  fragment: "must not hold a fragment",
+  host: "must have a valid host name",
+  port: "must use port 443, 80 or one from 1024 on that belongs to no other protocol",
+  plain_http: "must use https",
+  denied: "must not be one that the operator of this service denies",
+};
+
+const failures: Readonly<Record<FailureReason, readonly [FaultCode, string]>> = {
+  invalid_request: ["unprocessable", "The request to the destination is not valid HTTP."],
+  name_not_found: ["destination_unreachable", "The destination's name does not exist."],
+  name_timeout: ["destination_unreachable", "The destination's name could not be resolved in time."],
+  name_failed: ["destination_unreachable", "The destination's name could not be resolved."],
+  connect_timeout: ["destination_unreachable", "The destination could not be connected to in time."],
+  connect_failed: ["destination_unreachable", "The destination could not be connected to."],
+  wrong_peer: ["destination_unreachable", "The destination answered from another address than the one checked."],
+  tls_failed: ["destination_unreachable", "No secure connection to the destination could be set up."],
+  certificate_invalid: ["destination_unreachable", "The destination's certificate could not be verified."],
+  request_body_failed: ["malformed_body", "The request's body could not be read to its end."],
+  headers_timeout: ["destination_timeout", "The destination did not answer in time."],
+  connection_lost: ["destination_unreachable", "The destination closed the connection before its answer was complete."],
+  malformed_response: ["destination_unreachable", "The destination's answer is not valid HTTP."],
+  response_headers_too_large: ["destination_unreachable", "The headers of the destination's answer are too large."],
+  body_timeout: ["destination_timeout", "The destination's answer stopped before its end."],
+  body_too_large: ["destination_unreachable", "The destination's answer is too large."],
+  aborted: ["destination_timeout", "The call to the destination was cancelled."],
+};
+
+/**
+ * A call that was refused or failed. The message may go to callers and logs: it names no address, host or URL. The error
+ * beneath is not kept, since Node's own texts name them all; of it only the code stays, for the operator's log.
+ */
+export class EgressError extends Error {
+  override readonly name = "EgressError";
+  readonly reason: EgressReason;
+  readonly delivery: Delivery;
+  /** Node's or OpenSSL's code of the error beneath, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
+  readonly systemCode: string | undefined;
+
+  constructor(reason: EgressReason, delivery: Delivery = "not_sent", cause?: unknown) {
+    super(isRefusal(reason) ? `The destination ${expectations[reason]}.` : failures[reason][1]);
+    this.reason = reason;
+    this.delivery = delivery;
+    this.systemCode = codeOf(cause);
+  }
+
+  /** The error as callers see it: mostly destination_unreachable, or destination_timeout when the answer is overdue. */
+  toFault(): Fault {
+    const code = isRefusal(this.reason) ? "destination_unreachable" : failures[this.reason][0];
+    return new Fault(code, this.message, { cause: this });
+  }
+}
+
+export function isRefusal(reason: EgressReason): reason is RefusalReason {
+  return reason in expectations;
+}
+
+/** What is expected instead, to stand after a field's name: "must use https". */
+export function expectationOf(reason: RefusalReason): string {
+  return expectations[reason];
+}
+
+/** The `code` of a Node error; of a group of attempts the first that has one. Anything else than a code is dropped. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ("code" in error && typeof error.code === "string" && /^[A-Z0-9_]+$/.test(error.code)) return error.code;
+  if (error instanceof AggregateError) {
+    return error.errors.map(codeOf).find((code) => code !== undefined);
+  }
+  return undefined;
+}

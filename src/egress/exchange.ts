@@ -1,0 +1,143 @@
+import type { ClientRequest, IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { pipeline, type Readable } from "node:stream";
+import type { Destination } from "./destination.js";
+import { codeOf, EgressError, type FailureReason } from "./egress-error.js";
+import { isEstablished, readyEvent } from "./guarded-connect.js";
+import type { HeaderPair } from "./request-framing.js";
+import { ResponseBody } from "./response-body.js";
+
+/** What bounds one request and its answer. */
+export interface ExchangeLimits {
+  /** Ends the call, and also a body that is still being read. */
+  readonly signal?: AbortSignal | undefined;
+  readonly timeouts?: {
+    /** From the call to the answer's headers: waiting for a connection, connecting and sending included. Default 25,000. */
+    readonly headersMs?: number;
+    /** Between two bytes of the answer's body. Default 25,000. */
+    readonly bodyIdleMs?: number;
+  };
+  /** Default: no limit. */
+  readonly maxBodyBytes?: number;
+}
+
+export interface GuardedResponse {
+  readonly status: number;
+  readonly statusText: string;
+  readonly rawHeaders: readonly HeaderPair[];
+  /** To be read to its end or destroyed. */
+  readonly body: Readable;
+}
+
+/** Below the 2,000 from which on Node drops headers without a word. */
+const maxResponseHeaders = 500;
+
+/** One request under way: how far it came decides what its failure means. */
+export class Exchange {
+  readonly #outgoing: ClientRequest;
+  readonly #destination: Destination;
+  readonly #limits: ExchangeLimits;
+  readonly #response = Promise.withResolvers<GuardedResponse>();
+  readonly #deadline: NodeJS.Timeout;
+  #stage: "connecting" | "securing" | "written" = "connecting";
+  #socket: Socket | undefined;
+  #body: ResponseBody | undefined;
+
+  constructor(outgoing: ClientRequest, destination: Destination, limits: ExchangeLimits) {
+    this.#outgoing = outgoing;
+    this.#destination = destination;
+    this.#limits = limits;
+    this.#deadline = setTimeout(() => this.#fail("headers_timeout"), limits.timeouts?.headersMs ?? 25_000);
+    limits.signal?.addEventListener("abort", this.#abort);
+    outgoing.once("socket", (socket) => this.#follow(socket));
+    outgoing.once("response", (message) => this.#answer(message));
+    outgoing.on("error", (error) => this.#fail(this.#reasonOf(error), error));
+    outgoing.once("close", () => this.#fail("connection_lost"));
+  }
+
+  complete(body: Uint8Array | Readable | undefined): Promise<GuardedResponse> {
+    if (body === undefined || body instanceof Uint8Array) this.#outgoing.end(body);
+    else {
+      body.once("error", (error) => this.#fail("request_body_failed", error));
+      // Ends are told by the request and the body themselves; pipeline destroys each when the other is gone.
+      pipeline(body, this.#outgoing, () => {});
+    }
+    return this.#response.promise;
+  }
+
+  #follow(socket: Socket): void {
+    this.#socket = socket;
+    if (isEstablished(socket)) {
+      this.#stage = "written";
+      return;
+    }
+    const written = () => {
+      if (isEstablished(socket)) this.#stage = "written";
+    };
+    if (this.#destination.protocol === "https:") {
+      socket.once("connect", () => {
+        this.#stage = "securing";
+      });
+    }
+    socket.once(readyEvent(this.#destination), written);
+  }
+
+  #answer(message: IncomingMessage): void {
+    const { rawHeaders } = message;
+    if (rawHeaders.length / 2 > maxResponseHeaders) {
+      this.#fail("response_headers_too_large");
+      return;
+    }
+    clearTimeout(this.#deadline);
+    const body = new ResponseBody(message, {
+      idleMs: this.#limits.timeouts?.bodyIdleMs ?? 25_000,
+      maxBytes: this.#limits.maxBodyBytes ?? Number.POSITIVE_INFINITY,
+    });
+    body.once("close", () => this.#release());
+    this.#body = body;
+    this.#response.resolve({
+      status: message.statusCode ?? 0,
+      statusText: message.statusMessage ?? "",
+      rawHeaders: pairs(rawHeaders),
+      body,
+    });
+  }
+
+  readonly #abort = (): void => this.#fail("aborted");
+
+  /** The first failure counts; what follows from it is only the noise of taking down. */
+  #fail(reason: FailureReason | EgressError, cause?: unknown): void {
+    const delivery = this.#stage === "written" ? "unknown" : "not_sent";
+    const error = reason instanceof EgressError ? reason : new EgressError(reason, delivery, cause);
+    if (this.#body === undefined) {
+      this.#release();
+      this.#response.reject(error);
+      this.#outgoing.destroy();
+    } else if (reason === "aborted") {
+      this.#body.destroy(error);
+    }
+  }
+
+  #release(): void {
+    clearTimeout(this.#deadline);
+    this.#limits.signal?.removeEventListener("abort", this.#abort);
+  }
+
+  #reasonOf(error: Error): FailureReason | EgressError {
+    if (error instanceof EgressError) return error;
+    const code = codeOf(error);
+    if (code === "HPE_HEADER_OVERFLOW") return "response_headers_too_large";
+    if (code?.startsWith("HPE_")) return "malformed_response";
+    if (code === "ERR_STREAM_PREMATURE_CLOSE") return "request_body_failed";
+    if (this.#stage === "connecting") return "connect_failed";
+    if (this.#stage === "written") return "connection_lost";
+    // Set by node:tls when it is the certificate that was refused.
+    const refused =
+      this.#socket !== undefined && "authorizationError" in this.#socket && this.#socket.authorizationError;
+    return refused ? "certificate_invalid" : "tls_failed";
+  }
+}
+
+function pairs(raw: readonly string[]): readonly HeaderPair[] {
+  return raw.flatMap((name, index): HeaderPair[] => (index % 2 === 0 ? [[name, raw[index + 1] ?? ""]] : []));
+}

@@ -1,0 +1,138 @@
+import http from "node:http";
+import https from "node:https";
+import { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { EgressError } from "./egress-error.js";
+import type { EgressDecision, EgressPolicy, EgressTarget } from "./egress-policy.js";
+import { type Guard, guardedConnect } from "./guarded-connect.js";
+import { readHost } from "./host.js";
+import { type ResolveName, systemResolver } from "./resolve-name.js";
+
+export interface GuardedAgentOptions {
+  /** Default: {@link systemResolver}. */
+  readonly resolve?: ResolveName;
+  readonly onDecision?: (decision: EgressDecision) => void;
+  /** Trusted certificate authorities in PEM, in place of Node's own. */
+  readonly ca?: readonly string[];
+  /** Default 5,000. */
+  readonly nameTimeoutMs?: number;
+  /** Look-up, TCP and TLS together. Default 10,000. */
+  readonly connectTimeoutMs?: number;
+  /**
+   * How long an unused connection is kept. Default 4,000: less than the 5 s of a Node server, the shortest of the common
+   * ones, as a request sent while the other side closes is lost with its outcome unknown.
+   */
+  readonly idleSocketMs?: number;
+  /** Connections at once to one destination in one pool; further requests wait. Default 32. */
+  readonly maxSockets?: number;
+}
+
+/** Agents for node:http and node:https that reach only what the policy allows. */
+export interface GuardedAgents {
+  readonly http: http.Agent;
+  readonly https: https.Agent;
+  readonly policy: EgressPolicy;
+  readonly onDecision: (decision: EgressDecision) => void;
+  /** Destroys every socket, also those in use. */
+  close(): void;
+}
+
+/** A request's options when it is to share connections only within a pool. Requests without one share a nameless pool. */
+export interface PooledRequestOptions extends https.RequestOptions {
+  readonly pool?: string;
+}
+
+export function createGuardedAgents(policy: EgressPolicy, options: GuardedAgentOptions = {}): GuardedAgents {
+  const guard: Guard = {
+    policy,
+    resolve: options.resolve ?? systemResolver((name) => policy.listsHost(name)),
+    onDecision: options.onDecision ?? (() => {}),
+    ca: options.ca,
+    nameTimeoutMs: options.nameTimeoutMs ?? 5_000,
+    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+  };
+  const settings = {
+    keepAlive: true,
+    // Idle sockets alone are closed by this; a request in flight only hears of it.
+    timeout: options.idleSocketMs ?? 4_000,
+    maxSockets: options.maxSockets ?? 32,
+    maxFreeSockets: 8,
+    scheduling: "lifo",
+  } as const;
+  const agents = { http: new GuardedHttpAgent(settings, guard), https: new GuardedHttpsAgent(settings, guard) };
+  return {
+    ...agents,
+    policy,
+    onDecision: guard.onDecision,
+    close() {
+      agents.http.destroy();
+      agents.https.destroy();
+    },
+  };
+}
+
+type Connected = (error: Error | null, stream: Duplex) => void;
+
+class GuardedHttpAgent extends http.Agent {
+  readonly #guard: Guard;
+
+  constructor(options: http.AgentOptions, guard: Guard) {
+    super(options);
+    this.#guard = guard;
+  }
+
+  override createConnection(options: http.ClientRequestArgs, callback?: Connected): Duplex | undefined {
+    return connectFor("http:", options, this.#guard, callback);
+  }
+
+  override getName(options: PooledRequestOptions = {}): string {
+    return pooledName(super.getName(options), options);
+  }
+}
+
+class GuardedHttpsAgent extends https.Agent {
+  readonly #guard: Guard;
+
+  constructor(options: https.AgentOptions, guard: Guard) {
+    super(options);
+    this.#guard = guard;
+  }
+
+  override createConnection(options: https.RequestOptions, callback?: Connected): Duplex | undefined {
+    return connectFor("https:", options, this.#guard, callback);
+  }
+
+  override getName(options: PooledRequestOptions = {}): string {
+    return pooledName(super.getName(options), options);
+  }
+}
+
+/**
+ * The pool is part of the key under which sockets are counted and reused: tenants never share a connection, so that
+ * nothing one of them does to it can reach another's request or answer.
+ */
+function pooledName(destination: string, options: PooledRequestOptions): string {
+  return `${options.pool ?? ""}\n${destination}`;
+}
+
+/**
+ * Takes host and port from the request's options and nothing else: `lookup`, `socketPath`, `rejectUnauthorized` and their
+ * like have no say. The socket is returned while it still connects, as Node counts only returned ones for `maxSockets`.
+ */
+function connectFor(
+  protocol: EgressTarget["protocol"],
+  options: http.ClientRequestArgs,
+  guard: Guard,
+  callback: Connected | undefined,
+): Duplex | undefined {
+  try {
+    const host = readHost((options.host ?? "").toLowerCase());
+    if (host === undefined) throw new EgressError("host");
+    const port = Number(options.port ?? options.defaultPort ?? (protocol === "https:" ? 443 : 80));
+    return guardedConnect({ protocol, host: host.text, port }, guard);
+  } catch (error) {
+    if (callback === undefined || !(error instanceof Error)) throw error;
+    callback(error, new Socket());
+    return undefined;
+  }
+}

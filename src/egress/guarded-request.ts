@@ -1,0 +1,83 @@
+import http, { type ClientRequest } from "node:http";
+import https from "node:https";
+import { Readable } from "node:stream";
+import { type Destination, readDestination } from "./destination.js";
+import { EgressError, isRefusal } from "./egress-error.js";
+import { Exchange, type ExchangeLimits, type GuardedResponse } from "./exchange.js";
+import type { GuardedAgents, PooledRequestOptions } from "./guarded-agents.js";
+import { type FramedRequest, frameRequest, type HeaderPair } from "./request-framing.js";
+
+export interface GuardedRequest extends ExchangeLimits {
+  readonly url: string;
+  /** Sent in upper case, as node:http does. CONNECT is refused. */
+  readonly method: string;
+  /** Sent as given but for Host, Content-Length, Transfer-Encoding and Trailer, see {@link frameRequest}. */
+  readonly headers: readonly HeaderPair[];
+  readonly body?: Uint8Array | Readable | undefined;
+  /** Whose connections may be shared: the tenant's id. */
+  readonly pool: string;
+}
+
+/** Twice Node's own; the answers of large services with many cookies stay below. */
+const maxResponseHeaderBytes = 32_768;
+
+/**
+ * Sends one request and answers as soon as the response's headers are there. Redirects are answers like any other: they
+ * are not followed. Nothing is sent a second time.
+ *
+ * @throws EgressError (as a rejection). `delivery` says whether the destination may have seen the request.
+ */
+export async function guardedRequest(agents: GuardedAgents, request: GuardedRequest): Promise<GuardedResponse> {
+  try {
+    const destination = checkedDestination(agents, request.url);
+    const method = request.method.toUpperCase();
+    if (request.signal?.aborted) throw new EgressError("aborted");
+    if (method === "CONNECT") throw new EgressError("invalid_request");
+    const framed = frameRequest(destination.authority, method, request.headers, request.body);
+    const outgoing = startRequest(agents, destination, request, framed);
+    return await new Exchange(outgoing, destination, request).complete(framed.body);
+  } catch (error) {
+    // The stream was handed over with the call; after a refusal nobody else would end it.
+    if (request.body instanceof Readable) request.body.destroy();
+    throw error;
+  }
+}
+
+/** Connections made are counted where they are made; what never gets that far is counted here. */
+function checkedDestination(agents: GuardedAgents, url: string): Destination {
+  try {
+    return readDestination(url, agents.policy);
+  } catch (error) {
+    if (error instanceof EgressError && isRefusal(error.reason)) {
+      agents.onDecision({ allowed: false, reason: error.reason });
+    }
+    throw error;
+  }
+}
+
+function startRequest(
+  agents: GuardedAgents,
+  destination: Destination,
+  request: GuardedRequest,
+  framed: FramedRequest,
+): ClientRequest {
+  const options: PooledRequestOptions = {
+    protocol: destination.protocol,
+    host: destination.host,
+    port: destination.port,
+    path: destination.path,
+    method: request.method,
+    headers: framed.headers.flat(),
+    maxHeaderSize: maxResponseHeaderBytes,
+    insecureHTTPParser: false,
+    pool: request.pool,
+  };
+  try {
+    return destination.protocol === "https:"
+      ? https.request({ ...options, agent: agents.https })
+      : http.request({ ...options, agent: agents.http });
+  } catch (error) {
+    // Node refuses what is no token, and line breaks in values; its message would show the header.
+    throw new EgressError("invalid_request", "not_sent", error);
+  }
+}

@@ -1,0 +1,67 @@
+import { promises as dns } from "node:dns";
+import { codeOf, EgressError, type FailureReason } from "./egress-error.js";
+
+/** All addresses of a name, as text. Rejects with {@link EgressError} `name_*` when there are none. */
+export type ResolveName = (name: string) => Promise<readonly string[]>;
+
+/** Top-level names that the public DNS does not delegate: RFC 6761, 6762, 8375, and ICANN's `internal` of 2024. */
+const privateSuffixes = [".localhost", ".local", ".internal", ".home.arpa", ".test"];
+
+/**
+ * The resolver for production. Public names are asked over DNS by c-ares; names of the operator's own network (single
+ * labels, private suffixes, hosts named on the allow list) go through the system, which also knows /etc/hosts and
+ * search domains.
+ *
+ * The split keeps tenants apart: getaddrinfo holds one of libuv's four threads until it gives up, and at most two of them
+ * at once, so that two names whose servers never answer would stop every look-up of the process.
+ */
+export function systemResolver(
+  isOperatorsName: (name: string) => boolean,
+  overDns: ResolveName = resolveOver(new dns.Resolver({ timeout: 2_000, tries: 2 })),
+  overSystem: ResolveName = lookUp,
+): ResolveName {
+  return async (name) => {
+    if (!name.includes(".") || privateSuffixes.some((suffix) => name.endsWith(suffix)) || isOperatorsName(name)) {
+      return overSystem(name);
+    }
+    try {
+      return await overDns(name);
+    } catch (error) {
+      // No name server could be asked, which is the machine's doing and not the name's: some have none but nsswitch.
+      if (error instanceof EgressError && error.systemCode === "ECONNREFUSED") return overSystem(name);
+      throw error;
+    }
+  };
+}
+
+/** A and AAAA records by a given resolver, IPv4 first: of the two a broken IPv6 route is the more common fault. */
+export function resolveOver(resolver: Pick<dns.Resolver, "resolve4" | "resolve6">): ResolveName {
+  return async (name) => {
+    const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+    const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+    if (addresses.length > 0) return addresses;
+    const errors = answers.flatMap((answer) => (answer.status === "rejected" ? [nameError(answer.reason)] : []));
+    // "No AAAA record" says less than a time-out or a refusal of the other question.
+    throw errors.find(({ reason }) => reason !== "name_not_found") ?? errors[0] ?? new EgressError("name_not_found");
+  };
+}
+
+async function lookUp(name: string): Promise<readonly string[]> {
+  try {
+    const found = await dns.lookup(name, { all: true, order: "verbatim" });
+    return found.map(({ address }) => address);
+  } catch (error) {
+    throw nameError(error);
+  }
+}
+
+const reasonOfCode: Readonly<Record<string, FailureReason>> = {
+  ENOTFOUND: "name_not_found",
+  ENODATA: "name_not_found",
+  ENONAME: "name_not_found",
+  ETIMEOUT: "name_timeout",
+};
+
+function nameError(error: unknown): EgressError {
+  return new EgressError(reasonOfCode[codeOf(error) ?? ""] ?? "name_failed", "not_sent", error);
+}

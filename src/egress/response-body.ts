@@ -1,0 +1,60 @@
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import { EgressError } from "./egress-error.js";
+
+export interface ResponseBodyLimits {
+  /** Time in which a byte must move, whether the destination or the reader is the one that waits. */
+  readonly idleMs: number;
+  /** Bytes after which the body is cut off with `body_too_large`. */
+  readonly maxBytes: number;
+}
+
+/**
+ * The bytes of an answer as they came, undecoded. Ends only if the answer is complete; every other end is an EgressError.
+ * A body longer than the stream's buffer holds its connection until it is read or destroyed; left alone, it fails after
+ * the idle time.
+ */
+export class ResponseBody extends Readable {
+  readonly #source: IncomingMessage;
+  readonly #maxBytes: number;
+  readonly #idle: NodeJS.Timeout;
+  #bytes = 0;
+
+  constructor(source: IncomingMessage, limits: ResponseBodyLimits) {
+    super();
+    this.#source = source;
+    this.#maxBytes = limits.maxBytes;
+    this.#idle = setTimeout(() => this.destroy(new EgressError("body_timeout", "unknown")), limits.idleMs);
+    source.on("data", (chunk: Buffer) => this.#take(chunk));
+    source.once("end", () => {
+      clearTimeout(this.#idle);
+      this.push(null);
+    });
+    source.on("error", (error) => this.destroy(new EgressError("connection_lost", "unknown", error)));
+    // A body that nobody listens to any more must not bring the process down; who reads it still gets the error.
+    this.on("error", () => {});
+    // Small bodies are taken in at once, so that their connection is free again whether or not they are ever read.
+    source.pause();
+    this.read(0);
+  }
+
+  /** Called after every chunk, once there is room for another. */
+  override _read(): void {
+    this.#idle.refresh();
+    this.#source.resume();
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    clearTimeout(this.#idle);
+    // A complete answer has given its connection back to the pool; destroying it then would be of no use.
+    if (!this.#source.complete || !this.#source.readableEnded) this.#source.destroy();
+    callback(error);
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.destroyed) return;
+    this.#bytes += chunk.byteLength;
+    if (this.#bytes > this.#maxBytes) this.destroy(new EgressError("body_too_large", "unknown"));
+    else if (!this.push(chunk)) this.#source.pause();
+  }
+}

@@ -1,0 +1,314 @@
+import https from "node:https";
+import { text } from "node:stream/consumers";
+import tls, { TLSSocket } from "node:tls";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { codeOf, EgressError } from "../../src/egress/egress-error.js";
+import { EgressPolicy } from "../../src/egress/egress-policy.js";
+import { createGuardedAgents, type GuardedAgentOptions, type GuardedAgents } from "../../src/egress/guarded-agents.js";
+import { guardedRequest } from "../../src/egress/guarded-request.js";
+import { resolveOver } from "../../src/egress/resolve-name.js";
+import { type Authority, createAuthority } from "./certificates.js";
+import { type NameServer, records, startNameServer } from "./name-server.js";
+import { closeServers, serveHttp, serveHttps, serveRaw } from "./servers.js";
+
+let names: NameServer;
+let authority: Authority;
+const made: GuardedAgents[] = [];
+/** What was decided since the test began, in order. */
+const decisions: string[] = [];
+
+beforeAll(async () => {
+  names = await startNameServer();
+  authority = await createAuthority();
+});
+
+afterEach(async () => {
+  for (const agents of made.splice(0)) agents.close();
+  decisions.length = 0;
+  await closeServers();
+});
+
+afterAll(() => names.close());
+
+function agentsFor(allow: string, options: GuardedAgentOptions = {}): GuardedAgents {
+  const agents = createGuardedAgents(new EgressPolicy({ allow }), {
+    resolve: resolveOver(names.resolver({ timeout: 2_000, tries: 1 })),
+    ca: [authority.pem],
+    onDecision: ({ reason }) => decisions.push(reason),
+    ...options,
+  });
+  made.push(agents);
+  return agents;
+}
+
+/** The answer's body, or the reason and the certainty with which the call failed. */
+async function call(agents: GuardedAgents, url: string, pool = "tenant"): Promise<unknown> {
+  try {
+    const { body } = await guardedRequest(agents, { url, method: "GET", headers: [], pool });
+    return await text(body);
+  } catch (error) {
+    return error instanceof EgressError ? [error.reason, error.delivery] : error;
+  }
+}
+
+const questionsAbout = (name: string) => names.questions.filter((question) => question.endsWith(` ${name}`)).sort();
+
+describe("a name", () => {
+  it("is resolved once, and the address that was judged is the one dialled", async () => {
+    const server = await serveHttp((_, answer) => answer.end("hello"), "0.0.0.0");
+    names.answer("once.example", records("127.0.0.2"), records("127.0.0.3"));
+    const agents = agentsFor("127.0.0.2");
+    expect(await call(agents, `http://once.example:${server.port}/`)).toBe("hello");
+    expect(server.connections.map(({ localAddress }) => localAddress)).toEqual(["127.0.0.2"]);
+    expect(questionsAbout("once.example")).toEqual(["A once.example", "AAAA once.example"]);
+    expect(decisions).toEqual(["operator_allowed"]);
+  });
+
+  it("that leads elsewhere on the next connection is judged anew", async () => {
+    const server = await serveHttp((_, answer) => answer.end("hello"), "0.0.0.0");
+    names.answer("rebind.example", records("127.0.0.2"), records("127.0.0.1"));
+    const agents = agentsFor("127.0.0.2,127.0.0.1:1");
+    const url = `http://rebind.example:${server.port}/`;
+    expect(await call(agents, url, "first")).toBe("hello");
+    expect(await call(agents, url, "second")).toEqual(["loopback", "not_sent"]);
+    expect(server.connections.length).toBe(1);
+    expect(decisions).toEqual(["operator_allowed", "loopback"]);
+  });
+
+  it("that leads elsewhere does not matter to a connection that is open already", async () => {
+    const server = await serveHttp((_, answer) => answer.end("hello"), "0.0.0.0");
+    names.answer("kept.example", records("127.0.0.2"), records("169.254.169.254"));
+    const agents = agentsFor("127.0.0.2");
+    const url = `http://kept.example:${server.port}/`;
+    expect([await call(agents, url), await call(agents, url)]).toEqual(["hello", "hello"]);
+    expect(server.connections.length).toBe(1);
+    expect(questionsAbout("kept.example").length).toBe(2);
+  });
+
+  it.each([
+    ["one bad IPv4 address", ["127.0.0.2", "10.0.0.1"], "private"],
+    ["the bad one first", ["192.168.0.1", "127.0.0.2"], "private"],
+    ["a bad IPv6 address", ["127.0.0.2", "::1"], "loopback"],
+    ["a mapped address", ["127.0.0.2", "::ffff:127.0.0.2"], "transition"],
+    ["the metadata service", ["127.0.0.2", "169.254.169.254"], "metadata"],
+    ["a good public and a bad address", ["93.184.215.14", "127.0.0.1"], "loopback"],
+  ])("with %s is refused whole", async (_, addresses, reason) => {
+    const server = await serveHttp((_request, answer) => answer.end("hello"), "0.0.0.0");
+    names.answer("mixed.example", records(...addresses));
+    const url = `https://mixed.example:${server.port}/`;
+    expect(await call(agentsFor("127.0.0.2"), url)).toEqual([reason, "not_sent"]);
+    expect(server.connections).toEqual([]);
+    expect(decisions).toEqual([reason]);
+  });
+
+  it("is judged by where its alias leads", async () => {
+    names.answer("alias.example", { kind: "records", addresses: ["10.1.2.3"], alias: "inner.example" });
+    expect(await call(agentsFor(""), "https://alias.example/")).toEqual(["private", "not_sent"]);
+  });
+
+  it.each([
+    ["nobody.example", { kind: "nxdomain" }, "name_not_found"],
+    ["noaddress.example", records(), "name_not_found"],
+    ["broken.example", { kind: "servfail" }, "name_failed"],
+    ["mute.example", { kind: "silence" }, "name_timeout"],
+  ] as const)("%s fails without a connection", async (name, answer, reason) => {
+    names.answer(name, answer);
+    const agents = agentsFor("", { nameTimeoutMs: 800 });
+    expect(await call(agents, `https://${name}/`)).toEqual([reason, "not_sent"]);
+    expect(decisions).toEqual([]);
+  });
+
+  it("that a resolver answers with something else than addresses is refused", async () => {
+    const agents = agentsFor("127.0.0.2", { resolve: async () => ["127.0.0.2", "0x7f.1"] });
+    expect(await call(agents, "https://odd.example/")).toEqual(["not_an_address", "not_sent"]);
+  });
+
+  it("that never resolves holds up no other", async () => {
+    const server = await serveHttp((_, answer) => answer.end("hello"));
+    names.answer("stuck.example", { kind: "silence" });
+    names.answer("quick.example", records("127.0.0.1"));
+    const agents = agentsFor("127.0.0.1", { nameTimeoutMs: 1_500 });
+    const stuck = Array.from({ length: 20 }, () => call(agents, `http://stuck.example:${server.port}/`));
+    let settled = 0;
+    for (const attempt of stuck) void attempt.then(() => settled++);
+    expect(await call(agents, `http://quick.example:${server.port}/`)).toBe("hello");
+    expect(settled).toBe(0);
+    expect(new Set(await Promise.all(stuck.map(async (attempt) => String(await attempt))))).toEqual(
+      new Set(["name_timeout,not_sent"]),
+    );
+  });
+
+  it("has its addresses tried in turn", async () => {
+    const server = await serveHttp((_, answer) => answer.end("hello"), "127.0.0.4");
+    names.answer("several.example", records("127.0.0.2", "127.0.0.3", "127.0.0.4"));
+    const agents = agentsFor("127.0.0.0/8");
+    expect(await call(agents, `http://several.example:${server.port}/`)).toBe("hello");
+    names.answer("closed.example", records("127.0.0.2", "127.0.0.3"));
+    expect(await call(agents, `http://closed.example:${server.port}/`)).toEqual(["connect_failed", "not_sent"]);
+  });
+});
+
+describe("an address", () => {
+  it.each([
+    ["http://127.0.0.1:8080/", "loopback"],
+    ["https://[::1]/", "loopback"],
+    ["https://2852039166/", "metadata"],
+  ])("%s is refused and counted", async (url, reason) => {
+    expect(await call(agentsFor(""), url)).toEqual([reason, "not_sent"]);
+    expect(decisions).toEqual([reason]);
+  });
+
+  it("that answers from another one is left before a byte is sent", async () => {
+    // Linux connects 0.0.0.0 to the loopback address: what was checked is not what is at the other end.
+    const server = await serveRaw("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    expect(await call(agentsFor("0.0.0.0"), `http://0.0.0.0:${server.port}/`)).toEqual(["wrong_peer", "not_sent"]);
+    expect(await call(agentsFor("0.0.0.0"), `https://0.0.0.0:${server.port}/`)).toEqual(["wrong_peer", "not_sent"]);
+    expect(server.received()).toBe("");
+  });
+});
+
+describe("TLS", () => {
+  const greet = (_: unknown, answer: { end(text: string): void }) => answer.end("hello");
+
+  it("is verified against the name of the URL, which is also the name asked for", async () => {
+    const asked: string[] = [];
+    const identity = await authority.issue(["secure.example"]);
+    const server = await serveHttps(
+      {
+        ...identity,
+        SNICallback: (servername, done) => {
+          asked.push(servername);
+          done(null);
+        },
+      },
+      greet,
+    );
+    names.answer("secure.example", records("127.0.0.1"));
+    expect(await call(agentsFor("127.0.0.1"), `https://secure.example:${server.port}/`)).toBe("hello");
+    expect(await call(agentsFor("127.0.0.1"), `https://SECURE.example.:${server.port}/`)).toBe("hello");
+    expect(asked).toEqual(["secure.example", "secure.example"]);
+  });
+
+  it("is verified against the address where the URL has one", async () => {
+    const named = await serveHttps(await authority.issue(["secure.example"]), greet);
+    const addressed = await serveHttps(await authority.issue([], ["127.0.0.1"]), greet);
+    const agents = agentsFor("127.0.0.1");
+    expect(await call(agents, `https://127.0.0.1:${addressed.port}/`)).toBe("hello");
+    expect(await call(agents, `https://127.0.0.1:${named.port}/`)).toEqual(["certificate_invalid", "not_sent"]);
+  });
+
+  it.each([
+    ["of another name", () => authority.issue(["other.example"])],
+    ["that has expired", () => authority.issue(["secure.example"], [], -1)],
+    ["of an unknown authority", async () => (await createAuthority()).issue(["secure.example"])],
+  ])("refuses a certificate %s, and the server sees no request", async (_, identity) => {
+    const server = await serveHttps(await identity(), greet);
+    names.answer("secure.example", records("127.0.0.1"));
+    const url = `https://secure.example:${server.port}/`;
+    expect(await call(agentsFor("127.0.0.1"), url)).toEqual(["certificate_invalid", "not_sent"]);
+    expect(server.received()).toBe("");
+  });
+
+  it("verifies also where the environment switches that off", async () => {
+    const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
+    try {
+      const server = await serveHttps(await authority.issue(["other.example"]), greet);
+      names.answer("secure.example", records("127.0.0.1"));
+      const outcome = await call(agentsFor("127.0.0.1"), `https://secure.example:${server.port}/`);
+      expect(outcome).toEqual(["certificate_invalid", "not_sent"]);
+    } finally {
+      if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+      else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before;
+    }
+  });
+
+  it("verifies every connection, also to a server that hands out session tickets", async () => {
+    const reused: boolean[] = [];
+    const server = await serveHttps(await authority.issue(["secure.example"]), (request, answer) => {
+      reused.push(request.socket instanceof TLSSocket && request.socket.isSessionReused());
+      answer.setHeader("Connection", "close").end("hello");
+    });
+    names.answer("secure.example", records("127.0.0.1"));
+    const agents = agentsFor("127.0.0.1");
+    const url = `https://secure.example:${server.port}/`;
+    expect([await call(agents, url), await call(agents, url)]).toEqual(["hello", "hello"]);
+    expect(reused).toEqual([false, false]);
+  });
+
+  it("is not spoken below 1.2, also where Node was started with --tls-min-v1.0", async () => {
+    const identity = await authority.issue(["secure.example"]);
+    const old = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
+    const eleven = await serveHttps({ ...identity, ...old }, greet);
+    const twelve = await serveHttps({ ...identity, maxVersion: "TLSv1.2" }, greet);
+    names.answer("secure.example", records("127.0.0.1"));
+    const agents = agentsFor("127.0.0.1");
+    const { DEFAULT_MIN_VERSION, DEFAULT_CIPHERS } = tls;
+    tls.DEFAULT_MIN_VERSION = "TLSv1";
+    tls.DEFAULT_CIPHERS = "DEFAULT@SECLEVEL=0";
+    try {
+      expect(await call(agents, `https://secure.example:${eleven.port}/`)).toEqual(["tls_failed", "not_sent"]);
+      expect(await call(agents, `https://secure.example:${twelve.port}/`)).toBe("hello");
+    } finally {
+      Object.assign(tls, { DEFAULT_MIN_VERSION, DEFAULT_CIPHERS });
+    }
+  });
+
+  it("may take its time once it is set up", async () => {
+    const server = await serveHttps(await authority.issue(["secure.example"]), (_, answer) => {
+      setTimeout(() => answer.end("late"), 1_200);
+    });
+    names.answer("secure.example", records("127.0.0.1"));
+    const agents = agentsFor("127.0.0.1", { connectTimeoutMs: 1_000 });
+    expect(await call(agents, `https://secure.example:${server.port}/`)).toBe("late");
+  });
+
+  it("with a server that speaks something else, hangs up or says nothing, fails unsent", async () => {
+    const plain = await serveRaw("HTTP/1.1 400 Bad Request\r\n\r\n");
+    const rude = await serveRaw((socket) => socket.destroy());
+    const mute = await serveRaw(() => {});
+    const agents = agentsFor("127.0.0.1", { connectTimeoutMs: 1_000 });
+    expect(await call(agents, `https://127.0.0.1:${plain.port}/`)).toEqual(["tls_failed", "not_sent"]);
+    expect(await call(agents, `https://127.0.0.1:${rude.port}/`)).toEqual(["tls_failed", "not_sent"]);
+    expect(await call(agents, `https://127.0.0.1:${mute.port}/`)).toEqual(["connect_timeout", "not_sent"]);
+  });
+});
+
+describe("agents used without guardedRequest", () => {
+  const attempt = (options: https.RequestOptions) =>
+    new Promise<unknown>((resolve) => {
+      const request = https.request(options, (answer) => resolve(answer.resume().statusCode));
+      request.once("error", (error) => resolve(error instanceof EgressError ? error.reason : codeOf(error)));
+      request.end();
+    });
+
+  it("give the request's options no say in where it goes or whom it trusts", async () => {
+    const server = await serveHttps(await authority.issue(["other.example"]), (_, answer) => answer.end());
+    names.answer("inner.example", records("10.0.0.1"));
+    names.answer("secure.example", records("127.0.0.1"));
+    const { https: agent } = agentsFor(`127.0.0.1:${server.port}`);
+    const elsewhere = {
+      lookup: (_: string, __: unknown, done: (error: null, address: string, family: number) => void) =>
+        done(null, "127.0.0.1", 4),
+      socketPath: "/var/run/docker.sock",
+    };
+    const { port } = server;
+    expect(await attempt({ agent, host: "inner.example", port, ...elsewhere })).toBe("private");
+    expect(await attempt({ agent, host: "10.0.0.1", port, ...elsewhere })).toBe("private");
+    expect(await attempt({ agent, host: "0x7f.1", port })).toBe("host");
+    expect(
+      await attempt({
+        agent,
+        host: "secure.example",
+        port,
+        servername: "other.example",
+        rejectUnauthorized: false,
+        checkServerIdentity: () => undefined,
+      }),
+    ).toBe("ERR_TLS_CERT_ALTNAME_INVALID");
+    expect(server.received()).toBe("");
+    expect(await attempt({ agent, host: "OTHER.example", port })).toBe("name_not_found");
+    names.answer("other.example", records("127.0.0.1"));
+    expect(await attempt({ agent, host: "OTHER.example", port })).toBe(200);
+  });
+});
