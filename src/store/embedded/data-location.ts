@@ -56,8 +56,15 @@ async function locateAsUser(dataDir: string, runAs: string | undefined): Promise
   if (runAs !== undefined && (await accountForRoot(runAs)).uid !== account.uid) {
     throw new EmbeddedDatabaseError(`Only root can run PostgreSQL as ${runAs}; this is ${account.label}.`);
   }
+  const owner = await databaseOwner(dataDir);
+  if (owner !== undefined && owner.uid !== account.uid) {
+    throw new EmbeddedDatabaseError(
+      `The database in ${dataDir} belongs to ${(await accountOfIds(owner.uid, owner.gid)).label}, and this is ${account.label}.\n` +
+        "Run Cloakroom as that user or as root, or name another directory in CLOAKROOM_DATA_DIR.",
+    );
+  }
   const moved = relocated(dataDir);
-  if ((await majorsIn(dataDir)).length === 0 && (await exists(moved))) {
+  if (owner === undefined && (await exists(moved))) {
     throw new EmbeddedDatabaseError(
       `Cloakroom ran as root here and keeps the database of ${dataDir} in ${moved}.\n` +
         "Start it as root again, or name another CLOAKROOM_DATA_DIR to begin with an empty vault.",
@@ -83,7 +90,8 @@ async function locateAsRoot(requested: string, runAs: string | undefined): Promi
     return { dataDir, account, notice: dataDir === requested ? undefined : notice(requested, dataDir, account) };
   }
   const account = await accountForRoot(runAs);
-  if ((await barrierBefore(requested, account)) === undefined) return { dataDir: requested, account, notice: undefined };
+  const barrier = await barrierBefore(requested, account);
+  if (barrier === undefined) return { dataDir: requested, account, notice: undefined };
   const dataDir = relocated(requested);
   return { dataDir, account, notice: notice(requested, dataDir, account) };
 }

@@ -11,6 +11,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only",
   ENOSPC: "no space is left on the device",
   EDQUOT: "the disk quota is used up",
+  EEXIST: "a file stands where a directory is needed",
   ENOTDIR: "a file stands where a directory is needed",
   ELOOP: "a symbolic link stands where none may be",
   EMFILE: "too many files are open",

@@ -63,7 +63,9 @@ export async function accountForRoot(wanted: string | undefined): Promise<Server
     );
   }
   const numbers = /^(\d+)(?::(\d+))?$/.exec(wanted);
-  const entry = entries.find((candidate) => (numbers ? candidate.uid === Number(numbers[1]) : candidate.name === wanted));
+  const entry = entries.find((candidate) =>
+    numbers ? candidate.uid === Number(numbers[1]) : candidate.name === wanted,
+  );
   const uid = numbers ? Number(numbers[1]) : entry?.uid;
   if (uid === undefined) throw new EmbeddedDatabaseError(`There is no user ${wanted} to run PostgreSQL as.`);
   if (uid === 0) throw new EmbeddedDatabaseError("PostgreSQL does not run as root: name another user.");

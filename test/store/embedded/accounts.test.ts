@@ -1,0 +1,202 @@
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { installedPackage } from "../../../src/store/embedded/bundled-postgres.js";
+import { copyOf, isRoot, leftovers, makeSeed, NOTHING, query, scratch, serverPid, start } from "./support/databases.js";
+import { DatabaseUser } from "./support/processes.js";
+
+/** Debian's, and on other systems the same by convention. */
+const NOBODY = 65_534;
+/** No entry in /etc/passwd. */
+const NAMELESS = 54_321;
+
+const uidOf = (path: string): number => statSync(path).uid;
+const serverUid = (dataDir: string): number => uidOf(`/proc/${serverPid(dataDir)}`);
+
+let seed: string;
+let removeSeed = (): void => {};
+beforeAll(async () => {
+  seed = await makeSeed(
+    scratch((remove) => {
+      removeSeed = remove;
+    }),
+  );
+});
+afterAll(() => removeSeed());
+
+const newCopy = (): string => copyOf(seed, join(scratch(), "data"));
+
+/** A directory below one that only root may enter, as a clone in /root is. */
+function belowClosedHome(): string {
+  const home = join(scratch(), "home");
+  mkdirSync(join(home, "project"), { recursive: true });
+  chmodSync(home, 0o700);
+  return join(home, "project");
+}
+
+function removeRelocated(dataDir: string): void {
+  rmSync(dataDir, { recursive: true, force: true });
+  if (readdirSync(dirname(dataDir)).length === 0) rmdirSync(dirname(dataDir));
+}
+
+describe.runIf(isRoot)("as root", () => {
+  it("runs PostgreSQL as another user, and keeps what is Cloakroom's own from it", async () => {
+    const dataDir = join(scratch(), "data");
+    const database = await start({ dataDir });
+    expect(serverUid(dataDir)).not.toBe(0);
+    expect(uidOf(join(dataDir, "pg18", "data"))).toBe(serverUid(dataDir));
+    for (const file of [".", "cloakroom.lock", "pg18", "pg18/password", "pg18/postgres.log"]) {
+      expect(uidOf(join(dataDir, file)), file).toBe(0);
+    }
+    expect(uidOf(database.connection.host)).toBe(serverUid(dataDir));
+  });
+
+  it.each(["nobody", String(NOBODY), `${NOBODY}:${NOBODY}`])("runs it as the user asked for: %s", async (runAs) => {
+    const dataDir = newCopy();
+    await start({ dataDir, runAs });
+    expect(serverUid(dataDir)).toBe(NOBODY);
+  });
+
+  it.each([
+    { runAs: "no-such-user", says: /^There is no user no-such-user to run PostgreSQL as\.$/ },
+    { runAs: "root", says: /^PostgreSQL does not run as root: name another user\.$/ },
+    { runAs: "0", says: /^PostgreSQL does not run as root/ },
+  ])("refuses to run it as $runAs", async ({ runAs, says }) => {
+    await expect(start({ dataDir: join(scratch(), "data"), runAs })).rejects.toThrow(says);
+  });
+
+  it("gives a database that changes hands to the new user, and one without a user asked for stays with its owner", async () => {
+    const dataDir = newCopy();
+    await (await start({ dataDir, runAs: "postgres" })).stop();
+    await (await start({ dataDir, runAs: "nobody" })).stop();
+    const database = await start({ dataDir });
+    expect(serverUid(dataDir)).toBe(NOBODY);
+    await query(database.connection, "create table t (id int)");
+  });
+
+  it("runs the database of an unprivileged user as that user, who can go on with it", async () => {
+    const home = scratch();
+    chownSync(home, NOBODY, NOBODY);
+    chmodSync(home, 0o700);
+    const dataDir = join(home, "data");
+    const user = (mode: "start" | "visit") => new DatabaseUser({ mode, dataDir }, { uid: NOBODY, gid: NOBODY });
+    const first = user("start");
+    expect(await first.says("ready")).toMatchObject({ isNew: true, dataDir });
+    expect(serverUid(dataDir)).toBe(NOBODY);
+    expect(statSync(dataDir).mode & 0o777).toBe(0o700);
+    await first.stop();
+
+    const asRoot = await start({ dataDir });
+    expect(asRoot).toMatchObject({ isNew: false, dataDir });
+    expect(serverUid(dataDir)).toBe(NOBODY);
+    await asRoot.stop();
+
+    const again = user("visit");
+    expect(await again.says("ready")).toMatchObject({ isNew: false });
+    const { connection } = await again.says("ready");
+    const pid = serverPid(dataDir);
+    await again.stop();
+    expect(leftovers({ dataDir, socketDirectory: connection.host, pid })).toEqual(NOTHING);
+  });
+
+  it("refuses, as an unprivileged user, the database of another one", async () => {
+    const dataDir = newCopy();
+    await (await start({ dataDir, runAs: "postgres" })).stop();
+    const other = new DatabaseUser({ mode: "start", dataDir }, { uid: NOBODY, gid: NOBODY });
+    chmodSync(dataDir, 0o755);
+    expect(await other.says("failed")).toMatch(
+      /belongs to postgres \(uid \d+\), and this is nobody \(uid 65534\)\.\nRun Cloakroom as/,
+    );
+  });
+
+  it("explains that a uid without a passwd entry cannot make a database, and leaves none half-made", async () => {
+    const home = scratch();
+    chownSync(home, NAMELESS, NAMELESS);
+    const dataDir = join(home, "data");
+    const user = new DatabaseUser({ mode: "start", dataDir }, { uid: NAMELESS, gid: NAMELESS });
+    expect(await user.says("failed")).toBe(
+      `EmbeddedDatabaseError: PostgreSQL cannot set up a database under uid ${NAMELESS}, because that uid has no entry in /etc/passwd.\n` +
+        "Add one, start the container under a named user, or set DATABASE_URL.",
+    );
+    expect(readdirSync(dataDir)).toEqual(["cloakroom.lock"]);
+  });
+
+  it("lets a uid without a passwd entry use a database that exists", async () => {
+    const dataDir = newCopy();
+    await (await start({ dataDir, runAs: `${NAMELESS}:${NAMELESS}` })).stop();
+    const database = await start({ dataDir });
+    expect(serverUid(dataDir)).toBe(NAMELESS);
+    await query(database.connection, "create table t (id int)");
+  });
+});
+
+describe.runIf(isRoot)("below a home that only root may enter", () => {
+  it("keeps database and programs in /var/lib/cloakroom, says so in one line, and finds them again", async () => {
+    const project = belowClosedHome();
+    const packageDir = join(project, "node_modules", "postgres-package");
+    cpSync(installedPackage() ?? "", packageDir, { recursive: true, verbatimSymlinks: true });
+    const dataDir = join(project, ".cloakroom");
+    const lines: string[] = [];
+    const options = { dataDir, packageDir, announce: (line: string): void => void lines.push(line) };
+
+    const database = await start(options);
+    onTestFinished(() => removeRelocated(database.dataDir));
+    expect(database.isNew).toBe(true);
+    expect(database.dataDir).toMatch(/^\/var\/lib\/cloakroom\/[\w-]*project-cloakroom-[0-9a-f]{12}$/);
+    expect(lines).toEqual([
+      expect.stringMatching(/^The database is kept in \/var\/lib\/cloakroom\/.* who runs it, cannot reach .*\.$/),
+    ]);
+    expect(existsSync(dataDir)).toBe(false);
+    expect(readdirSync(database.dataDir).filter((name) => name.startsWith("postgresql-"))).toEqual([
+      "postgresql-18.4.0-beta.17",
+    ]);
+    await query(database.connection, "create table kept (id int)");
+    await database.stop();
+
+    const visitor = new DatabaseUser({ mode: "visit", dataDir, packageDir });
+    expect(await visitor.says("ready")).toMatchObject({ isNew: false, dataDir: database.dataDir });
+    expect(visitor.said.filter(({ announced }) => announced)).toEqual([]);
+    await visitor.stop();
+
+    // Opening the home must not lead to a second, empty vault where the first was asked for.
+    chmodSync(join(project, ".."), 0o755);
+    const again = await start(options);
+    expect(again).toMatchObject({ isNew: false, dataDir: database.dataDir });
+    expect(await query(again.connection, "select count(*)::int as n from kept")).toEqual([{ n: 0 }]);
+    await again.stop();
+
+    chownSync(project, NOBODY, NOBODY);
+    const user = new DatabaseUser({ mode: "start", dataDir }, { uid: NOBODY, gid: NOBODY });
+    expect(await user.says("failed")).toMatch(
+      /ran as root here and keeps the database of .* in \/var\/lib\/cloakroom\/.*\nStart it as root again/,
+    );
+  });
+
+  it("keeps the database where it was asked for when only the programs are out of reach", async () => {
+    const packageDir = join(belowClosedHome(), "postgres-package");
+    cpSync(installedPackage() ?? "", packageDir, { recursive: true, verbatimSymlinks: true });
+    const dataDir = newCopy();
+    const database = await start({ dataDir, packageDir });
+    expect(database.dataDir).toBe(dataDir);
+    expect(existsSync(join(dataDir, "postgresql-18.4.0-beta.17"))).toBe(true);
+  });
+
+  it("refuses a database that already is there, instead of beginning another one", async () => {
+    const project = belowClosedHome();
+    chmodSync(join(project, ".."), 0o755);
+    const dataDir = copyOf(seed, join(project, "data"));
+    await (await start({ dataDir })).stop();
+    chmodSync(join(project, ".."), 0o700);
+    await expect(start({ dataDir })).rejects.toThrow(
+      /out of reach for postgres \(uid \d+\), who runs PostgreSQL: .*\/home is closed to that user\.\nOpen it \(chmod o\+x\)/,
+    );
+  });
+
+  it("opens a data directory of its own that only root could enter", async () => {
+    const dataDir = join(scratch(), "volume");
+    mkdirSync(dataDir, { mode: 0o700 });
+    const database = await start({ dataDir });
+    expect(database.dataDir).toBe(dataDir);
+    expect(statSync(dataDir).mode & 0o777).toBe(0o711);
+  });
+});

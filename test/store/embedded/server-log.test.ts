@@ -1,0 +1,52 @@
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ServerLog } from "../../../src/store/embedded/server-log.js";
+import { scratch } from "./support/databases.js";
+
+describe("PostgreSQL's log file", () => {
+  it("grows until the limit, then keeps its newest part beside and goes on in the same file", async () => {
+    const path = join(scratch(), "postgres.log");
+    const log = new ServerLog(path);
+    const server = await log.open();
+    try {
+      await server.write(`${"a".repeat(80)}${"b".repeat(20)}`);
+      await log.bound(100);
+      expect(existsSync(`${path}.1`)).toBe(false);
+      await server.write("c");
+      await log.bound(100);
+      expect(readFileSync(`${path}.1`, "utf8")).toBe(`${"a".repeat(79)}${"b".repeat(20)}c`);
+      await server.write("after");
+      expect(readFileSync(path, "utf8")).toBe("after");
+      await server.write("x".repeat(200));
+      await log.bound(100);
+      expect(statSync(`${path}.1`).size).toBe(100);
+      expect(statSync(path).size).toBe(0);
+    } finally {
+      await server.close();
+    }
+    for (const file of [path, `${path}.1`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it.each([
+    { lines: "", since: 0, failure: undefined },
+    { lines: "2026 UTC [1] LOG:  ready\n", since: 0, failure: undefined },
+    {
+      lines: "2026 UTC [1] FATAL:  first\n2026 UTC [1] PANIC:  second\n2026 UTC [1] LOG:  bye\n",
+      since: 0,
+      failure: "second",
+    },
+    { lines: "2026 UTC [1] FATAL:  of an earlier start\n2026 UTC [2] LOG:  ready\n", since: 44, failure: undefined },
+  ])("tells why a start failed: $failure", async ({ lines, since, failure }) => {
+    const path = join(scratch(), "postgres.log");
+    writeFileSync(path, lines);
+    expect(await new ServerLog(path).lastFailure(since)).toBe(failure);
+  });
+
+  it("is never written through a link", async () => {
+    const directory = scratch();
+    writeFileSync(join(directory, "elsewhere"), "");
+    symlinkSync(join(directory, "elsewhere"), join(directory, "postgres.log"));
+    await expect(new ServerLog(join(directory, "postgres.log")).open()).rejects.toMatchObject({ code: "ELOOP" });
+  });
+});

@@ -1,0 +1,25 @@
+// A process of its own that owns or visits a database. Reads what to do from its argument and "stop" or "crash" from
+// stdin; writes one JSON object a line.
+import { createInterface } from "node:readline";
+import { startEmbeddedDatabase } from "../../../../src/store/embedded/embedded-database.js";
+import { visitEmbeddedDatabase } from "../../../../src/store/embedded/visit.js";
+
+const { mode, ...options } = JSON.parse(process.argv[2] ?? "{}");
+const say = (message: object): void => void process.stdout.write(`${JSON.stringify(message)}\n`);
+
+try {
+  const use = mode === "visit" ? visitEmbeddedDatabase : startEmbeddedDatabase;
+  const database = await use({ ...options, announce: (line: string) => say({ announced: line }) });
+  const { connection, isNew, dataDir } = database;
+  say({ ready: { connection, isNew, dataDir } });
+  void database.exited.then((exit) => say({ exited: exit }));
+  for await (const line of createInterface(process.stdin)) {
+    if (line === "crash") throw new Error("a defect");
+    if (line === "stop") break;
+  }
+  await database.stop();
+  process.exit(0);
+} catch (error) {
+  say({ failed: error instanceof Error ? `${error.name}: ${error.message}` : String(error) });
+  process.exit(1);
+}
