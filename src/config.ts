@@ -135,7 +135,9 @@ function readOrigins(text: string): string[] {
   const origins = text.split(",").map((origin) => origin.trim());
   for (const origin of origins) {
     if (origin !== "*" && !(URL.canParse(origin) && new URL(origin).origin === origin)) {
-      throw new ConfigError(`CLOAKROOM_CORS_ORIGINS must be * or origins such as https://shop.example.com, separated by commas; "${origin}" is none.`);
+      throw new ConfigError(
+        `CLOAKROOM_CORS_ORIGINS must be * or origins such as https://shop.example.com, separated by commas; "${origin}" is none.`,
+      );
     }
   }
   return origins;

@@ -1,7 +1,14 @@
 import { type FieldFaults, invalidFields } from "../base/fault.js";
 import type { Json, JsonObject } from "../base/json.js";
 import { type ContainerPath, parseContainer } from "./container.js";
-import { type ApplicationType, isPermission, isTokenPermission, mayHold, type Permission, type TokenPermission } from "./permissions.js";
+import {
+  type ApplicationType,
+  isPermission,
+  isTokenPermission,
+  mayHold,
+  type Permission,
+  type TokenPermission,
+} from "./permissions.js";
 
 /** How much of a token an answer shows: nothing, the evaluated mask, or the value. */
 export const TRANSFORMS = ["redact", "mask", "reveal"] as const;
@@ -92,7 +99,9 @@ function parseRule(
   const { transform } = draft;
   if (transform === undefined || !isTransform(transform)) report(`${path}.transform`, "must be redact, mask or reveal");
   const permissions = draft.permissions.filter((permission, index): permission is TokenPermission => {
-    const problem = isTokenPermission(permission) ? permissionProblem(holder, permission) : "must be a token permission";
+    const problem = isTokenPermission(permission)
+      ? permissionProblem(holder, permission)
+      : "must be a token permission";
     if (problem) report(`${path}.permissions[${index}]`, problem);
     return isTokenPermission(permission);
   });
@@ -126,7 +135,8 @@ function parseScope(
 
 function permissionProblem(holder: ApplicationType | "session", permission: string): string | undefined {
   if (!isPermission(permission)) return "is no permission; GET /permissions lists them";
-  if (holder === "session") return isTokenPermission(permission) ? undefined : "a session can hold token permissions only";
+  if (holder === "session")
+    return isTokenPermission(permission) ? undefined : "a session can hold token permissions only";
   return mayHold(holder, permission) ? undefined : `a ${holder} application cannot hold this permission`;
 }
 

@@ -36,7 +36,12 @@ import type { ApplicationType } from "./permissions.js";
 import { Refused } from "./refusal.js";
 
 /** Makes an application and, if wanted, its first key. */
-export function prepareApplication(actor: Actor | undefined, type: ApplicationType, draft: ApplicationDraft, withKey: boolean) {
+export function prepareApplication(
+  actor: Actor | undefined,
+  type: ApplicationType,
+  draft: ApplicationDraft,
+  withKey: boolean,
+) {
   const rights = parseRights(type, draft.permissions, draft.rules);
   return async (tx: Transaction): Promise<WithKey<Application>> => {
     const id = newUuid();
@@ -114,7 +119,11 @@ export async function removeApplication(tx: Transaction, actor: Actor, id: Uuid)
   return undefined;
 }
 
-export async function createKey(tx: Transaction, actor: Actor, applicationId: Uuid): Promise<WithKey<ApplicationKey> | Refused> {
+export async function createKey(
+  tx: Transaction,
+  actor: Actor,
+  applicationId: Uuid,
+): Promise<WithKey<ApplicationKey> | Refused> {
   const found = await find(tx, applicationId);
   return found ? addKey(tx, actor, applicationId, found.type) : new Refused(notFound("application"));
 }
@@ -162,7 +171,12 @@ async function find(tx: Transaction, id: Uuid): Promise<Application | undefined>
 }
 
 /** A new key needs no new revision: nobody can have been refused it or granted anything by it. */
-function addKey(tx: Transaction, actor: Actor | undefined, applicationId: Uuid, type: ApplicationType): WithKey<ApplicationKey> {
+function addKey(
+  tx: Transaction,
+  actor: Actor | undefined,
+  applicationId: Uuid,
+  type: ApplicationType,
+): WithKey<ApplicationKey> {
   const id = newUuid();
   const { text, hash } = newKey(KEY_KIND_OF[type], tx.tenantId);
   const createdBy = actor?.id ?? null;

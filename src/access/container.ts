@@ -17,8 +17,17 @@ function isContainerPath(text: string): text is ContainerPath {
 export function parseContainer(text: string, field: string): ContainerPath {
   const path = text.toLowerCase();
   if (path.length > 400 || !isContainerPath(path)) {
-    throw invalid(field, "must be a path such as /pci/high/: slashes at both ends, and letters, digits, - or _ between them");
+    throw invalid(
+      field,
+      "must be a path such as /pci/high/: slashes at both ends, and letters, digits, - or _ between them",
+    );
   }
+  return path;
+}
+
+/** A path that was checked when it was stored. */
+export function storedContainer(path: string): ContainerPath {
+  if (!isContainerPath(path)) throw new Error("a malformed container is stored");
   return path;
 }
 

@@ -50,9 +50,7 @@ export class Grant {
    * rule by priority that has the permission and covers one of the token's containers decides.
    */
   transformFor(permission: TokenPermission, token: TokenPlace): Transform | undefined {
-    const rule = this.rules.find(
-      ({ permissions, scope }) => permissions.includes(permission) && matches(scope, token),
-    );
+    const rule = this.rules.find(({ permissions, scope }) => permissions.includes(permission) && matches(scope, token));
     if (rule) return rule.transform;
     return this.#permissions.has(permission) ? IMPLICIT_TRANSFORM[permission] : undefined;
   }

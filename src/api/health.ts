@@ -24,7 +24,9 @@ export function registerHealth(app: FastifyInstance, readiness: Readiness): void
 /** gRPC health checking: the empty service name stands for the whole server. */
 export function registerRpcHealth(router: ConnectRouter, names: readonly string[], readiness: Readiness): void {
   const statusOf = async () =>
-    Object.values(await readiness.check()).every((problem) => problem === undefined) ? Status.SERVING : Status.NOT_SERVING;
+    Object.values(await readiness.check()).every((problem) => problem === undefined)
+      ? Status.SERVING
+      : Status.NOT_SERVING;
   const requireKnown = (service: string) => {
     if (service !== "" && !names.includes(service)) throw new ConnectError("there is no such service", Code.NotFound);
   };

@@ -35,15 +35,26 @@ export class Idempotency {
   readonly #requestHash: Buffer;
 
   /** `resource` are the path variables of the request: each resource has keys of its own. */
-  constructor(key: string, caller: Caller, keys: TenantKeys, method: string, resource: readonly string[], request: Uint8Array) {
+  constructor(
+    key: string,
+    caller: Caller,
+    keys: TenantKeys,
+    method: string,
+    resource: readonly string[],
+    request: Uint8Array,
+  ) {
     if (key.length === 0 || key.length > MAX_KEY_LENGTH) {
       throw invalid("BT-IDEMPOTENCY-KEY", `must have 1 to ${MAX_KEY_LENGTH} characters`);
     }
     this.#keys = keys;
     this.#caller = caller;
     const scope = [caller.application.id, caller.session?.id ?? "", method, ...resource];
-    this.#keyHash = createHmac("sha256", keys.proof).update(lengthPrefixed(["cloakroom/idempotency/1", ...scope, key])).digest();
-    this.#requestHash = createHmac("sha256", keys.proof).update(lengthPrefixed(["cloakroom/request/1", request])).digest();
+    this.#keyHash = createHmac("sha256", keys.proof)
+      .update(lengthPrefixed(["cloakroom/idempotency/1", ...scope, key]))
+      .digest();
+    this.#requestHash = createHmac("sha256", keys.proof)
+      .update(lengthPrefixed(["cloakroom/request/1", request]))
+      .digest();
   }
 
   /** The stored answer, if this key has one. */
@@ -83,7 +94,11 @@ export const RECURSION_LIMIT = 64 * 4 + 16;
 
 /** Two requests with one key met, and the first has not ended. */
 export function stillRunning(): Fault {
-  return new Fault("idempotency_in_flight", "The first request with this idempotency key has not ended yet. Try again shortly.", {
-    retryAfter: 1,
-  });
+  return new Fault(
+    "idempotency_in_flight",
+    "The first request with this idempotency key has not ended yet. Try again shortly.",
+    {
+      retryAfter: 1,
+    },
+  );
 }

@@ -21,7 +21,17 @@ export interface OperatorLog {
   error(fields: LogFields, message: string): void;
 }
 
-const FIELDS = ["trace_id", "tenant_id", "application_id", "rpc", "route", "status", "code", "duration_ms", "reason"] as const;
+const FIELDS = [
+  "trace_id",
+  "tenant_id",
+  "application_id",
+  "rpc",
+  "route",
+  "status",
+  "code",
+  "duration_ms",
+  "reason",
+] as const;
 
 /** JSON lines on standard output, or on `stream`. Fields that are not listed are dropped, whatever the caller passes. */
 export function createOperatorLog(level: string, stream?: DestinationStream): OperatorLog {

@@ -101,7 +101,15 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
         const idempotency = await idempotencyOf(head, caller, request);
         const onDifferentRepeat = () =>
           parts.log.warn({ trace_id: head.traceId, rpc }, "an idempotency key was repeated with another request");
-        const call = { database: parts.database, caller, traceId: head.traceId, signal: head.signal, reply, idempotency, onDifferentRepeat };
+        const call = {
+          database: parts.database,
+          caller,
+          traceId: head.traceId,
+          signal: head.signal,
+          reply,
+          idempotency,
+          onDifferentRepeat,
+        };
         try {
           const message = await method.serve(request, (output) => transactingCall(output, call));
           return { message, headers: reply.headers, accepted: reply.isAccepted };

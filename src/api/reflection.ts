@@ -17,12 +17,14 @@ export function registerReflection(router: ConnectRouter, services: readonly Des
   const catalogue = new Catalogue(services);
   router.service(ServerReflection, {
     async *serverReflectionInfo(questions) {
-      for await (const question of questions) yield { originalRequest: question, messageResponse: catalogue.answer(question) };
+      for await (const question of questions)
+        yield { originalRequest: question, messageResponse: catalogue.answer(question) };
     },
   });
   router.service(ServerReflectionAlpha, {
     async *serverReflectionInfo(questions) {
-      for await (const question of questions) yield { originalRequest: question, messageResponse: catalogue.answer(question) };
+      for await (const question of questions)
+        yield { originalRequest: question, messageResponse: catalogue.answer(question) };
     },
   });
 }

@@ -14,7 +14,12 @@ export function connectErrorOf(fault: Fault, traceId: string): ConnectError {
     ...(fault.fields ? [{ desc: BadRequestSchema, value: badRequestOf(fault.fields) }] : []),
     ...(fault.retryAfter === undefined
       ? []
-      : [{ desc: RetryInfoSchema, value: create(RetryInfoSchema, { retryDelay: { seconds: BigInt(fault.retryAfter) } }) }]),
+      : [
+          {
+            desc: RetryInfoSchema,
+            value: create(RetryInfoSchema, { retryDelay: { seconds: BigInt(fault.retryAfter) } }),
+          },
+        ]),
   ];
   const metadata = new Headers({ "bt-trace-id": traceId });
   if (fault.retryAfter !== undefined) metadata.set("retry-after", String(fault.retryAfter));

@@ -1,5 +1,12 @@
 import { type DescMethod, type DescMethodUnary, type DescService, getOption, type Message } from "@bufbuild/protobuf";
-import { Code, ConnectError, type ConnectRouter, type ConnectRouterOptions, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  type ConnectRouterOptions,
+  createContextKey,
+  type HandlerContext,
+} from "@connectrpc/connect";
 import { policy } from "../../gen/cloakroom/v1/options_pb.js";
 import { invalid } from "../base/fault.js";
 import { FAULT_TABLE } from "./fault-table.js";

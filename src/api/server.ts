@@ -106,5 +106,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
 }
 
 function statusOf(error: unknown): number {
-  return error instanceof Error && "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
+  return error instanceof Error && "statusCode" in error && typeof error.statusCode === "number"
+    ? error.statusCode
+    : 500;
 }

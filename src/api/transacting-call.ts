@@ -38,39 +38,36 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     },
     async transact(work, show, showStored = show) {
       const { tenantId, revision } = caller();
-      const run = (tx: Transaction) => withStoredAnswer(output, parts, tx, work, show, showStored);
+      const { idempotency } = parts;
+      if (!idempotency) return show(answerOf(await parts.database.fast.run(tenantId, revision, work)));
+      const run = (tx: Transaction) => withStoredAnswer(output, parts, idempotency, tx, work, show, showStored);
       for (let attempt = 1; ; attempt += 1) {
         try {
           return answerOf(await parts.database.fast.run(tenantId, revision, run));
         } catch (error) {
-          const metTwin = parts.idempotency !== undefined && error instanceof UniqueViolation;
-          if (metTwin && attempt < REPLAY_ATTEMPTS) continue;
-          if (parts.idempotency && (metTwin || error instanceof LockTimeout)) throw stillRunning();
+          if (error instanceof UniqueViolation && attempt < REPLAY_ATTEMPTS) continue;
+          if (error instanceof UniqueViolation || error instanceof LockTimeout) throw stillRunning();
           throw error;
         }
       }
     },
     async list(work, show) {
       const { tenantId, revision } = caller();
-      return answerOf(
-        await parts.database.slow.run(tenantId, revision, async (tx) => {
-          const result = await work(tx);
-          return result instanceof Refused ? result : show(result);
-        }),
-      );
+      return show(answerOf(await parts.database.slow.run(tenantId, revision, work)));
     },
   };
 }
 
 async function withStoredAnswer<Output extends DescMessage, T>(
   output: Output,
-  { idempotency, reply, onDifferentRepeat }: CallParts,
+  { reply, onDifferentRepeat }: CallParts,
+  idempotency: Idempotency,
   tx: Transaction,
   work: (tx: Transaction) => Promise<T | Refused>,
   show: (result: T) => MessageInitShape<Output>,
   showStored: (result: T) => MessageInitShape<Output>,
 ): Promise<MessageInitShape<Output> | Replay<Output>["response"] | Refused> {
-  const replay = await idempotency?.find(tx, output);
+  const replay = await idempotency.find(tx, output);
   if (replay) {
     if (replay.differs) onDifferentRepeat();
     if (replay.accepted) reply.accepted();
@@ -78,7 +75,7 @@ async function withStoredAnswer<Output extends DescMessage, T>(
   }
   const result = await work(tx);
   if (result instanceof Refused) return result;
-  idempotency?.store(tx, output, create(output, showStored(result)), reply.isAccepted);
+  idempotency.store(tx, output, create(output, showStored(result)), reply.isAccepted);
   return show(result);
 }
 

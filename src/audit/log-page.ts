@@ -2,7 +2,7 @@ import { invalid } from "../base/fault.js";
 import { parseIsoTime } from "../base/iso-time.js";
 import { isUuidPosition, readCursor, writeCursor } from "../crypto/cursor.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { listLogRows, type LogRow } from "../store/audit-logs.js";
+import { type LogRow, listLogRows } from "../store/audit-logs.js";
 import type { Transaction } from "../store/transaction.js";
 
 /** Which rows of the log are asked for, as a caller wrote it. */

@@ -3,9 +3,15 @@ const OFFSET = /(?:[Zz]|[+-]\d{2}:?\d{2})$/;
 
 /** Reads an ISO 8601 date or date-time. One without an offset is in UTC. Undefined for anything else. */
 export function parseIsoTime(text: string): Date | undefined {
-  if (!ISO.test(text)) return undefined;
+  if (!ISO.test(text) || !isDay(text.slice(0, 10))) return undefined;
   const isDate = text.length === 10;
   const spelled = text.replace(" ", "T").toUpperCase();
   const time = new Date(isDate || OFFSET.test(spelled) ? spelled : `${spelled}Z`);
   return Number.isNaN(time.getTime()) ? undefined : time;
+}
+
+/** Date takes 2030-02-30 for the second of March. */
+function isDay(date: string): boolean {
+  const time = new Date(`${date}T00:00:00Z`);
+  return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(date);
 }

@@ -32,7 +32,9 @@ export async function createKeyFile(path: string): Promise<RootKey> {
     }
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "EEXIST") {
-      throw new KeyFileError(`There is a root key at ${path} already; it is never overwritten. Move it away if it belongs to nothing.`);
+      throw new KeyFileError(
+        `There is a root key at ${path} already; it is never overwritten. Move it away if it belongs to nothing.`,
+      );
     }
     throw error;
   }
@@ -55,7 +57,9 @@ export async function readKeyFile(path: string): Promise<RootKey> {
   const match = LINE.exec((await readFile(path, "utf8")).trim());
   const [, id, secret] = match ?? [];
   if (!id || !secret) {
-    throw new KeyFileError(`${path} is not a Cloakroom root key. Restore it from your backup, or name another in CLOAKROOM_ROOT_KEY_FILE.`);
+    throw new KeyFileError(
+      `${path} is not a Cloakroom root key. Restore it from your backup, or name another in CLOAKROOM_ROOT_KEY_FILE.`,
+    );
   }
   return new KeyFileRootKey(id, createSecretKey(Buffer.from(secret, "base64url")));
 }

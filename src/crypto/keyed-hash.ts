@@ -9,7 +9,9 @@ const FINGERPRINT_VERSION = 0x01;
  * key. Card numbers are few enough to try them all against a plain hash (PCI DSS 3.5.1.1).
  */
 export function fingerprintOf(key: KeyObject, type: string, value: string): Buffer {
-  return createHmac("sha256", key).update(lengthPrefixed(["cloakroom/fingerprint/1", type, value])).digest();
+  return createHmac("sha256", key)
+    .update(lengthPrefixed(["cloakroom/fingerprint/1", type, value]))
+    .digest();
 }
 
 /** How a fingerprint is shown: base58 of a version byte and the 32 bytes, 44 to 46 letters and digits. */
@@ -17,8 +19,8 @@ export function showFingerprint(fingerprint: Uint8Array): string {
   return toBase58(Buffer.concat([Buffer.of(FINGERPRINT_VERSION), fingerprint]));
 }
 
-/** Kinds of search terms: metadata pairs, search index values, containers. */
-export type TermKind = "metadata" | "index" | "container";
+/** Kinds of search terms: metadata pairs, search index values and containers of tokens; addresses of people. */
+export type TermKind = "metadata" | "index" | "container" | "email";
 
 /** What a token is found by, blinded: the first 16 bytes of HMAC-SHA-256 under the tenant's search key. */
 export function searchTerm(key: KeyObject, kind: TermKind, name: string, value: string): Buffer {

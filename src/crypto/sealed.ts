@@ -72,7 +72,9 @@ export function sealedVersion(sealed: Uint8Array): number {
 function entityKey(keys: KeyVersions, version: number, entity: string): KeyObject {
   const key = keys.byVersion.get(version);
   if (!key) throw new SealBroken("the key of a sealed value is gone");
-  const derived = createHmac("sha256", key).update(lengthPrefixed([DERIVATION, entity])).digest();
+  const derived = createHmac("sha256", key)
+    .update(lengthPrefixed([DERIVATION, entity]))
+    .digest();
   const derivedKey = createSecretKey(derived);
   derived.fill(0);
   return derivedKey;

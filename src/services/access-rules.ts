@@ -1,5 +1,5 @@
-import type { AccessCondition, AccessRule, AccessRuleDraft } from "../access/access-rule.js";
 import type { AccessRule as AccessRuleMessage } from "../../gen/cloakroom/v1/applications_pb.js";
+import type { AccessCondition, AccessRule, AccessRuleDraft } from "../access/access-rule.js";
 
 export function ruleDraft(rule: AccessRuleMessage): AccessRuleDraft {
   return {

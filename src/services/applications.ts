@@ -1,4 +1,8 @@
-import { ApplicationKeyService, ApplicationService, PermissionService } from "../../gen/cloakroom/v1/applications_pb.js";
+import {
+  ApplicationKeyService,
+  ApplicationService,
+  PermissionService,
+} from "../../gen/cloakroom/v1/applications_pb.js";
 import type { Application, ApplicationKey, WithKey } from "../access/application.js";
 import {
   createKey,
@@ -16,7 +20,7 @@ import { isApplicationType, PERMISSIONS } from "../access/permissions.js";
 import { invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { ruleDraft, showRule } from "./access-rules.js";
-import { serve, type ServedMethod } from "./call.js";
+import { type ServedMethod, serve } from "./call.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 
 export function applicationService(): ServedMethod[] {
@@ -35,7 +39,10 @@ export function applicationService(): ServedMethod[] {
       const listing = { ...page, ids: request.id.map(uuidOf), types: request.type };
       return call.list(
         (tx) => pageOfApplications(tx, actorOf(call.caller), listing),
-        (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => show(call.caller.tenantId, item)) }),
+        (found) => ({
+          pagination: showPage(found, page),
+          data: found.items.map((item) => show(call.caller.tenantId, item)),
+        }),
       );
     }),
     serve(method.getApplication, async ({ id }, call) =>
@@ -52,7 +59,8 @@ export function applicationService(): ServedMethod[] {
     ),
     serve(method.updateApplication, async ({ id, name, permissions, rules }, call) =>
       call.transact(
-        (tx) => replaceApplication(tx, actorOf(call.caller), uuidOf(id), { name, permissions, rules: rules.map(ruleDraft) }),
+        (tx) =>
+          replaceApplication(tx, actorOf(call.caller), uuidOf(id), { name, permissions, rules: rules.map(ruleDraft) }),
         (changed) => show(call.caller.tenantId, changed),
       ),
     ),
@@ -79,7 +87,10 @@ export function applicationKeyService(): ServedMethod[] {
       const listing = { ...page, applicationId: uuidOf(request.id) };
       return call.list(
         (tx) => pageOfKeys(tx, actorOf(call.caller), listing),
-        (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => showKey(call.caller.tenantId, item)) }),
+        (found) => ({
+          pagination: showPage(found, page),
+          data: found.items.map((item) => showKey(call.caller.tenantId, item)),
+        }),
       );
     }),
     serve(method.getApplicationKey, async ({ id, keyId }, call) =>
@@ -100,9 +111,9 @@ export function applicationKeyService(): ServedMethod[] {
 export function permissionService(): ServedMethod[] {
   return [
     serve(PermissionService.method.listPermissions, async ({ applicationType }) => ({
-      data: PERMISSIONS.filter(({ types }) => applicationType === undefined || types.some((type) => type === applicationType)).map(
-        ({ permission, description, types }) => ({ type: permission, description, applicationTypes: [...types] }),
-      ),
+      data: PERMISSIONS.filter(
+        ({ types }) => applicationType === undefined || types.some((type) => type === applicationType),
+      ).map(({ permission, description, types }) => ({ type: permission, description, applicationTypes: [...types] })),
     })),
   ];
 }

@@ -1,4 +1,12 @@
-import { create, type DescMessage, type DescMethodUnary, isMessage, type Message, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  isMessage,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
 import type { Caller } from "../access/caller.js";
 import type { Refused } from "../access/refusal.js";
 import type { Transaction } from "../store/transaction.js";
@@ -19,8 +27,9 @@ export interface Call<Output extends DescMessage = DescMessage> {
   readonly signal: AbortSignal;
   readonly reply: Reply;
   /**
-   * Runs work in a short transaction, guarded by the caller's revision, and shows its result. With an idempotency key
-   * the answer is stored in the same transaction; `showStored` leaves out of it what may not be kept.
+   * Runs work in a short transaction, guarded by the caller's revision, and shows its result once it is committed: what
+   * is opened for an answer has its log row by then. With an idempotency key the answer is stored in the same transaction;
+   * `showStored` leaves out of it what may not be kept.
    */
   transact<T>(
     work: (tx: Transaction) => Promise<T | Refused>,

@@ -5,7 +5,7 @@ import { prepareLogPage } from "../audit/log-page.js";
 import type { TenantId } from "../base/ids.js";
 import type { LogRow } from "../store/audit-logs.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { serve, type ServedMethod } from "./call.js";
+import { type ServedMethod, serve } from "./call.js";
 import { pageRequest } from "./show.js";
 
 export function logService(keyring: Keyring): ServedMethod[] {

@@ -17,7 +17,13 @@ export function showAudit(entity: {
   };
 }
 
-export function pageRequest({ page, size }: { readonly page?: number | undefined; readonly size?: number | undefined }): PageRequest {
+export function pageRequest({
+  page,
+  size,
+}: {
+  readonly page?: number | undefined;
+  readonly size?: number | undefined;
+}): PageRequest {
   return { page: page ?? 1, size: size ?? DEFAULT_PAGE_SIZE };
 }
 

@@ -1,7 +1,7 @@
 import { TenantService } from "../../gen/cloakroom/v1/tenants_pb.js";
 import { showSettings } from "../tenancy/settings.js";
 import { changeTenant, getTenant, type Tenant } from "../tenancy/tenant.js";
-import { serve, type ServedMethod } from "./call.js";
+import { type ServedMethod, serve } from "./call.js";
 import { showAudit } from "./show.js";
 
 export function tenantService(): ServedMethod[] {

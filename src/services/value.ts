@@ -1,4 +1,4 @@
-import { type Value, NullValue } from "@bufbuild/protobuf/wkt";
+import { NullValue, type Value } from "@bufbuild/protobuf/wkt";
 import { invalid } from "../base/fault.js";
 import { type Json, type JsonObject, setOwn } from "../base/json.js";
 
@@ -25,7 +25,8 @@ function convert(value: Value, trail: Trail): Json {
   const { kind } = value;
   switch (kind.case) {
     case "stringValue":
-      if (!kind.value.isWellFormed()) throw invalid(placeOf(trail), "must be valid Unicode: it holds half of a surrogate pair");
+      if (!kind.value.isWellFormed())
+        throw invalid(placeOf(trail), "must be valid Unicode: it holds half of a surrogate pair");
       return kind.value;
     case "numberValue":
       if (!Number.isFinite(kind.value)) throw invalid(placeOf(trail), "must be a finite number; send it as a string");
@@ -67,7 +68,9 @@ function checkDepth(trail: Trail): void {
 }
 
 function placeOf(trail: Trail): string {
-  return trail.map((step, index) => (typeof step === "number" ? `[${step}]` : index === 0 ? step : `.${step}`)).join("");
+  return trail
+    .map((step, index) => (typeof step === "number" ? `[${step}]` : index === 0 ? step : `.${step}`))
+    .join("");
 }
 
 /** Plain JSON as a protobuf Value. */

@@ -1,6 +1,7 @@
 import type { Uuid } from "../base/ids.js";
-import { offsetOf, type Page, type PageRequest } from "../base/page.js";
-import { defineStatement } from "./statement.js";
+import { offsetOf, type PageRequest } from "../base/page.js";
+import { definePage } from "./counted-page.js";
+import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
 export interface ApplicationKeyRow {
   readonly id: Uuid;
@@ -16,29 +17,28 @@ export interface NewApplicationKey {
   readonly created_by: Uuid | null;
 }
 
-export const insertApplicationKey = defineStatement<NewApplicationKey, never>({
+export const insertApplicationKey = defineWrite<NewApplicationKey>({
   table: "application_keys",
-  kind: "write",
   sortKey: ({ id }) => id,
-  async run(sql, tenantId, inputs, at) {
-    const rows = inputs.map((input) => ({ tenant_id: tenantId, created_at: at, ...input }));
-    await sql`insert into application_keys ${sql(rows)}`;
-    return [];
-  },
+  queries: (sql, tenantId, inputs, at) =>
+    inSizes(inputs, (piece) => {
+      const rows = piece.map((input) => ({ tenant_id: tenantId, created_at: at, ...input }));
+      return sql`insert into application_keys ${sql(rows)}`;
+    }),
 });
 
 /** All keys of an application, oldest first. */
-export const keysOfApplication = defineStatement<Uuid, readonly ApplicationKeyRow[]>({
+export const keysOfApplication = defineStatement<Uuid, readonly ApplicationKeyRow[], ApplicationKeyRow>({
   table: "application_keys",
   kind: "read",
   sortKey: (id) => id,
-  async run(sql, tenantId, applicationIds) {
-    const rows = await sql<ApplicationKeyRow[]>`
+  queries: (sql, tenantId, applicationIds) => [
+    sql`
       select id, application_id, created_by, created_at from application_keys
       where tenant_id = ${tenantId} and application_id = any(${[...applicationIds]}::uuid[])
-      order by application_id, created_at, id`;
-    return applicationIds.map((applicationId) => rows.filter((row) => row.application_id === applicationId));
-  },
+      order by application_id, created_at, id`,
+  ],
+  answers: ([rows = []], applicationIds) => applicationIds.map((id) => rows.filter((row) => row.application_id === id)),
 });
 
 export interface ApplicationKeyListing extends PageRequest {
@@ -46,25 +46,17 @@ export interface ApplicationKeyListing extends PageRequest {
 }
 
 /** A page, newest first. */
-export const listApplicationKeys = defineStatement<ApplicationKeyListing, Page<ApplicationKeyRow>>({
+export const listApplicationKeys = definePage<ApplicationKeyListing, ApplicationKeyRow>({
   table: "application_keys",
-  kind: "read",
   sortKey: ({ applicationId }) => applicationId,
-  run(sql, tenantId, inputs) {
-    return Promise.all(
-      inputs.map(async (listing) => {
-        const [[count], items] = await Promise.all([
-          sql<{ n: number }[]>`
-            select count(*) as n from application_keys
-            where tenant_id = ${tenantId} and application_id = ${listing.applicationId}`,
-          sql<ApplicationKeyRow[]>`
-            select id, application_id, created_by, created_at from application_keys
-            where tenant_id = ${tenantId} and application_id = ${listing.applicationId}
-            order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
-        ]);
-        return { items, total: count?.n ?? 0 };
-      }),
-    );
+  pair(sql, tenantId, listing) {
+    const wanted = sql`tenant_id = ${tenantId} and application_id = ${listing.applicationId}`;
+    return {
+      total: sql`select count(*) as total from application_keys where ${wanted}`,
+      rows: sql`
+        select id, application_id, created_by, created_at from application_keys where ${wanted}
+        order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
+    };
   },
 });
 
@@ -73,33 +65,31 @@ export interface KeyPlace {
   readonly id: Uuid;
 }
 
-export const readApplicationKey = defineStatement<KeyPlace, ApplicationKeyRow | null>({
+export const readApplicationKey = defineStatement<KeyPlace, ApplicationKeyRow | null, ApplicationKeyRow>({
   table: "application_keys",
   kind: "read",
   sortKey: ({ id }) => id,
-  async run(sql, tenantId, places) {
-    const rows = await sql<ApplicationKeyRow[]>`
+  queries: (sql, tenantId, places) => [
+    sql`
       select id, application_id, created_by, created_at from application_keys
-      where tenant_id = ${tenantId} and id = any(${places.map(({ id }) => id)}::uuid[])`;
-    return places.map(
+      where tenant_id = ${tenantId} and id = any(${places.map(({ id }) => id)}::uuid[])`,
+  ],
+  answers: ([rows = []], places) =>
+    places.map(
       ({ applicationId, id }) => rows.find((row) => row.id === id && row.application_id === applicationId) ?? null,
-    );
-  },
+    ),
 });
 
 /** Answers whether the key was there. */
-export const deleteApplicationKey = defineStatement<KeyPlace, boolean>({
+export const deleteApplicationKey = defineStatement<KeyPlace, boolean, unknown>({
   table: "application_keys",
   kind: "write",
   sortKey: ({ id }) => id,
-  run(sql, tenantId, places) {
-    return Promise.all(
-      places.map(async ({ applicationId, id }) => {
-        const rows = await sql`
-          delete from application_keys
-          where tenant_id = ${tenantId} and application_id = ${applicationId} and id = ${id} returning 1`;
-        return rows.length > 0;
-      }),
-    );
-  },
+  queries: (sql, tenantId, places) =>
+    places.map(
+      ({ applicationId, id }) => sql`
+        delete from application_keys
+        where tenant_id = ${tenantId} and application_id = ${applicationId} and id = ${id} returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
 });

@@ -1,7 +1,8 @@
 import type { Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
-import { offsetOf, type Page, type PageRequest } from "../base/page.js";
-import { defineStatement } from "./statement.js";
+import { offsetOf, type PageRequest } from "../base/page.js";
+import { definePage } from "./counted-page.js";
+import { defineStatement, defineWrite } from "./statement.js";
 
 export interface ApplicationRow {
   readonly id: Uuid;
@@ -24,33 +25,27 @@ export interface NewApplication {
   readonly created_by: Uuid | null;
 }
 
-export const insertApplication = defineStatement<NewApplication, never>({
+export const insertApplication = defineWrite<NewApplication>({
   table: "applications",
-  kind: "write",
   sortKey: ({ id }) => id,
-  async run(sql, tenantId, inputs, at) {
-    await Promise.all(
-      inputs.map(
-        ({ id, name, type, permissions, rules, created_by }) => sql`
-          insert into applications (tenant_id, id, name, type, permissions, rules, created_by, created_at)
-          values (${tenantId}, ${id}, ${name}, ${type}, ${sql.array([...permissions])}, ${sql.json([...rules])}, ${created_by}, ${at})`,
-      ),
-    );
-    return [];
-  },
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map(
+      ({ id, name, type, permissions, rules, created_by }) => sql`
+        insert into applications (tenant_id, id, name, type, permissions, rules, created_by, created_at)
+        values (${tenantId}, ${id}, ${name}, ${type}, ${[...permissions]}::text[], ${sql.json([...rules])}, ${created_by}, ${at})`,
+    ),
 });
 
-export const readApplication = defineStatement<Uuid, ApplicationRow | null>({
+export const readApplication = defineStatement<Uuid, ApplicationRow | null, ApplicationRow>({
   table: "applications",
   kind: "read",
   sortKey: (id) => id,
-  async run(sql, tenantId, ids) {
-    const rows = await sql<ApplicationRow[]>`
+  queries: (sql, tenantId, ids) => [
+    sql`
       select id, name, type, permissions, rules, created_by, created_at, modified_by, modified_at
-      from applications where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])`;
-    const byId = new Map(rows.map((row) => [row.id, row]));
-    return ids.map((id) => byId.get(id) ?? null);
-  },
+      from applications where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])`,
+  ],
+  answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
 });
 
 export interface ApplicationListing extends PageRequest {
@@ -60,27 +55,21 @@ export interface ApplicationListing extends PageRequest {
 }
 
 /** A page, newest first. */
-export const listApplications = defineStatement<ApplicationListing, Page<ApplicationRow>>({
+export const listApplications = definePage<ApplicationListing, ApplicationRow>({
   table: "applications",
-  kind: "read",
   sortKey: () => "",
-  run(sql, tenantId, inputs) {
-    return Promise.all(
-      inputs.map(async (listing) => {
-        const wanted = sql`
-          tenant_id = ${tenantId}
-          ${listing.ids.length > 0 ? sql`and id = any(${[...listing.ids]}::uuid[])` : sql``}
-          ${listing.types.length > 0 ? sql`and type = any(${[...listing.types]}::text[])` : sql``}`;
-        const [[count], items] = await Promise.all([
-          sql<{ n: number }[]>`select count(*) as n from applications where ${wanted}`,
-          sql<ApplicationRow[]>`
-            select id, name, type, permissions, rules, created_by, created_at, modified_by, modified_at
-            from applications where ${wanted}
-            order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
-        ]);
-        return { items, total: count?.n ?? 0 };
-      }),
-    );
+  pair(sql, tenantId, listing) {
+    const wanted = sql`
+      tenant_id = ${tenantId}
+      ${listing.ids.length > 0 ? sql`and id = any(${[...listing.ids]}::uuid[])` : sql``}
+      ${listing.types.length > 0 ? sql`and type = any(${[...listing.types]}::text[])` : sql``}`;
+    return {
+      total: sql`select count(*) as total from applications where ${wanted}`,
+      rows: sql`
+        select id, name, type, permissions, rules, created_by, created_at, modified_by, modified_at
+        from applications where ${wanted}
+        order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
+    };
   },
 });
 
@@ -92,31 +81,25 @@ export interface ApplicationChange {
   readonly modified_by: Uuid;
 }
 
-export const updateApplication = defineStatement<ApplicationChange, never>({
+export const updateApplication = defineWrite<ApplicationChange>({
   table: "applications",
-  kind: "write",
   sortKey: ({ id }) => id,
-  async run(sql, tenantId, inputs, at) {
-    await Promise.all(
-      inputs.map(
-        ({ id, name, permissions, rules, modified_by }) => sql`
-          update applications set name = ${name}, permissions = ${sql.array([...permissions])},
-            rules = ${sql.json([...rules])}, modified_by = ${modified_by}, modified_at = ${at}
-          where tenant_id = ${tenantId} and id = ${id}`,
-      ),
-    );
-    return [];
-  },
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map(
+      ({ id, name, permissions, rules, modified_by }) => sql`
+        update applications set name = ${name}, permissions = ${[...permissions]}::text[],
+          rules = ${sql.json([...rules])}, modified_by = ${modified_by}, modified_at = ${at}
+        where tenant_id = ${tenantId} and id = ${id}`,
+    ),
 });
 
 /** Deletes an application together with its keys. Answers whether it was there. */
-export const deleteApplication = defineStatement<Uuid, boolean>({
+export const deleteApplication = defineStatement<Uuid, boolean, { readonly id: Uuid }>({
   table: "applications",
   kind: "write",
   sortKey: (id) => id,
-  async run(sql, tenantId, ids) {
-    const rows = await sql<{ id: Uuid }[]>`
-      delete from applications where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[]) returning id`;
-    return ids.map((id) => rows.some((row) => row.id === id));
-  },
+  queries: (sql, tenantId, ids) => [
+    sql`delete from applications where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[]) returning id`,
+  ],
+  answers: ([rows = []], ids) => ids.map((id) => rows.some((row) => row.id === id)),
 });

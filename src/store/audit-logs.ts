@@ -1,5 +1,5 @@
 import type { Uuid } from "../base/ids.js";
-import { defineStatement, inSizes } from "./statement.js";
+import { defineStatement, defineWrite, inSizes } from "./statement.js";
 import type { Transaction } from "./transaction.js";
 
 /** A log row to write. Its time is that of the flight. */
@@ -12,11 +12,10 @@ export interface LogRowDraft {
   readonly message: string;
 }
 
-const insertLogRow = defineStatement<LogRowDraft, never>({
+const insertLogRow = defineWrite<LogRowDraft>({
   table: "audit_logs",
-  kind: "write",
   sortKey: ({ id }) => id,
-  run(sql, tenantId, drafts, at) {
+  queries(sql, tenantId, drafts, at) {
     return inSizes(drafts, (piece) => {
       const rows = piece.map(({ id, actor, entityType, entityId, operation, message }) => ({
         tenant_id: tenantId,
@@ -65,14 +64,13 @@ export interface LogListing {
 }
 
 /** Newest first. Every filter has an index that ends in (created_at, id), so that no page sorts. */
-export const listLogRows = defineStatement<LogListing, readonly LogRow[]>({
+export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow>({
   table: "audit_logs",
   kind: "read",
   sortKey: () => "",
-  run(sql, tenantId, listings) {
-    return Promise.all(
-      listings.map(
-        ({ entityType, entityId, from, until, after, offset, limit }) => sql<LogRow[]>`
+  queries: (sql, tenantId, listings) =>
+    listings.map(
+      ({ entityType, entityId, from, until, after, offset, limit }) => sql`
           select id, created_at, actor_id, actor_type, entity_type, entity_id, operation, message
           from audit_logs
           where tenant_id = ${tenantId}
@@ -83,7 +81,6 @@ export const listLogRows = defineStatement<LogListing, readonly LogRow[]>({
             ${after ? sql`and (created_at, id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}
           order by created_at desc, id desc
           limit ${limit} offset ${offset}`,
-      ),
-    );
-  },
+    ),
+  answers: (rows) => rows,
 });

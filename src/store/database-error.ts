@@ -100,7 +100,9 @@ export function toStoreError(error: unknown): Error {
     case "other":
     case "aborted_before":
       return error instanceof postgres.PostgresError || codeOf(error) !== "unknown" || !(error instanceof Error)
-        ? new Fault("internal", "Something went wrong on our side.", { cause: new Reason(`database error ${codeOf(error)}`) })
+        ? new Fault("internal", "Something went wrong on our side.", {
+            cause: new Reason(`database error ${codeOf(error)}`),
+          })
         : error;
     default:
       return unavailable(`database error ${codeOf(error)}`);

@@ -75,7 +75,10 @@ export async function fly(
     if (error !== undefined && ended.kind === "answered" && !ended.committed) return { kind: "aborted", error };
     const witness = passengers.find((passenger) => passenger.seen)?.seen;
     if (witness) return { kind: "unknown", witness, passengers };
-    return { kind: "aborted", error: error ?? (ended.kind === "failed" ? ended.error : new Error("commit did not commit")) };
+    return {
+      kind: "aborted",
+      error: error ?? (ended.kind === "failed" ? ended.error : new Error("commit did not commit")),
+    };
   }
 }
 

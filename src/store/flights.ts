@@ -218,7 +218,8 @@ export class Flights {
       (error: unknown): FlightResult => ({ kind: "aborted", error }),
     );
     clearTimeout(patience);
-    if (result.kind === "unknown" || (result.kind === "aborted" && troubleOf(result.error) === "connection")) lane.renew();
+    if (result.kind === "unknown" || (result.kind === "aborted" && troubleOf(result.error) === "connection"))
+      lane.renew();
     this.#free.push(lane);
     queue.inFlight -= 1;
     this.#wake();
@@ -256,7 +257,10 @@ export class Flights {
 
   /** Runs the same requests again, a little later each time. */
   async #again(tenantId: TenantId, batch: Waiting[], giveUp: Error): Promise<void> {
-    const [hopeful, given] = [batch.filter((w) => ++w.attempts < ATTEMPTS), batch.filter((w) => w.attempts >= ATTEMPTS)];
+    const [hopeful, given] = [
+      batch.filter((w) => ++w.attempts < ATTEMPTS),
+      batch.filter((w) => w.attempts >= ATTEMPTS),
+    ];
     rejectAll(given, giveUp);
     const attempt = hopeful[0]?.attempts ?? 1;
     await pause(25 * 2 ** attempt * (0.5 + Math.random()));

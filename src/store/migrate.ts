@@ -1,4 +1,4 @@
-import { readFile, readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Umzug } from "umzug";
@@ -42,11 +42,12 @@ export async function pendingMigrations(address: DatabaseAddress): Promise<strin
 async function ensureLedger(sql: Sql): Promise<void> {
   // "if not exists" still fails with 23505 when several processes start at once: the second finds it made.
   for (const statement of [
-    "create table if not exists migrations (name text collate \"C\" primary key, ran_at timestamptz not null)",
-    "create table if not exists leases (name text collate \"C\" primary key, holder uuid not null, until timestamptz not null)",
+    'create table if not exists migrations (name text collate "C" primary key, ran_at timestamptz not null)',
+    'create table if not exists leases (name text collate "C" primary key, holder uuid not null, until timestamptz not null)',
   ]) {
     await sql.unsafe(statement).catch((error: unknown) => {
-      if (!(error instanceof Error && "code" in error && (error.code === "23505" || error.code === "42P07"))) throw error;
+      if (!(error instanceof Error && "code" in error && (error.code === "23505" || error.code === "42P07")))
+        throw error;
     });
   }
 }

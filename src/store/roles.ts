@@ -23,13 +23,22 @@ export async function ensureRoles(sql: Sql, logins: readonly string[]): Promise<
     const [found] = await sql`select 1 from pg_roles where rolname = ${role}`;
     if (!found) await sql.unsafe(`create role ${role} nologin nosuperuser nobypassrls`).catch(refuse(logins));
     for (const login of logins) {
-      const [member] = await sql`
-        select 1 from pg_auth_members m
-        join pg_roles r on r.oid = m.roleid join pg_roles l on l.oid = m.member
-        where r.rolname = ${role} and l.rolname = ${login}`;
-      if (!member) await sql.unsafe(`grant ${role} to ${quoteName(login)}`).catch(refuse(logins));
+      // Granted also where there is a membership: since PostgreSQL 16 the one of a role's maker does not let it act as the role.
+      const granted = await sql.unsafe(`grant ${role} to ${quoteName(login)}`).then(
+        () => true,
+        () => false,
+      );
+      if (!granted && !(await isMember(sql, login, role))) refuse(logins)(undefined);
     }
   }
+}
+
+async function isMember(sql: Sql, login: string, role: string): Promise<boolean> {
+  const [found] = await sql`
+    select 1 from pg_auth_members m
+    join pg_roles r on r.oid = m.roleid join pg_roles l on l.oid = m.member
+    where r.rolname = ${role} and l.rolname = ${login}`;
+  return found !== undefined;
 }
 
 /**
@@ -50,7 +59,8 @@ function refuse(logins: readonly string[]): (error: unknown) => never {
   return (error) => {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     // 23505 and 42710: another process made it at the same moment.
-    if (code === "23505" || code === "42710") throw new DatabaseSetupError("Another process is setting up this database. Start again.");
+    if (code === "23505" || code === "42710")
+      throw new DatabaseSetupError("Another process is setting up this database. Start again.");
     const statements = logins.map(roleStatements).join("\n");
     throw new DatabaseSetupError(
       `The login role may not make the roles that Cloakroom runs as. Let a database administrator run these, then start again:\n${statements}`,

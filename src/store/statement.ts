@@ -25,14 +25,32 @@ const LOCK_ORDER = [
 
 export type Table = (typeof LOCK_ORDER)[number];
 
-/** How a statement that many requests of a tenant share is run. */
-export interface StatementDefinition<Input, Output> {
+/** A query that has not been sent yet. */
+export interface Query<Row> {
+  execute(): Promise<readonly Row[]>;
+}
+
+interface Shared<Input> {
   readonly table: Table;
-  readonly kind: "read" | "write";
   /** Inputs of one flight are sorted by this, so that rows are locked in one order everywhere. */
   sortKey(input: Input): string;
-  /** Answers in the order of its inputs; with nothing at all where no answer is ever asked for. `at` is the time of the flight. */
-  run(sql: Sql, tenantId: TenantId, inputs: readonly Input[], at: Date): Promise<readonly Output[]>;
+}
+
+/** How a statement that many requests of a tenant share is run. */
+export interface StatementDefinition<Input, Output, Row> extends Shared<Input> {
+  readonly kind: "read" | "write";
+  /**
+   * The queries for all inputs of a flight. They are returned and not awaited: the flight sends them, and whatever comes
+   * after them, in exactly this order. `at` is the time of the flight.
+   */
+  queries(sql: Sql, tenantId: TenantId, inputs: readonly Input[], at: Date): readonly Query<Row>[];
+  /** The answers in the order of the inputs, given the rows of each query. */
+  answers(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
+}
+
+/** A statement whose answer nobody asks for. */
+export interface WriteDefinition<Input> extends Shared<Input> {
+  queries(sql: Sql, tenantId: TenantId, inputs: readonly Input[], at: Date): readonly Query<unknown>[];
 }
 
 /** A statement that requests of one flight run together: their inputs go to the database in as few queries as can be. */
@@ -41,8 +59,10 @@ export interface Statement<Input, Output> {
   join(boarding: Boarding, input: Input, answer?: (output: Output) => void): void;
 }
 
-export function defineStatement<Input, Output>(definition: StatementDefinition<Input, Output>): Statement<Input, Output> {
-  const batches = new WeakMap<Boarding, Batch<Input, Output>>();
+export function defineStatement<Input, Output, Row>(
+  definition: StatementDefinition<Input, Output, Row>,
+): Statement<Input, Output> {
+  const batches = new WeakMap<Boarding, Batch<Input, Output, Row>>();
   return {
     kind: definition.kind,
     join(boarding, input, answer) {
@@ -57,19 +77,29 @@ export function defineStatement<Input, Output>(definition: StatementDefinition<I
   };
 }
 
+export function defineWrite<Input>(definition: WriteDefinition<Input>): Statement<Input, never> {
+  return defineStatement<Input, never, unknown>({
+    kind: "write",
+    table: definition.table,
+    sortKey: (input) => definition.sortKey(input),
+    queries: (sql, tenantId, inputs, at) => definition.queries(sql, tenantId, inputs, at),
+    answers: () => [],
+  });
+}
+
 interface Sendable {
   readonly rank: number;
   send(sql: Sql, tenantId: TenantId, at: Date): Promise<void>;
   deliver(): void;
 }
 
-class Batch<Input, Output> implements Sendable {
+class Batch<Input, Output, Row> implements Sendable {
   readonly rank: number;
-  readonly #definition: StatementDefinition<Input, Output>;
+  readonly #definition: StatementDefinition<Input, Output, Row>;
   readonly #items: { input: Input; key: string; answer: ((output: Output) => void) | undefined }[] = [];
   #outputs: readonly Output[] = [];
 
-  constructor(definition: StatementDefinition<Input, Output>) {
+  constructor(definition: StatementDefinition<Input, Output, Row>) {
     this.#definition = definition;
     this.rank = LOCK_ORDER.indexOf(definition.table);
   }
@@ -78,12 +108,19 @@ class Batch<Input, Output> implements Sendable {
     this.#items.push({ input, key: this.#definition.sortKey(input), answer });
   }
 
-  async send(sql: Sql, tenantId: TenantId, at: Date): Promise<void> {
+  send(sql: Sql, tenantId: TenantId, at: Date): Promise<void> {
     if (this.#items.length > 1) this.#items.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
     const inputs = this.#items.map(({ input }) => input);
-    this.#outputs = await this.#definition.run(sql, tenantId, inputs, at);
+    const sent = this.#definition.queries(sql, tenantId, inputs, at).map((query) => query.execute());
+    return Promise.all(sent).then((rows) => this.#take(rows, inputs));
+  }
+
+  #take(rows: readonly (readonly Row[])[], inputs: readonly Input[]): void {
+    this.#outputs = this.#definition.answers(rows, inputs);
     if (this.#outputs.length !== inputs.length && this.#items.some(({ answer }) => answer)) {
-      throw new Error(`a statement on ${this.#definition.table} answered ${this.#outputs.length} of ${inputs.length} inputs`);
+      throw new Error(
+        `a statement on ${this.#definition.table} answered ${this.#outputs.length} of ${inputs.length} inputs`,
+      );
     }
   }
 
@@ -122,18 +159,18 @@ export class Boarding {
  */
 const SIZES = [64, 32, 16, 8, 7, 6, 5, 4, 3, 2, 1] as const;
 
-/** Cuts inputs into prepared sizes and runs all pieces at once, pipelined. */
-export async function inSizes<Input, Output>(
+/** Cuts inputs into prepared sizes: one query each. */
+export function inSizes<Input, Row>(
   inputs: readonly Input[],
-  run: (piece: readonly Input[]) => Promise<readonly Output[]>,
-): Promise<Output[]> {
-  const pieces: Promise<readonly Output[]>[] = [];
+  query: (piece: readonly Input[]) => Query<Row>,
+): Query<Row>[] {
+  const queries: Query<Row>[] = [];
   let from = 0;
   for (const size of SIZES) {
     while (inputs.length - from >= size) {
-      pieces.push(run(inputs.slice(from, from + size)));
+      queries.push(query(inputs.slice(from, from + size)));
       from += size;
     }
   }
-  return (await Promise.all(pieces)).flat();
+  return queries;
 }

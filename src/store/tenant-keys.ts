@@ -1,5 +1,5 @@
 import type { TenantId } from "../base/ids.js";
-import { defineStatement, inSizes } from "./statement.js";
+import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
 /** A tenant key as it is stored. */
 export interface TenantKeyRow {
@@ -11,22 +11,20 @@ export interface TenantKeyRow {
 }
 
 /** All keys of the tenant. */
-export const listTenantKeys = defineStatement<TenantId, readonly TenantKeyRow[]>({
+export const listTenantKeys = defineStatement<TenantId, readonly TenantKeyRow[], TenantKeyRow>({
   table: "tenant_keys",
   kind: "read",
   sortKey: () => "",
-  async run(sql, tenantId, inputs) {
-    const rows = await sql<TenantKeyRow[]>`
-      select purpose, version, wrapped, root_key_id, state from tenant_keys where tenant_id = ${tenantId}`;
-    return inputs.map(() => rows);
-  },
+  queries: (sql, tenantId) => [
+    sql`select purpose, version, wrapped, root_key_id, state from tenant_keys where tenant_id = ${tenantId}`,
+  ],
+  answers: ([rows = []], inputs) => inputs.map(() => rows),
 });
 
-export const insertTenantKey = defineStatement<TenantKeyRow, never>({
+export const insertTenantKey = defineWrite<TenantKeyRow>({
   table: "tenant_keys",
-  kind: "write",
   sortKey: ({ purpose, version }) => `${purpose} ${version}`,
-  run(sql, tenantId, drafts, at) {
+  queries(sql, tenantId, drafts, at) {
     return inSizes(drafts, (piece) => {
       const rows = piece.map((draft) => ({ tenant_id: tenantId, created_at: at, ...draft }));
       return sql`insert into tenant_keys ${sql(rows)}`;

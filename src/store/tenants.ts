@@ -1,6 +1,6 @@
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
-import { defineStatement } from "./statement.js";
+import { defineStatement, defineWrite } from "./statement.js";
 
 export interface TenantRow {
   readonly tenant_id: TenantId;
@@ -14,16 +14,16 @@ export interface TenantRow {
   readonly modified_at: Date | null;
 }
 
-export const readTenant = defineStatement<TenantId, TenantRow | null>({
+export const readTenant = defineStatement<TenantId, TenantRow | null, TenantRow>({
   table: "tenants",
   kind: "read",
   sortKey: () => "",
-  async run(sql, tenantId, inputs) {
-    const [row] = await sql<TenantRow[]>`
+  queries: (sql, tenantId) => [
+    sql`
       select tenant_id, name, owner_id, settings, auth_revision, created_by, created_at, modified_by, modified_at
-      from tenants where tenant_id = ${tenantId} and state = 'active'`;
-    return inputs.map(() => row ?? null);
-  },
+      from tenants where tenant_id = ${tenantId} and state = 'active'`,
+  ],
+  answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
 });
 
 export interface NewTenant {
@@ -32,18 +32,15 @@ export interface NewTenant {
   readonly settings: JsonObject;
 }
 
-export const insertTenant = defineStatement<NewTenant, never>({
+export const insertTenant = defineWrite<NewTenant>({
   table: "tenants",
-  kind: "write",
   sortKey: ({ name }) => name,
-  async run(sql, tenantId, inputs, at) {
-    for (const { name, owner_id, settings } of inputs) {
-      await sql`
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map(
+      ({ name, owner_id, settings }) => sql`
         insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, created_at)
-        values (${tenantId}, ${name}, ${owner_id}, ${sql.json(settings)}, 'active', 1, ${at})`;
-    }
-    return [];
-  },
+        values (${tenantId}, ${name}, ${owner_id}, ${sql.json(settings)}, 'active', 1, ${at})`,
+    ),
 });
 
 export interface TenantChange {
@@ -55,33 +52,26 @@ export interface TenantChange {
 }
 
 /** Changes a tenant and raises its revision. Answers whether nobody else did so meanwhile. */
-export const updateTenant = defineStatement<TenantChange, boolean>({
+export const updateTenant = defineStatement<TenantChange, boolean, unknown>({
   table: "tenants",
   kind: "write",
   sortKey: ({ name }) => name,
-  async run(sql, tenantId, inputs, at) {
-    const changed: boolean[] = [];
-    for (const { name, settings, modified_by, auth_revision } of inputs) {
-      const rows = await sql`
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map(
+      ({ name, settings, modified_by, auth_revision }) => sql`
         update tenants set name = ${name}, settings = ${sql.json(settings)}, modified_by = ${modified_by},
           modified_at = ${at}, auth_revision = auth_revision + 1
-        where tenant_id = ${tenantId} and auth_revision = ${auth_revision} returning 1`;
-      changed.push(rows.length > 0);
-    }
-    return changed;
-  },
+        where tenant_id = ${tenantId} and auth_revision = ${auth_revision} returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
 /**
  * Raises the revision that callers are authorized under. Part of every change to keys, applications, rules, settings or
  * state: what was authorized before fails from the commit on.
  */
-export const raiseAuthRevision = defineStatement<TenantId, never>({
+export const raiseAuthRevision = defineWrite<TenantId>({
   table: "tenants",
-  kind: "write",
   sortKey: () => "",
-  async run(sql, tenantId) {
-    await sql`update tenants set auth_revision = auth_revision + 1 where tenant_id = ${tenantId}`;
-    return [];
-  },
+  queries: (sql, tenantId) => [sql`update tenants set auth_revision = auth_revision + 1 where tenant_id = ${tenantId}`],
 });

@@ -1,7 +1,13 @@
 import { LRUCache } from "lru-cache";
 import type { TenantId } from "../base/ids.js";
 import type { RootKey } from "../crypto/root-key.js";
-import { KEY_PURPOSES, type KeyPurpose, type TenantKeys, unwrapTenantKeys, type WrappedTenantKey } from "../crypto/tenant-keys.js";
+import {
+  KEY_PURPOSES,
+  type KeyPurpose,
+  type TenantKeys,
+  unwrapTenantKeys,
+  type WrappedTenantKey,
+} from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
 import { listTenantKeys, type TenantKeyRow } from "../store/tenant-keys.js";
 

@@ -25,7 +25,8 @@ export function mergeSettings(current: TenantSettings, sent: Readonly<Record<str
   const faults: Record<string, string[]> = {};
   const merged: { -readonly [Name in keyof TenantSettings]: boolean } = { ...current };
   for (const [name, text] of Object.entries(sent)) {
-    if (!isSettingName(name)) faults[`settings.${name}`] = [`is no setting; there are ${Object.keys(DEFAULT_SETTINGS).join(", ")}`];
+    if (!isSettingName(name))
+      faults[`settings.${name}`] = [`is no setting; there are ${Object.keys(DEFAULT_SETTINGS).join(", ")}`];
     else if (text !== "true" && text !== "false") faults[`settings.${name}`] = ['must be "true" or "false"'];
     else merged[name] = text === "true";
   }

@@ -18,7 +18,10 @@ export interface BodyRules {
  * form.
  * @throws {Fault} unsupported_media_type, body_too_large or malformed_body.
  */
-export async function readJsonBody(request: IncomingMessage, { maxBytes, mergePatch }: BodyRules): Promise<Json | undefined> {
+export async function readJsonBody(
+  request: IncomingMessage,
+  { maxBytes, mergePatch }: BodyRules,
+): Promise<Json | undefined> {
   const type = mediaType(request);
   if (mergePatch && type !== MERGE_PATCH) {
     throw new Fault("unsupported_media_type", `Send this request with Content-Type ${MERGE_PATCH}.`);

@@ -115,7 +115,9 @@ function singleReader(field: DescField, known: Map<string, ReadMessage>): ReadVa
           : fail(faults, place, "must be a whole number");
     case ScalarType.INT64:
       return (json, place, faults) =>
-        Number.isSafeInteger(json) && typeof json === "number" ? BigInt(json) : fail(faults, place, "must be a whole number");
+        Number.isSafeInteger(json) && typeof json === "number"
+          ? BigInt(json)
+          : fail(faults, place, "must be a whole number");
     default:
       throw new Error(`REST cannot read ${field.toString()}`);
   }

@@ -1,5 +1,11 @@
 import { type DescField, type DescMessage, isMessage, type Message, ScalarType } from "@bufbuild/protobuf";
-import { FeatureSet_FieldPresence, TimestampSchema, timestampMs, ValueSchema, type Value } from "@bufbuild/protobuf/wkt";
+import {
+  FeatureSet_FieldPresence,
+  TimestampSchema,
+  timestampMs,
+  type Value,
+  ValueSchema,
+} from "@bufbuild/protobuf/wkt";
 import { omitsEmpty, restName } from "./field-name.js";
 
 /**
@@ -76,7 +82,8 @@ function singleWriter(field: DescField, known: Map<string, JsonWriter>): WriteVa
       case "google.protobuf.Struct":
         return (value) => JSON.stringify(value);
       case "google.protobuf.Timestamp":
-        return (value) => (isMessage(value, TimestampSchema) ? `"${new Date(timestampMs(value)).toISOString()}"` : "null");
+        return (value) =>
+          isMessage(value, TimestampSchema) ? `"${new Date(timestampMs(value)).toISOString()}"` : "null";
       default: {
         const write = messageWriter(message, known);
         return (value) => (isMessage(value, message) ? write(value) : "null");

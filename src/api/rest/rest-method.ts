@@ -1,5 +1,13 @@
-import { type DescField, type DescMessage, type DescMethod, getOption, hasOption, isMessage, type Message } from "@bufbuild/protobuf";
 import type { IncomingMessage } from "node:http";
+import {
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  getOption,
+  hasOption,
+  isMessage,
+  type Message,
+} from "@bufbuild/protobuf";
 import { policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../../gen/google/api/http_pb.js";
@@ -88,7 +96,8 @@ function requestReader(
     }
     if (json === undefined && !rules.mergePatch) return message;
     Object.assign(message, readBody(json ?? {}));
-    if (mask) message[mask.localName] = { $typeName: "google.protobuf.FieldMask", paths: keysPresent(input, path, json) };
+    if (mask)
+      message[mask.localName] = { $typeName: "google.protobuf.FieldMask", paths: keysPresent(input, path, json) };
     return message;
   };
 

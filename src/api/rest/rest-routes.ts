@@ -4,21 +4,30 @@ import { FAULT_TABLE } from "../fault-table.js";
 import { type Observation, type Observe, toFault } from "../observation.js";
 import type { Pipeline, RequestHead } from "../pipeline.js";
 import { traceIdOf } from "../trace.js";
+import { routePath } from "./path-template.js";
 import { PROBLEM_TYPE, problemOf } from "./problem.js";
 import { type HttpVerb, type RestMethod, restMethodsOf } from "./rest-method.js";
-import { routePath } from "./path-template.js";
 
 const VERBS: readonly HttpVerb[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** Serves every method at the paths that its proto declares. */
-export function registerRest(app: FastifyInstance, pipelines: readonly Pipeline[], bodyLimit: number, observe: Observe): void {
+export function registerRest(
+  app: FastifyInstance,
+  pipelines: readonly Pipeline[],
+  bodyLimit: number,
+  observe: Observe,
+): void {
   const byPath = new Map<string, Set<HttpVerb>>();
   for (const pipeline of pipelines) {
     for (const rest of restMethodsOf(pipeline.method, bodyLimit)) {
       const url = routePath(rest.path);
       byPath.set(url, (byPath.get(url) ?? new Set()).add(rest.verb));
-      app.route({ method: rest.verb, url, handler: (request, reply) => answer(rest, pipeline, observe, request, reply) });
+      app.route({
+        method: rest.verb,
+        url,
+        handler: (request, reply) => answer(rest, pipeline, observe, request, reply),
+      });
     }
   }
   for (const [url, served] of byPath) {

@@ -1,0 +1,39 @@
+import { KeyFileError } from "../crypto/key-file.js";
+import { connect } from "../store/connect.js";
+import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
+import { DatabaseSetupError } from "../store/roles.js";
+import { openVault } from "../vault.js";
+import type { Command } from "./command.js";
+
+export const doctor: Command = {
+  name: "doctor",
+  summary: "Check database, roles and root key, and say what to do about what is wrong",
+  options: {},
+  help: [],
+  async run({ config, say, answer }) {
+    try {
+      await using vault = await openVault({ config, as: "command", announce: say });
+      const sql = connect(vault.address, { role: "cloakroom_app", connections: 1, statementTimeout: 10_000 });
+      try {
+        const [facts] = await sql<{ version: string; role: string; bytes: number }[]>`
+          select current_setting('server_version') as version, current_user as role, pg_database_size(current_database()) as bytes`;
+        answer({
+          healthy: true,
+          database: vault.embedded ? `embedded, ${vault.embedded.dataDir}` : "DATABASE_URL",
+          server_version: facts?.version ?? "unknown",
+          role: facts?.role ?? "unknown",
+          database_bytes: facts?.bytes ?? 0,
+          root_key: vault.rootKey.id,
+        });
+      } finally {
+        await sql.end({ timeout: 5 });
+      }
+    } catch (error) {
+      const isOurs =
+        error instanceof DatabaseSetupError || error instanceof KeyFileError || error instanceof EmbeddedDatabaseError;
+      if (!isOurs) throw error;
+      answer({ healthy: false, problem: error.message });
+      process.exitCode = 1;
+    }
+  },
+};

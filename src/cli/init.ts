@@ -1,0 +1,13 @@
+import { initVault } from "../vault.js";
+import type { Command } from "./command.js";
+
+export const init: Command = {
+  name: "init",
+  summary: "Set up the database that DATABASE_URL names: schema, roles and root key",
+  options: {},
+  help: [],
+  async run({ config, say, answer }) {
+    await initVault(config, say);
+    answer({ ready: true, root_key_file: config.rootKeyFile });
+  },
+};

@@ -1,0 +1,20 @@
+import { migrate as runMigrations } from "../store/migrate.js";
+import { addressesOf, openVault } from "../vault.js";
+import type { Command } from "./command.js";
+
+export const migrate: Command = {
+  name: "migrate",
+  summary: "Bring the schema up to date",
+  options: {},
+  help: [],
+  async run({ config, say, answer }) {
+    if (!config.databaseUrl) {
+      // The embedded database is brought up to date whenever it is opened.
+      await using _vault = await openVault({ config, as: "command", announce: say });
+      answer({ applied: [] });
+      return;
+    }
+    const applied = await runMigrations(addressesOf(config, undefined).ownerAddress);
+    answer({ applied });
+  },
+};

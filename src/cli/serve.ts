@@ -1,0 +1,66 @@
+import { type RunningServer, startServer } from "../serve.js";
+import { provisionTenant } from "../tenancy/provision.js";
+import type { Command } from "./command.js";
+
+export const serve: Command = {
+  name: "serve",
+  summary: "Start the server (with an embedded database unless DATABASE_URL is set)",
+  options: {},
+  help: [],
+  async run({ config, say }) {
+    const server = await startServer(config, say);
+    try {
+      if (server.vault.isNew && server.vault.embedded) await introduce(server, say);
+      const reason = await Promise.race([server.failed, signalled()]);
+      if (reason) {
+        say(`The embedded database has ended: ${reason}.`);
+        process.exitCode = 1;
+      } else {
+        say("Stopping: requests in flight may end.");
+      }
+    } finally {
+      await server.stop();
+    }
+  },
+};
+
+/** The first start makes a tenant, and shows how to begin. */
+async function introduce({ url, vault }: RunningServer, say: (line: string) => void): Promise<void> {
+  const { managementKey } = await provisionTenant(vault.database, vault.rootKey, {
+    name: "First tenant",
+    ownerEmail: "owner@localhost",
+  });
+  const key = managementKey.reveal();
+  say(`
+Welcome to Cloakroom. Your first tenant is ready. This is its management key; it is not shown again:
+
+  ${key}
+
+Base URL: ${url}
+
+Three things to try, in a second terminal:
+
+  1. Make an application that may create and reveal tokens, and note its key:
+     curl -s ${url}/applications -H 'BT-API-KEY: ${key}' -H 'Content-Type: application/json' \\
+       -d '{"name":"Back end","type":"private","rules":[{"priority":1,"container":"/","transform":"reveal","permissions":["token:create","token:read"]}]}'
+
+  2. Tokenize a card:
+     curl -s ${url}/tokens -H "BT-API-KEY: $KEY" -H 'Content-Type: application/json' \\
+       -d '{"type":"card","data":{"number":"4242424242424242","expiration_month":12,"expiration_year":2030,"cvc":"123"}}'
+
+  3. Read it back:
+     curl -s ${url}/tokens/$TOKEN_ID -H "BT-API-KEY: $KEY"
+`);
+}
+
+/** Resolves at the first signal to stop. A second one ends the process at once. */
+function signalled(): Promise<undefined> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.on(signal, () => {
+        resolve(undefined);
+        process.once(signal, () => process.exit(130));
+      });
+    }
+  });
+}

@@ -1,0 +1,22 @@
+import { provisionTenant } from "../tenancy/provision.js";
+import { openVault } from "../vault.js";
+import { type Command, requiredText, UsageError } from "./command.js";
+
+export const tenantsCreate: Command = {
+  name: "tenants create",
+  summary: "Make a tenant with its owner and a management application, and show the management key once",
+  options: { name: { type: "string" }, "owner-email": { type: "string" } },
+  help: ["--name N           what the tenant is called", "--owner-email E    who owns it"],
+  async run({ config, options, say, answer }) {
+    const name = requiredText(options, "name");
+    const ownerEmail = requiredText(options, "owner-email");
+    if (name.length > 200) throw new UsageError("--name must have at most 200 characters.");
+    if (!/^[^\s@]+@[^\s@]+$/.test(ownerEmail)) throw new UsageError("--owner-email must be an e-mail address.");
+    await using vault = await openVault({ config, as: "command", announce: say });
+    const { tenantId, applicationId, managementKey } = await provisionTenant(vault.database, vault.rootKey, {
+      name,
+      ownerEmail,
+    });
+    answer({ tenant_id: tenantId, application_id: applicationId, key: managementKey.reveal() });
+  },
+};

@@ -1,0 +1,21 @@
+import { connect } from "../store/connect.js";
+import { openVault } from "../vault.js";
+import type { Command } from "./command.js";
+
+export const tenantsList: Command = {
+  name: "tenants list",
+  summary: "List all tenants",
+  options: {},
+  help: [],
+  async run({ config, say, answer }) {
+    await using vault = await openVault({ config, as: "command", announce: say });
+    const sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
+    try {
+      const rows = await sql<{ tenant_id: string; name: string; state: string; created_at: Date }[]>`
+        select tenant_id, name, state, created_at from tenants order by created_at, tenant_id`;
+      answer(rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() })));
+    } finally {
+      await sql.end({ timeout: 5 });
+    }
+  },
+};

@@ -1,0 +1,33 @@
+import { UsageError } from "./cli/command.js";
+import { doctor } from "./cli/doctor.js";
+import { init } from "./cli/init.js";
+import { migrate } from "./cli/migrate.js";
+import { runCommand } from "./cli/run-command.js";
+import { serve } from "./cli/serve.js";
+import { tenantsCreate } from "./cli/tenants-create.js";
+import { tenantsList } from "./cli/tenants-list.js";
+import { ConfigError } from "./config.js";
+import { KeyFileError } from "./crypto/key-file.js";
+import { EmbeddedDatabaseError } from "./store/embedded/embedded-database.js";
+import { DatabaseSetupError } from "./store/roles.js";
+
+const COMMANDS = [serve, init, migrate, tenantsCreate, tenantsList, doctor];
+
+/** Errors whose message is written for the operator. */
+const FOR_OPERATORS = [UsageError, ConfigError, KeyFileError, EmbeddedDatabaseError, DatabaseSetupError];
+
+try {
+  await runCommand(COMMANDS, process.argv.slice(2));
+} catch (error) {
+  const isForOperators = FOR_OPERATORS.some((kind) => error instanceof kind);
+  process.stderr.write(`${isForOperators && error instanceof Error ? error.message : describe(error)}\n`);
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+}
+
+/** Anything else: its class, code and place. Messages of libraries may hold what must not be printed. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return "Something failed.";
+  const code = "code" in error ? ` (${String(error.code)})` : "";
+  const frames = error.stack?.split("\n").filter((line) => line.trimStart().startsWith("at ")) ?? [];
+  return [`${error.name}${code}: the command failed. Run: cloakroom doctor`, ...frames].join("\n");
+}

@@ -1,0 +1,133 @@
+import { readFile } from "node:fs/promises";
+import type { DescService } from "@bufbuild/protobuf";
+import Fastify from "fastify";
+import { ApplicationKeyService, ApplicationService, PermissionService } from "../gen/cloakroom/v1/applications_pb.js";
+import { ConnectionService } from "../gen/cloakroom/v1/connections_pb.js";
+import { InvitationService } from "../gen/cloakroom/v1/invitations_pb.js";
+import { LogService } from "../gen/cloakroom/v1/logs_pb.js";
+import { MemberService } from "../gen/cloakroom/v1/members_pb.js";
+import { ProxyService } from "../gen/cloakroom/v1/proxies_pb.js";
+import { ReactorFormulaService, ReactorService } from "../gen/cloakroom/v1/reactors_pb.js";
+import { SessionService } from "../gen/cloakroom/v1/sessions_pb.js";
+import { TenantService } from "../gen/cloakroom/v1/tenants_pb.js";
+import { ThreeDSService } from "../gen/cloakroom/v1/threeds_pb.js";
+import { TokenizeService, TokenService } from "../gen/cloakroom/v1/tokens_pb.js";
+import { TransactionService } from "../gen/cloakroom/v1/transactions_pb.js";
+import { Authenticator } from "./access/authenticate.js";
+import { type Readiness, registerHealth } from "./api/health.js";
+import { createOperatorLog } from "./api/operator-log.js";
+import { buildPipeline } from "./api/pipeline.js";
+import { createApiServer } from "./api/server.js";
+import { systemClock } from "./base/clock.js";
+import type { Config } from "./config.js";
+import { applicationKeyService, applicationService, permissionService } from "./services/applications.js";
+import type { ServedMethod } from "./services/call.js";
+import { logService } from "./services/logs.js";
+import { tenantService } from "./services/tenants.js";
+import { tokenizeService } from "./services/tokenize.js";
+import { tokenService } from "./services/tokens.js";
+import { openVault, type Vault } from "./vault.js";
+
+/** Every service of the protos. A method that has no handler yet answers "unimplemented" over RPC. */
+const SERVICES: readonly DescService[] = [
+  TokenService,
+  TokenizeService,
+  ApplicationService,
+  ApplicationKeyService,
+  PermissionService,
+  TenantService,
+  MemberService,
+  InvitationService,
+  SessionService,
+  LogService,
+  ProxyService,
+  ReactorService,
+  ReactorFormulaService,
+  ConnectionService,
+  TransactionService,
+  ThreeDSService,
+];
+
+/** How long requests in flight may go on after the signal to stop. */
+const GRACE_MS = 25_000;
+
+/** A server that takes requests. */
+export interface RunningServer {
+  readonly url: string;
+  readonly vault: Vault;
+  /** Resolves when the server has ended by itself: its database is gone. */
+  readonly failed: Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Starts everything: the one place where the parts are put together. */
+export async function startServer(config: Config, announce: (line: string) => void): Promise<RunningServer> {
+  const log = createOperatorLog(config.logLevel);
+  const vault = await openVault({ config, as: "server", announce });
+  const draining = new AbortController();
+  const readiness = readinessOf(vault, draining.signal);
+  const { database, keyring } = vault;
+  const authenticator = new Authenticator(database);
+  const methods: ServedMethod[] = [
+    ...tokenService({ keyring, clock: systemClock }),
+    ...tokenizeService({ keyring, clock: systemClock }),
+    ...applicationService(),
+    ...applicationKeyService(),
+    ...permissionService(),
+    ...tenantService(),
+    ...logService(keyring),
+  ];
+  const server = await createApiServer({
+    services: SERVICES,
+    pipelines: methods.map((method) => buildPipeline(method, { authenticator, database, keyring, log })),
+    readiness,
+    log,
+    corsOrigins: config.corsOrigins,
+    bodyLimit: config.bodyLimit,
+    requestTimeout: config.requestTimeout,
+    tls: await readTls(config),
+  });
+  const admin = Fastify({ logger: false });
+  registerHealth(admin, readiness);
+  const { port } = await server.listen(config.host, config.port);
+  const adminUrl = await admin.listen({ host: config.adminHost, port: config.adminPort });
+  const scheme = config.tlsCertFile ? "https" : "http";
+  const url = config.publicUrl ?? `${scheme}://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
+  announce(`Serving REST, gRPC, gRPC-Web and Connect at ${url}`);
+  announce(`Health at ${adminUrl}/readyz`);
+
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    draining.abort();
+    await server.close(GRACE_MS);
+    await admin.close();
+    await vault[Symbol.asyncDispose]();
+  };
+  return {
+    url,
+    vault,
+    failed: vault.embedded?.exited.then(({ summary }) => summary) ?? new Promise(() => {}),
+    stop: () => {
+      stopping ??= stop();
+      return stopping;
+    },
+  };
+}
+
+function readinessOf(vault: Vault, draining: AbortSignal): Readiness {
+  return {
+    draining,
+    async check() {
+      const database = await vault.database.ping().then(
+        () => undefined,
+        () => "does not answer",
+      );
+      return { serving: draining.aborted ? "is stopping" : undefined, database };
+    },
+  };
+}
+
+async function readTls({ tlsCertFile, tlsKeyFile }: Config) {
+  if (!tlsCertFile || !tlsKeyFile) return undefined;
+  return { cert: await readFile(tlsCertFile), key: await readFile(tlsKeyFile) };
+}

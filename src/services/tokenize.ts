@@ -1,0 +1,40 @@
+import { TokenizeService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import type { Clock } from "../base/clock.js";
+import { invalid } from "../base/fault.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { detokenize, findTokens, referencedTokens } from "../tokens/detokenize.js";
+import { createTokens, planTokenize } from "../tokens/tokenize.js";
+import { viewToJson, withoutCvc } from "../tokens/view.js";
+import { type ServedMethod, serve } from "./call.js";
+import { toJson, toValue } from "./value.js";
+
+export interface TokenizeServiceParts {
+  readonly keyring: Keyring;
+  readonly clock: Clock;
+}
+
+export function tokenizeService({ keyring, clock }: TokenizeServiceParts): ServedMethod[] {
+  const { method } = TokenizeService;
+  return [
+    serve(method.tokenize, async ({ value }, call) => {
+      if (!value) throw invalid("value", "must be given");
+      const keys = await keyring.of(call.caller.tenantId);
+      const plan = planTokenize(call.caller, keys, toJson(value, "value"), new Date(clock.now()));
+      return call.transact(
+        (tx) => createTokens(tx, call.caller, keys, plan.items),
+        (views) => ({ value: toValue(plan.assemble(views, viewToJson)) }),
+        (views) => ({ value: toValue(plan.assemble(views, (view) => viewToJson(withoutCvc(view)))) }),
+      );
+    }),
+    serve(method.detokenize, async ({ value }, call) => {
+      if (!value) throw invalid("value", "must be given");
+      const keys = await keyring.of(call.caller.tenantId);
+      const body = toJson(value, "value");
+      const ids = referencedTokens(body, "value");
+      return call.transact(
+        (tx) => findTokens(tx, call.caller, ids, "token:read", "read"),
+        (tokens) => ({ value: toValue(detokenize(call.caller, keys, body, "value", tokens, undefined)) }),
+      );
+    }),
+  ];
+}

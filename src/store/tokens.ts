@@ -1,0 +1,154 @@
+import type { Uuid } from "../base/ids.js";
+import { defineStatement, defineWrite, inSizes } from "./statement.js";
+
+/** A token as it is stored: what its caller wrote is sealed. */
+export interface TokenRow {
+  readonly id: string;
+  readonly type: string;
+  readonly data: Buffer;
+  readonly attributes: Buffer | null;
+  readonly containers: string[];
+  readonly fingerprint: Buffer | null;
+  readonly dedupe_key: Buffer | null;
+  readonly expires_at: Date | null;
+  readonly expires_at_text: string | null;
+  readonly revision: number;
+  /** The first day of the month the token was last active in, YYYY-MM-DD. */
+  readonly active_month: string;
+  readonly created_by: Uuid;
+  readonly created_at: Date;
+  readonly modified_by: Uuid | null;
+  readonly modified_at: Date | null;
+}
+
+/** A stored token with its card verification code, while that is there and not due. */
+export interface TokenRowWithCvc extends TokenRow {
+  readonly cvc: Buffer | null;
+}
+
+/** Inserts tokens whose ids we made: they cannot be taken. */
+export const insertToken = defineWrite<TokenRow>({
+  table: "tokens",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, tokens) =>
+    inSizes(tokens, (piece) => {
+      const rows = piece.map((token) => ({ tenant_id: tenantId, ...token }));
+      return sql`insert into tokens ${sql(rows)}`;
+    }),
+});
+
+/** Inserts a token unless its id or its dedupe key is taken. Answers whether it went in. */
+export const insertTokenIfFree = defineStatement<TokenRow, boolean, { readonly id: string }>({
+  table: "tokens",
+  kind: "write",
+  sortKey: ({ dedupe_key, id }) => `${dedupe_key?.toString("hex") ?? ""} ${id}`,
+  queries: (sql, tenantId, tokens) =>
+    inSizes(tokens, (piece) => {
+      const rows = piece.map((token) => ({ tenant_id: tenantId, ...token }));
+      return sql`insert into tokens ${sql(rows)} on conflict do nothing returning id`;
+    }),
+  answers(rows, tokens) {
+    // Two tokens of one batch may want the same id: only the first of them went in.
+    const free = new Set(rows.flat().map(({ id }) => id));
+    return tokens.map(({ id }) => free.delete(id));
+  },
+});
+
+const COLUMNS = [
+  "id",
+  "type",
+  "data",
+  "attributes",
+  "containers",
+  "fingerprint",
+  "dedupe_key",
+  "expires_at",
+  "expires_at_text",
+  "revision",
+  "active_month::text as active_month",
+  "created_by",
+  "created_at",
+  "modified_by",
+  "modified_at",
+]
+  .map((column) => `t.${column}`)
+  .join(", ");
+
+/** A token by its id. Answers null for one that does not exist or has expired. */
+export const readTokenRow = defineStatement<string, TokenRowWithCvc | null, TokenRowWithCvc>({
+  table: "tokens",
+  kind: "read",
+  sortKey: (id) => id,
+  queries: (sql, tenantId, ids, at) => [
+    sql`
+      select ${sql.unsafe(COLUMNS)}, c.code as cvc
+      from tokens t
+      left join token_cvc c on c.tenant_id = t.tenant_id and c.token_id = t.id and c.due_at > ${at}
+      where t.tenant_id = ${tenantId} and t.id = any(${[...ids]}::text[])
+        and (t.expires_at is null or t.expires_at > ${at})`,
+  ],
+  answers([rows = []], ids) {
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    return ids.map((id) => byId.get(id) ?? null);
+  },
+});
+
+export interface TakenBy {
+  readonly id: string;
+  readonly dedupeKey: Buffer | null;
+}
+
+/** The tokens that hold an id or a dedupe key, expired ones included. */
+export const findTakers = defineStatement<TakenBy, readonly TokenRow[], TokenRow>({
+  table: "tokens",
+  kind: "read",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      ({ id, dedupeKey }) => sql`
+        select ${sql.unsafe(COLUMNS)} from tokens t
+        where t.tenant_id = ${tenantId} and (t.id = ${id} or t.dedupe_key = ${dedupeKey})`,
+    ),
+  answers: (rows) => rows,
+});
+
+export interface TokenVersion {
+  readonly id: string;
+  readonly revision: number;
+}
+
+/** Deletes a token that nobody changed since it was read. Answers whether that was so. */
+export const deleteTokenRow = defineStatement<TokenVersion, boolean, unknown>({
+  table: "tokens",
+  kind: "write",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, versions) =>
+    versions.map(
+      ({ id, revision }) => sql`
+        delete from tokens where tenant_id = ${tenantId} and id = ${id} and revision = ${revision} returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
+
+/** Notes the month of a token's activity. Answers whether it was the first in that month. */
+export const markActive = defineStatement<
+  { readonly id: string; readonly month: string },
+  boolean,
+  { readonly id: string }
+>({
+  table: "tokens",
+  kind: "write",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs) =>
+    inputs.slice(0, 1).map(
+      // All of one flight are of one month.
+      ({ month }) => sql`
+        update tokens set active_month = ${month}
+        where tenant_id = ${tenantId} and id = any(${inputs.map(({ id }) => id)}::text[]) and active_month < ${month}
+        returning id`,
+    ),
+  answers([rows = []], inputs) {
+    const marked = new Set(rows.map(({ id }) => id));
+    return inputs.map(({ id }) => marked.delete(id));
+  },
+});

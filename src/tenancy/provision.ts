@@ -1,0 +1,63 @@
+import { prepareApplication } from "../access/applications.js";
+import { mayHold, PERMISSIONS } from "../access/permissions.js";
+import { logEntry } from "../audit/log-entry.js";
+import { newTenantId, newUuid, type TenantId, type Uuid } from "../base/ids.js";
+import type { RootKey } from "../crypto/root-key.js";
+import type { Sensitive } from "../crypto/sensitive.js";
+import { generateTenantKeys, unwrapTenantKeys } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import type { Database } from "../store/database.js";
+import { insertMember } from "../store/members.js";
+import { insertTenantKey } from "../store/tenant-keys.js";
+import { insertTenant } from "../store/tenants.js";
+import { emailTerm, sealProfile } from "./profile.js";
+import { DEFAULT_SETTINGS } from "./settings.js";
+
+/** A tenant that was just made. The key is shown once. */
+export interface ProvisionedTenant {
+  readonly tenantId: TenantId;
+  readonly applicationId: Uuid;
+  readonly managementKey: Sensitive<string>;
+}
+
+/** Makes a tenant with its keys, its owner as a member, and a management application that may do everything such may. */
+export async function provisionTenant(
+  database: Database,
+  root: RootKey,
+  { name, ownerEmail }: { readonly name: string; readonly ownerEmail: string },
+): Promise<ProvisionedTenant> {
+  const tenantId = newTenantId();
+  const wrapped = await generateTenantKeys(root, tenantId);
+  const keys = await unwrapTenantKeys(new Map([[root.id, root]]), tenantId, wrapped);
+  const ownerId = newUuid();
+  const memberId = newUuid();
+  const permissions = PERMISSIONS.map(({ permission }) => permission).filter((permission) =>
+    mayHold("management", permission),
+  );
+  const makeApplication = prepareApplication(
+    undefined,
+    "management",
+    { name: "Management", permissions, rules: [] },
+    true,
+  );
+
+  const application = await database.fast.run(tenantId, "unguarded", async (tx) => {
+    tx.tell(insertTenant, { name, owner_id: ownerId, settings: { ...DEFAULT_SETTINGS } });
+    for (const { purpose, version, wrapped: bytes, rootKeyId, state } of wrapped) {
+      tx.tell(insertTenantKey, { purpose, version, wrapped: Buffer.from(bytes), root_key_id: rootKeyId, state });
+    }
+    tx.tell(insertMember, {
+      id: memberId,
+      user_id: ownerId,
+      role: "OWNER",
+      profile: sealProfile(keys, tenantId, memberId, { email: ownerEmail }),
+      email_term: emailTerm(keys, ownerEmail),
+      created_by: null,
+    });
+    writeLog(tx, logEntry(undefined, "tenant", tenantId, "create"));
+    writeLog(tx, logEntry(undefined, "member", memberId, "create"));
+    return makeApplication(tx);
+  });
+  if (!application.key) throw new Error("the management application has no key");
+  return { tenantId, applicationId: application.made.id, managementKey: application.key };
+}

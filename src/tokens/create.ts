@@ -1,0 +1,171 @@
+import { actorOf, type Caller } from "../access/caller.js";
+import { Refused, refuse } from "../access/refusal.js";
+import { logEntry } from "../audit/log-entry.js";
+import { Fault } from "../base/fault.js";
+import { newUuid } from "../base/ids.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import { noteDue } from "../store/due.js";
+import { countActive, countTokens } from "../store/token-counts.js";
+import { putCvc } from "../store/token-cvc.js";
+import { insertTerm, noteContainer } from "../store/token-terms.js";
+import { findTakers, insertToken, insertTokenIfFree, type TokenRow } from "../store/tokens.js";
+import type { Transaction } from "../store/transaction.js";
+import { monthOf } from "./activity.js";
+import { expiryEntry, removeToken } from "./delete.js";
+import { entityTypeOf } from "./entity.js";
+import type { PreparedToken } from "./prepare.js";
+import { openToken, sealAttributes, sealCvc, sealData, splitCvc } from "./sealing.js";
+import { termsOf } from "./terms.js";
+import type { Token } from "./token.js";
+import { outlineOf, type TokenView, viewOf } from "./view.js";
+
+/** PCI DSS 3.3.1: a verification code is not kept. The specification gives it one hour. */
+export const CVC_LIFETIME_MS = 60 * 60 * 1_000;
+
+/** An expired token may stand in the way until a sweep removes it: it is removed here, and the insert tried again. */
+const INSERT_TRIES = 8;
+
+/**
+ * Stores a prepared token, with everything that belongs to it, or finds the one that it is folded into.
+ * @returns what the caller may see of it: as its transform for token:create says.
+ */
+export async function createToken(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  prepared: PreparedToken,
+): Promise<TokenView | Refused> {
+  for (let attempt = 0; attempt < INSERT_TRIES; attempt += 1) {
+    const id = idOf(prepared);
+    const transform = caller.grant.transformForAll("token:create", { id, containers: prepared.containers });
+    if (!transform) return refuse(tx, caller, "token:create", entityTypeOf(prepared.type), id);
+
+    const { data, cvc } = splitCvc(prepared.type.name, prepared.data.reveal());
+    const row = rowOf(tx, caller, keys, prepared, id, data);
+    if (prepared.idChoice.kind === "ours" && !prepared.isDeduplicated) {
+      tx.tell(insertToken, row);
+    } else if (!(await tx.ask(insertTokenIfFree, row))) {
+      const outcome = await makeWay(tx, caller, keys, prepared, row);
+      if (outcome === "try again") continue;
+      return outcome;
+    }
+    writeCompanions(tx, caller, keys, prepared, row, cvc);
+    return { ...viewOf(tx.tenantId, madeOf(caller, prepared, row), transform), deduplicated: false };
+  }
+  return new Refused(new Fault("conflict", "Tokens of the same id or content keep being created. Try again."));
+}
+
+function idOf({ idChoice }: PreparedToken): string {
+  switch (idChoice.kind) {
+    case "ours":
+      return newUuid();
+    case "given":
+      return idChoice.id;
+    case "alias":
+      return idChoice.next();
+  }
+}
+
+function rowOf(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  prepared: PreparedToken,
+  id: string,
+  data: ReturnType<typeof splitCvc>["data"],
+): TokenRow {
+  return {
+    id,
+    type: prepared.type.name,
+    data: sealData(keys, tx.tenantId, id, data),
+    attributes: sealAttributes(keys, tx.tenantId, id, prepared.attributes),
+    containers: [...prepared.containers],
+    fingerprint: prepared.fingerprint ?? null,
+    dedupe_key: prepared.isDeduplicated ? (prepared.fingerprint ?? null) : null,
+    expires_at: prepared.expiry?.at ?? null,
+    expires_at_text: prepared.expiry?.text ?? null,
+    revision: 1,
+    active_month: monthOf(tx.now),
+    created_by: caller.application.id,
+    created_at: tx.now,
+    modified_by: null,
+    modified_at: null,
+  };
+}
+
+function madeOf(caller: Caller, prepared: PreparedToken, row: TokenRow): Token {
+  const { type, data, attributes, containers, fingerprint, isDeduplicated, expiry } = prepared;
+  return {
+    id: row.id,
+    ...{ type, data, attributes, containers, fingerprint, isDeduplicated, expiry },
+    createdBy: caller.application.id,
+    createdAt: row.created_at,
+    modifiedBy: undefined,
+    modifiedAt: undefined,
+    revision: row.revision,
+  };
+}
+
+/** What is written beside a token's own row, in the same transaction. */
+function writeCompanions(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  prepared: PreparedToken,
+  row: TokenRow,
+  cvc: string | undefined,
+): void {
+  const { id, created_at: createdAt } = row;
+  const { containers, indexValues, attributes, expiry, type } = prepared;
+  for (const term of termsOf(keys, { id, createdAt, containers, metadata: attributes.metadata ?? {}, indexValues })) {
+    tx.tell(insertTerm, term);
+  }
+  for (const path of containers) tx.tell(noteContainer, path);
+  if (cvc !== undefined) writeCvc(tx, keys, id, cvc);
+  if (expiry) tx.tell(noteDue, { kind: "token", at: expiry.at });
+  tx.tell(countTokens, { type: type.name, change: 1, createdAt });
+  tx.tell(countActive, row.active_month);
+  writeLog(tx, logEntry(actorOf(caller), entityTypeOf(type), id, "create"));
+}
+
+/** Stores a card's verification code for an hour from now. */
+export function writeCvc(tx: Transaction, keys: TenantKeys, tokenId: string, cvc: string): void {
+  const dueAt = new Date(tx.now.getTime() + CVC_LIFETIME_MS);
+  tx.tell(putCvc, { token_id: tokenId, code: sealCvc(keys, tx.tenantId, tokenId, cvc), due_at: dueAt });
+  tx.tell(noteDue, { kind: "cvc", at: dueAt });
+}
+
+/** Something stands in the way of a token: the one it is folded into, one with its id, or one that has expired. */
+async function makeWay(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  prepared: PreparedToken,
+  row: TokenRow,
+): Promise<TokenView | Refused | "try again"> {
+  const takers = await tx.ask(findTakers, { id: row.id, dedupeKey: row.dedupe_key });
+  const expired = takers.filter(({ expires_at }) => expires_at !== null && expires_at <= tx.now);
+  if (expired.length > 0) {
+    for (const taker of expired) await removeToken(tx, keys, taker, expiryEntry(taker));
+    return "try again";
+  }
+  const twin = takers.find(({ dedupe_key }) => dedupe_key && row.dedupe_key?.equals(dedupe_key));
+  if (twin) return foldInto(tx, caller, keys, twin);
+  if (takers.length === 0 || prepared.idChoice.kind !== "given") return "try again";
+  return new Refused(
+    new Fault("already_exists", "There is a token with this id already.", { fields: { id: ["is taken"] } }),
+  );
+}
+
+/** The older token of the same content. A caller that may not read it learns only that it is there. */
+function foldInto(tx: Transaction, caller: Caller, keys: TenantKeys, twin: TokenRow): TokenView {
+  const token = openToken(keys, tx.tenantId, twin);
+  const transform = caller.grant.transformFor("token:read", token);
+  writeLog(
+    tx,
+    logEntry(actorOf(caller), entityTypeOf(token.type), token.id, transform ? "read" : "create", "deduplicated"),
+  );
+  const view = transform ? viewOf(tx.tenantId, token, transform) : outlineOf(tx.tenantId, token);
+  return { ...view, deduplicated: true };
+}

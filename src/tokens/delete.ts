@@ -1,0 +1,58 @@
+import { actorOf, type Caller } from "../access/caller.js";
+import { Refused, refuse } from "../access/refusal.js";
+import { type LogEntry, logEntry } from "../audit/log-entry.js";
+import { Fault, notFound } from "../base/fault.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import { countTokens } from "../store/token-counts.js";
+import { deleteCvc } from "../store/token-cvc.js";
+import { deleteTerm } from "../store/token-terms.js";
+import { deleteTokenRow, readTokenRow, type TokenRow } from "../store/tokens.js";
+import type { Transaction } from "../store/transaction.js";
+import { entityTypeOf } from "./entity.js";
+import { indexValuesOf } from "./prepare.js";
+import { openToken } from "./sealing.js";
+import { termsOf } from "./terms.js";
+import { tokenType } from "./types/registry.js";
+
+const TRIES = 5;
+
+/** Deletes a token and everything that belongs to it. */
+export async function deleteToken(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: string,
+): Promise<undefined | Refused> {
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const row = await tx.ask(readTokenRow, id);
+    if (!row) return new Refused(notFound("token"));
+    const token = openToken(keys, tx.tenantId, row);
+    const entityType = entityTypeOf(token.type);
+    if (!caller.grant.transformFor("token:delete", token)) return refuse(tx, caller, "token:delete", entityType, id);
+    if (await removeToken(tx, keys, row, logEntry(actorOf(caller), entityType, id, "delete"))) return undefined;
+  }
+  return new Refused(new Fault("conflict", "The token keeps being changed. Try again."));
+}
+
+/** The log row of a token that ends by itself. */
+export function expiryEntry(row: TokenRow): LogEntry {
+  return logEntry(undefined, entityTypeOf(tokenType(row.type)), row.id, "expire");
+}
+
+/**
+ * Removes a token's rows, unless somebody changed it since it was read. Its search terms are made again from the token
+ * itself, so that no index by token is kept for them.
+ * @returns whether it was removed here.
+ */
+export async function removeToken(tx: Transaction, keys: TenantKeys, row: TokenRow, entry: LogEntry): Promise<boolean> {
+  if (!(await tx.ask(deleteTokenRow, { id: row.id, revision: row.revision }))) return false;
+  const { type, attributes, containers, createdAt, data } = openToken(keys, tx.tenantId, row);
+  const indexValues = indexValuesOf(type, data.reveal(), attributes);
+  const findable = { id: row.id, createdAt, containers, metadata: attributes.metadata ?? {}, indexValues };
+  for (const term of termsOf(keys, findable)) tx.tell(deleteTerm, term);
+  tx.tell(deleteCvc, row.id);
+  tx.tell(countTokens, { type: type.name, change: -1, createdAt: undefined });
+  writeLog(tx, entry);
+  return true;
+}

@@ -1,0 +1,89 @@
+import { actorOf, type Caller } from "../access/caller.js";
+import { storedContainer } from "../access/container.js";
+import type { Permission, TokenPermission } from "../access/permissions.js";
+import { Refused, refuse } from "../access/refusal.js";
+import { logEntry, type Operation } from "../audit/log-entry.js";
+import { Fault, invalid } from "../base/fault.js";
+import type { Json } from "../base/json.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { findReferences, resolveReferences } from "../expressions/detokenization.js";
+import { writeLog } from "../store/audit-logs.js";
+import { readTokenRow } from "../store/tokens.js";
+import type { Transaction } from "../store/transaction.js";
+import { touch } from "./activity.js";
+import { entityTypeOf } from "./entity.js";
+import type { ReadableToken } from "./read.js";
+import { openToken } from "./sealing.js";
+import type { BinTable } from "./types/bin-table.js";
+import { enrichments } from "./types/details.js";
+import { tokenType } from "./types/registry.js";
+import { viewOf, viewToJson } from "./view.js";
+
+/** Tokens that one request may refer to. */
+export const MAX_REFERENCES = 100;
+
+/** The tokens that a body refers to. */
+export function referencedTokens(body: Json, root: string): string[] {
+  const ids = findReferences(body, { root }).map(({ tokenId }) => tokenId);
+  if (ids.length > MAX_REFERENCES)
+    throw invalid(root, `must refer to at most ${MAX_REFERENCES} tokens; it refers to ${ids.length}`);
+  return ids;
+}
+
+/** Finds all tokens that a request refers to, or fails as a whole. Each of them leaves a log row. */
+export async function findTokens(
+  tx: Transaction,
+  caller: Caller,
+  ids: readonly string[],
+  permission: TokenPermission & Permission,
+  operation: Operation,
+): Promise<ReadonlyMap<string, ReadableToken> | Refused> {
+  const rows = await Promise.all(ids.map((id) => tx.ask(readTokenRow, id)));
+  const missing = ids.filter((_, index) => !rows[index]);
+  if (missing.length > 0) return new Refused(unknownTokens(missing));
+  const found = new Map<string, ReadableToken>();
+  for (const row of rows) {
+    if (!row) continue;
+    const transform = caller.grant.transformFor(permission, {
+      id: row.id,
+      containers: row.containers.map(storedContainer),
+    });
+    if (!transform) return refuse(tx, caller, permission, entityTypeOf(tokenType(row.type)), row.id);
+    found.set(row.id, { row, transform });
+  }
+  for (const { row } of found.values()) {
+    writeLog(tx, logEntry(actorOf(caller), entityTypeOf(tokenType(row.type)), row.id, operation));
+  }
+  await Promise.all([...found.values()].map(({ row }) => touch(tx, row.id, row.active_month)));
+  return found;
+}
+
+/** The body with its references replaced by what the caller may see. A redacted token gives null. */
+export function detokenize(
+  caller: Caller,
+  keys: TenantKeys,
+  body: Json,
+  root: string,
+  tokens: ReadonlyMap<string, ReadableToken>,
+  bins: BinTable | undefined,
+): Json {
+  return resolveReferences(
+    body,
+    (id) => {
+      const readable = tokens.get(id);
+      if (!readable) return undefined;
+      const token = openToken(keys, caller.tenantId, readable.row);
+      const view = viewOf(caller.tenantId, token, readable.transform);
+      const rich = readable.transform === "redact" ? undefined : enrichments(token.type, token.data.reveal(), bins);
+      return { data: view.data ?? null, token: { ...viewToJson(view), ...(rich ? { enrichments: rich } : {}) } };
+    },
+    { root },
+  );
+}
+
+/** The documented words of the published interface (api-facts 7.3). */
+function unknownTokens(ids: readonly string[]): Fault {
+  return new Fault("validation_failed", `Failed to detokenize some tokens: ${ids.join(", ")}. Tokens were not found.`, {
+    fields: {},
+  });
+}

@@ -1,0 +1,112 @@
+import { invalidFields } from "../base/fault.js";
+import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
+import type { TokenAttributes, TokenDraft } from "./token.js";
+
+/** The same bounds that CreateTokenRequest states in the protos; token requests within other JSON are checked here. */
+const MAX_CONTAINERS = 20;
+const MAX_SEARCH_INDEXES = 20;
+const MAX_METADATA = 50;
+const MAX_METADATA_KEY = 200;
+const MAX_METADATA_VALUE = 1_000;
+const MAX_FINGERPRINT_EXPRESSION = 400;
+const MAX_EXPRESSION = 4_096;
+const MAX_EXPIRES_AT = 100;
+
+type Report = (field: string, text: string) => void;
+
+/**
+ * Reads a token request that stands within other JSON. Null is the same as absent, except in data.
+ * @throws {Fault} validation_failed, naming every field that is wrong.
+ */
+export function readDraft(request: JsonObject): TokenDraft {
+  const faults: Record<string, string[]> = {};
+  const report: Report = (field, text) => {
+    faults[field] = [...(faults[field] ?? []), text];
+  };
+  const draft = {
+    id: readText(request.id, "id", MAX_EXPRESSION, report),
+    type: readText(request.type, "type", 50, report) ?? "",
+    data: request.data ?? null,
+    attributes: readAttributes(request, report),
+    containers: readTexts(request.containers, "containers", MAX_CONTAINERS, 400, report) ?? [],
+    deduplicate: readFlag(request.deduplicate_token, "deduplicate_token", report),
+    expiresAt: readText(request.expires_at, "expires_at", MAX_EXPIRES_AT, report),
+  };
+  if (draft.data === null) report("data", "must be given");
+  if (Object.keys(faults).length > 0) throw invalidFields(faults);
+  return draft;
+}
+
+function readAttributes(request: JsonObject, report: Report): TokenAttributes {
+  const metadata = readMetadata(request.metadata, report);
+  const searchIndexes = readTexts(request.search_indexes, "search_indexes", MAX_SEARCH_INDEXES, MAX_EXPRESSION, report);
+  const expression = readText(
+    request.fingerprint_expression,
+    "fingerprint_expression",
+    MAX_FINGERPRINT_EXPRESSION,
+    report,
+  );
+  return {
+    ...(request.mask === undefined || request.mask === null ? {} : { mask: request.mask }),
+    ...(metadata ? { metadata } : {}),
+    ...(searchIndexes ? { searchIndexes } : {}),
+    ...(expression === undefined ? {} : { fingerprintExpression: expression }),
+  };
+}
+
+/** Checks metadata wherever it is written: an object of texts. */
+export function readMetadata(value: Json | undefined, report: Report): Record<string, string> | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (!isJsonObject(value)) {
+    report("metadata", "must be an object of texts");
+    return undefined;
+  }
+  const entries = Object.entries(value);
+  if (entries.length > MAX_METADATA) report("metadata", `must have at most ${MAX_METADATA} entries`);
+  const metadata: Record<string, string> = {};
+  for (const [key, text] of entries) {
+    const field = `metadata.${key}`;
+    if (key.length === 0 || key.length > MAX_METADATA_KEY)
+      report(field, `must have a name of 1 to ${MAX_METADATA_KEY} characters`);
+    else if (typeof text !== "string") report(field, "must be a string");
+    else if (text.length > MAX_METADATA_VALUE) report(field, `must have at most ${MAX_METADATA_VALUE} characters`);
+    else setOwn(metadata, key, text);
+  }
+  return metadata;
+}
+
+function readText(value: Json | undefined, field: string, longest: number, report: Report): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "string") report(field, "must be a string");
+  else if (value.length > longest) report(field, `must have at most ${longest} characters`);
+  else if (value.includes("\0")) report(field, "must be text without NUL characters");
+  else return value;
+  return undefined;
+}
+
+function readTexts(
+  value: Json | undefined,
+  field: string,
+  most: number,
+  longest: number,
+  report: Report,
+): string[] | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (!Array.isArray(value)) {
+    report(field, "must be a list");
+    return undefined;
+  }
+  if (value.length > most) report(field, `must have at most ${most} entries`);
+  return value.flatMap((item, index) => {
+    const text = item === null ? undefined : readText(item, `${field}[${index}]`, longest, report);
+    if (item === null || text === "") report(`${field}[${index}]`, "must be a text that is not empty");
+    return text ?? [];
+  });
+}
+
+function readFlag(value: Json | undefined, field: string, report: Report): boolean | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "boolean") return value;
+  report(field, "must be true or false");
+  return undefined;
+}

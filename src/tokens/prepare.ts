@@ -1,0 +1,124 @@
+import type { Caller } from "../access/caller.js";
+import { type ContainerPath, parseContainer } from "../access/container.js";
+import { Fault, invalid } from "../base/fault.js";
+import { newUuid } from "../base/ids.js";
+import type { Json } from "../base/json.js";
+import { fingerprintOf } from "../crypto/keyed-hash.js";
+import { Sensitive } from "../crypto/sensitive.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { Budget } from "../expressions/budget.js";
+import { isTemplate } from "../expressions/expression.js";
+import { evaluateFingerprint } from "../expressions/fingerprint.js";
+import { evaluateSearchIndexes } from "../expressions/search-indexes.js";
+import { evaluateTokenId } from "../expressions/token-id.js";
+import { parseExpiry } from "./expiry.js";
+import type { Expiry, TokenAttributes, TokenDraft } from "./token.js";
+import { tokenType } from "./types/registry.js";
+import type { TokenType } from "./types/token-type.js";
+
+/** How a token's id comes about. */
+export type IdChoice =
+  /** A UUID of ours, which nobody can have taken. */
+  | { readonly kind: "ours" }
+  /** Given as it is: taken means 409. */
+  | { readonly kind: "given"; readonly id: string }
+  /** An expression: taken means another try, and in the end a UUID. */
+  | { readonly kind: "alias"; readonly next: () => string };
+
+/** A token that is checked and evaluated, before it has its final id. */
+export interface PreparedToken {
+  readonly type: TokenType;
+  readonly idChoice: IdChoice;
+  readonly data: Sensitive<Json>;
+  readonly attributes: TokenAttributes;
+  readonly containers: readonly ContainerPath[];
+  readonly fingerprint: Buffer | undefined;
+  readonly isDeduplicated: boolean;
+  readonly indexValues: readonly string[];
+  readonly expiry: Expiry | undefined;
+}
+
+/**
+ * Checks a draft and evaluates its expressions. Nothing is stored or sealed yet.
+ * @throws {Fault} validation_failed, naming fields as the caller sent them.
+ */
+export function prepareToken(
+  caller: Caller,
+  keys: TenantKeys,
+  draft: TokenDraft,
+  now: Date,
+  budget = new Budget(),
+): PreparedToken {
+  const type = tokenType(draft.type);
+  if (draft.data === null) throw invalid("data", "must be given");
+  const data = type.normalize(draft.data);
+  const { attributes } = draft;
+  const isDeduplicated = draft.deduplicate ?? caller.settings.deduplicate_tokens;
+  const isFingerprinted =
+    isDeduplicated || caller.settings.fingerprint_tokens || attributes.fingerprintExpression !== undefined;
+  return {
+    type,
+    idChoice: chooseId(draft.id, data, budget),
+    data: new Sensitive(data),
+    attributes,
+    containers: containersOf(type, draft.containers),
+    fingerprint: isFingerprinted ? fingerprint(keys, type, data, attributes, budget) : undefined,
+    isDeduplicated,
+    indexValues: indexValuesOf(type, data, attributes, budget),
+    expiry: draft.expiresAt === undefined ? undefined : parseExpiry(draft.expiresAt, now),
+  };
+}
+
+export function fingerprint(
+  keys: TenantKeys,
+  type: TokenType,
+  data: Json,
+  attributes: TokenAttributes,
+  budget?: Budget,
+): Buffer {
+  const expression = attributes.fingerprintExpression ?? type.fingerprintExpression;
+  const text = evaluateFingerprint(expression, { data, metadata: attributes.metadata ?? null }, budget);
+  return fingerprintOf(keys.fingerprint, type.name, text);
+}
+
+/** The values that a token is found by: of its own expressions, or of its type's. */
+export function indexValuesOf(type: TokenType, data: Json, attributes: TokenAttributes, budget?: Budget): string[] {
+  return evaluateSearchIndexes(attributes.searchIndexes ?? type.searchIndexes, data, budget);
+}
+
+export function containersOf(type: TokenType, given: readonly string[]): ContainerPath[] {
+  const paths = given.length > 0 ? given : type.containers;
+  return [...new Set(paths.map((path, index) => parseContainer(path, `containers[${index}]`)))];
+}
+
+function chooseId(id: string | undefined, data: Json, budget: Budget): IdChoice {
+  if (id === undefined) return { kind: "ours" };
+  if (!isTemplate(id)) return { kind: "given", id: evaluateTokenId(id, data, budget) };
+  const first = evaluateTokenId(id, data, budget);
+  let tries = 0;
+  const next = () => {
+    tries += 1;
+    if (tries === 1) return first;
+    return tries <= ALIAS_TRIES ? evaluateTokenId(id, data) : newUuid();
+  };
+  return { kind: "alias", next };
+}
+
+/** An alias that is still taken after this many draws is not going to be free: the token gets a UUID. */
+const ALIAS_TRIES = 4;
+
+/** A fault of one item of a larger request, its fields named by their place in the whole: `people[0].card.data.number`. */
+export function movedTo(place: string, fault: Fault): Fault {
+  if (!fault.fields || place === "") return fault;
+  const fields = Object.fromEntries(Object.entries(fault.fields).map(([field, texts]) => [`${place}.${field}`, texts]));
+  return new Fault(fault.code, fault.message, { fields });
+}
+
+/** Runs a step for one item of a larger request; its faults name their place in the whole. */
+export function atPlace<T>(place: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw error instanceof Fault ? movedTo(place, error) : error;
+  }
+}

@@ -1,0 +1,36 @@
+import type { Transform } from "../access/access-rule.js";
+import { actorOf, type Caller } from "../access/caller.js";
+import { storedContainer } from "../access/container.js";
+import { Refused, refuse } from "../access/refusal.js";
+import { logEntry } from "../audit/log-entry.js";
+import { notFound } from "../base/fault.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import { readTokenRow, type TokenRowWithCvc } from "../store/tokens.js";
+import type { Transaction } from "../store/transaction.js";
+import { touch } from "./activity.js";
+import { entityTypeOf } from "./entity.js";
+import { openToken } from "./sealing.js";
+import { tokenType } from "./types/registry.js";
+import { type TokenView, viewOf } from "./view.js";
+
+/** A token that a caller may see, still sealed: it is opened after the log row that tells of it is committed. */
+export interface ReadableToken {
+  readonly row: TokenRowWithCvc;
+  readonly transform: Transform;
+}
+
+export async function readToken(tx: Transaction, caller: Caller, id: string): Promise<ReadableToken | Refused> {
+  const row = await tx.ask(readTokenRow, id);
+  if (!row) return new Refused(notFound("token"));
+  const entityType = entityTypeOf(tokenType(row.type));
+  const transform = caller.grant.transformFor("token:read", { id, containers: row.containers.map(storedContainer) });
+  if (!transform) return refuse(tx, caller, "token:read", entityType, id);
+  writeLog(tx, logEntry(actorOf(caller), entityType, id, "read"));
+  await touch(tx, id, row.active_month);
+  return { row, transform };
+}
+
+export function showReadable(caller: Caller, keys: TenantKeys, { row, transform }: ReadableToken): TokenView {
+  return viewOf(caller.tenantId, openToken(keys, caller.tenantId, row), transform);
+}

@@ -1,0 +1,95 @@
+import { storedContainer } from "../access/container.js";
+import type { TenantId } from "../base/ids.js";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { open, type SealedPlace, seal } from "../crypto/sealed.js";
+import { Sensitive } from "../crypto/sensitive.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { TokenRow, TokenRowWithCvc } from "../store/tokens.js";
+import type { Token, TokenAttributes } from "./token.js";
+import { tokenType } from "./types/registry.js";
+
+/** What is stored of a card's verification code: a value of its own, under a key of its own. */
+export interface SplitData {
+  readonly data: Json;
+  readonly cvc: string | undefined;
+}
+
+/** Takes the verification code out of card data. It is stored apart and lives for an hour. */
+export function splitCvc(type: string, data: Json): SplitData {
+  if (type !== "card" || !isJsonObject(data) || typeof data.cvc !== "string") return { data, cvc: undefined };
+  const { cvc, ...rest } = data;
+  return { data: rest, cvc };
+}
+
+export function sealData(keys: TenantKeys, tenantId: TenantId, tokenId: string, data: Json): Buffer {
+  return seal(keys.data, placeOf(tenantId, tokenId, "data"), Buffer.from(JSON.stringify(data)));
+}
+
+export function sealCvc(keys: TenantKeys, tenantId: TenantId, tokenId: string, cvc: string): Buffer {
+  return seal(keys.cvc, placeOf(tenantId, tokenId, "cvc"), Buffer.from(cvc));
+}
+
+/** Null where nothing was given: most tokens have only defaults. */
+export function sealAttributes(
+  keys: TenantKeys,
+  tenantId: TenantId,
+  tokenId: string,
+  { mask, metadata, searchIndexes, fingerprintExpression }: TokenAttributes,
+): Buffer | null {
+  const written: JsonObject = {
+    ...(mask === undefined ? {} : { mask }),
+    ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
+    ...(searchIndexes === undefined ? {} : { search_indexes: [...searchIndexes] }),
+    ...(fingerprintExpression === undefined ? {} : { fingerprint_expression: fingerprintExpression }),
+  };
+  if (Object.keys(written).length === 0) return null;
+  return seal(keys.data, placeOf(tenantId, tokenId, "attributes"), Buffer.from(JSON.stringify(written)));
+}
+
+/** Opens a stored token, with its verification code where that is still there. */
+export function openToken(keys: TenantKeys, tenantId: TenantId, row: TokenRow | TokenRowWithCvc): Token {
+  const data: Json = JSON.parse(open(keys.data, placeOf(tenantId, row.id, "data"), row.data).toString());
+  const code = "cvc" in row ? row.cvc : null;
+  const whole =
+    code && isJsonObject(data)
+      ? { ...data, cvc: open(keys.cvc, placeOf(tenantId, row.id, "cvc"), code).toString() }
+      : data;
+  return {
+    id: row.id,
+    type: tokenType(row.type),
+    data: new Sensitive(whole),
+    attributes: openAttributes(keys, tenantId, row),
+    containers: row.containers.map(storedContainer),
+    fingerprint: row.fingerprint ?? undefined,
+    isDeduplicated: row.dedupe_key !== null,
+    expiry: row.expires_at
+      ? { at: row.expires_at, text: row.expires_at_text ?? row.expires_at.toISOString() }
+      : undefined,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    modifiedBy: row.modified_by ?? undefined,
+    modifiedAt: row.modified_at ?? undefined,
+    revision: row.revision,
+  };
+}
+
+function openAttributes(keys: TenantKeys, tenantId: TenantId, row: TokenRow): TokenAttributes {
+  if (!row.attributes) return {};
+  const written: Json = JSON.parse(open(keys.data, placeOf(tenantId, row.id, "attributes"), row.attributes).toString());
+  if (!isJsonObject(written)) throw new Error("the attributes of a token are no object");
+  const { mask, metadata, search_indexes, fingerprint_expression } = written;
+  return {
+    ...(mask === undefined ? {} : { mask }),
+    ...(isJsonObject(metadata) ? { metadata: textsOf(metadata) } : {}),
+    ...(Array.isArray(search_indexes) ? { searchIndexes: search_indexes.map(String) } : {}),
+    ...(typeof fingerprint_expression === "string" ? { fingerprintExpression: fingerprint_expression } : {}),
+  };
+}
+
+function textsOf(object: JsonObject): Record<string, string> {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, String(value)]));
+}
+
+function placeOf(tenantId: TenantId, entity: string, field: string): SealedPlace {
+  return { tenantId, entity, field };
+}

@@ -1,0 +1,38 @@
+import type { ContainerPath } from "../access/container.js";
+import { searchTerm } from "../crypto/keyed-hash.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { TermRow } from "../store/token-terms.js";
+
+/** What a token is found by. */
+export interface Findable {
+  readonly id: string;
+  readonly createdAt: Date;
+  readonly containers: readonly ContainerPath[];
+  readonly metadata: Readonly<Record<string, string>>;
+  /** The values of its search indexes. */
+  readonly indexValues: readonly string[];
+}
+
+/** Metadata is compared without case: the term is made of the lower-case value. */
+export function metadataTerm(keys: TenantKeys, key: string, value: string): Buffer {
+  return searchTerm(keys.search, "metadata", key, value.toLowerCase());
+}
+
+export function indexTerm(keys: TenantKeys, value: string): Buffer {
+  return searchTerm(keys.search, "index", "", value);
+}
+
+export function containerTerm(keys: TenantKeys, path: ContainerPath): Buffer {
+  return searchTerm(keys.search, "container", "", path);
+}
+
+/** All terms of a token, each once: the same ones whenever they are made of the same token. */
+export function termsOf(keys: TenantKeys, { id, createdAt, containers, metadata, indexValues }: Findable): TermRow[] {
+  const terms = [
+    ...containers.map((path) => containerTerm(keys, path)),
+    ...Object.entries(metadata).map(([key, value]) => metadataTerm(keys, key, value)),
+    ...indexValues.map((value) => indexTerm(keys, value)),
+  ];
+  const distinct = new Map(terms.map((term) => [term.toString("latin1"), term]));
+  return [...distinct.values()].map((term) => ({ term, created_at: createdAt, token_id: id }));
+}

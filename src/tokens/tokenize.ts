@@ -1,0 +1,126 @@
+import type { Caller } from "../access/caller.js";
+import { Refused, refuse } from "../access/refusal.js";
+import { invalid } from "../base/fault.js";
+import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { Budget } from "../expressions/budget.js";
+import type { Transaction } from "../store/transaction.js";
+import { createToken } from "./create.js";
+import { readDraft } from "./draft.js";
+import { entityTypeOf } from "./entity.js";
+import { atPlace, movedTo, type PreparedToken, prepareToken } from "./prepare.js";
+import type { TokenDraft } from "./token.js";
+import type { TokenView } from "./view.js";
+
+/** Tokens that one request may make. */
+export const MAX_TOKENS = 100;
+
+/** A tokenize request: what is to become a token, and how the answer is put together from the tokens. */
+export interface TokenizePlan {
+  readonly items: readonly PlannedToken[];
+  /** The answer, given the tokens in the order of `items`: ids for leaves, objects for token requests. */
+  assemble(views: readonly TokenView[], show: (view: TokenView) => Json): Json;
+}
+
+export interface PlannedToken {
+  /** Where in the body it stands: `people[0].card`. Empty for the body itself. */
+  readonly place: string;
+  readonly prepared: PreparedToken;
+}
+
+type Node =
+  | { readonly kind: "kept"; readonly value: Json }
+  | { readonly kind: "leaf"; readonly index: number }
+  | { readonly kind: "token"; readonly index: number }
+  | { readonly kind: "list"; readonly items: readonly Node[] }
+  | { readonly kind: "object"; readonly members: readonly (readonly [string, Node])[] };
+
+/**
+ * Finds what is to become a token in a body of any shape: every leaf but null, and every object with a type and data.
+ * @throws {Fault} validation_failed for more than 100 tokens, or for any item that is wrong, named by its place.
+ */
+export function planTokenize(caller: Caller, keys: TenantKeys, body: Json, now: Date): TokenizePlan {
+  const drafts: { readonly place: string; readonly draft: TokenDraft }[] = [];
+  const visit = (value: Json, place: string): Node => {
+    if (value === null) return { kind: "kept", value };
+    if (Array.isArray(value))
+      return { kind: "list", items: value.map((item, index) => visit(item, `${place}[${index}]`)) };
+    if (!isJsonObject(value)) return { kind: "leaf", index: drafts.push({ place, draft: leafDraft(value) }) - 1 };
+    if (isTokenRequest(value)) {
+      return { kind: "token", index: drafts.push({ place, draft: atPlace(place, () => readDraft(value)) }) - 1 };
+    }
+    const members = Object.entries(value).map(
+      ([key, item]) => [key, visit(item, place ? `${place}.${key}` : key)] as const,
+    );
+    return { kind: "object", members };
+  };
+  const root = visit(body, "");
+  if (drafts.length > MAX_TOKENS) {
+    throw invalid("value", `must hold at most ${MAX_TOKENS} values to tokenize; it holds ${drafts.length}`);
+  }
+  const budget = new Budget();
+  const items = drafts.map(({ place, draft }) => ({
+    place,
+    prepared: atPlace(place, () => prepareToken(caller, keys, draft, now, budget)),
+  }));
+  return { items, assemble: (views, show) => assemble(root, views, show) };
+}
+
+/** Stores all tokens of a plan, or none. */
+export async function createTokens(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  items: readonly PlannedToken[],
+): Promise<readonly TokenView[] | Refused> {
+  // Refused before anything is written: a refusal is committed with its log row, and nothing else may be by then.
+  for (const { prepared } of items) {
+    const id = prepared.idChoice.kind === "given" ? prepared.idChoice.id : "";
+    if (!caller.grant.transformForAll("token:create", { id, containers: prepared.containers })) {
+      return refuse(tx, caller, "token:create", entityTypeOf(prepared.type), id);
+    }
+  }
+  return Promise.all(
+    items.map(async ({ place, prepared }) => {
+      const view = await createToken(tx, caller, keys, prepared);
+      if (view instanceof Refused) throw movedTo(place, view.fault);
+      return view;
+    }),
+  );
+}
+
+function isTokenRequest(value: JsonObject): boolean {
+  return typeof value.type === "string" && Object.hasOwn(value, "data");
+}
+
+function leafDraft(data: Json): TokenDraft {
+  return {
+    id: undefined,
+    type: "token",
+    data,
+    attributes: {},
+    containers: [],
+    deduplicate: undefined,
+    expiresAt: undefined,
+  };
+}
+
+function assemble(node: Node, views: readonly TokenView[], show: (view: TokenView) => Json): Json {
+  switch (node.kind) {
+    case "kept":
+      return node.value;
+    case "leaf":
+    case "token": {
+      const view = views[node.index];
+      if (!view) throw new Error("a planned token was not made");
+      return node.kind === "leaf" ? view.id : show(view);
+    }
+    case "list":
+      return node.items.map((item) => assemble(item, views, show));
+    case "object": {
+      const object: JsonObject = {};
+      for (const [key, member] of node.members) setOwn(object, key, assemble(member, views, show));
+      return object;
+    }
+  }
+}

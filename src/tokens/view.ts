@@ -1,0 +1,108 @@
+import type { Transform } from "../access/access-rule.js";
+import type { TenantId, Uuid } from "../base/ids.js";
+import type { Json, JsonObject } from "../base/json.js";
+import { showFingerprint } from "../crypto/keyed-hash.js";
+import { evaluateMask } from "./mask.js";
+import type { Token } from "./token.js";
+import { type BankDetails, type CardDetails, tokenDetails } from "./types/details.js";
+
+/** What an answer shows of a token. Absent is what the caller may not see, or what the token does not have. */
+export interface TokenView {
+  readonly id: string;
+  readonly tenantId: TenantId;
+  readonly type: string;
+  readonly data?: Json;
+  readonly mask?: Json;
+  readonly fingerprint?: string;
+  readonly fingerprintExpression?: string;
+  readonly containers: readonly string[];
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly searchIndexes?: readonly string[];
+  readonly expiresAt?: string;
+  readonly card?: CardDetails;
+  readonly bank?: BankDetails;
+  readonly createdBy: Uuid;
+  readonly createdAt: Date;
+  readonly modifiedBy?: Uuid;
+  readonly modifiedAt?: Date;
+  /** On create and tokenize: whether this is an older token of the same content. */
+  readonly deduplicated?: boolean;
+}
+
+/**
+ * Shows a token as a transform says: the value, the evaluated mask (nothing where there is no mask), or no data at all.
+ * `mask` is the definition; of a card that was given none, it is the evaluated one, as the specification has it.
+ */
+export function viewOf(tenantId: TenantId, token: Token, transform: Transform): TokenView {
+  const { type, attributes } = token;
+  const data = token.data.reveal();
+  const definition = attributes.mask ?? type.mask;
+  const masked = transform === "redact" || definition === null ? undefined : evaluateMask(definition, data);
+  const shown = transform === "reveal" ? data : transform === "mask" ? masked : undefined;
+  const showsOwnMask = type.name === "card" && attributes.mask === undefined && masked !== undefined;
+  const mask = showsOwnMask ? masked : definition;
+  return {
+    id: token.id,
+    tenantId,
+    type: type.name,
+    ...(shown === undefined ? {} : { data: shown }),
+    ...(mask === null ? {} : { mask }),
+    ...(token.fingerprint ? { fingerprint: showFingerprint(token.fingerprint) } : {}),
+    fingerprintExpression: attributes.fingerprintExpression ?? type.fingerprintExpression,
+    containers: token.containers,
+    ...(attributes.metadata ? { metadata: attributes.metadata } : {}),
+    ...(attributes.searchIndexes ? { searchIndexes: attributes.searchIndexes } : {}),
+    ...(token.expiry ? { expiresAt: token.expiry.text } : {}),
+    ...(transform === "redact" ? {} : tokenDetails(type, data)),
+    createdBy: token.createdBy,
+    createdAt: token.createdAt,
+    ...(token.modifiedBy ? { modifiedBy: token.modifiedBy } : {}),
+    ...(token.modifiedAt ? { modifiedAt: token.modifiedAt } : {}),
+  };
+}
+
+/** A token that a caller meets without being allowed to read it: enough to know that it is there. */
+export function outlineOf(tenantId: TenantId, token: Token): TokenView {
+  return {
+    id: token.id,
+    tenantId,
+    type: token.type.name,
+    ...(token.fingerprint ? { fingerprint: showFingerprint(token.fingerprint) } : {}),
+    containers: token.containers,
+    createdBy: token.createdBy,
+    createdAt: token.createdAt,
+  };
+}
+
+/** A view as REST writes it, for answers that hold tokens within other JSON. */
+export function viewToJson(view: TokenView): JsonObject {
+  return {
+    id: view.id,
+    tenant_id: view.tenantId,
+    type: view.type,
+    ...(view.data === undefined ? {} : { data: view.data }),
+    ...(view.mask === undefined ? {} : { mask: view.mask }),
+    ...(view.fingerprint === undefined ? {} : { fingerprint: view.fingerprint }),
+    ...(view.fingerprintExpression === undefined ? {} : { fingerprint_expression: view.fingerprintExpression }),
+    containers: [...view.containers],
+    ...(view.metadata ? { metadata: { ...view.metadata } } : {}),
+    ...(view.searchIndexes ? { search_indexes: [...view.searchIndexes] } : {}),
+    ...(view.expiresAt === undefined ? {} : { expires_at: view.expiresAt }),
+    ...(view.card ? { card: { ...view.card } } : {}),
+    ...(view.bank ? { bank: { ...view.bank } } : {}),
+    created_by: view.createdBy,
+    created_at: view.createdAt.toISOString(),
+    ...(view.modifiedBy ? { modified_by: view.modifiedBy } : {}),
+    ...(view.modifiedAt ? { modified_at: view.modifiedAt.toISOString() } : {}),
+    ...(view.deduplicated === undefined ? {} : { _extras: { deduplicated: view.deduplicated } }),
+  };
+}
+
+/** The view without what may not be kept for a day: the card's verification code. */
+export function withoutCvc(view: TokenView): TokenView {
+  const { data } = view;
+  if (view.type !== "card" || typeof data !== "object" || data === null || Array.isArray(data) || !("cvc" in data))
+    return view;
+  const { cvc: _, ...rest } = data;
+  return { ...view, data: rest };
+}
