@@ -18,7 +18,7 @@ import { type Readiness, registerHealth } from "./api/health.js";
 import { createOperatorLog } from "./api/operator-log.js";
 import { buildPipeline } from "./api/pipeline.js";
 import { createApiServer } from "./api/server.js";
-import { systemClock } from "./base/clock.js";
+import { type Clock, systemClock } from "./base/clock.js";
 import type { Config } from "./config.js";
 import { applicationKeyService, applicationService, permissionService } from "./services/applications.js";
 import type { ServedMethod } from "./services/call.js";
@@ -61,16 +61,20 @@ export interface RunningServer {
 }
 
 /** Starts everything: the one place where the parts are put together. */
-export async function startServer(config: Config, announce: (line: string) => void): Promise<RunningServer> {
+export async function startServer(
+  config: Config,
+  announce: (line: string) => void,
+  clock: Clock = systemClock,
+): Promise<RunningServer> {
   const log = createOperatorLog(config.logLevel);
-  const vault = await openVault({ config, as: "server", announce });
+  const vault = await openVault({ config, as: "server", announce, clock });
   const draining = new AbortController();
   const readiness = readinessOf(vault, draining.signal);
   const { database, keyring } = vault;
   const authenticator = new Authenticator(database);
   const methods: ServedMethod[] = [
-    ...tokenService({ keyring, clock: systemClock }),
-    ...tokenizeService({ keyring, clock: systemClock }),
+    ...tokenService({ keyring, clock }),
+    ...tokenizeService({ keyring, clock }),
     ...applicationService(),
     ...applicationKeyService(),
     ...permissionService(),

@@ -1,5 +1,5 @@
 import { access } from "node:fs/promises";
-import { systemClock } from "./base/clock.js";
+import type { Clock } from "./base/clock.js";
 import type { Config } from "./config.js";
 import { createKeyFile, KeyFileError, readKeyFile } from "./crypto/key-file.js";
 import { fitsCheckValue, makeCheckValue, type RootKey } from "./crypto/root-key.js";
@@ -32,6 +32,7 @@ export interface OpenVaultOptions {
   /** `serve` owns the embedded database; a command uses it beside a running server, or starts it for itself. */
   readonly as: "server" | "command";
   readonly announce: (line: string) => void;
+  readonly clock: Clock;
 }
 
 /**
@@ -39,7 +40,7 @@ export interface OpenVaultOptions {
  * `cloakroom init` left it.
  * @throws {DatabaseSetupError | KeyFileError | EmbeddedDatabaseError} with a message for the operator.
  */
-export async function openVault({ config, as, announce }: OpenVaultOptions): Promise<Vault> {
+export async function openVault({ config, as, announce, clock }: OpenVaultOptions): Promise<Vault> {
   const stack = new AsyncDisposableStack();
   try {
     const embedded = config.databaseUrl ? undefined : await openEmbedded(config, as, announce);
@@ -57,7 +58,7 @@ export async function openVault({ config, as, announce }: OpenVaultOptions): Pro
         address,
         fastConnections: as === "server" ? config.fastConnections : 1,
         slowConnections: as === "server" ? config.slowConnections : 1,
-        clock: systemClock,
+        clock,
       }),
     );
     const keyring = new Keyring(database, new Map([[rootKey.id, rootKey]]));

@@ -1,3 +1,4 @@
+import { systemClock } from "../base/clock.js";
 import { KeyFileError } from "../crypto/key-file.js";
 import { connect } from "../store/connect.js";
 import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
@@ -12,7 +13,7 @@ export const doctor: Command = {
   help: [],
   async run({ config, say, answer }) {
     try {
-      await using vault = await openVault({ config, as: "command", announce: say });
+      await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
       const sql = connect(vault.address, { role: "cloakroom_app", connections: 1, statementTimeout: 10_000 });
       try {
         const [facts] = await sql<{ version: string; role: string; bytes: number }[]>`

@@ -1,3 +1,4 @@
+import { systemClock } from "../base/clock.js";
 import { migrate as runMigrations } from "../store/migrate.js";
 import { addressesOf, openVault } from "../vault.js";
 import type { Command } from "./command.js";
@@ -10,7 +11,7 @@ export const migrate: Command = {
   async run({ config, say, answer }) {
     if (!config.databaseUrl) {
       // The embedded database is brought up to date whenever it is opened.
-      await using _vault = await openVault({ config, as: "command", announce: say });
+      await using _vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
       answer({ applied: [] });
       return;
     }

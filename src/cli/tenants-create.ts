@@ -1,3 +1,4 @@
+import { systemClock } from "../base/clock.js";
 import { provisionTenant } from "../tenancy/provision.js";
 import { openVault } from "../vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
@@ -12,7 +13,7 @@ export const tenantsCreate: Command = {
     const ownerEmail = requiredText(options, "owner-email");
     if (name.length > 200) throw new UsageError("--name must have at most 200 characters.");
     if (!/^[^\s@]+@[^\s@]+$/.test(ownerEmail)) throw new UsageError("--owner-email must be an e-mail address.");
-    await using vault = await openVault({ config, as: "command", announce: say });
+    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const { tenantId, applicationId, managementKey } = await provisionTenant(vault.database, vault.rootKey, {
       name,
       ownerEmail,

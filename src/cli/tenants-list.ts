@@ -1,3 +1,4 @@
+import { systemClock } from "../base/clock.js";
 import { connect } from "../store/connect.js";
 import { openVault } from "../vault.js";
 import type { Command } from "./command.js";
@@ -8,7 +9,7 @@ export const tenantsList: Command = {
   options: {},
   help: [],
   async run({ config, say, answer }) {
-    await using vault = await openVault({ config, as: "command", announce: say });
+    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
     try {
       const rows = await sql<{ tenant_id: string; name: string; state: string; created_at: Date }[]>`

@@ -104,7 +104,10 @@ function requestReader(
   return async (request, parameters, query) => {
     const message = await start(request);
     const faults: Record<string, string[]> = {};
-    if (body !== "*") readQuery(query, message, (name, text) => void (faults[name] = [text]));
+    const report = (name: string, text: string) => {
+      faults[name] = [text];
+    };
+    if (body !== "*") readQuery(query, message, report);
     for (const field of variables) message[field.localName] = parameters[field.name] ?? "";
     if (Object.keys(faults).length > 0) throw invalidFields(faults);
     if (!isMessage(message, input)) throw new Error(`REST read another message than ${input.typeName}`);
