@@ -11,7 +11,7 @@ describe("IPv4 addresses inside IPv6", () => {
     ["64:ff9b::a01:203", ["10.1.2.3"]],
     ["64:ff9b:1::a01:203", ["10.1.2.3"]],
     ["2002:a01:203::1", ["10.1.2.3"]],
-      // Teredo: server 65.54.227.120, and client 192.0.2.45 stored inverted.
+    // Teredo: server 65.54.227.120, and client 192.0.2.45 stored inverted.
     ["2001:0:4136:e378:8000:63bf:3fff:fdd2", ["65.54.227.120", "192.0.2.45"]],
     ["2606:4700::5efe:10.1.2.3", ["10.1.2.3"]],
   ])("%s leads to %j", (ip, expected) => {

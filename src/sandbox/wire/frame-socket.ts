@@ -1,0 +1,65 @@
+import type { Socket } from "node:net";
+import { type Frame, type FrameKind, FrameReader, frameHead, NO_LEASE, partsHead } from "./frame.js";
+
+export interface FrameHandlers {
+  readonly onFrame: (frame: Frame) => void;
+  /** Called once, when no further frame can come: the other side ended, or did not keep to the protocol. */
+  readonly onEnd: () => void;
+}
+
+/** Either end of the socket pair. */
+export class FrameSocket {
+  readonly #socket: Socket;
+  #ended = false;
+
+  /** @param maxBytes the largest frame that is read. A larger one ends the connection. */
+  constructor(socket: Socket, maxBytes: number, handlers: FrameHandlers) {
+    this.#socket = socket;
+    const reader = new FrameReader(maxBytes);
+    const end = () => {
+      if (this.#ended) return;
+      this.#ended = true;
+      socket.destroy();
+      handlers.onEnd();
+    };
+    socket.on("data", (chunk: Buffer) => {
+      try {
+        for (const frame of reader.read(chunk)) {
+          if (this.#ended) return;
+          handlers.onFrame(frame);
+        }
+      } catch {
+        // Which bytes were wrong is of no use to anybody, and they may hold what tenants sent.
+        end();
+      }
+    });
+    socket.on("error", end);
+    socket.on("close", end);
+  }
+
+  send(kind: FrameKind, lease = NO_LEASE, payload: Uint8Array = NOTHING, number = 0): void {
+    this.#write([frameHead(kind, lease, number, payload.length), payload]);
+  }
+
+  /** Sends a frame whose payload has two parts, see readParts. */
+  sendParts(kind: FrameKind, lease: string, first: Uint8Array, second: Uint8Array): void {
+    const head = frameHead(kind, lease, 0, 4 + first.length + second.length);
+    this.#write([head, partsHead(first.length), first, second]);
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  /** Small frames in one write; corked parts go to the kernel together. */
+  #write(parts: readonly Uint8Array[]): void {
+    if (this.#ended) return;
+    this.#socket.cork();
+    for (const part of parts) {
+      if (part.length > 0) this.#socket.write(part);
+    }
+    this.#socket.uncork();
+  }
+}
+
+const NOTHING = new Uint8Array(0);

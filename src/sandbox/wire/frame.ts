@@ -1,0 +1,137 @@
+/**
+ * What travels on the socket pair between the service and the runner. Each frame: length of all that follows (4 bytes,
+ * big-endian), kind (1), lease (16), number (4), payload.
+ */
+export const FrameKind = {
+  /** Service to runner, once: the runner's settings as JSON. */
+  configure: 1,
+  /** Service to runner: a run. Payload: two parts, its order and its arguments. */
+  run: 2,
+  /** Service to runner: the answer to the host call of this number. */
+  hostReply: 3,
+  /** Service to runner: nobody waits for this run any more. */
+  cancel: 4,
+  /** Service to runner: code as text, to be compiled only. */
+  compile: 5,
+  ping: 6,
+  /** Runner to service: ready for runs. */
+  ready: 33,
+  /** Runner to service: two parts, what came of a run (JSON) and the value it gave. */
+  result: 34,
+  /** Runner to service: a host call. */
+  hostCall: 35,
+  pong: 36,
+  /** Runner to service: something to be counted. */
+  incident: 37,
+} as const;
+export type FrameKind = (typeof FrameKind)[keyof typeof FrameKind];
+
+export interface Frame {
+  readonly kind: FrameKind;
+  /** 32 hexadecimal digits: names the run without telling whose it is. */
+  readonly lease: string;
+  /** Of the host call; 0 elsewhere. */
+  readonly number: number;
+  readonly payload: Buffer;
+}
+
+/** For frames that belong to no run. */
+export const NO_LEASE = "0".repeat(32);
+
+const LENGTH_BYTES = 4;
+const HEAD_BYTES = 1 + 16 + 4;
+const kinds: ReadonlySet<number> = new Set(Object.values(FrameKind));
+
+function isFrameKind(kind: number): kind is FrameKind {
+  return kinds.has(kind);
+}
+
+/** The bytes that go before the payload. Head and payload are written one after the other, so that no payload is copied. */
+export function frameHead(kind: FrameKind, lease: string, number: number, payloadBytes: number): Buffer {
+  const head = Buffer.allocUnsafe(LENGTH_BYTES + HEAD_BYTES);
+  head.writeUInt32BE(HEAD_BYTES + payloadBytes, 0);
+  head.writeUInt8(kind, 4);
+  head.write(lease, 5, 16, "hex");
+  head.writeUInt32BE(number, 21);
+  return head;
+}
+
+/** The other side does not keep to the protocol. */
+export class ProtocolError extends Error {
+  override readonly name = "ProtocolError";
+}
+
+/** Cuts a stream of bytes into frames. */
+export class FrameReader {
+  readonly #maxBytes: number;
+  #chunks: Buffer[] = [];
+  #held = 0;
+  /** Bytes that must be there before anything can be read. */
+  #wanted = LENGTH_BYTES;
+
+  /** @param maxBytes the most that one frame may hold: beyond it, nothing more is read. */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /**
+   * The frames that are complete with this chunk.
+   *
+   * @throws ProtocolError for a length or kind that cannot be.
+   */
+  *read(chunk: Buffer): Generator<Frame> {
+    this.#chunks.push(chunk);
+    this.#held += chunk.length;
+    while (this.#held >= this.#wanted) {
+      const bytes = this.#joined();
+      const length = bytes.readUInt32BE(0);
+      if (length < HEAD_BYTES || length > this.#maxBytes) throw new ProtocolError("a frame has an impossible length");
+      const end = LENGTH_BYTES + length;
+      if (bytes.length < end) {
+        this.#wanted = end;
+        return;
+      }
+      this.#keep(bytes.subarray(end));
+      yield readFrame(bytes.subarray(LENGTH_BYTES, end));
+    }
+  }
+
+  /** Joins once per frame, not once per chunk: a frame of 5 MB arrives in some eighty chunks. */
+  #joined(): Buffer {
+    const [first] = this.#chunks;
+    const bytes = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks, this.#held);
+    this.#chunks = [bytes];
+    return bytes;
+  }
+
+  #keep(rest: Buffer): void {
+    this.#chunks = rest.length > 0 ? [rest] : [];
+    this.#held = rest.length;
+    this.#wanted = LENGTH_BYTES;
+  }
+}
+
+function readFrame(bytes: Buffer): Frame {
+  const kind = bytes.readUInt8(0);
+  if (!isFrameKind(kind)) throw new ProtocolError("a frame has an unknown kind");
+  return {
+    kind,
+    lease: bytes.toString("hex", 1, 17),
+    number: bytes.readUInt32BE(17),
+    payload: bytes.subarray(HEAD_BYTES),
+  };
+}
+
+/** The head of a payload of two parts: what to write before the first and the second. */
+export function partsHead(firstBytes: number): Buffer {
+  const head = Buffer.allocUnsafe(4);
+  head.writeUInt32BE(firstBytes, 0);
+  return head;
+}
+
+/** @throws ProtocolError when the first part is longer than the payload. */
+export function readParts(payload: Buffer): { readonly first: Buffer; readonly second: Buffer } {
+  const length = payload.length < 4 ? Number.POSITIVE_INFINITY : payload.readUInt32BE(0);
+  if (length > payload.length - 4) throw new ProtocolError("the parts of a frame are longer than the frame");
+  return { first: payload.subarray(4, 4 + length), second: payload.subarray(4 + length) };
+}

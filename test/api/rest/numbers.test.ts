@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { parseExactJson } from "../../../src/api/rest/numbers.js";
+
+describe("numbers in JSON bodies", () => {
+  it.each([
+    ["0", 0],
+    ["-0", -0],
+    ["1e3", 1000],
+    ["1.50", 1.5],
+    ["9007199254740991", 9007199254740991],
+    ["0.1", 0.1],
+    ["1E-7", 1e-7],
+    ["12345678901234567000", 12345678901234567000],
+    ["1.7976931348623157e308", 1.7976931348623157e308],
+    ["0.000000000000000000e5", 0],
+    ["123456789012345680000", 123456789012345680000],
+  ])("keeps %s", (text, value) => {
+    expect(parseExactJson(text)).toBe(value);
+  });
+
+  it.each([
+    ['{"data":4111111111111111111}', "data"],
+    ['{"data":1e400}', "data"],
+    ['{"a":{"b":[1,2,9007199254740993]}}', "a.b[2]"],
+    ['{"a":[{"n":0.1000000000000000055}]}', "a[0].n"],
+    ["9007199254740993", "value"],
+    ["[[12345678901234567890]]", "[0][0]"],
+    ['{"": 1e-400}', "value"],
+  ])("refuses %s and names the place", (text, place) => {
+    expect(() => parseExactJson(text)).toThrowError(
+      expect.objectContaining({
+        code: "validation_failed",
+        fields: { [place]: [expect.stringContaining("send it as a string")] },
+      }),
+    );
+  });
+
+  it("takes a long number inside a text for what it is", () => {
+    const text = '{"number":"4242424242424242","note":"x: 4111111111111111111, 1e999"}';
+    expect(parseExactJson(text)).toEqual(JSON.parse(text));
+  });
+});

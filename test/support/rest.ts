@@ -1,0 +1,39 @@
+/** A REST client that hides nothing: what was answered, with its status and headers. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Parsed where it is JSON, else the text. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape, also wrong ones
+  readonly body: any;
+}
+
+export interface RestRequest {
+  readonly key?: string | undefined;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Sent as it is, in place of `body`. */
+  readonly raw?: string | Uint8Array<ArrayBuffer>;
+  readonly headers?: Record<string, string>;
+}
+
+export type RestClient = (method: string, path: string, request?: RestRequest) => Promise<Answer>;
+
+export function restClient(url: string, key?: string): RestClient {
+  return async (method, path, request = {}) => {
+    const apiKey = "key" in request ? request.key : key;
+    const hasBody = request.body !== undefined || request.raw !== undefined;
+    const response = await fetch(`${url}${path}`, {
+      method,
+      redirect: "manual",
+      headers: {
+        ...(apiKey ? { "BT-API-KEY": apiKey } : {}),
+        ...(hasBody ? { "Content-Type": "application/json" } : {}),
+        ...request.headers,
+      },
+      ...(hasBody ? { body: request.raw ?? JSON.stringify(request.body) } : {}),
+    });
+    const text = await response.text();
+    const isJson = /json/.test(response.headers.get("content-type") ?? "");
+    return { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : text };
+  };
+}
