@@ -20,9 +20,12 @@ import { buildPipeline } from "./api/pipeline.js";
 import { createApiServer } from "./api/server.js";
 import { type Clock, systemClock } from "./base/clock.js";
 import type { Config } from "./config.js";
+import { startJobs } from "./jobs/schedule.js";
+import { sweepJob } from "./jobs/sweep.js";
 import { applicationKeyService, applicationService, permissionService } from "./services/applications.js";
 import type { ServedMethod } from "./services/call.js";
 import { logService } from "./services/logs.js";
+import { sessionService } from "./services/sessions.js";
 import { tenantService } from "./services/tenants.js";
 import { tokenizeService } from "./services/tokenize.js";
 import { tokenService } from "./services/tokens.js";
@@ -71,7 +74,7 @@ export async function startServer(
   const draining = new AbortController();
   const readiness = readinessOf(vault, draining.signal);
   const { database, keyring } = vault;
-  const authenticator = new Authenticator(database);
+  const authenticator = new Authenticator(database, clock);
   const methods: ServedMethod[] = [
     ...tokenService({ keyring, clock }),
     ...tokenizeService({ keyring, clock }),
@@ -79,8 +82,21 @@ export async function startServer(
     ...applicationKeyService(),
     ...permissionService(),
     ...tenantService(),
+    ...sessionService(),
     ...logService(keyring),
   ];
+  const jobs = startJobs(
+    [
+      sweepJob({
+        database,
+        keyring,
+        clock,
+        onFailure: (tenantId) =>
+          log.error({ tenant_id: tenantId }, "a sweep of this tenant failed and will be tried again"),
+      }),
+    ],
+    ({ name }) => log.warn({ reason: name }, "a job failed and will be tried again"),
+  );
   const server = await createApiServer({
     services: SERVICES,
     pipelines: methods.map((method) => buildPipeline(method, { authenticator, database, keyring, log })),
@@ -105,6 +121,7 @@ export async function startServer(
     draining.abort();
     await server.close(GRACE_MS);
     await admin.close();
+    await jobs.stop();
     await vault[Symbol.asyncDispose]();
   };
   return {

@@ -1,9 +1,10 @@
 import { hash as digest } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import type { Clock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
-import type { CredentialRow } from "../store/credentials.js";
-import { findApplicationKey } from "../store/credentials.js";
+import { type CredentialRow, findApplicationKey } from "../store/credentials.js";
 import type { Database } from "../store/database.js";
+import { findSession, type SessionRow } from "../store/sessions.js";
 import { readSettings } from "../tenancy/settings.js";
 import { parseRights, readRule } from "./access-rule.js";
 import type { Caller } from "./caller.js";
@@ -25,12 +26,14 @@ interface Loaded {
  */
 export class Authenticator {
   readonly #database: Database;
+  readonly #clock: Clock;
   /** By a digest of the key, so that no key text stays in memory. */
   readonly #loaded = new LRUCache<string, Loaded>({ max: 20_000 });
   readonly #loading = new Map<string, Promise<Caller>>();
 
-  constructor(database: Database) {
+  constructor(database: Database, clock: Clock) {
     this.#database = database;
+    this.#clock = clock;
   }
 
   /** @throws {Fault} unauthenticated for every key that is not good, without saying why. */
@@ -38,7 +41,7 @@ export class Authenticator {
     if (!keyText) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
     const id = digest("sha256", keyText, "base64");
     const known = this.#loaded.get(id);
-    if (known && performance.now() - known.since < FRESH_MS) return known.caller;
+    if (known && performance.now() - known.since < FRESH_MS && !this.#isOver(known.caller)) return known.caller;
     let loading = this.#loading.get(id);
     if (!loading) {
       loading = this.#load(id, keyText).finally(() => this.#loading.delete(id));
@@ -58,16 +61,58 @@ export class Authenticator {
     const since = performance.now();
     const caller = await this.#find(key);
     if (!caller) throw unknownKey();
+    if (caller.grant.isEmpty) return caller;
     this.#loaded.set(id, { caller, since });
     return caller;
   }
 
+  #isOver({ session }: Caller): boolean {
+    return session !== undefined && session.expiresAt.getTime() <= this.#clock.now();
+  }
+
   async #find(key: PresentedKey): Promise<Caller | undefined> {
-    if (key.kind !== "pvt" && key.kind !== "pub" && key.kind !== "mgt") return undefined;
-    const row = await this.#database.fast.run(key.tenantId, "unguarded", (tx) => tx.ask(findApplicationKey, key.hash));
-    return row ? callerOf(key, row) : undefined;
+    switch (key.kind) {
+      case "pvt":
+      case "pub":
+      case "mgt": {
+        const row = await this.#database.fast.run(key.tenantId, "unguarded", (tx) =>
+          tx.ask(findApplicationKey, key.hash),
+        );
+        return row ? callerOf(key, row) : undefined;
+      }
+      case "ses": {
+        const row = await this.#database.fast.run(key.tenantId, "unguarded", (tx) => tx.ask(findSession, key.hash));
+        return row ? sessionCallerOf(key, row) : undefined;
+      }
+      case "prx":
+        return undefined;
+    }
   }
 }
+
+/** A session acts for its public application. Until it is authorized, it may do nothing. */
+function sessionCallerOf({ tenantId }: PresentedKey, row: SessionRow): Caller {
+  const type = row.application_type;
+  const { authorizer_type: authorizer, authorizer_permissions, authorizer_rules } = row;
+  if (!isApplicationType(type)) throw new Error("an application of unknown type is stored");
+  const isAuthorized = row.permissions && row.rules && authorizer !== null && isApplicationType(authorizer);
+  const rights = isAuthorized
+    ? parseRights("session", row.permissions ?? [], (row.rules ?? []).map(readRule))
+    : NOTHING;
+  const within = isAuthorized
+    ? new Grant(parseRights(authorizer, authorizer_permissions ?? [], (authorizer_rules ?? []).map(readRule)))
+    : undefined;
+  return {
+    tenantId,
+    application: { id: row.application_id, type },
+    session: { id: row.id, expiresAt: row.expires_at },
+    grant: new Grant(rights, within),
+    settings: readSettings(row.settings),
+    revision: row.revision,
+  };
+}
+
+const NOTHING = { permissions: [], rules: [] };
 
 function callerOf({ tenantId }: PresentedKey, row: CredentialRow): Caller {
   const type = row.application_type;

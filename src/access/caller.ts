@@ -14,7 +14,7 @@ export interface Caller {
   readonly tenantId: TenantId;
   readonly application: { readonly id: Uuid; readonly type: ApplicationType };
   /** A session acts as its public application, with rights of its own. */
-  readonly session: { readonly id: Uuid } | undefined;
+  readonly session: { readonly id: Uuid; readonly expiresAt: Date } | undefined;
   readonly grant: Grant;
   readonly settings: TenantSettings;
   /** The tenant's revision that all of this was read at: every transaction of the caller is guarded by it. */

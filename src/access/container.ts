@@ -31,6 +31,21 @@ export function storedContainer(path: string): ContainerPath {
   return path;
 }
 
+/** A container and all above it but the root: `/a/b/` gives `/a/` and `/a/b/`. */
+export function withAncestors(path: ContainerPath): ContainerPath[] {
+  const ancestors: ContainerPath[] = [];
+  for (let end = path.indexOf("/", 1); end > 0; end = path.indexOf("/", end + 1)) {
+    ancestors.push(storedContainer(path.slice(0, end + 1)));
+  }
+  return ancestors;
+}
+
+/** The deepest container that a text of a path names, whole segments only: `/a/b` gives `/a/`. */
+export function parentOrSelf(text: string): ContainerPath | undefined {
+  const path = text.slice(0, text.lastIndexOf("/") + 1);
+  return isContainerPath(path) ? path : undefined;
+}
+
 /** A container covers itself and everything below: `/pci/` covers `/pci/high/`. */
 export function covers(prefix: ContainerPath, path: ContainerPath): boolean {
   return path.startsWith(prefix);

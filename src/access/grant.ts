@@ -1,6 +1,6 @@
 import { Fault, permissionDenied } from "../base/fault.js";
 import type { AccessCondition, AccessRule, HeldRights, RuleScope, Transform } from "./access-rule.js";
-import { type ContainerPath, covers } from "./container.js";
+import { type ContainerPath, covers, parentOrSelf } from "./container.js";
 import { isTokenPermission, type Permission, type TokenPermission } from "./permissions.js";
 
 /** What rules look at of a token. */
@@ -22,15 +22,22 @@ const IMPLICIT_TRANSFORM: Record<TokenPermission, Transform> = {
 /** How little a transform shows: of several, the most careful one counts. */
 const CARE: Record<Transform, number> = { redact: 0, mask: 1, reveal: 2 };
 
-/** The rights of one caller. */
+/** The rights of one caller. Those of a session count only within those that its authorizer has now. */
 export class Grant {
   readonly #permissions: ReadonlySet<Permission>;
   /** By rising priority. */
   readonly rules: readonly AccessRule[];
+  readonly #within: Grant | undefined;
 
-  constructor({ permissions, rules }: HeldRights) {
+  constructor({ permissions, rules }: HeldRights, within?: Grant) {
     this.#permissions = new Set(permissions);
     this.rules = rules;
+    this.#within = within;
+  }
+
+  /** Nothing is allowed. Such rights are never remembered: they may be given at any moment. */
+  get isEmpty(): boolean {
+    return this.#permissions.size === 0 && this.rules.length === 0;
   }
 
   get permissions(): readonly Permission[] {
@@ -39,10 +46,10 @@ export class Grant {
 
   /** Whether the permission is held for anything at all. */
   holds(permission: Permission): boolean {
-    return (
+    const isHeld =
       this.#permissions.has(permission) ||
-      this.rules.some(({ permissions }) => permissions.some((granted) => granted === permission))
-    );
+      this.rules.some(({ permissions }) => permissions.some((granted) => granted === permission));
+    return isHeld && (this.#within?.holds(permission) ?? true);
   }
 
   /**
@@ -50,6 +57,13 @@ export class Grant {
    * rule by priority that has the permission and covers one of the token's containers decides.
    */
   transformFor(permission: TokenPermission, token: TokenPlace): Transform | undefined {
+    const own = this.#ownTransform(permission, token);
+    if (!this.#within || own === undefined) return own;
+    const allowed = this.#within.transformFor(permission, token);
+    return allowed === undefined || CARE[allowed] < CARE[own] ? allowed : own;
+  }
+
+  #ownTransform(permission: TokenPermission, token: TokenPlace): Transform | undefined {
     const rule = this.rules.find(({ permissions, scope }) => permissions.includes(permission) && matches(scope, token));
     if (rule) return rule.transform;
     return this.#permissions.has(permission) ? IMPLICIT_TRANSFORM[permission] : undefined;
@@ -68,6 +82,43 @@ export class Grant {
     }
     return careful;
   }
+
+  /** Whether everything that the rights allow is allowed by this grant too, and shown no more openly. */
+  includes(rights: HeldRights): boolean {
+    return (
+      rights.permissions.every(
+        (permission) => isTokenPermission(permission) && this.#allows(permission, ROOT, IMPLICIT_TRANSFORM[permission]),
+      ) &&
+      rights.rules.every(({ permissions, scope, transform }) =>
+        permissions.every((permission) => this.#allows(permission, reachOf(scope), transform)),
+      )
+    );
+  }
+
+  /** Whether every token below a container is within reach, and shown at least as openly by whichever rule decides. */
+  #allows(permission: TokenPermission, reach: string, transform: Transform): boolean {
+    for (const rule of this.rules) {
+      if (!rule.permissions.includes(permission)) continue;
+      const ownReach = reachOf(rule.scope);
+      const covers = rule.scope.kind === "container" && reach.startsWith(ownReach);
+      const overlaps = covers || ownReach.startsWith(reach) || reach.startsWith(ownReach);
+      if (overlaps && CARE[rule.transform] < CARE[transform]) return false;
+      if (covers) return true;
+    }
+    return this.#permissions.has(permission) && CARE[IMPLICIT_TRANSFORM[permission]] >= CARE[transform];
+  }
+}
+
+const ROOT = "/";
+
+/** The container below which everything lies that a scope can match. */
+function reachOf(scope: RuleScope): string {
+  if (scope.kind === "container") return scope.container;
+  const paths = scope.conditions
+    .filter(({ attribute }) => attribute === "container")
+    .map(({ value }) => value.toLowerCase());
+  const reaches = paths.map((path) => parentOrSelf(path) ?? ROOT);
+  return reaches.reduce((deepest, reach) => (reach.length > deepest.length ? reach : deepest), ROOT);
 }
 
 function matches(scope: RuleScope, token: TokenPlace): boolean {

@@ -5,6 +5,7 @@ import { Fault, invalid } from "../base/fault.js";
 import { lengthPrefixed } from "../crypto/bytes.js";
 import { open, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { noteDue } from "../store/due.js";
 import {
   dropExpiredIdempotencyKey,
   findIdempotencyKey,
@@ -66,12 +67,14 @@ export class Idempotency {
   /** Stores the answer with whatever else the transaction writes. */
   store(tx: Transaction, output: DescMessage, response: Message, accepted: boolean): void {
     tx.tell(dropExpiredIdempotencyKey, this.#keyHash);
+    const expiresAt = new Date(tx.now.getTime() + DAY_MS);
+    tx.tell(noteDue, { kind: "idempotency_key", at: expiresAt });
     tx.tell(insertIdempotencyKey, {
       key_hash: this.#keyHash,
       request_hash: this.#requestHash,
       accepted,
       response: seal(this.#keys.data, this.#place(), toBinary(output, response)),
-      expires_at: new Date(tx.now.getTime() + DAY_MS),
+      expires_at: expiresAt,
     });
   }
 

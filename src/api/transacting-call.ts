@@ -20,8 +20,7 @@ export interface CallParts {
   onDifferentRepeat(): void;
 }
 
-/** How often a request that meets its twin's commit looks again. */
-const REPLAY_ATTEMPTS = 3;
+const TAKEN_ATTEMPTS = 4;
 
 export function transactingCall<Output extends DescMessage>(output: Output, parts: CallParts): Call<Output> {
   const caller = () => {
@@ -39,23 +38,32 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     async transact(work, show, showStored = show) {
       const { tenantId, revision } = caller();
       const { idempotency } = parts;
-      if (!idempotency) return show(answerOf(await parts.database.fast.run(tenantId, revision, work)));
-      const run = (tx: Transaction) => withStoredAnswer(output, parts, idempotency, tx, work, show, showStored);
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          return answerOf(await parts.database.fast.run(tenantId, revision, run));
-        } catch (error) {
-          if (error instanceof UniqueViolation && attempt < REPLAY_ATTEMPTS) continue;
-          if (error instanceof UniqueViolation || error instanceof LockTimeout) throw stillRunning();
-          throw error;
-        }
-      }
+      const fly = <T>(run: (tx: Transaction) => Promise<T>) =>
+        retryTaken(idempotency !== undefined, () => parts.database.fast.run(tenantId, revision, run));
+      if (!idempotency) return show(answerOf(await fly(work)));
+      return answerOf(await fly((tx) => withStoredAnswer(output, parts, idempotency, tx, work, show, showStored)));
     },
     async list(work, show) {
       const { tenantId, revision } = caller();
       return show(answerOf(await parts.database.slow.run(tenantId, revision, work)));
     },
   };
+}
+
+/**
+ * Runs again what met a row that another transaction had just written: its twin with the same idempotency key, whose
+ * answer it then finds, or a token of the same content, into which it is then folded.
+ */
+async function retryTaken<T>(isIdempotent: boolean, run: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await run();
+    } catch (error) {
+      if (error instanceof UniqueViolation && attempt < TAKEN_ATTEMPTS) continue;
+      if (!(error instanceof UniqueViolation || error instanceof LockTimeout)) throw error;
+      throw isIdempotent ? stillRunning() : new Fault("conflict", "Others keep changing the same. Try again.");
+    }
+  }
 }
 
 async function withStoredAnswer<Output extends DescMessage, T>(

@@ -9,19 +9,31 @@ export function toBase62(bytes: Uint8Array, width: number): string {
 
 /** The `size` big-endian bytes that `text` stands for in base62, or undefined when it is not base62 or too large. */
 export function fromBase62(text: string, size: number): Buffer | undefined {
-  let value = 0n;
-  for (const char of text) {
-    const digit = BASE62.indexOf(char);
-    if (digit < 0) return undefined;
-    value = value * 62n + BigInt(digit);
-  }
-  const hex = value.toString(16);
-  return hex.length > size * 2 ? undefined : Buffer.from(hex.padStart(size * 2, "0"), "hex");
+  return decode(text, BASE62, size);
 }
 
 /** Bytes as base58. The first byte must not be zero, or its place would be lost. */
 export function toBase58(bytes: Uint8Array): string {
   return encode(bytes, BASE58);
+}
+
+/** The `size` bytes that `text` stands for in base58, or undefined when it is not base58 or too large. */
+export function fromBase58(text: string, size: number): Buffer | undefined {
+  return decode(text, BASE58, size);
+}
+
+function decode(text: string, alphabet: string, size: number): Buffer | undefined {
+  // No more characters than `size` bytes can fill: the cost of reading grows with their square.
+  if (text.length > size * 2) return undefined;
+  const base = BigInt(alphabet.length);
+  let value = 0n;
+  for (const char of text) {
+    const digit = alphabet.indexOf(char);
+    if (digit < 0) return undefined;
+    value = value * base + BigInt(digit);
+  }
+  const hex = value.toString(16);
+  return hex.length > size * 2 ? undefined : Buffer.from(hex.padStart(size * 2, "0"), "hex");
 }
 
 function encode(bytes: Uint8Array, alphabet: string): string {

@@ -1,16 +1,16 @@
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { type CreateTokenRequest, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import type { Clock } from "../base/clock.js";
-import { invalid } from "../base/fault.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { createToken } from "../tokens/create.js";
 import { deleteToken } from "../tokens/delete.js";
 import { prepareToken } from "../tokens/prepare.js";
 import { readToken, showReadable } from "../tokens/read.js";
-import type { TokenDraft } from "../tokens/token.js";
-import { type TokenView, withoutCvc } from "../tokens/view.js";
+import { patchToken } from "../tokens/update.js";
+import { withoutCvc } from "../tokens/view.js";
 import { type ServedMethod, serve } from "./call.js";
-import { toJson, toValue } from "./value.js";
+import { showToken } from "./show-token.js";
+import { tokenLists } from "./token-lists.js";
+import { draftOf, patchOf } from "./token-requests.js";
 
 export interface TokenServiceParts {
   readonly keyring: Keyring;
@@ -20,6 +20,7 @@ export interface TokenServiceParts {
 export function tokenService({ keyring, clock }: TokenServiceParts): ServedMethod[] {
   const { method } = TokenService;
   return [
+    ...tokenLists(keyring),
     serve(method.createToken, async (request, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       const prepared = prepareToken(call.caller, keys, draftOf(request), new Date(clock.now()));
@@ -39,6 +40,15 @@ export function tokenService({ keyring, clock }: TokenServiceParts): ServedMetho
         (found) => showToken(showReadable(call.caller, keys, found)),
       );
     }),
+    serve(method.updateToken, async (request, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      const patch = patchOf(request);
+      return call.transact(
+        (tx) => patchToken(tx, call.caller, keys, request.id, patch),
+        showToken,
+        (view) => showToken(withoutCvc(view)),
+      );
+    }),
     serve(method.deleteToken, async ({ id }, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       return call.transact(
@@ -47,59 +57,4 @@ export function tokenService({ keyring, clock }: TokenServiceParts): ServedMetho
       );
     }),
   ];
-}
-
-function draftOf(request: CreateTokenRequest): TokenDraft {
-  const { data, mask, metadata, searchIndexes, fingerprintExpression } = request;
-  if (!data) throw invalid("data", "must be given");
-  const definition = mask ? toJson(mask, "mask") : null;
-  return {
-    id: request.id,
-    type: request.type,
-    data: toJson(data, "data"),
-    attributes: {
-      ...(definition === null ? {} : { mask: definition }),
-      ...(Object.keys(metadata).length > 0 ? { metadata } : {}),
-      ...(searchIndexes.length > 0 ? { searchIndexes } : {}),
-      ...(fingerprintExpression === undefined ? {} : { fingerprintExpression }),
-    },
-    containers: request.containers,
-    deduplicate: request.deduplicateToken,
-    expiresAt: request.expiresAt,
-  };
-}
-
-export function showToken(view: TokenView) {
-  const { card, bank, deduplicated } = view;
-  return {
-    id: view.id,
-    tenantId: view.tenantId,
-    type: view.type,
-    ...(view.data === undefined ? {} : { data: toValue(view.data) }),
-    ...(view.mask === undefined ? {} : { mask: toValue(view.mask) }),
-    ...(view.fingerprint === undefined ? {} : { fingerprint: view.fingerprint }),
-    ...(view.fingerprintExpression === undefined ? {} : { fingerprintExpression: view.fingerprintExpression }),
-    containers: [...view.containers],
-    metadata: { ...view.metadata },
-    searchIndexes: [...(view.searchIndexes ?? [])],
-    ...(view.expiresAt === undefined ? {} : { expiresAt: view.expiresAt }),
-    ...(card ? { card: showCard(card) } : {}),
-    ...(bank ? { bank: { routingNumber: bank.routing_number, accountNumberLast4: bank.account_number_last4 } } : {}),
-    createdBy: view.createdBy,
-    createdAt: timestampFromDate(view.createdAt),
-    ...(view.modifiedBy ? { modifiedBy: view.modifiedBy } : {}),
-    ...(view.modifiedAt ? { modifiedAt: timestampFromDate(view.modifiedAt) } : {}),
-    ...(deduplicated === undefined ? {} : { extras: { deduplicated } }),
-  };
-}
-
-function showCard(card: NonNullable<TokenView["card"]>) {
-  return {
-    bin: card.bin,
-    last4: card.last4,
-    ...(card.expiration_month === undefined ? {} : { expirationMonth: card.expiration_month }),
-    ...(card.expiration_year === undefined ? {} : { expirationYear: card.expiration_year }),
-    ...(card.brand === undefined ? {} : { brand: card.brand }),
-    ...(card.funding === undefined ? {} : { funding: card.funding }),
-  };
 }

@@ -1,8 +1,11 @@
 import type { Clock } from "../base/clock.js";
-import type { TenantId } from "../base/ids.js";
-import { connect, type DatabaseAddress } from "./connect.js";
+import type { TenantId, Uuid } from "../base/ids.js";
+import { connect, type DatabaseAddress, type Sql } from "./connect.js";
+import { toStoreError } from "./database-error.js";
+import { type DueMinute, listDue } from "./due.js";
 import { FAST_LIMITS, Flights, SLOW_LIMITS } from "./flights.js";
 import { Lane } from "./lane.js";
+import { takeLease } from "./lease.js";
 import type { Witness } from "./transaction.js";
 
 export interface DatabaseOptions {
@@ -18,6 +21,10 @@ export interface Database extends AsyncDisposable {
   readonly fast: Flights;
   /** Lists, counts and sweeps: one request a transaction, two seconds a statement. */
   readonly slow: Flights;
+  /** The minutes in which tenants have something to sweep, up to now, behind `after`. */
+  due(now: Date, after: DueMinute | undefined): Promise<readonly DueMinute[]>;
+  /** Takes or keeps a named lock. Returns whether `holder` has it. */
+  lease(name: string, holder: Uuid, seconds: number): Promise<boolean>;
   /** @throws when the database does not answer within two seconds. */
   ping(): Promise<void>;
 }
@@ -32,24 +39,30 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
   const fast = new Flights(lanes(fastConnections, FAST_STATEMENT_MS), FAST_LIMITS, clock, wasCommitted);
   const slow = new Flights(lanes(slowConnections, SLOW_STATEMENT_MS), SLOW_LIMITS, clock, wasCommitted);
   const heartbeat = new Lane(address, { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 });
+  const jobs = new Lane(address, { role: "cloakroom_jobs", statementTimeout: SLOW_STATEMENT_MS });
   return {
     fast,
     slow,
+    due: (now, after) => renewing(jobs, (sql) => listDue(sql, now, after)),
+    lease: (name, holder, seconds) => renewing(heartbeat, (sql) => takeLease(sql, name, holder, seconds)),
     async ping() {
       const late = setTimeout(() => heartbeat.renew(), 2_000);
-      try {
-        await heartbeat.sql`select 1`;
-      } catch (error) {
-        heartbeat.renew();
-        throw error;
-      } finally {
-        clearTimeout(late);
-      }
+      await renewing(heartbeat, (sql) => sql`select 1`).finally(() => clearTimeout(late));
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([fast.close(), slow.close(), heartbeat.close()]);
+      await Promise.all([fast.close(), slow.close(), heartbeat.close(), jobs.close()]);
     },
   };
+}
+
+/** A query outside of flights: after any failure the lane gets a new connection. */
+async function renewing<T>(lane: Lane, run: (sql: Sql) => PromiseLike<T>): Promise<T> {
+  try {
+    return await run(lane.sql);
+  } catch (error) {
+    lane.renew();
+    throw toStoreError(error);
+  }
 }
 
 /** Reads a log row on a connection of its own, which sees every commit that happened before it was opened. */

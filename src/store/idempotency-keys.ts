@@ -44,3 +44,12 @@ export const insertIdempotencyKey = defineWrite<IdempotencyRow>({
     });
   },
 });
+
+/** Deletes answers whose day is over. */
+export const deleteDueIdempotencyKeys = defineWrite<"due">({
+  table: "idempotency_keys",
+  sortKey: () => "",
+  queries: (sql, tenantId, _inputs, at) => [
+    sql`delete from idempotency_keys where tenant_id = ${tenantId} and expires_at <= ${at}`,
+  ],
+});

@@ -15,7 +15,6 @@ const LOCK_ORDER = [
   "tokens",
   "token_cvc",
   "token_terms",
-  "tenant_containers",
   "idempotency_keys",
   "audit_logs",
   "token_activity",

@@ -27,3 +27,12 @@ export const deleteCvc = defineWrite<string>({
     sql`delete from token_cvc where tenant_id = ${tenantId} and token_id = any(${[...ids]}::text[])`,
   ],
 });
+
+/** Deletes the codes whose hour is over. */
+export const deleteDueCvc = defineWrite<"due">({
+  table: "token_cvc",
+  sortKey: () => "",
+  queries: (sql, tenantId, _inputs, at) => [
+    sql`delete from token_cvc where tenant_id = ${tenantId} and due_at <= ${at}`,
+  ],
+});

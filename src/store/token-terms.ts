@@ -29,14 +29,3 @@ export const deleteTerm = defineWrite<TermRow>({
         where tenant_id = ${tenantId} and term = ${term} and created_at = ${created_at} and token_id = ${token_id}`,
     ),
 });
-
-/** Notes that tokens lie in a container. */
-export const noteContainer = defineWrite<string>({
-  table: "tenant_containers",
-  sortKey: (path) => path,
-  queries: (sql, tenantId, paths) =>
-    inSizes([...new Set(paths)], (piece) => {
-      const rows = piece.map((path) => ({ tenant_id: tenantId, path }));
-      return sql`insert into tenant_containers ${sql(rows)} on conflict do nothing`;
-    }),
-});

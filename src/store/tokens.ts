@@ -152,3 +152,51 @@ export const markActive = defineStatement<
     return inputs.map(({ id }) => marked.delete(id));
   },
 });
+
+/** What a change leaves a token as. */
+export interface TokenChange {
+  readonly id: string;
+  /** The revision the change was made from. */
+  readonly revision: number;
+  readonly data: Buffer;
+  readonly attributes: Buffer | null;
+  readonly containers: readonly string[];
+  readonly fingerprint: Buffer | null;
+  readonly dedupe_key: Buffer | null;
+  readonly expires_at: Date | null;
+  readonly expires_at_text: string | null;
+  readonly modified_by: Uuid;
+}
+
+/** Changes a token that nobody changed since it was read. Answers whether that was so. */
+export const updateToken = defineStatement<TokenChange, boolean, unknown>({
+  table: "tokens",
+  kind: "write",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, changes, at) =>
+    changes.map(
+      (change) => sql`
+        update tokens set data = ${change.data}, attributes = ${change.attributes},
+          containers = ${[...change.containers]}::text[], fingerprint = ${change.fingerprint},
+          dedupe_key = ${change.dedupe_key}, expires_at = ${change.expires_at},
+          expires_at_text = ${change.expires_at_text}, modified_by = ${change.modified_by}, modified_at = ${at},
+          revision = revision + 1
+        where tenant_id = ${tenantId} and id = ${change.id} and revision = ${change.revision}
+        returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
+
+/** Tokens that have expired, the longest expired first. */
+export const listExpiredRows = defineStatement<{ readonly limit: number }, readonly TokenRow[], TokenRow>({
+  table: "tokens",
+  kind: "read",
+  sortKey: () => "",
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map(
+      ({ limit }) => sql`
+        select ${sql.unsafe(COLUMNS)} from tokens t
+        where t.tenant_id = ${tenantId} and t.expires_at <= ${at} order by t.expires_at limit ${limit}`,
+    ),
+  answers: (rows) => rows,
+});

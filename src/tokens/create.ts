@@ -8,7 +8,7 @@ import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
 import { countActive, countTokens } from "../store/token-counts.js";
 import { putCvc } from "../store/token-cvc.js";
-import { insertTerm, noteContainer } from "../store/token-terms.js";
+import { insertTerm } from "../store/token-terms.js";
 import { findTakers, insertToken, insertTokenIfFree, type TokenRow } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { monthOf } from "./activity.js";
@@ -121,7 +121,6 @@ function writeCompanions(
   for (const term of termsOf(keys, { id, createdAt, containers, metadata: attributes.metadata ?? {}, indexValues })) {
     tx.tell(insertTerm, term);
   }
-  for (const path of containers) tx.tell(noteContainer, path);
   if (cvc !== undefined) writeCvc(tx, keys, id, cvc);
   if (expiry) tx.tell(noteDue, { kind: "token", at: expiry.at });
   tx.tell(countTokens, { type: type.name, change: 1, createdAt });
@@ -159,7 +158,7 @@ async function makeWay(
 }
 
 /** The older token of the same content. A caller that may not read it learns only that it is there. */
-function foldInto(tx: Transaction, caller: Caller, keys: TenantKeys, twin: TokenRow): TokenView {
+export function foldInto(tx: Transaction, caller: Caller, keys: TenantKeys, twin: TokenRow): TokenView {
   const token = openToken(keys, tx.tenantId, twin);
   const transform = caller.grant.transformFor("token:read", token);
   writeLog(

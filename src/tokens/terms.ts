@@ -1,4 +1,4 @@
-import type { ContainerPath } from "../access/container.js";
+import { type ContainerPath, withAncestors } from "../access/container.js";
 import { searchTerm } from "../crypto/keyed-hash.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { TermRow } from "../store/token-terms.js";
@@ -22,6 +22,7 @@ export function indexTerm(keys: TenantKeys, value: string): Buffer {
   return searchTerm(keys.search, "index", "", value);
 }
 
+/** Finds every token in a container or below it. */
 export function containerTerm(keys: TenantKeys, path: ContainerPath): Buffer {
   return searchTerm(keys.search, "container", "", path);
 }
@@ -29,7 +30,7 @@ export function containerTerm(keys: TenantKeys, path: ContainerPath): Buffer {
 /** All terms of a token, each once: the same ones whenever they are made of the same token. */
 export function termsOf(keys: TenantKeys, { id, createdAt, containers, metadata, indexValues }: Findable): TermRow[] {
   const terms = [
-    ...containers.map((path) => containerTerm(keys, path)),
+    ...containers.flatMap(withAncestors).map((path) => containerTerm(keys, path)),
     ...Object.entries(metadata).map(([key, value]) => metadataTerm(keys, key, value)),
     ...indexValues.map((value) => indexTerm(keys, value)),
   ];

@@ -6,7 +6,7 @@ declare
 begin
   foreach name in array array[
     'tenants', 'tenant_keys', 'members', 'applications', 'application_keys', 'sessions', 'tokens', 'token_terms',
-    'token_cvc', 'tenant_containers', 'token_counts', 'token_activity', 'audit_logs', 'idempotency_keys', 'due'
+    'token_cvc', 'token_counts', 'token_activity', 'audit_logs', 'idempotency_keys', 'due'
   ] loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);

@@ -1,0 +1,167 @@
+import type { Buffer } from "node:buffer";
+import type { Host } from "../host.js";
+import { Cipher } from "./ciphers.js";
+import { Hash, Hmac, Sign, signWith, Verify, verifyWith } from "./digests.js";
+import { Ecdh } from "./ecdh.js";
+import { base64, dataBytes, HostCrypto } from "./host-crypto.js";
+import { KeyObject, keySpec, secretBase64 } from "./keys.js";
+
+type Callback = (error: Error | null, result?: unknown) => void;
+
+/** `require("crypto")`: Node's names and forms, over Node's crypto in the worker. */
+export function createCryptoModule(host: Host) {
+  const crypto = new HostCrypto(host);
+
+  const derive = (operation: string, password: unknown, salt: unknown, parameters: object) =>
+    crypto.bytes(operation, { password: secretBase64(password), salt: base64(salt), ...parameters });
+  const pbkdf2Sync = (password: unknown, salt: unknown, iterations: unknown, keylen: unknown, digest: unknown) =>
+    derive("pbkdf2", password, salt, { iterations, keylen, digest });
+  const scryptSync = (password: unknown, salt: unknown, keylen: unknown, options?: unknown) => {
+    const { N, r, p, cost, blockSize, parallelization } = Object(options);
+    return derive("scrypt", password, salt, { keylen, N: N ?? cost, r: r ?? blockSize, p: p ?? parallelization });
+  };
+  const hkdfSync = (digest: unknown, key: unknown, salt: unknown, info: unknown, keylen: unknown): ArrayBufferLike => {
+    const bytes = derive("hkdf", key, salt, { digest, info: base64(info), keylen });
+    return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+  };
+  const randomBytes = (size: unknown, callback?: Callback) => {
+    const count = byteCount(size);
+    return answered(callback, () => crypto.random(count));
+  };
+  const randomFillSync = <T extends ArrayBufferView>(target: T, offset = 0, size?: number): T => {
+    const bytes = new Uint8Array(target.buffer, target.byteOffset, target.byteLength);
+    const end = size === undefined ? bytes.length : offset + size;
+    for (let start = offset; start < end; start += MOST_RANDOM) {
+      bytes.set(crypto.random(Math.min(MOST_RANDOM, end - start)), start);
+    }
+    return target;
+  };
+  const asymmetric = (operation: string, role: "private" | "public") => (key: unknown, data: unknown) =>
+    crypto.bytes(operation, { key: keySpec(key, role) }, dataBytes(data));
+
+  return {
+    createHash: (algorithm: unknown, options?: unknown) =>
+      new Hash(crypto, { algorithm: String(algorithm), outputLength: Object(options).outputLength }),
+    createHmac: (algorithm: unknown, key: unknown) =>
+      new Hmac(crypto, { algorithm: String(algorithm), key: secretBase64(key) }),
+    createSign: (algorithm: unknown) => new Sign(crypto, String(algorithm)),
+    createVerify: (algorithm: unknown) => new Verify(crypto, String(algorithm)),
+    sign: (algorithm: unknown, data: unknown, key: unknown, callback?: Callback) =>
+      answered(callback, () => signWith(crypto, algorithm, dataBytes(data), key)),
+    verify: (algorithm: unknown, data: unknown, key: unknown, signature: unknown, callback?: Callback) =>
+      answered(callback, () => verifyWith(crypto, algorithm, dataBytes(data), key, dataBytes(signature))),
+    createCipheriv: (algorithm: unknown, key: unknown, iv: unknown, options?: unknown) =>
+      new Cipher(crypto, false, algorithm, key, iv, options),
+    createDecipheriv: (algorithm: unknown, key: unknown, iv: unknown, options?: unknown) =>
+      new Cipher(crypto, true, algorithm, key, iv, options),
+    publicEncrypt: asymmetric("publicEncrypt", "public"),
+    privateDecrypt: asymmetric("privateDecrypt", "private"),
+    privateEncrypt: asymmetric("privateEncrypt", "private"),
+    publicDecrypt: asymmetric("publicDecrypt", "public"),
+    createPrivateKey: (key: unknown) => new KeyObject(crypto, keySpec(key, "private")),
+    createPublicKey: (key: unknown) => new KeyObject(crypto, keySpec(key, "public")),
+    createSecretKey: (key: unknown, encoding?: unknown) =>
+      new KeyObject(crypto, { role: "secret", secret: base64(key, encoding) }),
+    createECDH: (curve: unknown) => new Ecdh(crypto, curve),
+    diffieHellman: ({ privateKey, publicKey }: { privateKey: KeyObject; publicKey: KeyObject }) =>
+      crypto.bytes("diffieHellman", { privateKey: privateKey.spec(), publicKey: publicKey.spec() }),
+    generateKeyPairSync: (type: unknown, options?: unknown) => {
+      const { namedCurve } = Object(options);
+      const { privateKey, publicKey } = JSON.parse(crypto.text("generateKeyPair", { type, namedCurve }));
+      const keys = {
+        privateKey: new KeyObject(crypto, { role: "private", pem: privateKey }),
+        publicKey: new KeyObject(crypto, { role: "public", pem: publicKey }),
+      };
+      const { privateKeyEncoding, publicKeyEncoding } = Object(options);
+      return {
+        privateKey: privateKeyEncoding ? keys.privateKey.export(privateKeyEncoding) : keys.privateKey,
+        publicKey: publicKeyEncoding ? keys.publicKey.export(publicKeyEncoding) : keys.publicKey,
+      };
+    },
+    pbkdf2Sync,
+    pbkdf2: (
+      password: unknown,
+      salt: unknown,
+      iterations: unknown,
+      keylen: unknown,
+      digest: unknown,
+      callback: Callback,
+    ) => answered(callback, () => pbkdf2Sync(password, salt, iterations, keylen, digest)),
+    scryptSync,
+    scrypt: (password: unknown, salt: unknown, keylen: unknown, ...rest: unknown[]) => {
+      const [options, callback] = rest.length > 1 ? rest : [undefined, rest[0]];
+      return answered(callback, () => scryptSync(password, salt, keylen, options));
+    },
+    hkdfSync,
+    hkdf: (digest: unknown, key: unknown, salt: unknown, info: unknown, keylen: unknown, callback: Callback) =>
+      answered(callback, () => hkdfSync(digest, key, salt, info, keylen)),
+    randomBytes,
+    pseudoRandomBytes: randomBytes,
+    randomFillSync,
+    randomFill: (target: ArrayBufferView, ...rest: unknown[]) => answered(rest.at(-1), () => randomFillSync(target)),
+    randomInt: (first: unknown, second?: unknown, third?: unknown) => {
+      const [min, max] = typeof second === "number" ? [Number(first), second] : [0, Number(first)];
+      return answered(third ?? second, () => randomInt(crypto, min, max));
+    },
+    randomUUID: () => uuid(crypto.random(16)),
+    timingSafeEqual: (a: unknown, b: unknown) => sameBytes(dataBytes(a), dataBytes(b)),
+    getHashes: () => JSON.parse(crypto.text("names", { of: "hashes" })),
+    getCiphers: () => JSON.parse(crypto.text("names", { of: "ciphers" })),
+    getCurves: () => JSON.parse(crypto.text("names", { of: "curves" })),
+    KeyObject,
+    constants: JSON.parse(crypto.text("constants", {})),
+    webcrypto: undefined,
+  };
+}
+
+/** Node's own limit for one draw in browsers, and more than enough here. */
+const MOST_RANDOM = 65_536;
+
+function byteCount(size: unknown): number {
+  const count = Number(size);
+  if (Number.isInteger(count) && count >= 0 && count <= MOST_RANDOM) return count;
+  throw new RangeError(`The value of "size" is out of range. It must be >= 0 && <= ${MOST_RANDOM}.`);
+}
+
+/** Node's two forms: with a callback the result comes later, without it at once. */
+function answered<T>(callback: unknown, compute: () => T): T | undefined {
+  if (typeof callback !== "function") return compute();
+  queueMicrotask(() => {
+    let result: T;
+    try {
+      result = compute();
+    } catch (error) {
+      callback(error);
+      return;
+    }
+    callback(null, result);
+  });
+  return undefined;
+}
+
+/** Every number of the range equally often: draws that would favour the low ones are thrown away. */
+function randomInt(crypto: HostCrypto, min: number, max: number): number {
+  const range = max - min;
+  if (!Number.isSafeInteger(min) || !Number.isSafeInteger(max) || range <= 0 || range > 2 ** 48) {
+    throw new RangeError('The value of "max" is out of range.');
+  }
+  const limit = 2 ** 48 - (2 ** 48 % range);
+  for (;;) {
+    const drawn = crypto.random(6).readUIntBE(0, 6);
+    if (drawn < limit) return min + (drawn % range);
+  }
+}
+
+function uuid(bytes: Buffer): string {
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = bytes.toString("hex");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
+function sameBytes(a: Buffer, b: Buffer): boolean {
+  if (a.length !== b.length) throw new RangeError("Input buffers must have the same byte length");
+  let difference = 0;
+  for (const [position, byte] of a.entries()) difference |= byte ^ (b[position] ?? 0);
+  return difference === 0;
+}

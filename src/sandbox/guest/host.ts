@@ -1,0 +1,32 @@
+/**
+ * What the worker gives to the guest world, and all that it gives. Tenant code holds none of these functions: they stay
+ * inside the modules of this folder. Even so the worker takes every argument for hostile.
+ */
+export interface Host {
+  /** Ends the run. `kind`: returned, threw, memory or too_large. A second call is ignored. */
+  readonly finish: (kind: FinishKind, report: Uint8Array, value: Uint8Array) => void;
+  /** Starts a call of bt or fetch; the answer comes to `deliver` under the same number. */
+  readonly send: (number: number, payload: Uint8Array) => void;
+  /** Asks for a call of `fire` with this number. */
+  readonly setTimer: (number: number, ms: number) => void;
+  readonly clearTimer: (number: number) => void;
+  readonly log: (level: string, text: string) => void;
+  readonly random: (bytes: number) => Uint8Array;
+  /** Bytes, or text that begins with "=" (a text result) or "!" (the message of an error). */
+  readonly crypto: (operation: string, parameters: string, data: Uint8Array) => Uint8Array | string;
+  /** The function around a package that is not part of the snapshot. */
+  readonly loadPackage: (name: string) => PackageFunction;
+}
+
+export type FinishKind = "returned" | "threw" | "memory" | "too_large";
+
+export type PackageFunction = (module: { exports: unknown }, require: (name: string) => unknown) => void;
+
+/** What the guest keeps to of the limits of a run, so that it can say so in an error of its own. */
+export interface GuestLimits {
+  readonly resultBytes: number;
+  readonly hostCallsInFlight: number;
+  readonly hostCalls: number;
+  readonly hostCallBytes: number;
+  readonly timers: number;
+}

@@ -1,0 +1,21 @@
+/**
+ * Built-in functions as they were before tenant code could replace them. The boundary to the worker is written with
+ * these, so that code which patches `JSON` or `TextEncoder` breaks itself only.
+ */
+export const parseJson: (text: string) => unknown = JSON.parse;
+export const writeJson: (value: unknown) => string | undefined = JSON.stringify;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+const { apply } = Reflect;
+const encode = encoder.encode;
+const decode = decoder.decode;
+
+export function toBytes(text: string): Uint8Array {
+  return apply(encode, encoder, [text]);
+}
+
+/** Bytes that are no UTF-8 become U+FFFD. */
+export function toText(bytes: Uint8Array): string {
+  return apply(decode, decoder, [bytes]);
+}

@@ -1,0 +1,63 @@
+import { type PublishedErrorName, publishedErrors } from "../guest-error.js";
+import { errorTexts } from "./error-texts.js";
+import { writeJson } from "./intrinsics.js";
+import { CustomHttpResponseError, ReactorError } from "./reactor-errors.js";
+
+/** What the worker is told of a thrown value: the report as JSON, and the body of a custom response as JSON. */
+export interface ThrownReport {
+  readonly report: string;
+  readonly body: string;
+}
+
+const UNREADABLE = '{"type":"other","errors":{"error":["The code threw a value that cannot be read."]}}';
+
+/** The engine throws this where an allocation fails. */
+export function isOutOfMemory(thrown: unknown): boolean {
+  try {
+    return thrown instanceof Error && thrown.name === "InternalError" && thrown.message === "out of memory";
+  } catch {
+    return false;
+  }
+}
+
+/** Describes what tenant code threw, which may be an object that fights back: a getter that throws, a proxy. */
+export function describeThrown(thrown: unknown): ThrownReport {
+  try {
+    if (thrown instanceof CustomHttpResponseError) return describeCustom(thrown);
+    const report =
+      thrown instanceof ReactorError ? describePublished(thrown) : { type: "other", errors: otherTexts(thrown) };
+    return { report: writeJson(report) ?? UNREADABLE, body: "null" };
+  } catch {
+    return { report: UNREADABLE, body: "null" };
+  }
+}
+
+function describePublished(thrown: ReactorError) {
+  return { type: "published", name: publishedName(thrown.status, thrown.name), errors: errorTexts(thrown.errors) };
+}
+
+/** A class of the tenant's own, made from a published one, counts as that one. */
+function publishedName(status: number, name: string): PublishedErrorName {
+  if (isPublishedName(name)) return name;
+  const names = Object.keys(publishedErrors).filter(isPublishedName);
+  return names.find((known) => publishedErrors[known].status === status) ?? "ReactorRuntimeError";
+}
+
+function isPublishedName(name: string): name is PublishedErrorName {
+  return Object.hasOwn(publishedErrors, name);
+}
+
+function describeCustom(thrown: CustomHttpResponseError): ThrownReport {
+  const headers = Object.entries(Object(thrown.headers)).map(([name, value]) => [name, String(value)]);
+  return {
+    report:
+      writeJson({ type: "custom_http_response", status: thrown.status, headers: Object.fromEntries(headers) }) ??
+      UNREADABLE,
+    body: writeJson(thrown.body) ?? "null",
+  };
+}
+
+/** An object is not spread over fields here: only the published classes promise that. */
+function otherTexts(thrown: unknown) {
+  return errorTexts(thrown instanceof Error || typeof thrown !== "object" ? thrown : [thrown]);
+}

@@ -1,0 +1,106 @@
+const KB = 1024;
+const MB = 1024 * KB;
+
+/** What one run may use. Times in milliseconds, sizes in bytes. */
+export interface RunLimits {
+  /** From the start of the run to its answer, waiting for `bt` and `fetch` included. Time in the queue does not count. */
+  readonly wallMs: number;
+  /** What the top level of the code may take when an instance is started. */
+  readonly loadMs: number;
+  /** All that the instance may allocate. */
+  readonly memoryBytes: number;
+  /** Of the arguments as JSON. */
+  readonly argsBytes: number;
+  /** Of the returned value as JSON. */
+  readonly resultBytes: number;
+  /** Calls of `bt` and `fetch` that are under way at one time. More wait in the guest. */
+  readonly hostCallsInFlight: number;
+  /** Calls of `bt` and `fetch` in one run. */
+  readonly hostCalls: number;
+  /** Of one request to the host, and of one answer. */
+  readonly hostCallBytes: number;
+  /** All that one run writes to its console. */
+  readonly consoleBytes: number;
+  /** Timers that are set at one time. */
+  readonly timers: number;
+}
+
+/** What the code is for. Transforms see whole HTTP bodies, hence their larger limits. */
+export type FunctionKind = "reactor" | "request_transform" | "response_transform" | "formula";
+
+/**
+ * Measured figures behind them: a body of 5 MB needs some 50 MB of memory; the specification gives 30 s, and payloads of
+ * 5 MB for transforms and 1 MB for reactors.
+ */
+const COMMON: Omit<RunLimits, "argsBytes" | "resultBytes"> = {
+  wallMs: 30_000,
+  loadMs: 1_000,
+  memoryBytes: 128 * MB,
+  hostCallsInFlight: 64,
+  hostCalls: 1_000,
+  hostCallBytes: MB,
+  consoleBytes: 64 * KB,
+  timers: 100,
+};
+
+/** Room for the headers and names around a body of the largest size. */
+const ENVELOPE = 64 * KB;
+
+/** A body that is text may double when it is written as JSON ("\"" becomes "\\\""), so arguments may be twice the payload. */
+export function defaultLimits(kind: FunctionKind): RunLimits {
+  const payload = kind === "reactor" || kind === "formula" ? MB : 5 * MB;
+  return { ...COMMON, argsBytes: 2 * payload + ENVELOPE, resultBytes: payload + ENVELOPE };
+}
+
+/** Longest code, in characters. */
+export const CODE_CHARACTERS = 50_000;
+
+/** How warm instances are kept. */
+export interface InstanceLimits {
+  /** Idle instances in one thread. */
+  readonly perThread: number;
+  /** Linear memory of all idle instances of one thread, in bytes. */
+  readonly memoryBytes: number;
+  /** An instance with more linear memory than this is dropped after its call: such memory never shrinks. Bytes. */
+  readonly largeBytes: number;
+  /** Calls after which an instance is dropped. */
+  readonly calls: number;
+  /** Milliseconds without a call after which an instance is dropped. */
+  readonly idleMs: number;
+}
+
+/** 96 MB a thread: four threads with full caches stay below the 400 MB that the runner may hold. */
+export const defaultInstanceLimits: InstanceLimits = {
+  perThread: 32,
+  memoryBytes: 96 * MB,
+  largeBytes: 32 * MB,
+  calls: 1_000,
+  idleMs: 5 * 60_000,
+};
+
+/** How runs wait for a thread. */
+export interface QueueLimits {
+  /** Runs waiting in all. */
+  readonly total: number;
+  /** Runs of one tenant waiting. */
+  readonly perTenant: number;
+  /** Arguments of all waiting runs, in bytes. */
+  readonly bytes: number;
+  /** Milliseconds after which a run that is still waiting is refused. */
+  readonly waitMs: number;
+}
+
+export const defaultQueueLimits: QueueLimits = { total: 1_000, perTenant: 200, bytes: 64 * MB, waitMs: 5_000 };
+
+/** How long each rung of the ladder is given before the next. Milliseconds. */
+export interface KillLimits {
+  /** After the deadline, until the thread is ended. */
+  readonly graceMs: number;
+  /** After a thread was told to end, until the runner is. */
+  readonly threadExitMs: number;
+  readonly pingMs: number;
+  /** Without an answer to a ping, until the runner is killed. */
+  readonly silenceMs: number;
+}
+
+export const defaultKillLimits: KillLimits = { graceMs: 500, threadExitMs: 2_000, pingMs: 500, silenceMs: 2_000 };

@@ -1,0 +1,91 @@
+import type { Json, JsonObject } from "../base/json.js";
+import type { GuestError } from "./guest-error.js";
+import type { FunctionKind, RunLimits } from "./limits.js";
+
+/**
+ * Which instances may be used again for a run: those of the same key and code, and no others. Anything that changes what
+ * the code may do or see belongs here.
+ */
+export interface InstanceKey {
+  readonly tenantId: string;
+  readonly functionId: string;
+  /** Whose permissions `bt` has. */
+  readonly applicationId: string | null;
+  readonly configurationVersion: number;
+  readonly kind: FunctionKind;
+}
+
+export interface RunRequest {
+  readonly key: InstanceKey;
+  /** CommonJS: `module.exports = async function (req) { ... }`. */
+  readonly code: string;
+  /** The object that the function is called with, without `bt`. */
+  readonly args: JsonObject;
+  /** Whether `req.bt` is there. */
+  readonly hasApplication: boolean;
+  readonly limits?: Partial<RunLimits> | undefined;
+}
+
+export interface ConsoleLine {
+  readonly level: "debug" | "log" | "info" | "warn" | "error";
+  readonly text: string;
+}
+
+/** Where code does not compile. Line and column count from 1 and are those of the code as it was given. */
+export interface CompileProblem {
+  readonly message: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Why a run came to no answer of its own. */
+export type RunFailure =
+  /** The deadline passed: the code ran, or waited, for too long. */
+  | "timeout"
+  /** The instance asked for more memory than it may have. */
+  | "memory"
+  /** Its thread was ended: it could not be interrupted, or another run of the same tenant could not. */
+  | "killed"
+  | "result_too_large"
+  | "args_too_large"
+  /** `module.exports` is no function. */
+  | "not_a_function"
+  | "does_not_compile"
+  /** Too many runs were waiting, or it waited too long itself. */
+  | "overloaded"
+  /** The process that ran it went away. */
+  | "runner_restarted";
+
+export type RunOutcome =
+  | { readonly kind: "returned"; readonly value: Json; readonly console: readonly ConsoleLine[] }
+  | { readonly kind: "threw"; readonly error: GuestError; readonly console: readonly ConsoleLine[] }
+  | {
+      readonly kind: "failed";
+      readonly reason: RunFailure;
+      /** Whether the same run may succeed later. Code that had effects through `bt` or `fetch` has them twice then. */
+      readonly retryable: boolean;
+      /** With `does_not_compile`. */
+      readonly problem?: CompileProblem | undefined;
+      /** What was written before the run failed; nothing where its thread or process went away. */
+      readonly console: readonly ConsoleLine[];
+    };
+
+/** Nothing was wrong with the code itself, or not with this run of it. */
+const RETRYABLE: ReadonlySet<RunFailure> = new Set<RunFailure>(["overloaded", "runner_restarted", "killed"]);
+
+export function failed(
+  reason: RunFailure,
+  details: {
+    readonly problem?: CompileProblem;
+    readonly console?: readonly ConsoleLine[];
+    readonly retryable?: boolean;
+  } = {},
+): RunOutcome & { readonly kind: "failed" } {
+  return {
+    kind: "failed",
+    reason,
+    retryable: details.retryable ?? RETRYABLE.has(reason),
+    problem: details.problem,
+    console: details.console ?? [],
+  };
+}

@@ -1,0 +1,47 @@
+import type { Json, JsonObject } from "../../base/json.js";
+import { type BtMethod, btMethods, type HeaderList, type HostBody, type HostFetchRequest } from "../host-calls.js";
+import { list, object, oneOf, parseJson, text, whole } from "./shape.js";
+
+/** A request of the guest to the host. */
+export type HostCall =
+  | { readonly to: "bt"; readonly method: BtMethod; readonly args: Json }
+  | { readonly to: "fetch"; readonly request: HostFetchRequest };
+
+const MOST_HEADERS = 500;
+
+/** @throws ProtocolError for anything that is no host call. Sizes are bounded by the limit on the whole payload. */
+export function readHostCall(payload: Buffer): HostCall {
+  const call = object(parseJson(payload));
+  if (oneOf(call.to, ["bt", "fetch"]) === "bt") {
+    return { to: "bt", method: oneOf(call.method, btMethods), args: call.args ?? null };
+  }
+  return { to: "fetch", request: readFetch(object(call.request), payload.length) };
+}
+
+function readFetch(request: JsonObject, most: number): HostFetchRequest {
+  return {
+    method: text(request.method, 100),
+    url: text(request.url, most),
+    headers: readHeaders(request.headers, most),
+    body: request.body === undefined ? undefined : readBody(object(request.body), most),
+    timeoutMs: request.timeoutMs === undefined ? undefined : whole(request.timeoutMs, 0, 2 ** 31 - 1),
+  };
+}
+
+function readHeaders(value: Json | undefined, most: number): HeaderList {
+  return list(value, MOST_HEADERS).map((pair) => {
+    const [name, content] = list(pair, 2);
+    return [text(name, most), text(content, most)] as const;
+  });
+}
+
+function readBody(body: JsonObject, most: number): HostBody {
+  return body.text === undefined ? { base64: text(body.base64, most) } : { text: text(body.text, most) };
+}
+
+/** What the guest is told of its call. */
+export type HostReply =
+  | { readonly ok: Json }
+  /** An error of the API, for calls of `bt`. */
+  | { readonly refused: { readonly status: number; readonly body: Json } }
+  | { readonly failed: { readonly code: string; readonly message: string } };

@@ -1,0 +1,52 @@
+import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
+import { ProtocolError } from "./frame.js";
+
+/**
+ * Readers of JSON that the runner sent. It is taken for hostile: whatever has another shape than expected ends the
+ * connection.
+ */
+
+export function parseJson(bytes: Buffer): Json {
+  try {
+    const value: Json = JSON.parse(bytes.toString("utf8"));
+    return value;
+  } catch {
+    throw new ProtocolError("a payload is no JSON");
+  }
+}
+
+export function object(value: Json | undefined): JsonObject {
+  if (isJsonObject(value)) return value;
+  throw new ProtocolError("a payload lacks an object");
+}
+
+export function list(value: Json | undefined, most: number): readonly Json[] {
+  if (Array.isArray(value) && value.length <= most) return value;
+  throw new ProtocolError("a payload lacks a list");
+}
+
+/** @param most in UTF-16 units. */
+export function text(value: Json | undefined, most: number): string {
+  if (typeof value === "string" && value.length <= most) return value;
+  throw new ProtocolError("a payload lacks a text");
+}
+
+export function whole(value: Json | undefined, least: number, most: number): number {
+  if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new ProtocolError("a payload lacks a number");
+}
+
+export function oneOf<T extends string>(value: Json | undefined, known: readonly T[]): T {
+  const found = known.find((candidate) => candidate === value);
+  if (found === undefined) throw new ProtocolError("a payload has an unknown word");
+  return found;
+}
+
+/** The own properties of an object, each read by `read`. The result has no prototype, so a key may be anything. */
+export function record<T>(value: Json | undefined, most: number, read: (value: Json) => T): Record<string, T> {
+  const entries = Object.entries(object(value));
+  if (entries.length > most) throw new ProtocolError("a payload has too many entries");
+  const target: Record<string, T> = Object.create(null);
+  for (const [key, entry] of entries) target[text(key, 1_000)] = read(entry);
+  return target;
+}

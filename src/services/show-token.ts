@@ -1,0 +1,38 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { TokenView } from "../tokens/view.js";
+import { toValue } from "./value.js";
+
+export function showToken(view: TokenView) {
+  const { card, bank, deduplicated } = view;
+  return {
+    id: view.id,
+    tenantId: view.tenantId,
+    type: view.type,
+    ...(view.data === undefined ? {} : { data: toValue(view.data) }),
+    ...(view.mask === undefined ? {} : { mask: toValue(view.mask) }),
+    ...(view.fingerprint === undefined ? {} : { fingerprint: view.fingerprint }),
+    ...(view.fingerprintExpression === undefined ? {} : { fingerprintExpression: view.fingerprintExpression }),
+    containers: [...view.containers],
+    metadata: { ...view.metadata },
+    searchIndexes: [...(view.searchIndexes ?? [])],
+    ...(view.expiresAt === undefined ? {} : { expiresAt: view.expiresAt }),
+    ...(card ? { card: showCard(card) } : {}),
+    ...(bank ? { bank: { routingNumber: bank.routing_number, accountNumberLast4: bank.account_number_last4 } } : {}),
+    createdBy: view.createdBy,
+    createdAt: timestampFromDate(view.createdAt),
+    ...(view.modifiedBy ? { modifiedBy: view.modifiedBy } : {}),
+    ...(view.modifiedAt ? { modifiedAt: timestampFromDate(view.modifiedAt) } : {}),
+    ...(deduplicated === undefined ? {} : { extras: { deduplicated } }),
+  };
+}
+
+function showCard(card: NonNullable<TokenView["card"]>) {
+  return {
+    bin: card.bin,
+    last4: card.last4,
+    ...(card.expiration_month === undefined ? {} : { expirationMonth: card.expiration_month }),
+    ...(card.expiration_year === undefined ? {} : { expirationYear: card.expiration_year }),
+    ...(card.brand === undefined ? {} : { brand: card.brand }),
+    ...(card.funding === undefined ? {} : { funding: card.funding }),
+  };
+}

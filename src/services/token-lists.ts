@@ -1,0 +1,98 @@
+import {
+  type ListTokensResponseSchema,
+  type TokenCursorPageSchema,
+  TokenService,
+} from "../../gen/cloakroom/v1/tokens_pb.js";
+import { DEFAULT_PAGE_SIZE, type PageRequest } from "../base/page.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { prepareCursorPage, refuseForeignContainer } from "../tokens/cursor-list.js";
+import { pageOfTokens, type TokenQuery } from "../tokens/list.js";
+import { ListMemory } from "../tokens/list-memory.js";
+import { showReadable } from "../tokens/read.js";
+import {
+  type CursorFilterFields,
+  cursorFilter,
+  cursorSearchFields,
+  listFilter,
+  searchFilter,
+} from "../tokens/token-filter.js";
+import { type Call, type ServedMethod, serve } from "./call.js";
+import { pageRequest, showPage } from "./show.js";
+import { showToken } from "./show-token.js";
+
+/** Lists and searches: the part of TokenService that reads many tokens. */
+export function tokenLists(keyring: Keyring): ServedMethod[] {
+  const { method } = TokenService;
+  const memory = new ListMemory();
+  return [
+    serve(method.listTokens, async (request, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      const filter = listFilter(keys, request.id, request.metadata);
+      return listPage(
+        call,
+        { caller: call.caller, keys, permission: "token:read", filter },
+        pageRequest(request),
+        memory,
+      );
+    }),
+    serve(method.searchTokens, async (request, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      const filter = searchFilter(keys, request.query ?? "");
+      return listPage(
+        call,
+        { caller: call.caller, keys, permission: "token:search", filter },
+        pageRequest(request),
+        memory,
+      );
+    }),
+    serve(method.listTokensByCursor, async (request, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      const { container, type, fingerprint, metadata } = request;
+      const fields = { container, type, fingerprint, metadata, data: undefined };
+      const query: TokenQuery = {
+        caller: call.caller,
+        keys,
+        permission: "token:read",
+        filter: cursorFilter(keys, fields),
+      };
+      return listByCursor(call, query, fields, request);
+    }),
+    serve(method.searchTokensByCursor, async (request, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      const fields = cursorSearchFields(request.query ?? "");
+      const filter = cursorFilter(keys, fields, "query");
+      return listByCursor(call, { caller: call.caller, keys, permission: "token:search", filter }, fields, request);
+    }),
+  ];
+}
+
+function listPage(
+  call: Call<typeof ListTokensResponseSchema>,
+  query: TokenQuery,
+  page: PageRequest,
+  memory: ListMemory,
+) {
+  return call.list(
+    (tx) => pageOfTokens(tx, query, page, memory),
+    (found) => ({
+      pagination: showPage(found, page),
+      data: found.items.map((item) => showToken(showReadable(query.caller, query.keys, item))),
+    }),
+  );
+}
+
+function listByCursor(
+  call: Call<typeof TokenCursorPageSchema>,
+  query: TokenQuery,
+  { container }: CursorFilterFields,
+  { start, size = DEFAULT_PAGE_SIZE }: { readonly start?: string | undefined; readonly size?: number | undefined },
+) {
+  const readPage = prepareCursorPage(query, start, size);
+  return call.list(
+    async (tx) => (container === undefined ? undefined : refuseForeignContainer(tx, query, container)) ?? readPage(tx),
+    ({ items, next }) => ({
+      pagination: { pageSize: size, ...(next === undefined ? {} : { after: next, next }) },
+      data: items.map((item) => showToken(showReadable(query.caller, query.keys, item))),
+    }),
+  );
+}

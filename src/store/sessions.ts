@@ -1,0 +1,110 @@
+import type { Uuid } from "../base/ids.js";
+import type { JsonObject } from "../base/json.js";
+import { byteaArray } from "./parameters.js";
+import { defineStatement, defineWrite, inSizes } from "./statement.js";
+
+export interface NewSession {
+  readonly id: Uuid;
+  readonly key_hash: Buffer;
+  readonly nonce_hash: Buffer;
+  readonly application_id: Uuid;
+  readonly expires_at: Date;
+}
+
+export const insertSession = defineWrite<NewSession>({
+  table: "sessions",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs, at) =>
+    inSizes(inputs, (piece) => {
+      const rows = piece.map((input) => ({ tenant_id: tenantId, created_at: at, ...input }));
+      return sql`insert into sessions ${sql(rows)}`;
+    }),
+});
+
+export interface SessionByNonce {
+  readonly id: Uuid;
+  readonly application_id: Uuid;
+  readonly authorized_by: Uuid | null;
+  readonly expires_at: Date;
+}
+
+export const findSessionByNonce = defineStatement<Buffer, SessionByNonce | null, SessionByNonce>({
+  table: "sessions",
+  kind: "read",
+  sortKey: (hash) => hash.toString("hex"),
+  queries: (sql, tenantId, hashes, at) =>
+    hashes.map(
+      (hash) => sql`
+        select id, application_id, authorized_by, expires_at from sessions
+        where tenant_id = ${tenantId} and nonce_hash = ${hash} and expires_at > ${at}`,
+    ),
+  answers: (rows) => rows.map(([row]) => row ?? null),
+});
+
+export interface SessionAuthorization {
+  readonly id: Uuid;
+  readonly permissions: readonly string[];
+  readonly rules: readonly JsonObject[];
+  readonly authorized_by: Uuid;
+  readonly expires_at: Date;
+}
+
+/** Gives a session its rights, once. Answers whether nobody did before. */
+export const authorizeSession = defineStatement<SessionAuthorization, boolean, unknown>({
+  table: "sessions",
+  kind: "write",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      ({ id, permissions, rules, authorized_by, expires_at }) => sql`
+        update sessions set permissions = ${[...permissions]}::text[], rules = ${sql.json([...rules])},
+          authorized_by = ${authorized_by}, expires_at = ${expires_at}
+        where tenant_id = ${tenantId} and id = ${id} and authorized_by is null returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
+
+/** What a session key is good for: its own rights, within those that its authorizer has now. */
+export interface SessionRow {
+  readonly revision: number;
+  readonly settings: JsonObject;
+  readonly id: Uuid;
+  readonly expires_at: Date;
+  readonly application_id: Uuid;
+  readonly application_type: string;
+  /** Null until it is authorized. */
+  readonly permissions: string[] | null;
+  readonly rules: JsonObject[] | null;
+  /** Null until it is authorized, and once its authorizer is deleted. */
+  readonly authorizer_type: string | null;
+  readonly authorizer_permissions: string[] | null;
+  readonly authorizer_rules: JsonObject[] | null;
+}
+
+/** Finds a session that is not over by its key's hash. */
+export const findSession = defineStatement<Buffer, SessionRow | null, SessionRow & { readonly key_hash: Buffer }>({
+  table: "sessions",
+  kind: "read",
+  sortKey: (hash) => hash.toString("hex"),
+  queries: (sql, tenantId, hashes, at) => [
+    sql`
+      select t.auth_revision as revision, t.settings, s.key_hash, s.id, s.expires_at, s.permissions, s.rules,
+        a.id as application_id, a.type as application_type,
+        b.type as authorizer_type, b.permissions as authorizer_permissions, b.rules as authorizer_rules
+      from sessions s
+      join applications a on a.tenant_id = s.tenant_id and a.id = s.application_id
+      join tenants t on t.tenant_id = s.tenant_id and t.state = 'active'
+      left join applications b on b.tenant_id = s.tenant_id and b.id = s.authorized_by
+      where s.tenant_id = ${tenantId} and s.key_hash = any(${byteaArray(sql, hashes)}) and s.expires_at > ${at}`,
+  ],
+  answers: ([rows = []], hashes) => hashes.map((hash) => rows.find((row) => row.key_hash.equals(hash)) ?? null),
+});
+
+/** Deletes sessions that are over. */
+export const deleteDueSessions = defineWrite<"due">({
+  table: "sessions",
+  sortKey: () => "",
+  queries: (sql, tenantId, _inputs, at) => [
+    sql`delete from sessions where tenant_id = ${tenantId} and expires_at <= ${at}`,
+  ],
+});

@@ -1,0 +1,65 @@
+import { covers, parseContainer } from "../access/container.js";
+import { type Refused, refuse } from "../access/refusal.js";
+import { invalid } from "../base/fault.js";
+import { readCursor, writeCursor } from "../crypto/cursor.js";
+import { listTokenKeys } from "../store/token-keys.js";
+import type { Transaction } from "../store/transaction.js";
+import { fitsFilter, logListing, readable, selectionOf, type TokenQuery } from "./list.js";
+import type { ReadableToken } from "./read.js";
+
+export interface TokenCursorPage {
+  readonly items: readonly ReadableToken[];
+  /** Absent on the last page. */
+  readonly next: string | undefined;
+}
+
+/**
+ * Prepares a page by cursor, newest first. A page may hold fewer tokens than its size although more follow: metadata is
+ * compared with case after the walk.
+ * @throws {Fault} validation_failed naming `start`.
+ */
+export function prepareCursorPage(query: TokenQuery, start: string | undefined, size: number) {
+  const { keys, filter, permission } = query;
+  const name = [permission, ...filter.name];
+  const position = start === undefined || start === "" ? undefined : readCursor(keys.proof, name, start);
+  if (start && !position)
+    throw invalid("start", "must be a cursor of the page before, from a list with the same filter");
+  const after = position && { created_at: position.createdAt, id: position.id };
+
+  return async (tx: Transaction): Promise<TokenCursorPage> => {
+    const selection = await selectionOf(tx, query);
+    // One more than the page tells whether there is a next one.
+    const found = await tx.ask(listTokenKeys, { selection, order: "newest_first", after, offset: 0, limit: size + 1 });
+    const shown = found.slice(0, size);
+    const items = (
+      await readable(
+        tx,
+        query,
+        shown.map(({ id }) => id),
+      )
+    ).filter((token) => fitsFilter(query, token));
+    await logListing(tx, query, items);
+    const last = shown.at(-1);
+    const hasMore = found.length > size && last !== undefined;
+    return {
+      items,
+      next: hasMore ? writeCursor(keys.proof, name, { createdAt: last.created_at, id: last.id }) : undefined,
+    };
+  };
+}
+
+/** A container that is asked for by name and that no rule of the caller touches is refused, not shown empty. */
+export function refuseForeignContainer(
+  tx: Transaction,
+  { caller, permission }: TokenQuery,
+  container: string,
+): Refused | undefined {
+  const path = parseContainer(container.endsWith("/*") ? container.slice(0, -1) : container, "container");
+  if (caller.grant.permissions.includes(permission)) return undefined;
+  const touches = caller.grant.rules.some(
+    ({ permissions, scope }) =>
+      permissions.includes(permission) &&
+      (scope.kind === "conditions" || covers(scope.container, path) || covers(path, scope.container)),
+  );
+  return touches ? undefined : refuse(tx, caller, permission, "token", path);
+}

@@ -1,0 +1,212 @@
+import { actorOf, type Caller } from "../access/caller.js";
+import { storedContainer } from "../access/container.js";
+import type { TokenPermission } from "../access/permissions.js";
+import { ALL, logEntry } from "../audit/log-entry.js";
+import { offsetOf, type Page, type PageRequest } from "../base/page.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import {
+  countTokenKeys,
+  type KeyPage,
+  type KeySource,
+  listExpired,
+  listTokenKeys,
+  sumTokenCounts,
+  type TokenKey,
+  type TokenSelection,
+} from "../store/token-keys.js";
+import { readTokenRow } from "../store/tokens.js";
+import type { Transaction } from "../store/transaction.js";
+import { touch } from "./activity.js";
+import { entityTypeOf } from "./entity.js";
+import { type ListMemory, MAX_FRESH_COUNT } from "./list-memory.js";
+import type { ReadableToken } from "./read.js";
+import { visibleScope } from "./scope.js";
+import { openToken } from "./sealing.js";
+import type { TokenFilter } from "./token-filter.js";
+import { tokenType } from "./types/registry.js";
+
+/** A list or search on behalf of a caller. */
+export interface TokenQuery {
+  readonly caller: Caller;
+  readonly keys: TenantKeys;
+  /** token:read for lists, token:search for searches: it decides what is visible and how it is shown. */
+  readonly permission: Extract<TokenPermission, "token:read" | "token:search">;
+  readonly filter: TokenFilter;
+}
+
+/** A page by number, newest first. Tokens that the caller may not see are neither shown nor counted. */
+export async function pageOfTokens(
+  tx: Transaction,
+  query: TokenQuery,
+  page: PageRequest,
+  memory: ListMemory,
+): Promise<Page<ReadableToken>> {
+  const found = query.filter.ids
+    ? await pageOfIds(tx, query, query.filter.ids, page)
+    : await pageOfKeys(tx, query, page, memory);
+  await logListing(tx, query, found.items);
+  return found;
+}
+
+/** Named tokens are few: they are read, and everything else is decided here. */
+async function pageOfIds(
+  tx: Transaction,
+  query: TokenQuery,
+  ids: readonly string[],
+  page: PageRequest,
+): Promise<Page<ReadableToken>> {
+  const all = (await readable(tx, query, [...new Set(ids)])).filter((token) => fitsFilter(query, token));
+  all.sort((a, b) => compareKeys(b.row, a.row));
+  const offset = offsetOf(page);
+  return { items: all.slice(offset, offset + page.size), total: all.length };
+}
+
+async function pageOfKeys(
+  tx: Transaction,
+  query: TokenQuery,
+  page: PageRequest,
+  memory: ListMemory,
+): Promise<Page<ReadableToken>> {
+  const selection = await selectionOf(tx, query);
+  const list = listName(query);
+  const total = await totalOf(tx, selection, list, memory);
+  const offset = offsetOf(page);
+  if (offset >= total) return { items: [], total };
+  const before = page.page === 1 ? undefined : memory.endOfPage(list, page.size, page.page - 1);
+  const keys = await keysOfPage(tx, selection, page, total, before);
+  const end = keys.at(-1);
+  if (end && keys.length === page.size) memory.rememberEnd(list, page.size, page.page, end);
+  return {
+    items: await readable(
+      tx,
+      query,
+      keys.map(({ id }) => id),
+    ),
+    total,
+  };
+}
+
+/** After the page just served by its last key; else by the number of keys to skip, from the nearer end. */
+async function keysOfPage(
+  tx: Transaction,
+  selection: TokenSelection,
+  page: PageRequest,
+  total: number,
+  before: TokenKey | undefined,
+): Promise<readonly TokenKey[]> {
+  const walk = (order: KeyPage["order"], offset: number, limit: number, after?: TokenKey) =>
+    tx.ask(listTokenKeys, { selection, order, after, offset, limit });
+  if (before) return walk("newest_first", 0, page.size, before);
+  const offset = offsetOf(page);
+  if (offset <= total / 2) return walk("newest_first", offset, page.size);
+  const size = Math.min(page.size, total - offset);
+  return (await walk("oldest_first", total - offset - size, size)).toReversed();
+}
+
+/** What the caller's rules and the filter select together. */
+export async function selectionOf(
+  tx: Transaction,
+  { caller, keys, permission, filter }: TokenQuery,
+): Promise<TokenSelection> {
+  const without = await tx.ask(listExpired, tx.tenantId);
+  const scope = visibleScope(caller.grant, permission, keys);
+  const terms = [...(filter.source.kind === "term" ? [filter.source.term] : []), ...filter.alsoTerms];
+  if (terms.length > 1 && filter.source.kind === "term") {
+    const [source, ...alsoTerms] = await rarestFirst(tx, terms);
+    if (source) return { source: { kind: "term", term: source }, alsoTerms, scope, without };
+  }
+  const containers = scope?.flatMap((alternative) =>
+    alternative.containerTerm && Object.keys(alternative).length === 1 ? [alternative.containerTerm] : [],
+  );
+  if (filter.source.kind === "all" && scope && containers && scope.length === containers.length) {
+    return { source: unionOf(containers), alsoTerms: [], scope: containers.length === 0 ? [] : undefined, without };
+  }
+  return { source: filter.source, alsoTerms: filter.alsoTerms, scope, without };
+}
+
+function unionOf(terms: readonly Buffer[]): KeySource {
+  const [only] = terms;
+  if (!only) return { kind: "all" };
+  return terms.length === 1 ? { kind: "term", term: only } : { kind: "terms", terms };
+}
+
+/** The term with the fewest tokens leads the walk; a thousand tells rare from common. */
+async function rarestFirst(tx: Transaction, terms: readonly Buffer[]): Promise<Buffer[]> {
+  const counted = await Promise.all(
+    terms.map(async (term) => {
+      const selection: TokenSelection = {
+        source: { kind: "term", term },
+        alsoTerms: [],
+        scope: undefined,
+        without: [],
+      };
+      return { term, n: await tx.ask(countTokenKeys, { selection, most: 1_000 }) };
+    }),
+  );
+  return counted.sort((a, b) => a.n - b.n).map(({ term }) => term);
+}
+
+/** Exact. Above 100,000 it may be 30 seconds old, but for the whole tenant, which has counters. */
+async function totalOf(tx: Transaction, selection: TokenSelection, list: string, memory: ListMemory): Promise<number> {
+  const { source, alsoTerms, scope, without } = selection;
+  if (source.kind === "all" && alsoTerms.length === 0 && !scope) {
+    return Math.max(0, (await tx.ask(sumTokenCounts, tx.tenantId)) - without.length);
+  }
+  const remembered = memory.largeTotal(list);
+  if (remembered !== undefined) return remembered;
+  const few = await tx.ask(countTokenKeys, { selection, most: MAX_FRESH_COUNT + 1 });
+  if (few <= MAX_FRESH_COUNT) return few;
+  const total = await tx.ask(countTokenKeys, { selection, most: Number.MAX_SAFE_INTEGER });
+  memory.rememberTotal(list, total);
+  return total;
+}
+
+/** The tokens with these ids that the caller may see, in this order. */
+export async function readable(
+  tx: Transaction,
+  { caller, permission }: TokenQuery,
+  ids: readonly string[],
+): Promise<ReadableToken[]> {
+  const rows = await Promise.all(ids.map((id) => tx.ask(readTokenRow, id)));
+  return rows.flatMap((row) => {
+    if (!row) return [];
+    const place = { id: row.id, containers: row.containers.map(storedContainer) };
+    const transform = caller.grant.transformFor(permission, place);
+    return transform ? [{ row, transform }] : [];
+  });
+}
+
+/** Compares what the search terms do not know: metadata of tokens asked for by id, and metadata with case. */
+export function fitsFilter({ caller, keys, filter }: TokenQuery, { row }: ReadableToken): boolean {
+  const pairs = [...filter.exactMetadata, ...(filter.ids ? filter.metadata : [])];
+  if (pairs.length === 0) return true;
+  const { metadata = {} } = openToken(keys, caller.tenantId, row).attributes;
+  return (
+    filter.exactMetadata.every(([key, value]) => metadata[key] === value) &&
+    filter.metadata.every(([key, value]) => metadata[key]?.toLowerCase() === value.toLowerCase())
+  );
+}
+
+/** One row for the list, and one for each token whose value it hands out. */
+export async function logListing(
+  tx: Transaction,
+  { caller, permission }: TokenQuery,
+  shown: readonly ReadableToken[],
+): Promise<void> {
+  const actor = actorOf(caller);
+  writeLog(tx, logEntry(actor, "token", ALL, permission === "token:search" ? "search" : "list"));
+  const revealed = shown.filter(({ transform }) => transform === "reveal");
+  for (const { row } of revealed) writeLog(tx, logEntry(actor, entityTypeOf(tokenType(row.type)), row.id, "read"));
+  await Promise.all(revealed.map(({ row }) => touch(tx, row.id, row.active_month)));
+}
+
+/** The same text for the same list seen by the same rights. */
+function listName({ caller, permission, filter }: TokenQuery): string {
+  const who = [caller.tenantId, caller.application.id, caller.session?.id ?? "", String(caller.revision), permission];
+  return JSON.stringify([...who, ...filter.name]);
+}
+
+function compareKeys(a: TokenKey, b: TokenKey): number {
+  return a.created_at.getTime() - b.created_at.getTime() || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+}

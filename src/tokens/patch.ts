@@ -1,0 +1,115 @@
+import type { Caller } from "../access/caller.js";
+import type { ContainerPath } from "../access/container.js";
+import { invalid, invalidFields } from "../base/fault.js";
+import { isJsonObject, type Json } from "../base/json.js";
+import { mergePatch } from "../base/merge-patch.js";
+import { Sensitive } from "../crypto/sensitive.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { readMetadata } from "./draft.js";
+import { parseExpiry } from "./expiry.js";
+import { containersOf, fingerprint, indexValuesOf } from "./prepare.js";
+import { splitCvc } from "./sealing.js";
+import type { Expiry, Token, TokenAttributes } from "./token.js";
+
+/** A patch as a caller sent it. A field that is there and null is cleared; one that is absent stays. */
+export interface TokenPatch {
+  readonly data?: Json;
+  readonly mask?: Json;
+  readonly metadata?: Json;
+  readonly containers?: readonly string[] | null;
+  readonly searchIndexes?: readonly string[] | null;
+  readonly fingerprintExpression?: string | null;
+  readonly deduplicate?: boolean | null;
+  readonly expiresAt?: string | null;
+}
+
+/** What a patch makes of a token. */
+export interface PatchedToken {
+  readonly data: Sensitive<Json>;
+  /** The verification code that the patch brings: a new one, null to delete, undefined to leave it alone. */
+  readonly cvc: string | null | undefined;
+  readonly attributes: TokenAttributes;
+  readonly containers: readonly ContainerPath[];
+  readonly fingerprint: Buffer | undefined;
+  readonly isDeduplicated: boolean;
+  readonly indexValues: readonly string[];
+  readonly expiry: Expiry | undefined;
+}
+
+/**
+ * Applies a patch to a token and checks the result as a new token would be.
+ * @throws {Fault} validation_failed, naming fields as the caller sent them.
+ */
+export function applyPatch(caller: Caller, keys: TenantKeys, token: Token, patch: TokenPatch, now: Date): PatchedToken {
+  const { type } = token;
+  const merged = patchedData(token, patch);
+  const attributes = patchedAttributes(token, patch);
+  const isDeduplicated =
+    patch.deduplicate === undefined
+      ? token.isDeduplicated || caller.settings.deduplicate_tokens
+      : (patch.deduplicate ?? caller.settings.deduplicate_tokens);
+  const isFingerprinted =
+    isDeduplicated || caller.settings.fingerprint_tokens || attributes.fingerprintExpression !== undefined;
+  return {
+    data: new Sensitive(merged),
+    cvc: patchedCvc(token, patch, merged),
+    attributes,
+    containers: patch.containers === undefined ? token.containers : containersOf(type, patch.containers ?? []),
+    fingerprint: isFingerprinted ? fingerprint(keys, type, merged, attributes) : undefined,
+    isDeduplicated,
+    indexValues: indexValuesOf(type, merged, attributes),
+    expiry: patchedExpiry(token, patch, now),
+  };
+}
+
+function patchedData({ type, data }: Token, patch: TokenPatch): Json {
+  const current = data.reveal();
+  if (patch.data === undefined) return current;
+  if (patch.data === null) throw invalid("data", "must not be removed; delete the token instead");
+  return type.normalize(mergePatch(current, patch.data));
+}
+
+/** Only a patch that names the code touches it: one that does not never extends its hour. */
+function patchedCvc({ type }: Token, patch: TokenPatch, merged: Json): string | null | undefined {
+  if (type.name !== "card" || !isJsonObject(patch.data) || !("cvc" in patch.data)) return undefined;
+  return splitCvc(type.name, merged).cvc ?? null;
+}
+
+function patchedAttributes({ type, attributes }: Token, patch: TokenPatch): TokenAttributes {
+  const mask = patch.mask === undefined ? attributes.mask : mergedMask(attributes.mask ?? type.mask, patch.mask);
+  const metadata =
+    patch.metadata === undefined ? attributes.metadata : mergedMetadata(attributes.metadata, patch.metadata);
+  const searchIndexes = replaced(attributes.searchIndexes, patch.searchIndexes);
+  const expression = replaced(attributes.fingerprintExpression, patch.fingerprintExpression);
+  return {
+    ...(mask === undefined ? {} : { mask }),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(searchIndexes === undefined ? {} : { searchIndexes }),
+    ...(expression === undefined ? {} : { fingerprintExpression: expression }),
+  };
+}
+
+/** Null gives the type's own mask back. */
+function mergedMask(current: Json, patch: Json): Json | undefined {
+  return patch === null ? undefined : mergePatch(current, patch);
+}
+
+function mergedMetadata(current: TokenAttributes["metadata"], patch: Json): Record<string, string> | undefined {
+  if (patch === null) return undefined;
+  if (!isJsonObject(patch)) throw invalid("metadata", "must be an object of texts");
+  const faults: Record<string, string[]> = {};
+  const metadata = readMetadata(mergePatch({ ...current }, patch), (field, text) => {
+    faults[field] = [text];
+  });
+  if (Object.keys(faults).length > 0) throw invalidFields(faults);
+  return metadata && Object.keys(metadata).length > 0 ? metadata : undefined;
+}
+
+function patchedExpiry({ expiry }: Token, { expiresAt }: TokenPatch, now: Date): Expiry | undefined {
+  if (expiresAt === undefined) return expiry;
+  return expiresAt === null ? undefined : parseExpiry(expiresAt, now);
+}
+
+function replaced<T>(current: T | undefined, patch: T | null | undefined): T | undefined {
+  return patch === undefined ? current : (patch ?? undefined);
+}

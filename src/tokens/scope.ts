@@ -1,0 +1,50 @@
+import type { AccessCondition, AccessRule } from "../access/access-rule.js";
+import type { ContainerPath } from "../access/container.js";
+import { parentOrSelf } from "../access/container.js";
+import type { Grant } from "../access/grant.js";
+import type { TokenPermission } from "../access/permissions.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { ScopeAlternative } from "../store/token-keys.js";
+import { containerTerm } from "./terms.js";
+
+/**
+ * Which tokens a caller can see in lists, as alternatives of which one must hold. Undefined: all of the tenant. Any rule
+ * with the permission makes a token visible, whatever its transform: redacted tokens are listed without their data.
+ */
+export function visibleScope(
+  grant: Grant,
+  permission: TokenPermission,
+  keys: TenantKeys,
+): readonly ScopeAlternative[] | undefined {
+  if (grant.permissions.includes(permission)) return undefined;
+  const alternatives: ScopeAlternative[] = [];
+  for (const rule of grant.rules) {
+    if (!rule.permissions.includes(permission)) continue;
+    const alternative = alternativeOf(rule, keys);
+    if (Object.keys(alternative).length === 0) return undefined;
+    alternatives.push(alternative);
+  }
+  return alternatives;
+}
+
+/** An alternative without a condition covers everything. */
+function alternativeOf({ scope }: AccessRule, keys: TenantKeys): ScopeAlternative {
+  return scope.kind === "container"
+    ? below(scope.container, keys)
+    : Object.assign({}, ...scope.conditions.map((condition) => meeting(condition, keys)));
+}
+
+function below(path: ContainerPath, keys: TenantKeys): ScopeAlternative {
+  return path === "/" ? {} : { containerTerm: containerTerm(keys, path) };
+}
+
+function meeting({ attribute, operator, value }: AccessCondition, keys: TenantKeys): ScopeAlternative {
+  if (attribute === "id") return operator === "equals" ? { id: value } : { idPrefix: value };
+  const path = value.toLowerCase();
+  // The term of the nearest container narrows the search; what is left is compared with the row.
+  const nearest = parentOrSelf(path);
+  return {
+    ...(nearest ? below(nearest, keys) : {}),
+    ...(operator === "equals" ? { container: path } : { containerPrefix: path }),
+  };
+}

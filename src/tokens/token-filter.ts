@@ -1,0 +1,150 @@
+import { parseContainer } from "../access/container.js";
+import { fromBase58 } from "../base/base-n.js";
+import { invalid } from "../base/fault.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { KeySource } from "../store/token-keys.js";
+import { parseSearchTerms, type SearchTerm } from "./search-query.js";
+import { containerTerm, indexTerm, metadataTerm } from "./terms.js";
+import { tokenType } from "./types/registry.js";
+
+/** What a list or search asks for, before the caller's rules narrow it. */
+export interface TokenFilter {
+  /** Only these ids; undefined: no such limit. */
+  readonly ids: readonly string[] | undefined;
+  readonly source: KeySource;
+  readonly alsoTerms: readonly Buffer[];
+  /** Metadata that must be there, compared without case; the terms above say the same. */
+  readonly metadata: readonly (readonly [string, string])[];
+  /** Compared with case, once the token is opened: the terms know metadata without case only. */
+  readonly exactMetadata: readonly (readonly [string, string])[];
+  /** Names the filter in cursors and in memory: the same text for the same question. */
+  readonly name: readonly string[];
+}
+
+const ALL: KeySource = { kind: "all" };
+
+/** GET /tokens: ids and metadata, each as often as wanted, all of which must hold. */
+export function listFilter(
+  keys: TenantKeys,
+  ids: readonly string[],
+  metadata: Readonly<Record<string, string>>,
+): TokenFilter {
+  const pairs = Object.entries(metadata);
+  return {
+    ids: ids.length > 0 ? ids : undefined,
+    ...sourceOfTerms(pairs.map(([key, value]) => metadataTerm(keys, key, value))),
+    metadata: pairs,
+    exactMetadata: [],
+    name: ["list", ...ids, "metadata", ...pairs.flatMap(([key, value]) => [key, value.toLowerCase()])],
+  };
+}
+
+/**
+ * POST /tokens/search: one `id:` or `data:` term, or `metadata.` terms joined by AND (api-facts 5.7).
+ * @throws {Fault} validation_failed naming `query`.
+ */
+export function searchFilter(keys: TenantKeys, query: string): TokenFilter {
+  const terms = parseSearchTerms(query);
+  const [first] = terms;
+  const name = ["search", ...terms.flatMap(({ field, key = "", value }) => [field, key, value])];
+  const plain = { ids: undefined, source: ALL, alsoTerms: [], metadata: [], exactMetadata: [], name };
+  if (!first) return plain;
+  if (terms.every(({ field }) => field === "metadata")) {
+    return { ...plain, ...sourceOfTerms(terms.map(({ key = "", value }) => metadataTerm(keys, key, value))) };
+  }
+  if (terms.length > 1) throw invalid("query", "must be a single id: or data: term, or metadata terms joined by AND");
+  switch (first.field) {
+    case "id":
+      return { ...plain, ids: [first.value] };
+    case "data":
+      return { ...plain, source: { kind: "term", term: indexTerm(keys, first.value) } };
+    default:
+      throw invalid("query", `must search in id, data or metadata; ${first.field} is none of them`);
+  }
+}
+
+/** What the lists by cursor filter by: each at most once, and beside the container only one. */
+export interface CursorFilterFields {
+  readonly container: string | undefined;
+  readonly type: string | undefined;
+  readonly fingerprint: string | undefined;
+  readonly data: string | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** @throws {Fault} validation_failed naming what is wrong, under `place` where the fields are terms of a query. */
+export function cursorFilter(keys: TenantKeys, fields: CursorFilterFields, place?: string): TokenFilter {
+  const pairs = Object.entries(fields.metadata);
+  const given =
+    [fields.type, fields.fingerprint, fields.data].filter((value) => value !== undefined).length + pairs.length;
+  if (given > 1) throw invalid(place ?? "metadata", "must hold a single filter, beside the container");
+  const narrow = sourceOf(keys, fields, pairs, place);
+  const container =
+    fields.container === undefined ? undefined : containerTermOf(keys, fields.container, place ?? "container");
+  const source: KeySource = narrow ?? (container ? { kind: "term", term: container } : ALL);
+  return {
+    ids: undefined,
+    source,
+    alsoTerms: narrow && container ? [container] : [],
+    metadata: [],
+    exactMetadata: pairs,
+    name: [
+      "cursor",
+      fields.container?.toLowerCase() ?? "",
+      fields.type ?? "",
+      fields.fingerprint ?? "",
+      fields.data ?? "",
+      ...pairs.flat(),
+    ],
+  };
+}
+
+/** POST /v2/tokens/search: `container:`, `type:`, `fingerprint:`, `metadata.` and `data:` (api-facts 5.8). */
+export function cursorSearchFields(query: string): CursorFilterFields {
+  const terms = parseSearchTerms(query);
+  const only = (field: string) => {
+    const found = terms.filter((term) => term.field === field);
+    if (found.length > 1) throw invalid("query", `must hold ${field} only once`);
+    return found[0]?.value;
+  };
+  const unknown = terms.find(({ field }) => !CURSOR_FIELDS.includes(field));
+  if (unknown) throw invalid("query", `must search in ${CURSOR_FIELDS.join(", ")}; ${unknown.field} is none of them`);
+  const metadata = terms.filter(({ field }) => field === "metadata");
+  return {
+    container: only("container"),
+    type: only("type"),
+    fingerprint: only("fingerprint"),
+    data: only("data"),
+    metadata: Object.fromEntries(metadata.map(({ key = "", value }: SearchTerm) => [key, value])),
+  };
+}
+
+const CURSOR_FIELDS = ["container", "type", "fingerprint", "metadata", "data"];
+
+function sourceOf(
+  keys: TenantKeys,
+  { type, fingerprint, data }: CursorFilterFields,
+  pairs: readonly (readonly [string, string])[],
+  place: string | undefined,
+): KeySource | undefined {
+  const [pair] = pairs;
+  if (pair) return { kind: "term", term: metadataTerm(keys, pair[0], pair[1]) };
+  if (data !== undefined) return { kind: "term", term: indexTerm(keys, data) };
+  if (type !== undefined) return { kind: "type", type: tokenType(type).name };
+  if (fingerprint === undefined) return undefined;
+  // A version byte and 32 bytes.
+  const bytes = fromBase58(fingerprint, 33);
+  if (!bytes) throw invalid(place ?? "fingerprint", "must be a fingerprint as tokens show it");
+  return { kind: "fingerprint", fingerprint: bytes.subarray(1) };
+}
+
+function containerTermOf(keys: TenantKeys, text: string, field: string): Buffer | undefined {
+  // Tokens search below a container, so that a trailing wildcard says nothing new.
+  const path = parseContainer(text.endsWith("/*") ? text.slice(0, -1) : text, field);
+  return path === "/" ? undefined : containerTerm(keys, path);
+}
+
+function sourceOfTerms(terms: readonly Buffer[]): { source: KeySource; alsoTerms: readonly Buffer[] } {
+  const [first, ...rest] = terms;
+  return first ? { source: { kind: "term", term: first }, alsoTerms: rest } : { source: ALL, alsoTerms: [] };
+}

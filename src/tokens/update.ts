@@ -1,0 +1,142 @@
+import { isDeepStrictEqual } from "node:util";
+import { actorOf, type Caller } from "../access/caller.js";
+import { Refused, refuse } from "../access/refusal.js";
+import { logEntry } from "../audit/log-entry.js";
+import { Fault, notFound } from "../base/fault.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import { noteDue } from "../store/due.js";
+import { deleteCvc } from "../store/token-cvc.js";
+import { deleteTerm, insertTerm, type TermRow } from "../store/token-terms.js";
+import { findTakers, readTokenRow, type TokenRow, updateToken } from "../store/tokens.js";
+import type { Transaction } from "../store/transaction.js";
+import { touch } from "./activity.js";
+import { foldInto, writeCvc } from "./create.js";
+import { expiryEntry, removeToken } from "./delete.js";
+import { entityTypeOf } from "./entity.js";
+import { applyPatch, type PatchedToken, type TokenPatch } from "./patch.js";
+import { indexValuesOf } from "./prepare.js";
+import { openToken, sealAttributes, sealData, splitCvc } from "./sealing.js";
+import { termsOf } from "./terms.js";
+import type { Token } from "./token.js";
+import { type TokenView, viewOf } from "./view.js";
+
+/** Two patches of one token at once: the second starts over from what the first left, so that no field is lost. */
+const TRIES = 5;
+
+/**
+ * Patches a token. A patch that would make it the twin of another token answers that one and changes nothing.
+ * @throws {Fault} validation_failed, before anything is written.
+ */
+export async function patchToken(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: string,
+  patch: TokenPatch,
+): Promise<TokenView | Refused> {
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const row = await tx.ask(readTokenRow, id);
+    if (!row) return new Refused(notFound("token"));
+    const token = openToken(keys, tx.tenantId, row);
+    const entityType = entityTypeOf(token.type);
+    const transform = caller.grant.transformFor("token:update", token);
+    if (!transform) return refuse(tx, caller, "token:update", entityType, id);
+    const patched = applyPatch(caller, keys, token, patch, tx.now);
+    // Moving a token takes it out of its containers and puts it into others: both need the right.
+    const isMoved = !isDeepStrictEqual(token.containers, patched.containers);
+    const needed = isMoved ? [...token.containers, ...patched.containers] : [];
+    if (isMoved && !caller.grant.transformForAll("token:update", { id, containers: needed })) {
+      return refuse(tx, caller, "token:update", entityType, id);
+    }
+    const twin = await findTwin(tx, keys, row, patched);
+    if (twin === "try again") continue;
+    if (twin) return foldInto(tx, caller, keys, twin);
+
+    if (!isChanged(token, patched)) {
+      writeLog(tx, logEntry(actorOf(caller), entityType, id, "update"));
+      return viewOf(tx.tenantId, token, transform);
+    }
+    if (!(await tx.ask(updateToken, changeOf(tx, caller, keys, row, patched)))) continue;
+    rewriteCompanions(tx, keys, token, patched);
+    writeLog(tx, logEntry(actorOf(caller), entityType, id, "update"));
+    await touch(tx, id, row.active_month);
+    const { cvc: _, indexValues: __, ...changed } = patched;
+    const modified = { modifiedBy: caller.application.id, modifiedAt: tx.now };
+    return viewOf(tx.tenantId, { ...token, ...changed, ...modified }, transform);
+  }
+  return new Refused(new Fault("conflict", "The token keeps being changed. Try again."));
+}
+
+/** The other token of the same content, where the patched one is to be folded into such. */
+async function findTwin(
+  tx: Transaction,
+  keys: TenantKeys,
+  row: TokenRow,
+  patched: PatchedToken,
+): Promise<TokenRow | "try again" | undefined> {
+  const dedupeKey = dedupeKeyOf(patched);
+  if (!dedupeKey || row.dedupe_key?.equals(dedupeKey)) return undefined;
+  const takers = await tx.ask(findTakers, { id: row.id, dedupeKey });
+  const twin = takers.find(({ id }) => id !== row.id);
+  if (!twin?.expires_at || twin.expires_at > tx.now) return twin;
+  await removeToken(tx, keys, twin, expiryEntry(twin));
+  return "try again";
+}
+
+function dedupeKeyOf({ isDeduplicated, fingerprint }: PatchedToken): Buffer | undefined {
+  return isDeduplicated ? fingerprint : undefined;
+}
+
+function isChanged(token: Token, patched: PatchedToken): boolean {
+  const same =
+    patched.cvc === undefined &&
+    isDeepStrictEqual(token.data.reveal(), patched.data.reveal()) &&
+    isDeepStrictEqual(token.attributes, patched.attributes) &&
+    isDeepStrictEqual(token.containers, patched.containers) &&
+    isDeepStrictEqual(token.expiry?.text, patched.expiry?.text) &&
+    isDeepStrictEqual(token.fingerprint, patched.fingerprint) &&
+    token.isDeduplicated === patched.isDeduplicated;
+  return !same;
+}
+
+function changeOf(tx: Transaction, caller: Caller, keys: TenantKeys, row: TokenRow, patched: PatchedToken) {
+  const { id, revision, type } = row;
+  return {
+    id,
+    revision,
+    data: sealData(keys, tx.tenantId, id, splitCvc(type, patched.data.reveal()).data),
+    attributes: sealAttributes(keys, tx.tenantId, id, patched.attributes),
+    containers: patched.containers,
+    fingerprint: patched.fingerprint ?? null,
+    dedupe_key: dedupeKeyOf(patched) ?? null,
+    expires_at: patched.expiry?.at ?? null,
+    expires_at_text: patched.expiry?.text ?? null,
+    modified_by: caller.application.id,
+  };
+}
+
+/** Search terms, verification code and due times follow the change. */
+function rewriteCompanions(tx: Transaction, keys: TenantKeys, token: Token, patched: PatchedToken): void {
+  const { id, createdAt, type } = token;
+  const before = termsOf(keys, {
+    ...{ id, createdAt, containers: token.containers },
+    metadata: token.attributes.metadata ?? {},
+    indexValues: indexValuesOf(type, token.data.reveal(), token.attributes),
+  });
+  const after = termsOf(keys, {
+    ...{ id, createdAt, containers: patched.containers, indexValues: patched.indexValues },
+    metadata: patched.attributes.metadata ?? {},
+  });
+  for (const term of missingIn(after, before)) tx.tell(deleteTerm, term);
+  for (const term of missingIn(before, after)) tx.tell(insertTerm, term);
+  if (patched.cvc === null) tx.tell(deleteCvc, id);
+  else if (patched.cvc !== undefined) writeCvc(tx, keys, id, patched.cvc);
+  if (patched.expiry && patched.expiry.text !== token.expiry?.text)
+    tx.tell(noteDue, { kind: "token", at: patched.expiry.at });
+}
+
+/** The terms of `candidates` that `others` lacks. */
+function missingIn(others: readonly TermRow[], candidates: readonly TermRow[]): TermRow[] {
+  return candidates.filter(({ term }) => !others.some((other) => other.term.equals(term)));
+}
