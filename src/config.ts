@@ -31,6 +31,7 @@ export interface Config {
   /** Milliseconds. */
   readonly requestTimeout: number;
   readonly logRetentionDays: number;
+  readonly includedMonthlyActiveTokens: number;
 }
 
 const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
@@ -54,6 +55,7 @@ const NAMES = [
   "REQUEST_TIMEOUT_MS",
   "DB_POOL_FAST",
   "DB_POOL_SLOW",
+  "INCLUDED_MONTHLY_ACTIVE_TOKENS",
 ] as const;
 type Name = (typeof NAMES)[number];
 
@@ -95,6 +97,7 @@ export function readConfig(environment: Environment): Config {
     bodyLimit: whole("BODY_LIMIT_BYTES", 5 * 1024 * 1024, 1_024, 100 * 1024 * 1024),
     requestTimeout: whole("REQUEST_TIMEOUT_MS", 30_000, 1_000, 600_000),
     logRetentionDays: whole("LOG_RETENTION_DAYS", 365, 0, 36_500),
+    includedMonthlyActiveTokens: whole("INCLUDED_MONTHLY_ACTIVE_TOKENS", 0, 0, 1_000_000_000_000),
   };
 }
 

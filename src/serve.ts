@@ -81,7 +81,7 @@ export async function startServer(
     ...applicationService(),
     ...applicationKeyService(),
     ...permissionService(),
-    ...tenantService(),
+    ...tenantService(config),
     ...sessionService(),
     ...logService(keyring),
   ];

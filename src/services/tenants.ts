@@ -1,17 +1,44 @@
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { TenantService } from "../../gen/cloakroom/v1/tenants_pb.js";
 import { showSettings } from "../tenancy/settings.js";
 import { changeTenant, getTenant, type Tenant } from "../tenancy/tenant.js";
+import { readUsage, type Usage } from "../tenancy/usage.js";
 import { type ServedMethod, serve } from "./call.js";
 import { showAudit } from "./show.js";
 
-export function tenantService(): ServedMethod[] {
+export interface TenantServiceParts {
+  /** Monthly active tokens that every tenant's plan includes, unless the tenant has a number of its own. */
+  readonly includedMonthlyActiveTokens: number;
+}
+
+export function tenantService({ includedMonthlyActiveTokens }: TenantServiceParts): ServedMethod[] {
   const { method } = TenantService;
   return [
     serve(method.getTenant, async (_request, call) => call.transact((tx) => getTenant(tx, call.caller), show)),
     serve(method.updateTenant, async ({ name, settings }, call) =>
       call.transact((tx) => changeTenant(tx, call.caller, name, settings), show),
     ),
+    serve(method.getUsageReport, async (_request, call) =>
+      call.transact(
+        (tx) => readUsage(tx, call.caller),
+        (usage) => showUsage(usage, includedMonthlyActiveTokens),
+      ),
+    ),
   ];
+}
+
+function showUsage({ byType, monthlyActive, included }: Usage, includedByDefault: number) {
+  const metrics = byType.map(({ type, n, last_created_at }) => [
+    type,
+    { count: BigInt(n), ...(last_created_at ? { lastCreatedAt: timestampFromDate(last_created_at) } : {}) },
+  ]);
+  return {
+    tokenReport: {
+      metricsByType: Object.fromEntries(metrics),
+      includedMonthlyActiveTokens: BigInt(included ?? includedByDefault),
+      monthlyActiveTokens: BigInt(monthlyActive),
+    },
+  };
 }
 
 function show({ row, settings }: Tenant) {

@@ -8,6 +8,7 @@ export interface TenantRow {
   readonly owner_id: Uuid;
   readonly settings: JsonObject;
   readonly auth_revision: number;
+  readonly included_monthly_active_tokens: number | null;
   readonly created_by: Uuid | null;
   readonly created_at: Date;
   readonly modified_by: Uuid | null;
@@ -20,7 +21,8 @@ export const readTenant = defineStatement<TenantId, TenantRow | null, TenantRow>
   sortKey: () => "",
   queries: (sql, tenantId) => [
     sql`
-      select tenant_id, name, owner_id, settings, auth_revision, created_by, created_at, modified_by, modified_at
+      select tenant_id, name, owner_id, settings, auth_revision, included_monthly_active_tokens,
+        created_by, created_at, modified_by, modified_at
       from tenants where tenant_id = ${tenantId} and state = 'active'`,
   ],
   answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),

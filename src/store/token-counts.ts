@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
-import { defineWrite } from "./statement.js";
+import type { TenantId } from "../base/ids.js";
+import { defineStatement, defineWrite } from "./statement.js";
 
 /** Rows per counter: with one, all writers of a tenant would queue on it. */
 const SLOTS = 16;
@@ -57,4 +58,41 @@ export const countActive = defineWrite<string>({
         on conflict (tenant_id, month, slot) do update set n = token_activity.n + excluded.n`,
     ];
   },
+});
+
+/** How many tokens of a type there are, and when the last one was made. */
+export interface TypeUsage {
+  readonly type: string;
+  readonly n: number;
+  readonly last_created_at: Date | null;
+}
+
+/** By type, without tokens that have expired and are not swept yet. */
+export const usageByType = defineStatement<TenantId, readonly TypeUsage[], TypeUsage>({
+  table: "token_counts",
+  kind: "read",
+  sortKey: () => "",
+  queries: (sql, tenantId, _inputs, at) => [
+    sql`
+      select c.type, (sum(c.n) - coalesce(min(e.n), 0))::bigint as n, max(c.last_created_at) as last_created_at
+      from token_counts c
+      left join (
+        select type, count(*) as n from tokens where tenant_id = ${tenantId} and expires_at <= ${at} group by type
+      ) e on e.type = c.type
+      where c.tenant_id = ${tenantId} group by c.type order by c.type`,
+  ],
+  answers: ([rows = []], inputs) => inputs.map(() => rows),
+});
+
+/** How many tokens were active in a month, given as its first day, YYYY-MM-DD. */
+export const activeInMonth = defineStatement<string, number, { readonly month: string; readonly n: number }>({
+  table: "token_activity",
+  kind: "read",
+  sortKey: (month) => month,
+  queries: (sql, tenantId, months) => [
+    sql`
+      select month::text as month, sum(n)::bigint as n from token_activity
+      where tenant_id = ${tenantId} and month = any(${[...months]}::date[]) group by month`,
+  ],
+  answers: ([rows = []], months) => months.map((month) => rows.find((row) => row.month === month)?.n ?? 0),
 });

@@ -154,13 +154,26 @@ function beyond(sql: Sql, order: KeyPage["order"], after: TokenKey | undefined):
 }
 
 function conditionsOf(sql: Sql, tenantId: TenantId, { alsoTerms, scope, without }: TokenSelection): Fragment {
-  const terms = alsoTerms.map((term) => hasTerm(sql, tenantId, term));
-  const visible = scope?.map((alternative) => holds(sql, tenantId, alternative));
+  const terms = joined(
+    sql,
+    alsoTerms.map((term) => sql`and ${hasTerm(sql, tenantId, term)}`),
+  );
+  const visible =
+    scope &&
+    joined(
+      sql,
+      scope.map((alternative) => sql`or ${holds(sql, tenantId, alternative)}`),
+    );
   return sql`
     true
-    ${terms.map((condition) => sql`and ${condition}`)}
-    ${visible ? sql`and (false ${visible.map((condition) => sql`or ${condition}`)})` : sql``}
+    ${terms}
+    ${visible ? sql`and (false ${visible})` : sql``}
     ${without.length > 0 ? sql`and k.id <> all(${[...without]}::text[])` : sql``}`;
+}
+
+/** Fragments one after another. The client takes an empty list for a parameter. */
+function joined(sql: Sql, fragments: readonly Fragment[]): Fragment {
+  return fragments.reduce((all, fragment) => sql`${all} ${fragment}`, sql``);
 }
 
 function hasTerm(sql: Sql, tenantId: TenantId, term: Buffer): Fragment {

@@ -8,6 +8,8 @@ create table if not exists tenants (
   -- Rises with every change to keys, applications, rules, settings or state. Flights fail unless their callers were
   -- authorized under the revision that stands here, so a revoked key works nowhere.
   auth_revision bigint not null,
+  -- From the operator's plan. Null: what the configuration says.
+  included_monthly_active_tokens bigint,
   created_by uuid,
   created_at timestamptz not null,
   modified_by uuid,

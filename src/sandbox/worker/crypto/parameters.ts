@@ -1,0 +1,33 @@
+import type { Json, JsonObject } from "../../../base/json.js";
+
+/** The parameters of a call come from tenant code: each is read with its kind and its bounds. */
+
+export function textOf(parameters: JsonObject, name: string): string {
+  const value = parameters[name];
+  if (typeof value === "string") return value;
+  throw new TypeError(`The "${name}" argument must be of type string.`);
+}
+
+export function optionalText(parameters: JsonObject, name: string): string | undefined {
+  return present(parameters[name]) ? textOf(parameters, name) : undefined;
+}
+
+/** @param most beyond which the call is refused: what it costs could not be interrupted. */
+export function wholeOf(parameters: JsonObject, name: string, least: number, most: number): number {
+  const value = parameters[name];
+  if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new RangeError(`The value of "${name}" is out of range. It must be >= ${least} && <= ${most}.`);
+}
+
+export function optionalWhole(parameters: JsonObject, name: string, least: number, most: number): number | undefined {
+  return present(parameters[name]) ? wholeOf(parameters, name, least, most) : undefined;
+}
+
+/** Bytes given as base64. */
+export function bytesOf(parameters: JsonObject, name: string): Buffer {
+  return Buffer.from(textOf(parameters, name), "base64");
+}
+
+function present(value: Json | undefined): boolean {
+  return value !== undefined && value !== null;
+}
