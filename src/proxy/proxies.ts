@@ -1,0 +1,117 @@
+import { actorOf, type Caller } from "../access/caller.js";
+import { newKey } from "../access/key-text.js";
+import { Refused } from "../access/refusal.js";
+import { ALL, logEntry } from "../audit/log-entry.js";
+import { Fault, invalid, notFound } from "../base/fault.js";
+import { newUuid, type Uuid } from "../base/ids.js";
+import type { Page, PageRequest } from "../base/page.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { readApplication } from "../store/applications.js";
+import { writeLog } from "../store/audit-logs.js";
+import { deleteProxyRow, insertProxy, listProxies, readProxy, updateProxy } from "../store/proxies.js";
+import { raiseAuthRevision } from "../store/tenants.js";
+import type { Transaction } from "../store/transaction.js";
+import { openProxy, type Proxy, type ProxyDefinition, sealProxy } from "./proxy.js";
+
+/** What a proxy is beside its definition. */
+export interface ProxyProperties {
+  readonly name: string;
+  readonly applicationId: Uuid | undefined;
+  readonly requireAuth: boolean;
+}
+
+/** Two changes of one proxy at once: the second starts over from what the first left. */
+const TRIES = 5;
+
+export async function createProxy(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  properties: ProxyProperties,
+  definition: ProxyDefinition,
+): Promise<Proxy> {
+  await requireApplication(tx, properties.applicationId);
+  const id = newUuid();
+  const { text: key, hash } = newKey("prx", tx.tenantId);
+  const { name, applicationId, requireAuth } = properties;
+  const createdBy = caller.application.id;
+  tx.tell(insertProxy, {
+    id,
+    name,
+    key_hash: hash,
+    definition: sealProxy(keys, tx.tenantId, id, key, definition),
+    application_id: applicationId ?? null,
+    require_auth: requireAuth,
+    created_by: createdBy,
+  });
+  writeLog(tx, logEntry(actorOf(caller), "proxy", id, "create"));
+  const times = { createdBy, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
+  return { id, name, key, definition, applicationId, requireAuth, revision: 1, ...times };
+}
+
+export async function getProxy(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<Proxy | Refused> {
+  const row = await tx.ask(readProxy, id);
+  if (!row) return new Refused(notFound("proxy"));
+  writeLog(tx, logEntry(actorOf(caller), "proxy", id, "read"));
+  return openProxy(keys, tx.tenantId, row);
+}
+
+export async function pageOfProxies(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  listing: PageRequest & { readonly ids: readonly Uuid[]; readonly name: string | undefined },
+): Promise<Page<Proxy>> {
+  const { items, total } = await tx.ask(listProxies, listing);
+  writeLog(tx, logEntry(actorOf(caller), "proxy", ALL, "list"));
+  return { items: items.map((row) => openProxy(keys, tx.tenantId, row)), total };
+}
+
+/** Changes a proxy. What is in use anywhere is loaded anew, since the tenant's revision rises. */
+export async function changeProxy(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid,
+  change: (current: Proxy) => ProxyProperties & { readonly definition: ProxyDefinition },
+): Promise<Proxy | Refused> {
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const row = await tx.ask(readProxy, id);
+    if (!row) return new Refused(notFound("proxy"));
+    const current = openProxy(keys, tx.tenantId, row);
+    const { name, applicationId, requireAuth, definition } = change(current);
+    if (applicationId !== current.applicationId) await requireApplication(tx, applicationId);
+    tx.tell(raiseAuthRevision, tx.tenantId);
+    const isChanged = await tx.ask(updateProxy, {
+      id,
+      name,
+      definition: sealProxy(keys, tx.tenantId, id, current.key, definition),
+      application_id: applicationId ?? null,
+      require_auth: requireAuth,
+      revision: row.revision,
+      modified_by: caller.application.id,
+    });
+    if (!isChanged) continue;
+    writeLog(tx, logEntry(actorOf(caller), "proxy", id, "update"));
+    const changed = { name, applicationId, requireAuth, definition, modifiedBy: caller.application.id, modifiedAt: tx.now };
+    return { ...current, ...changed };
+  }
+  return new Refused(new Fault("conflict", "The proxy keeps being changed. Try again."));
+}
+
+/** Deletes a proxy; its key stops working everywhere at once. */
+export async function deleteProxy(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
+  tx.tell(raiseAuthRevision, tx.tenantId);
+  if (!(await tx.ask(deleteProxyRow, id))) return new Refused(notFound("proxy"));
+  writeLog(tx, logEntry(actorOf(caller), "proxy", id, "delete"));
+  return undefined;
+}
+
+/** Code may act as a public or private application of the tenant, and as no other. */
+export async function requireApplication(tx: Transaction, id: Uuid | undefined): Promise<void> {
+  if (id === undefined) return;
+  const application = await tx.ask(readApplication, id);
+  if (!application || application.type === "management") {
+    throw invalid("application.id", "must be a public or private application of this tenant");
+  }
+}

@@ -1,0 +1,32 @@
+import type { Json } from "../../base/json.js";
+
+/** An expression in a text of the request, and how its value is written there. */
+export interface Place {
+  /** The part of the text that the value replaces. */
+  readonly start: number;
+  readonly end: number;
+  /** What stands between the braces, the escapes of its surroundings undone. */
+  readonly expression: string;
+  /** The value as it is to stand between `start` and `end`. */
+  write(value: Json): string;
+}
+
+/** Finds the expressions of a text of some format, from left to right. */
+export type FindPlaces = (text: string) => readonly Place[];
+
+/** The text with each place replaced by its value. Every other character stays. */
+export function splice(text: string, places: readonly Place[], values: readonly Json[]): string {
+  let spliced = "";
+  let from = 0;
+  for (const [index, place] of places.entries()) {
+    spliced += text.slice(from, place.start) + place.write(values[index] ?? null);
+    from = place.end;
+  }
+  return spliced + text.slice(from);
+}
+
+/** A value within a longer text: objects as JSON, null as nothing. */
+export function asText(value: Json): string {
+  if (value === null) return "";
+  return typeof value === "string" ? value : typeof value === "object" ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,129 @@
+import { invalid } from "../base/fault.js";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+
+/** The longest code of a transform, in characters (specification, Limits). */
+export const MAX_CODE = 50_000;
+
+/** A step that changes a request or an answer on its way. */
+export type Transform =
+  /** The tenant's own code, in the sandbox. */
+  | { readonly type: "code"; readonly code: string }
+  /** Replaces what a pattern captures, character by character. Of answers only. */
+  | { readonly type: "mask"; readonly matcher: MaskMatcher; readonly replacement: string }
+  /** Makes a token and remembers it for later steps. */
+  | { readonly type: "tokenize"; readonly identifier: string; readonly token: JsonObject }
+  /** Puts a value into a JSON body. */
+  | { readonly type: "append_json"; readonly value: Json; readonly location: string }
+  /** Adds a header. */
+  | { readonly type: "append_header"; readonly value: string; readonly location: string };
+
+export type MaskMatcher =
+  | { readonly kind: "regex"; readonly expression: string }
+  /** Any card number with a valid check digit. */
+  | { readonly kind: "chase_stratus_pan" };
+
+/** A transform as a caller wrote it. */
+export interface TransformDraft {
+  readonly type: string | undefined;
+  readonly code: string | undefined;
+  readonly matcher: string | undefined;
+  readonly expression: string | undefined;
+  readonly replacement: string | undefined;
+  readonly options: JsonObject | undefined;
+}
+
+/** @throws {Fault} validation_failed naming fields below `field`. */
+export function parseTransform(draft: TransformDraft, field: string, isResponse: boolean): Transform {
+  switch (draft.type ?? "code") {
+    case "code": {
+      const { code } = draft;
+      if (!code) throw invalid(`${field}.code`, "must be JavaScript: module.exports = async function (req) { ... }");
+      if (code.length > MAX_CODE) throw invalid(`${field}.code`, `must have at most ${MAX_CODE} characters`);
+      return { type: "code", code };
+    }
+    case "mask":
+      if (!isResponse) throw invalid(`${field}.type`, "must not be mask: only answers can be masked");
+      return parseMask(draft, field);
+    case "tokenize": {
+      const token = draft.options?.token;
+      if (!isJsonObject(token)) throw invalid(`${field}.options.token`, "must be a token to create");
+      return { type: "tokenize", identifier: textOption(draft, "identifier", field), token };
+    }
+    case "append_json": {
+      const value = draft.options?.value;
+      if (value === undefined) throw invalid(`${field}.options.value`, "must be given");
+      return { type: "append_json", value, location: textOption(draft, "location", field) };
+    }
+    case "append_header": {
+      const location = textOption(draft, "location", field);
+      if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(location)) throw invalid(`${field}.options.location`, "must be a header name");
+      return { type: "append_header", value: textOption(draft, "value", field), location };
+    }
+    default:
+      throw invalid(`${field}.type`, "must be code, mask, tokenize, append_json or append_header");
+  }
+}
+
+function parseMask({ matcher, expression, replacement }: TransformDraft, field: string): Transform {
+  if (replacement?.length !== 1) throw invalid(`${field}.replacement`, "must be exactly one character");
+  if (matcher === "chase_stratus_pan") return { type: "mask", matcher: { kind: "chase_stratus_pan" }, replacement };
+  if (matcher !== "regex") throw invalid(`${field}.matcher`, "must be regex or chase_stratus_pan");
+  if (!expression || !hasGroup(expression)) {
+    throw invalid(`${field}.expression`, "must be a regular expression with at least one capture group");
+  }
+  return { type: "mask", matcher: { kind: "regex", expression }, replacement };
+}
+
+/** Whether the pattern compiles and captures something: an empty alternative beside it tells the number of its groups. */
+function hasGroup(expression: string): boolean {
+  try {
+    return (new RegExp(`${expression}|`).exec("")?.length ?? 0) > 1;
+  } catch {
+    return false;
+  }
+}
+
+function textOption({ options }: TransformDraft, name: string, field: string): string {
+  const value = options?.[name];
+  if (typeof value !== "string" || value === "") throw invalid(`${field}.options.${name}`, "must be a text that is not empty");
+  return value;
+}
+
+/** A transform as answers show it and as it is stored. */
+export function writeTransform(transform: Transform): JsonObject {
+  switch (transform.type) {
+    case "code":
+      return { type: "code", code: transform.code };
+    case "mask": {
+      const { matcher, replacement } = transform;
+      return {
+        type: "mask",
+        matcher: matcher.kind,
+        ...(matcher.kind === "regex" ? { expression: matcher.expression } : {}),
+        replacement,
+      };
+    }
+    case "tokenize":
+      return { type: "tokenize", options: { identifier: transform.identifier, token: transform.token } };
+    case "append_json":
+    case "append_header":
+      return { type: transform.type, options: { value: transform.value, location: transform.location } };
+  }
+}
+
+/** What {@link writeTransform} wrote, as a draft to be checked again. */
+export function readTransform(stored: Json): TransformDraft {
+  const object = isJsonObject(stored) ? stored : {};
+  const text = (name: string) => {
+    const value = object[name];
+    return typeof value === "string" ? value : undefined;
+  };
+  return {
+    type: text("type"),
+    code: text("code"),
+    matcher: text("matcher"),
+    expression: text("expression"),
+    replacement: text("replacement"),
+    options: isJsonObject(object.options) ? object.options : undefined,
+  };
+}
