@@ -32,6 +32,11 @@ export interface Config {
   readonly requestTimeout: number;
   readonly logRetentionDays: number;
   readonly includedMonthlyActiveTokens: number;
+  /** Addresses and hosts that tenants' requests may reach although they are not public, and those they may not. */
+  readonly egressAllow: string | undefined;
+  readonly egressDeny: string | undefined;
+  /** Threads that run tenant code. Absent: by the number of processors. */
+  readonly sandboxThreads: number | undefined;
 }
 
 const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
@@ -56,6 +61,9 @@ const NAMES = [
   "DB_POOL_FAST",
   "DB_POOL_SLOW",
   "INCLUDED_MONTHLY_ACTIVE_TOKENS",
+  "EGRESS_ALLOW",
+  "EGRESS_DENY",
+  "SANDBOX_THREADS",
 ] as const;
 type Name = (typeof NAMES)[number];
 
@@ -98,6 +106,9 @@ export function readConfig(environment: Environment): Config {
     requestTimeout: whole("REQUEST_TIMEOUT_MS", 30_000, 1_000, 600_000),
     logRetentionDays: whole("LOG_RETENTION_DAYS", 365, 0, 36_500),
     includedMonthlyActiveTokens: whole("INCLUDED_MONTHLY_ACTIVE_TOKENS", 0, 0, 1_000_000_000_000),
+    egressAllow: text("EGRESS_ALLOW"),
+    egressDeny: text("EGRESS_DENY"),
+    sandboxThreads: text("SANDBOX_THREADS") === undefined ? undefined : whole("SANDBOX_THREADS", 4, 1, 64),
   };
 }
 

@@ -13,22 +13,15 @@ import { TenantService } from "../gen/cloakroom/v1/tenants_pb.js";
 import { ThreeDSService } from "../gen/cloakroom/v1/threeds_pb.js";
 import { TokenizeService, TokenService } from "../gen/cloakroom/v1/tokens_pb.js";
 import { TransactionService } from "../gen/cloakroom/v1/transactions_pb.js";
-import { Authenticator } from "./access/authenticate.js";
+import { registerDocs } from "./api/docs.js";
 import { type Readiness, registerHealth } from "./api/health.js";
 import { createOperatorLog } from "./api/operator-log.js";
-import { buildPipeline } from "./api/pipeline.js";
 import { createApiServer } from "./api/server.js";
 import { type Clock, systemClock } from "./base/clock.js";
+import { compose } from "./composition.js";
 import type { Config } from "./config.js";
 import { startJobs } from "./jobs/schedule.js";
 import { sweepJob } from "./jobs/sweep.js";
-import { applicationKeyService, applicationService, permissionService } from "./services/applications.js";
-import type { ServedMethod } from "./services/call.js";
-import { logService } from "./services/logs.js";
-import { sessionService } from "./services/sessions.js";
-import { tenantService } from "./services/tenants.js";
-import { tokenizeService } from "./services/tokenize.js";
-import { tokenService } from "./services/tokens.js";
 import { openVault, type Vault } from "./vault.js";
 
 /** Every service of the protos. A method that has no handler yet answers "unimplemented" over RPC. */
@@ -74,17 +67,7 @@ export async function startServer(
   const draining = new AbortController();
   const readiness = readinessOf(vault, draining.signal);
   const { database, keyring } = vault;
-  const authenticator = new Authenticator(database, clock);
-  const methods: ServedMethod[] = [
-    ...tokenService({ keyring, clock }),
-    ...tokenizeService({ keyring, clock }),
-    ...applicationService(),
-    ...applicationKeyService(),
-    ...permissionService(),
-    ...tenantService(config),
-    ...sessionService(),
-    ...logService(keyring),
-  ];
+  const parts = compose(vault, config, log, clock);
   const jobs = startJobs(
     [
       sweepJob({
@@ -99,13 +82,15 @@ export async function startServer(
   );
   const server = await createApiServer({
     services: SERVICES,
-    pipelines: methods.map((method) => buildPipeline(method, { authenticator, database, keyring, log })),
+    pipelines: parts.pipelines,
+    invokeProxy: parts.invokeProxy,
     readiness,
     log,
     corsOrigins: config.corsOrigins,
     bodyLimit: config.bodyLimit,
     requestTimeout: config.requestTimeout,
     tls: await readTls(config),
+    extend: registerDocs,
   });
   const admin = Fastify({ logger: false });
   registerHealth(admin, readiness);
@@ -122,6 +107,7 @@ export async function startServer(
     await server.close(GRACE_MS);
     await admin.close();
     await jobs.stop();
+    await parts[Symbol.asyncDispose]();
     await vault[Symbol.asyncDispose]();
   };
   return {

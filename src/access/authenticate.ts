@@ -2,7 +2,8 @@ import { hash as digest } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
-import { type CredentialRow, findApplicationKey } from "../store/credentials.js";
+import type { TenantId, Uuid } from "../base/ids.js";
+import { type CredentialRow, findApplicationKey, findApplicationRights } from "../store/credentials.js";
 import type { Database } from "../store/database.js";
 import { findSession, type SessionRow } from "../store/sessions.js";
 import { readSettings } from "../tenancy/settings.js";
@@ -50,6 +51,26 @@ export class Authenticator {
     return loading;
   }
 
+  /**
+   * An application of the tenant as a caller: what code that acts as the application may do.
+   * @returns undefined where there is no such application any more.
+   */
+  async application(tenantId: TenantId, id: Uuid): Promise<Caller | undefined> {
+    const name = `${tenantId} ${id}`;
+    const known = this.#loaded.get(name);
+    if (known && performance.now() - known.since < FRESH_MS) return known.caller;
+    const since = performance.now();
+    const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(findApplicationRights, id));
+    if (!row) return undefined;
+    const caller = callerOf(tenantId, row);
+    this.#loaded.set(name, { caller, since });
+    return caller;
+  }
+
+  forgetApplication(tenantId: TenantId, id: Uuid): void {
+    this.#loaded.delete(`${tenantId} ${id}`);
+  }
+
   /** Drops what is remembered of a key: its rights turned out to be old. */
   forget(keyText: string): void {
     this.#loaded.delete(digest("sha256", keyText, "base64"));
@@ -78,7 +99,7 @@ export class Authenticator {
         const row = await this.#database.fast.run(key.tenantId, "unguarded", (tx) =>
           tx.ask(findApplicationKey, key.hash),
         );
-        return row ? callerOf(key, row) : undefined;
+        return row ? callerOf(key.tenantId, row) : undefined;
       }
       case "ses": {
         const row = await this.#database.fast.run(key.tenantId, "unguarded", (tx) => tx.ask(findSession, key.hash));
@@ -114,7 +135,7 @@ function sessionCallerOf({ tenantId }: PresentedKey, row: SessionRow): Caller {
 
 const NOTHING = { permissions: [], rules: [] };
 
-function callerOf({ tenantId }: PresentedKey, row: CredentialRow): Caller {
+function callerOf(tenantId: TenantId, row: CredentialRow): Caller {
   const type = row.application_type;
   if (!isApplicationType(type)) throw new Error("an application of unknown type is stored");
   const rights = parseRights(type, row.permissions, row.rules.map(readRule));

@@ -28,6 +28,8 @@ export interface RequestHead {
 export interface Admission {
   readonly head: RequestHead;
   readonly caller: Caller | undefined;
+  /** Reads the caller's rights again: they changed since. */
+  renew(): Promise<Caller | undefined>;
 }
 
 export interface Answer {
@@ -42,6 +44,8 @@ export interface Pipeline {
   readonly method: ServedMethod;
   /** Authentication and permission, before the body is read. */
   admit(head: RequestHead): Promise<Admission>;
+  /** The same for a caller that is known already: code that acts as an application. */
+  admitCaller(head: RequestHead, caller: Caller, renew: Admission["renew"]): Promise<Admission>;
   /** Validation, idempotency and the handler. */
   run(admission: Admission, request: Message): Promise<Answer>;
 }
@@ -66,15 +70,19 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
   const resourceFields = desc.input.fields.filter(({ name }) => path.includes(name));
   const updateMask = desc.input.fields.find(({ message }) => message?.typeName === "google.protobuf.FieldMask");
 
+  const missingFrom = ({ grant }: Caller) => requires.find((permission) => !grant.holds(permission));
+
   const authorize = async (head: RequestHead): Promise<Caller | undefined> => {
     const key = head.header("bt-api-key");
     if (policy.auth === AuthMode.OPTIONAL && !key) return undefined;
     const caller = await parts.authenticator.authenticate(key);
-    for (const permission of requires) {
-      if (caller.grant.holds(permission)) continue;
-      if (policy.auth !== AuthMode.OPTIONAL) throw await refused(parts.database, caller, permission);
-    }
-    return caller;
+    if (policy.auth === AuthMode.OPTIONAL || missingFrom(caller) === undefined) return caller;
+    // What is remembered may be old, and nothing guards a refusal: it is told of rights that were just read.
+    parts.authenticator.forget(key ?? "");
+    const current = await parts.authenticator.authenticate(key);
+    const missing = missingFrom(current);
+    if (missing) throw await refused(parts.database, current, missing);
+    return current;
   };
 
   const idempotencyOf = async (head: RequestHead, caller: Caller | undefined, request: Message) => {
@@ -88,9 +96,18 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
   return {
     method,
     async admit(head) {
-      return { head, caller: await authorize(head) };
+      const renew = () => {
+        parts.authenticator.forget(head.header("bt-api-key") ?? "");
+        return authorize(head);
+      };
+      return { head, caller: await authorize(head), renew };
     },
-    async run({ head, caller: admitted }, request) {
+    async admitCaller(head, caller, renew) {
+      const missing = missingFrom(caller);
+      if (missing) throw await refused(parts.database, caller, missing);
+      return { head, caller, renew };
+    },
+    async run({ head, caller: admitted, renew }, request) {
       if (updateMask && Reflect.get(request, updateMask.localName) === undefined) {
         throw invalid("update_mask", "must name the fields to change");
       }
@@ -104,6 +121,7 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
         const call = {
           database: parts.database,
           caller,
+          apiKey: head.header("bt-api-key"),
           traceId: head.traceId,
           signal: head.signal,
           reply,
@@ -118,8 +136,7 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
           if (attempt === STALE_ATTEMPTS) {
             throw new Fault("conflict", "The rights of the key used keep changing. Try again shortly.");
           }
-          parts.authenticator.forget(head.header("bt-api-key") ?? "");
-          caller = await authorize(head);
+          caller = await renew();
         }
       }
     },

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { DescService } from "@bufbuild/protobuf";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
@@ -10,15 +11,18 @@ import { observeInto, toFault } from "./observation.js";
 import { CONNECTION_LIMITS, createOnePort } from "./one-port.js";
 import type { OperatorLog } from "./operator-log.js";
 import type { Pipeline } from "./pipeline.js";
+import { type InvokeProxy, registerProxyRoute } from "./proxy-route.js";
 import { registerReflection } from "./reflection.js";
 import { registerRest, sendFault } from "./rest/rest-routes.js";
 import { rpcOptions } from "./rpc-routes.js";
-import { traceIdOf } from "./trace.js";
+import { traceOf } from "./trace.js";
+import { dropUnreadBody } from "./unread-body.js";
 
 export interface ServerOptions {
   /** Every service of the API, also those that are only partly served. */
   readonly services: readonly DescService[];
   readonly pipelines: readonly Pipeline[];
+  readonly invokeProxy: InvokeProxy;
   readonly readiness: Readiness;
   readonly log: OperatorLog;
   readonly corsOrigins: readonly string[];
@@ -41,28 +45,47 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
     logger: false,
     exposeHeadRoutes: true,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 3 * 400 },
+    // Of a path that the router cannot read: broken percent-encoding, or longer than any id.
+    frameworkErrors: (_error, request, reply) => {
+      admit(request.raw, reply.raw);
+      return sendFault(reply, new Fault("malformed_body", "The path could not be read."), traceOf(request.raw));
+    },
   });
   const cors = createCors(options.corsOrigins);
   const observe = observeInto(options.log);
   const shutdown = new AbortController();
 
+  const admit = (request: IncomingMessage, response: ServerResponse) => {
+    const traceId = traceOf(request);
+    // From here on the header is there and well-formed, for every protocol.
+    request.headers["bt-trace-id"] = traceId;
+    response.setHeader("bt-trace-id", traceId);
+    cors.allow(request, response);
+  };
+
   // Bodies are read by whoever wants them, after authentication.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   app.addHook("onRequest", (request, reply, done) => {
-    cors.allow(request.raw, reply.raw);
+    admit(request.raw, reply.raw);
     if (request.method !== "OPTIONS") return done();
     reply.hijack();
     cors.answerPreflight(request.raw, reply.raw);
   });
+  app.addHook("onSend", (request, reply, _payload, done) => {
+    if (request.raw.complete) return done();
+    dropUnreadBody(request.raw).then((isAllRead) => {
+      if (!isAllRead && request.raw.httpVersionMajor === 1) reply.header("connection", "close");
+      done();
+    }, done);
+  });
   app.setErrorHandler((error, request, reply) => {
-    const sent = request.raw.headers["bt-trace-id"];
     const isOurs = error instanceof Fault || statusOf(error) >= 500;
-    const fault = isOurs ? toFault(error) : new Fault("malformed_body", "The request could not be read.");
-    return sendFault(reply, fault, traceIdOf(Array.isArray(sent) ? sent[0] : sent));
+    return sendFault(reply, isOurs ? toFault(error) : unreadable(statusOf(error)), traceOf(request.raw));
   });
   registerHealth(app, options.readiness);
   await options.extend?.(app);
+  registerProxyRoute(app, options.invokeProxy, observe);
   registerRest(app, options.pipelines, options.bodyLimit, observe);
   const names = options.services.map(({ typeName }) => typeName);
   const rpc = rpcOptions(
@@ -103,6 +126,13 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
       await app.close();
     },
   };
+}
+
+/** What Fastify refuses before a handler sees it: a content type that is none, for the most part. */
+function unreadable(status: number): Fault {
+  return status === 415
+    ? new Fault("unsupported_media_type", "The Content-Type could not be read.")
+    : new Fault("malformed_body", "The request could not be read.");
 }
 
 function statusOf(error: unknown): number {

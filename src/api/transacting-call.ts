@@ -12,6 +12,7 @@ import { type Idempotency, type Replay, stillRunning } from "./idempotency.js";
 export interface CallParts {
   readonly database: Database;
   readonly caller: Caller | undefined;
+  readonly apiKey: string | undefined;
   readonly traceId: string;
   readonly signal: AbortSignal;
   readonly reply: Reply & { readonly isAccepted: boolean };
@@ -32,6 +33,7 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     signal: parts.signal,
     reply: parts.reply,
     hasCaller: parts.caller !== undefined,
+    apiKey: parts.apiKey,
     get caller() {
       return caller();
     },

@@ -9,6 +9,8 @@ import { type FramedRequest, frameRequest, type HeaderPair } from "./request-fra
 
 export interface GuardedRequest extends ExchangeLimits {
   readonly url: string;
+  /** Path and query as they are to stand on the wire, where the URL's own normal form would change them. */
+  readonly target?: string;
   /** Sent in upper case, as node:http does. CONNECT is refused. */
   readonly method: string;
   /** Sent as given but for Host, Content-Length, Transfer-Encoding and Trailer, see {@link frameRequest}. */
@@ -65,7 +67,7 @@ function startRequest(
     protocol: destination.protocol,
     host: destination.host,
     port: destination.port,
-    path: destination.path,
+    path: request.target ?? destination.path,
     method: request.method,
     headers: framed.headers.flat(),
     maxHeaderSize: maxResponseHeaderBytes,

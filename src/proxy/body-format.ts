@@ -8,7 +8,10 @@ import { placesInXml } from "./splice/xml.js";
  * How expressions are found in a body, or undefined for a body that is passed on unread: everything that is not text,
  * and everything encoded.
  */
-export function bodyPlaces(contentType: string | undefined, contentEncoding: string | undefined): FindPlaces | undefined {
+export function bodyPlaces(
+  contentType: string | undefined,
+  contentEncoding: string | undefined,
+): FindPlaces | undefined {
   if (contentEncoding !== undefined && contentEncoding.trim().toLowerCase() !== "identity") return undefined;
   const type = mediaTypeOf(contentType);
   if (type === undefined) return undefined;

@@ -57,17 +57,26 @@ export async function checkProxy(checks: ProxyChecks, draft: ProxyDraft): Promis
 }
 
 /** The same for a patch: what it names is checked, what it leaves alone was. */
-export async function checkPatch(checks: ProxyChecks, patch: ProxyDefinitionPatch): Promise<(current: ProxyDefinition) => ProxyDefinition> {
+export async function checkPatch(
+  checks: ProxyChecks,
+  patch: ProxyDefinitionPatch,
+): Promise<(current: ProxyDefinition) => ProxyDefinition> {
   const { destinationUrl, requestTransform, responseTransform, requestTransforms, responseTransforms } = patch;
   if (destinationUrl === null) throw invalid("destination_url", "must not be cleared");
   const changed = {
     ...(destinationUrl === undefined ? {} : { destinationUrl: checkDestination(checks.policy, destinationUrl) }),
     ...(requestTransform === undefined
       ? {}
-      : { requestTransform: requestTransform ? parseTransform(requestTransform, "request_transform", false) : undefined }),
+      : {
+          requestTransform: requestTransform ? parseTransform(requestTransform, "request_transform", false) : undefined,
+        }),
     ...(responseTransform === undefined
       ? {}
-      : { responseTransform: responseTransform ? parseTransform(responseTransform, "response_transform", true) : undefined }),
+      : {
+          responseTransform: responseTransform
+            ? parseTransform(responseTransform, "response_transform", true)
+            : undefined,
+        }),
     ...(requestTransforms === undefined
       ? {}
       : { requestTransforms: parseAll(requestTransforms ?? [], "request_transforms", false) }),
@@ -79,7 +88,10 @@ export async function checkPatch(checks: ProxyChecks, patch: ProxyDefinitionPatc
   return (current) => ({
     ...current,
     ...changed,
-    configuration: patch.configuration === undefined ? current.configuration : mergeConfiguration(current.configuration, patch.configuration),
+    configuration:
+      patch.configuration === undefined
+        ? current.configuration
+        : mergeConfiguration(current.configuration, patch.configuration),
   });
 }
 
@@ -99,10 +111,10 @@ export function mergeConfiguration(current: Readonly<Record<string, string>>, pa
 }
 
 /** An address would not be covered by a certificate that means the name, and names are what operators can allow. */
-export function checkDestination(policy: EgressPolicy, url: string): string {
-  const destination = validDestination("destination_url", url, policy);
+export function checkDestination(policy: EgressPolicy, url: string, field = "destination_url"): string {
+  const destination = validDestination(field, url, policy);
   if (destination.isAddress && policy.judge(destination, destination.host).reason !== "operator_allowed") {
-    throw invalid("destination_url", "must name a host, not an address");
+    throw invalid(field, "must name a host, not an address");
   }
   return url.replace(/\/+$/, "");
 }
@@ -117,8 +129,12 @@ async function compileAll({ compile }: ProxyChecks, definition: Partial<ProxyDef
     ["response_transform", definition.responseTransform],
   ] as const;
   const listed = [
-    ...(definition.requestTransforms ?? []).map((transform, index) => [`request_transforms[${index}]`, transform] as const),
-    ...(definition.responseTransforms ?? []).map((transform, index) => [`response_transforms[${index}]`, transform] as const),
+    ...(definition.requestTransforms ?? []).map(
+      (transform, index) => [`request_transforms[${index}]`, transform] as const,
+    ),
+    ...(definition.responseTransforms ?? []).map(
+      (transform, index) => [`response_transforms[${index}]`, transform] as const,
+    ),
   ];
   for (const [field, transform] of [...single, ...listed]) {
     if (transform?.type !== "code") continue;

@@ -11,7 +11,7 @@ import { writeLog } from "../store/audit-logs.js";
 import { deleteProxyRow, insertProxy, listProxies, readProxy, updateProxy } from "../store/proxies.js";
 import { raiseAuthRevision } from "../store/tenants.js";
 import type { Transaction } from "../store/transaction.js";
-import { openProxy, type Proxy, type ProxyDefinition, sealProxy } from "./proxy.js";
+import { type ConfiguredProxy, openProxy, type ProxyDefinition, sealProxy } from "./proxy.js";
 
 /** What a proxy is beside its definition. */
 export interface ProxyProperties {
@@ -29,7 +29,7 @@ export async function createProxy(
   keys: TenantKeys,
   properties: ProxyProperties,
   definition: ProxyDefinition,
-): Promise<Proxy> {
+): Promise<ConfiguredProxy> {
   await requireApplication(tx, properties.applicationId);
   const id = newUuid();
   const { text: key, hash } = newKey("prx", tx.tenantId);
@@ -49,7 +49,12 @@ export async function createProxy(
   return { id, name, key, definition, applicationId, requireAuth, revision: 1, ...times };
 }
 
-export async function getProxy(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<Proxy | Refused> {
+export async function getProxy(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid,
+): Promise<ConfiguredProxy | Refused> {
   const row = await tx.ask(readProxy, id);
   if (!row) return new Refused(notFound("proxy"));
   writeLog(tx, logEntry(actorOf(caller), "proxy", id, "read"));
@@ -61,7 +66,7 @@ export async function pageOfProxies(
   caller: Caller,
   keys: TenantKeys,
   listing: PageRequest & { readonly ids: readonly Uuid[]; readonly name: string | undefined },
-): Promise<Page<Proxy>> {
+): Promise<Page<ConfiguredProxy>> {
   const { items, total } = await tx.ask(listProxies, listing);
   writeLog(tx, logEntry(actorOf(caller), "proxy", ALL, "list"));
   return { items: items.map((row) => openProxy(keys, tx.tenantId, row)), total };
@@ -73,8 +78,8 @@ export async function changeProxy(
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
-  change: (current: Proxy) => ProxyProperties & { readonly definition: ProxyDefinition },
-): Promise<Proxy | Refused> {
+  change: (current: ConfiguredProxy) => ProxyProperties & { readonly definition: ProxyDefinition },
+): Promise<ConfiguredProxy | Refused> {
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     const row = await tx.ask(readProxy, id);
     if (!row) return new Refused(notFound("proxy"));
@@ -93,7 +98,14 @@ export async function changeProxy(
     });
     if (!isChanged) continue;
     writeLog(tx, logEntry(actorOf(caller), "proxy", id, "update"));
-    const changed = { name, applicationId, requireAuth, definition, modifiedBy: caller.application.id, modifiedAt: tx.now };
+    const changed = {
+      name,
+      applicationId,
+      requireAuth,
+      definition,
+      modifiedBy: caller.application.id,
+      modifiedAt: tx.now,
+    };
     return { ...current, ...changed };
   }
   return new Refused(new Fault("conflict", "The proxy keeps being changed. Try again."));

@@ -18,7 +18,7 @@ export interface ProxyDefinition {
 }
 
 /** A pre-configured proxy. */
-export interface Proxy {
+export interface ConfiguredProxy {
   readonly id: Uuid;
   readonly name: string;
   /** Goes into BT-PROXY-KEY. It is shown in every answer. */
@@ -63,7 +63,7 @@ export function sealProxy(
   return seal(keys.data, { tenantId, entity: id, field: "proxy" }, Buffer.from(JSON.stringify(written)));
 }
 
-export function openProxy(keys: TenantKeys, tenantId: TenantId, row: ProxyRow): Proxy {
+export function openProxy(keys: TenantKeys, tenantId: TenantId, row: ProxyRow): ConfiguredProxy {
   const sealedPlace = { tenantId, entity: row.id, field: "proxy" };
   const written: Json = JSON.parse(open(keys.data, sealedPlace, row.definition).toString());
   if (!isJsonObject(written)) throw new Error("the definition of a proxy is no object");

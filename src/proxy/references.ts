@@ -42,7 +42,10 @@ export class RequestReferences {
       for (const { reference } of places) if ("tokenId" in reference) ids.add(reference.tokenId);
     }
     if (ids.size > MAX_TOKENS) {
-      throw new Fault("validation_failed", `A request may refer to at most ${MAX_TOKENS} tokens; this one refers to ${ids.size}.`);
+      throw new Fault(
+        "validation_failed",
+        `A request may refer to at most ${MAX_TOKENS} tokens; this one refers to ${ids.size}.`,
+      );
     }
     return [...ids];
   }
@@ -51,13 +54,19 @@ export class RequestReferences {
   resolve(lookup: TokenLookup, configuration: Readonly<Record<string, string>>): void {
     const budget = new Budget();
     for (const { name, text, places, take } of this.#parts) {
-      const values = places.map(({ reference }) => valueOf(reference, name, lookup, configuration, budget));
-      take(splice(text, places.map(({ place }) => place), values));
+      const values = places.map(({ reference }) => evaluated(reference, name, lookup, configuration, budget));
+      take(
+        splice(
+          text,
+          places.map(({ place }) => place),
+          values,
+        ),
+      );
     }
   }
 }
 
-function valueOf(
+function evaluated(
   reference: Reference,
   part: string,
   lookup: TokenLookup,

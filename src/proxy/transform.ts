@@ -56,7 +56,8 @@ export function parseTransform(draft: TransformDraft, field: string, isResponse:
     }
     case "append_header": {
       const location = textOption(draft, "location", field);
-      if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(location)) throw invalid(`${field}.options.location`, "must be a header name");
+      if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(location))
+        throw invalid(`${field}.options.location`, "must be a header name");
       return { type: "append_header", value: textOption(draft, "value", field), location };
     }
     default:
@@ -85,7 +86,8 @@ function hasGroup(expression: string): boolean {
 
 function textOption({ options }: TransformDraft, name: string, field: string): string {
   const value = options?.[name];
-  if (typeof value !== "string" || value === "") throw invalid(`${field}.options.${name}`, "must be a text that is not empty");
+  if (typeof value !== "string" || value === "")
+    throw invalid(`${field}.options.${name}`, "must be a text that is not empty");
   return value;
 }
 

@@ -20,7 +20,7 @@ import { isApplicationType, PERMISSIONS } from "../access/permissions.js";
 import { invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { ruleDraft, showRule } from "./access-rules.js";
-import { type ServedMethod, serve } from "./call.js";
+import { NOTHING, type ServedMethod, serve } from "./call.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 
 export function applicationService(): ServedMethod[] {
@@ -110,11 +110,12 @@ export function applicationKeyService(): ServedMethod[] {
 
 export function permissionService(): ServedMethod[] {
   return [
-    serve(PermissionService.method.listPermissions, async ({ applicationType }) => ({
-      data: PERMISSIONS.filter(
+    serve(PermissionService.method.listPermissions, async ({ applicationType }, call) => {
+      const data = PERMISSIONS.filter(
         ({ types }) => applicationType === undefined || types.some((type) => type === applicationType),
-      ).map(({ permission, description, types }) => ({ type: permission, description, applicationTypes: [...types] })),
-    })),
+      ).map(({ permission, description, types }) => ({ type: permission, description, applicationTypes: [...types] }));
+      return call.transact(NOTHING, () => ({ data }));
+    }),
   ];
 }
 

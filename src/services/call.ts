@@ -23,6 +23,8 @@ export interface Call<Output extends DescMessage = DescMessage> {
   /** Who calls. Methods that need no key read it only when there is one. */
   readonly caller: Caller;
   readonly hasCaller: boolean;
+  /** The key that the call came with, for the one method that checks it by itself. */
+  readonly apiKey: string | undefined;
   readonly traceId: string;
   readonly signal: AbortSignal;
   readonly reply: Reply;
@@ -42,6 +44,9 @@ export interface Call<Output extends DescMessage = DescMessage> {
     show: (result: T) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
 }
+
+/** Work for answers that come from no table: running it asks whether the caller still has its rights. */
+export const NOTHING = async (): Promise<undefined> => undefined;
 
 /** What a method does: decode, call the domain, encode. */
 export type Handler<I extends DescMessage, O extends DescMessage> = (

@@ -5,7 +5,7 @@ import { prepareLogPage } from "../audit/log-page.js";
 import type { TenantId } from "../base/ids.js";
 import type { LogRow } from "../store/audit-logs.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { type ServedMethod, serve } from "./call.js";
+import { NOTHING, type ServedMethod, serve } from "./call.js";
 import { pageRequest } from "./show.js";
 
 export function logService(keyring: Keyring): ServedMethod[] {
@@ -25,9 +25,11 @@ export function logService(keyring: Keyring): ServedMethod[] {
         data: rows.map((row) => show(tenantId, row)),
       }));
     }),
-    serve(method.listLogEntityTypes, async () => ({
-      data: Object.entries(ENTITY_TYPES).map(([value, displayName]) => ({ displayName, value })),
-    })),
+    serve(method.listLogEntityTypes, async (_request, call) =>
+      call.transact(NOTHING, () => ({
+        data: Object.entries(ENTITY_TYPES).map(([value, displayName]) => ({ displayName, value })),
+      })),
+    ),
   ];
 }
 

@@ -33,7 +33,7 @@ export function tokenizeService({ keyring, clock }: TokenizeServiceParts): Serve
       const ids = referencedTokens(body, "value");
       return call.transact(
         (tx) => findTokens(tx, call.caller, ids, "token:read", "read"),
-        (tokens) => ({ value: toValue(detokenize(call.caller, keys, body, "value", tokens, undefined)) }),
+        (tokens) => ({ value: toValue(detokenize(call.caller, keys, body, "value", tokens)) }),
       );
     }),
   ];

@@ -24,14 +24,14 @@ export function tokenService({ keyring, clock }: TokenServiceParts): ServedMetho
     serve(method.createToken, async (request, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       const prepared = prepareToken(call.caller, keys, draftOf(request), new Date(clock.now()));
-      return call.transact(
+      const token = await call.transact(
         (tx) => createToken(tx, call.caller, keys, prepared),
-        (view) => {
-          call.reply.setHeader("location", `/tokens/${encodeURIComponent(view.id)}`);
-          return showToken(view);
-        },
+        showToken,
         (view) => showToken(withoutCvc(view)),
       );
+      // Also of an answer that was stored for an idempotency key.
+      call.reply.setHeader("location", `/tokens/${encodeURIComponent(token.id ?? "")}`);
+      return token;
     }),
     serve(method.getToken, async ({ id }, call) => {
       const keys = await keyring.of(call.caller.tenantId);

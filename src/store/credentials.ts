@@ -13,6 +13,22 @@ export interface CredentialRow {
   readonly rules: JsonObject[];
 }
 
+/** Reads what an application may do, whichever key it has. Answers null where there is none, or its tenant is not active. */
+export const findApplicationRights = defineStatement<Uuid, CredentialRow | null, CredentialRow>({
+  table: "applications",
+  kind: "read",
+  sortKey: (id) => id,
+  queries: (sql, tenantId, ids) => [
+    sql`
+      select t.auth_revision as revision, t.settings,
+        a.id as application_id, a.type as application_type, a.permissions, a.rules
+      from applications a
+      join tenants t on t.tenant_id = a.tenant_id and t.state = 'active'
+      where a.tenant_id = ${tenantId} and a.id = any(${[...ids]}::uuid[])`,
+  ],
+  answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.application_id === id) ?? null),
+});
+
 /** Finds the application of a key by the key's hash. Answers null where there is none, or its tenant is not active. */
 export const findApplicationKey = defineStatement<
   Buffer,

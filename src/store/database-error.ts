@@ -39,12 +39,17 @@ const CONNECTION_CODES = new Set([
   "EHOSTUNREACH",
 ]);
 
+const UNAVAILABLE = "The vault cannot serve this request now. Try again shortly.";
+
 export function troubleOf(error: unknown): DatabaseTrouble {
   const code = codeOf(error);
+  if (error instanceof ConnectionLost) return "connection";
   if (!(error instanceof postgres.PostgresError)) return CONNECTION_CODES.has(code) ? "connection" : "other";
   switch (code) {
     case "40001":
     case "40P01":
+    // "cached plan must not change result type": a migration came between. The client has dropped the plan by now.
+    case "0A000":
       return "serialization";
     case "23505":
       return "unique";
@@ -70,14 +75,21 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";
 }
 
+/** The connection is gone, and with it the transaction that was open there. */
+export class ConnectionLost extends Error {
+  override readonly name = "ConnectionLost";
+}
+
 /** The row's key is taken. Only inserts that name no conflict target can meet it. */
 export class UniqueViolation extends Error {
   override readonly name = "UniqueViolation";
 }
 
 /** A row that the transaction needs is held by another for longer than the lock timeout. */
-export class LockTimeout extends Error {
-  override readonly name = "LockTimeout";
+export class LockTimeout extends Fault {
+  constructor() {
+    super("unavailable", UNAVAILABLE, { retryAfter: 1, cause: new Reason("database error 55P03") });
+  }
 }
 
 /** The caller's rights changed since they were loaded. The request authorizes again and runs again. */
@@ -110,8 +122,5 @@ export function toStoreError(error: unknown): Error {
 }
 
 export function unavailable(reason: string): Fault {
-  return new Fault("unavailable", "The vault cannot serve this request now. Try again shortly.", {
-    retryAfter: 1,
-    cause: new Reason(reason),
-  });
+  return new Fault("unavailable", UNAVAILABLE, { retryAfter: 1, cause: new Reason(reason) });
 }

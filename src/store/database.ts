@@ -1,12 +1,13 @@
 import type { Clock } from "../base/clock.js";
-import type { TenantId, Uuid } from "../base/ids.js";
-import { connect, type DatabaseAddress, type Sql } from "./connect.js";
+import type { Uuid } from "../base/ids.js";
+import { commitLookupIn } from "./commit-lookup.js";
+import type { DatabaseAddress, Sql } from "./connect.js";
 import { toStoreError } from "./database-error.js";
 import { type DueMinute, listDue } from "./due.js";
-import { FAST_LIMITS, Flights, SLOW_LIMITS } from "./flights.js";
+import { FAST_LIMITS, SLOW_LIMITS } from "./flight-limits.js";
+import { Flights } from "./flights.js";
 import { Lane } from "./lane.js";
 import { takeLease } from "./lease.js";
-import type { Witness } from "./transaction.js";
 
 export interface DatabaseOptions {
   readonly address: DatabaseAddress;
@@ -35,7 +36,7 @@ const SLOW_STATEMENT_MS = 2_000;
 export function openDatabase({ address, fastConnections, slowConnections, clock }: DatabaseOptions): Database {
   const lanes = (count: number, statementTimeout: number) =>
     Array.from({ length: count }, () => new Lane(address, { role: "cloakroom_app", statementTimeout }));
-  const wasCommitted = (tenantId: TenantId, witness: Witness) => findLogRow(address, tenantId, witness);
+  const wasCommitted = commitLookupIn(address);
   const fast = new Flights(lanes(fastConnections, FAST_STATEMENT_MS), FAST_LIMITS, clock, wasCommitted);
   const slow = new Flights(lanes(slowConnections, SLOW_STATEMENT_MS), SLOW_LIMITS, clock, wasCommitted);
   const heartbeat = new Lane(address, { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 });
@@ -62,21 +63,5 @@ async function renewing<T>(lane: Lane, run: (sql: Sql) => PromiseLike<T>): Promi
   } catch (error) {
     lane.renew();
     throw toStoreError(error);
-  }
-}
-
-/** Reads a log row on a connection of its own, which sees every commit that happened before it was opened. */
-async function findLogRow(address: DatabaseAddress, tenantId: TenantId, { createdAt, id }: Witness): Promise<boolean> {
-  const sql = connect(address, { role: "cloakroom_app", connections: 1, statementTimeout: 2_000, connectTimeout: 2 });
-  try {
-    const [, , rows] = await Promise.all([
-      sql.unsafe("begin"),
-      sql.unsafe(`set local app.tenant_id = '${tenantId}'`),
-      sql`select 1 from audit_logs where tenant_id = ${tenantId} and created_at = ${createdAt} and id = ${id}`,
-      sql.unsafe("commit"),
-    ]);
-    return rows.length > 0;
-  } finally {
-    await sql.end({ timeout: 1 });
   }
 }

@@ -1,7 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
+import postgres from "postgres";
 import type { TenantId } from "../base/ids.js";
 import type { Sql } from "./connect.js";
-import { troubleOf } from "./database-error.js";
+import { ConnectionLost, troubleOf } from "./database-error.js";
+import type { Lane } from "./lane.js";
 import { Boarding } from "./statement.js";
 import { Passenger, type Witness, type Work } from "./transaction.js";
 
@@ -13,8 +15,13 @@ export type FlightResult =
   | { readonly kind: "landed"; readonly passengers: readonly Passenger[] }
   /** Nothing is stored. `culprit` is the index of the work that threw after it had written. */
   | { readonly kind: "aborted"; readonly error: unknown; readonly culprit?: number }
-  /** The commit was sent and not acknowledged: the log row tells whether it happened. */
-  | { readonly kind: "unknown"; readonly witness: Witness; readonly passengers: readonly Passenger[] };
+  /** The commit was sent and not acknowledged: the log row tells whether it happened, once `backend` is at rest. */
+  | {
+      readonly kind: "unknown";
+      readonly witness: Witness;
+      readonly backend: number | undefined;
+      readonly passengers: readonly Passenger[];
+    };
 
 /**
  * Runs works of one tenant in one transaction. `begin`, the tenant setting, the guard and the first batch are written at
@@ -23,18 +30,19 @@ export type FlightResult =
  * `begin` and `set local` are messages of their own: Citus replays the whole string that holds a `set local`.
  */
 export async function fly(
-  sql: Sql,
+  lane: Lane,
   tenantId: TenantId,
   guard: Guard,
   now: Date,
   works: readonly Work<unknown>[],
 ): Promise<FlightResult> {
+  const { sql } = lane;
   const passengers = works.map((work) => {
     const passenger = new Passenger(tenantId, now);
     passenger.start(work);
     return passenger;
   });
-  let opening: Promise<unknown>[] | undefined;
+  let isOpen = false;
   let backend: number | undefined;
 
   for (;;) {
@@ -42,7 +50,7 @@ export async function fly(
     const lost = passengers.findIndex((passenger) => passenger.isLost);
     if (lost >= 0) {
       const error = new Error("work awaited something outside its transaction");
-      return opening ? abort(sql, error, lost) : { kind: "aborted", error, culprit: lost };
+      return isOpen ? abort(sql, error, lost) : { kind: "aborted", error, culprit: lost };
     }
     const thrown = passengers.findIndex((passenger) => passenger.hasWritten && passenger.outcome?.ok === false);
     if (thrown >= 0) return abort(sql, outcomeError(passengers[thrown]), thrown);
@@ -50,17 +58,25 @@ export async function fly(
     const boarding = new Boarding();
     for (const passenger of passengers) passenger.board(boarding);
     const isLast = passengers.every((passenger) => passenger.outcome !== undefined);
-    if (isLast && boarding.isEmpty && !opening) return { kind: "landed", passengers };
+    // Also work that asks for nothing is guarded: what it answers is for callers who still have their rights.
+    if (isLast && boarding.isEmpty && !isOpen && guard === "unguarded") return { kind: "landed", passengers };
 
-    const sent: Promise<unknown>[] = opening ? [] : openTransaction(sql, tenantId, guard);
-    const begin = opening ? undefined : sent[0];
-    opening = sent;
-    sent.push(...boarding.send(sql, tenantId, now));
+    try {
+      boarding.build(sql, tenantId, now);
+    } catch (error) {
+      return isOpen ? abort(sql, error) : { kind: "aborted", error };
+    }
+
+    const sent = isOpen ? [] : openTransaction(lane, sql, tenantId, guard);
+    isOpen = true;
+    sent.push(...boarding.send());
     const commit = isLast ? endTransaction(sql) : undefined;
 
     const answers = await Promise.allSettled(sent);
     const error = firstCause(answers);
-    if (begin && backend === undefined) backend = await backendOf(begin);
+    // The client itself failed at a statement: what it takes for the answers to others may be anything.
+    if (isOfClient(error)) return { kind: "aborted", error };
+    if (answers[0]?.status === "fulfilled") backend ??= lane.backend;
 
     if (!commit) {
       if (error !== undefined) return abort(sql, error);
@@ -68,23 +84,25 @@ export async function fly(
       continue;
     }
     const ended = await commit;
-    const isOneConnection = ended.kind !== "answered" || ended.backend === backend;
-    if (error === undefined && ended.kind === "answered" && ended.committed && isOneConnection) {
+    if (ended.kind === "answered" && !ended.committed) {
+      return { kind: "aborted", error: error ?? new ConnectionLost() };
+    }
+    if (ended.kind === "answered" && error === undefined && ended.backend === backend) {
       return { kind: "landed", passengers };
     }
-    if (error !== undefined && ended.kind === "answered" && !ended.committed) return { kind: "aborted", error };
-    const witness = passengers.find((passenger) => passenger.seen)?.seen;
-    if (witness) return { kind: "unknown", witness, passengers };
-    return {
-      kind: "aborted",
-      error: error ?? (ended.kind === "failed" ? ended.error : new Error("commit did not commit")),
-    };
+    const witness = passengers.find(({ outcome, seen }) => outcome?.ok && seen)?.seen;
+    if (witness) return { kind: "unknown", witness, backend: backend ?? lane.backend, passengers };
+    return { kind: "aborted", error: error ?? (ended.kind === "failed" ? ended.error : new ConnectionLost()) };
   }
 }
 
-function openTransaction(sql: Sql, tenantId: TenantId, guard: Guard): Promise<unknown>[] {
+function openTransaction(lane: Lane, sql: Sql, tenantId: TenantId, guard: Guard): Promise<unknown>[] {
+  const begin = sql.unsafe("begin").execute();
+  const begun = begin.then(({ state }) => {
+    lane.backend = pidOf(state);
+  });
   // The literal is safe because a TenantId is a UUID.
-  const opening = [sql.unsafe("begin").execute(), sql.unsafe(`set local app.tenant_id = '${tenantId}'`).execute()];
+  const opening = [begun, sql.unsafe(`set local app.tenant_id = '${tenantId}'`).execute()];
   if (guard === "unguarded") return opening;
   const check = sql`
     select 1 / (count(*))::int from tenants
@@ -115,9 +133,9 @@ function firstCause(answers: readonly PromiseSettledResult<unknown>[]): unknown 
   return failures.find((reason) => troubleOf(reason) !== "aborted_before") ?? failures[0];
 }
 
-async function backendOf(begin: Promise<unknown>): Promise<number | undefined> {
-  const result = await begin.catch(() => undefined);
-  return typeof result === "object" && result !== null && "state" in result ? pidOf(result.state) : undefined;
+/** Neither PostgreSQL nor the connection failed. */
+function isOfClient(error: unknown): boolean {
+  return error !== undefined && !(error instanceof postgres.PostgresError) && troubleOf(error) !== "connection";
 }
 
 function pidOf(state: unknown): number | undefined {

@@ -1,46 +1,17 @@
 import { setTimeout as pause } from "node:timers/promises";
+import postgres from "postgres";
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
+import type { CommitLookup, UnknownCommit } from "./commit-lookup.js";
 import { toStoreError, troubleOf, unavailable } from "./database-error.js";
 import { type FlightResult, fly, type Guard } from "./flight.js";
+import type { FlightLimits } from "./flight-limits.js";
 import type { Lane } from "./lane.js";
-import type { Passenger, Witness, Work } from "./transaction.js";
-
-export interface FlightLimits {
-  /** Requests that share one transaction. */
-  readonly batch: number;
-  /** Flights of one tenant at a time: its other requests gather for the next. */
-  readonly perTenant: number;
-  readonly queuePerTenant: number;
-  readonly queueInAll: number;
-  /** Milliseconds a request waits for its flight. */
-  readonly wait: number;
-  /** Milliseconds after which a flight without an answer is given up, together with its connection. */
-  readonly patience: number;
-}
-
-/** 100 rows in 2 flights a tenant measured best: 42.9 k rows/s where single inserts reached 13.8 k (storage study 2.2). */
-export const FAST_LIMITS: FlightLimits = {
-  batch: 100,
-  perTenant: 2,
-  queuePerTenant: 1_000,
-  queueInAll: 10_000,
-  wait: 2_000,
-  patience: 10_000,
-};
-
-/** Lists, counts and sweeps fly alone, so that a slow one delays no other. */
-export const SLOW_LIMITS: FlightLimits = {
-  batch: 1,
-  perTenant: 4,
-  queuePerTenant: 200,
-  queueInAll: 2_000,
-  wait: 2_000,
-  patience: 30_000,
-};
+import type { Passenger, Work } from "./transaction.js";
 
 /** Attempts after which a conflict or an absent database is reported to the caller. */
 const ATTEMPTS = 5;
+const STOPPING = "the server is stopping";
 
 interface Waiting {
   readonly guard: Guard;
@@ -63,9 +34,6 @@ class TenantQueue {
   }
 }
 
-/** Was a commit that nobody acknowledged carried out? Asked on a new connection. */
-export type CommitLookup = (tenantId: TenantId, witness: Witness) => Promise<boolean>;
-
 /**
  * Requests of one tenant share transactions; tenants take turns. Nothing waits for a timer: what arrives while a flight
  * is under way shares the next one.
@@ -81,6 +49,7 @@ export class Flights {
   readonly #turns = new Set<TenantQueue>();
   #queued = 0;
   #scheduled = false;
+  #isClosed = false;
   /** Looks for requests that waited too long, for as long as any waits: a stuck database wakes nobody. */
   #watch: NodeJS.Timeout | undefined;
 
@@ -104,6 +73,7 @@ export class Flights {
    * @throws {Fault} unavailable when the queue is full or the database stays away.
    */
   run<T>(tenantId: TenantId, guard: Guard, work: Work<T>): Promise<T> {
+    if (this.#isClosed) return Promise.reject(unavailable(STOPPING));
     const queue = this.#queueOf(tenantId);
     if (queue.waiting.length >= this.#limits.queuePerTenant || this.#queued >= this.#limits.queueInAll) {
       return Promise.reject(unavailable("the queue for the database is full"));
@@ -129,8 +99,12 @@ export class Flights {
     });
   }
 
+  /** Turns away whatever waits and whatever comes, and lets what is in flight end. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     clearInterval(this.#watch);
+    for (const queue of this.#queues.values()) rejectAll(queue.waiting.splice(0), unavailable(STOPPING));
+    this.#queued = 0;
     await Promise.all(this.#lanes.map((lane) => lane.close()));
   }
 
@@ -160,7 +134,14 @@ export class Flights {
   }
 
   #dispatch(): void {
+    let hasLaunched = this.#giveTurns();
+    while (hasLaunched) hasLaunched = this.#giveTurns();
+  }
+
+  /** One flight for each tenant that may have another, while there are lanes. Returns whether any was launched. */
+  #giveTurns(): boolean {
     const later: TenantQueue[] = [];
+    let hasLaunched = false;
     for (const queue of this.#turns) {
       if (this.#free.length === 0) break;
       this.#turns.delete(queue);
@@ -168,9 +149,12 @@ export class Flights {
       if (queue.waiting.length > 0) later.push(queue);
       const [first] = batch;
       const lane = first && this.#free.pop();
-      if (lane) void this.#launch(lane, queue, batch, first.guard);
+      if (!lane) continue;
+      hasLaunched = true;
+      void this.#launch(lane, queue, batch, first.guard);
     }
     for (const queue of later) this.#turns.add(queue);
+    return hasLaunched;
   }
 
   #expireAll(): void {
@@ -206,20 +190,20 @@ export class Flights {
 
   #forget(queue: TenantQueue): void {
     if (queue.inFlight > 0 || queue.waiting.length > 0) return;
-    this.#queues.delete(queue.tenantId);
     this.#turns.delete(queue);
+    // While its last flight was being settled, another queue may have taken its place.
+    if (this.#queues.get(queue.tenantId) === queue) this.#queues.delete(queue.tenantId);
   }
 
   async #launch(lane: Lane, queue: TenantQueue, batch: Waiting[], guard: Guard): Promise<void> {
     queue.inFlight += 1;
     const patience = setTimeout(() => lane.renew(), this.#limits.patience);
     const works = batch.map(({ work }) => work);
-    const result = await fly(lane.sql, queue.tenantId, guard, new Date(this.#clock.now()), works).catch(
+    const result = await fly(lane, queue.tenantId, guard, new Date(this.#clock.now()), works).catch(
       (error: unknown): FlightResult => ({ kind: "aborted", error }),
     );
     clearTimeout(patience);
-    if (result.kind === "unknown" || (result.kind === "aborted" && troubleOf(result.error) === "connection"))
-      lane.renew();
+    if (leavesDoubt(result)) lane.renew();
     this.#free.push(lane);
     queue.inFlight -= 1;
     this.#wake();
@@ -230,7 +214,7 @@ export class Flights {
   async #settle(tenantId: TenantId, batch: Waiting[], result: FlightResult): Promise<void> {
     if (result.kind === "landed") return land(batch, result.passengers);
     if (result.kind === "unknown") {
-      const committed = await this.#lookUp(tenantId, result.witness);
+      const committed = await this.#lookUp({ ...result, tenantId });
       if (committed === "unreachable") return rejectAll(batch, unavailable("a commit stayed unknown"));
       if (committed) return land(batch, result.passengers);
       return this.#again(tenantId, batch, unavailable("the database went away during a commit"));
@@ -255,13 +239,15 @@ export class Flights {
     this.#requeue(tenantId, batch);
   }
 
-  /** Runs the same requests again, a little later each time. */
+  /** Runs the same requests again, a little later each time, unless two flights could have been given up meanwhile. */
   async #again(tenantId: TenantId, batch: Waiting[], giveUp: Error): Promise<void> {
-    const [hopeful, given] = [
-      batch.filter((w) => ++w.attempts < ATTEMPTS),
-      batch.filter((w) => w.attempts >= ATTEMPTS),
-    ];
-    rejectAll(given, giveUp);
+    const tooOld = performance.now() - 2 * this.#limits.patience;
+    for (const waiting of batch) waiting.attempts += 1;
+    const hopeful = batch.filter(({ attempts, since }) => attempts < ATTEMPTS && since > tooOld);
+    rejectAll(
+      batch.filter((waiting) => !hopeful.includes(waiting)),
+      giveUp,
+    );
     const attempt = hopeful[0]?.attempts ?? 1;
     await pause(25 * 2 ** attempt * (0.5 + Math.random()));
     this.#requeue(tenantId, hopeful);
@@ -269,23 +255,33 @@ export class Flights {
 
   #requeue(tenantId: TenantId, batch: Waiting[]): void {
     if (batch.length === 0) return;
+    if (this.#isClosed) {
+      rejectAll(batch, unavailable(STOPPING));
+      return;
+    }
     const queue = this.#queueOf(tenantId);
     this.#queued += batch.length;
     queue.waiting.unshift(...batch);
     this.#enlist(queue);
   }
 
-  async #lookUp(tenantId: TenantId, witness: Witness): Promise<boolean | "unreachable"> {
-    for (const delay of [0, 1_000, 3_000]) {
+  async #lookUp(commit: UnknownCommit): Promise<boolean | "unreachable"> {
+    for (const delay of this.#limits.looks) {
       await pause(delay);
       try {
-        return await this.#wasCommitted(tenantId, witness);
+        return await this.#wasCommitted(commit);
       } catch {
         // The next try decides.
       }
     }
     return "unreachable";
   }
+}
+
+/** Whether the connection may be in another state than a new one: it was lost, or the client failed at a statement. */
+function leavesDoubt(result: FlightResult): boolean {
+  if (result.kind !== "aborted" || result.culprit !== undefined) return result.kind === "unknown";
+  return !(result.error instanceof postgres.PostgresError) || troubleOf(result.error) === "connection";
 }
 
 function land(batch: readonly Waiting[], passengers: readonly Passenger[]): void {

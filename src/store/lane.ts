@@ -1,32 +1,37 @@
-import { type ConnectOptions, connect, type DatabaseAddress, type Sql } from "./connect.js";
+import type { ConnectOptions, DatabaseAddress, Sql } from "./connect.js";
+import { ConnectionLost } from "./database-error.js";
+import { connectOnce, type OneConnection } from "./one-connection.js";
 
-/**
- * One connection, used by one flight at a time. After any doubt about the connection its client is thrown away and a
- * new one made: a client that reconnects by itself could send the rest of a transaction outside of one.
- */
+/** A place for one flight at a time, with a connection of its own. After any doubt about that it gets a new one. */
 export class Lane {
-  readonly #address: DatabaseAddress;
-  readonly #options: ConnectOptions;
-  #sql: Sql;
+  readonly #open: () => OneConnection;
+  #connection: OneConnection | undefined;
+  #isClosed = false;
+  /** The database's process at the other end, as of the last transaction that began there. */
+  backend: number | undefined;
 
   constructor(address: DatabaseAddress, options: Omit<ConnectOptions, "connections">) {
-    this.#address = address;
-    this.#options = { ...options, connections: 1 };
-    this.#sql = connect(this.#address, this.#options);
+    this.#open = () => connectOnce(address, options);
   }
 
+  /** @throws {ConnectionLost} after `close`. */
   get sql(): Sql {
-    return this.#sql;
+    if (this.#isClosed) throw new ConnectionLost();
+    if (!this.#connection || this.#connection.isLost) {
+      this.#connection = this.#open();
+      this.backend = undefined;
+    }
+    return this.#connection.sql;
   }
 
   /** Drops the connection; the next flight on this lane opens another. */
   renew(): void {
-    const broken = this.#sql;
-    this.#sql = connect(this.#address, this.#options);
-    broken.end({ timeout: 0 }).catch(() => {});
+    this.#connection?.drop();
   }
 
+  /** Ends the connection for good, when its flight has ended. */
   async close(): Promise<void> {
-    await this.#sql.end({ timeout: 5 });
+    this.#isClosed = true;
+    await this.#connection?.end(5);
   }
 }

@@ -1,5 +1,6 @@
-import type { Uuid } from "../base/ids.js";
-import type { Sql } from "./connect.js";
+import { setTimeout as pause } from "node:timers/promises";
+import { newUuid, type Uuid } from "../base/ids.js";
+import { connect, type DatabaseAddress, type Sql } from "./connect.js";
 
 /**
  * Takes a named lock for some time, on the database's clock. No advisory lock: distributed engines keep those per node
@@ -19,4 +20,32 @@ export async function takeLease(sql: Sql, name: string, holder: Uuid, seconds: n
 
 export async function releaseLease(sql: Sql, name: string, holder: Uuid): Promise<void> {
   await sql`delete from leases where name = ${name} and holder = ${holder}`;
+}
+
+/**
+ * Runs something that no two processes may do at once, and waits while another does. The lease is prolonged on a
+ * connection of its own for as long as that takes; it lapses when this process dies.
+ */
+export async function underLease<T>(
+  address: DatabaseAddress,
+  name: string,
+  seconds: number,
+  run: () => Promise<T>,
+): Promise<T> {
+  const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
+  const holder = newUuid();
+  try {
+    while (!(await takeLease(sql, name, holder, seconds))) await pause(250);
+    // One that fails is made up for by the next, while the lease lasts.
+    const prolong = () => void takeLease(sql, name, holder, seconds).catch(() => {});
+    const timer = setInterval(prolong, (seconds * 1_000) / 4);
+    try {
+      return await run();
+    } finally {
+      clearInterval(timer);
+      await releaseLease(sql, name, holder);
+    }
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
 }

@@ -2,26 +2,35 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Umzug } from "umzug";
-import { newUuid } from "../base/ids.js";
 import { connect, type DatabaseAddress, type Sql } from "./connect.js";
-import { releaseLease, takeLease } from "./lease.js";
-import { ensureRoles } from "./roles.js";
+import { codeOf } from "./database-error.js";
+import { underLease } from "./lease.js";
+import { DatabaseSetupError, ensureRoles, quoteName } from "./roles.js";
 
 const FOLDER = join(import.meta.dirname, "migrations");
 const LEASE_SECONDS = 60;
+/** With a lock timeout of two seconds: a minute. */
+const LOCK_ATTEMPTS = 30;
 
 /**
  * Brings the schema up to date: numbered .sql files, forward only, one process at a time. `logins` are the roles that
- * will act as the application, besides the one that migrates.
+ * will act as the application, besides the one that migrates. A process that dies keeps the others waiting for
+ * `leaseSeconds` at most.
  * @returns the names of the migrations that ran.
+ * @throws {DatabaseSetupError} with the statements to run, where the login lacks a right.
  */
-export async function migrate(address: DatabaseAddress, logins: readonly string[] = []): Promise<string[]> {
+export async function migrate(
+  address: DatabaseAddress,
+  logins: readonly string[] = [],
+  leaseSeconds = LEASE_SECONDS,
+): Promise<string[]> {
   const sql = connect(address, { connections: 1, statementTimeout: 0 });
   try {
-    const [me] = await sql<{ name: string }[]>`select current_user as name`;
-    await ensureRoles(sql, [...new Set([...(me ? [me.name] : []), ...logins])]);
     await ensureLedger(sql);
-    return await underLease(sql, () => runPending(sql));
+    return await underLease(address, "migrate", leaseSeconds, async () => {
+      await ensureRoles(sql, [...new Set([await currentUser(sql), ...logins])]);
+      return runPending(sql);
+    });
   } finally {
     await sql.end({ timeout: 5 });
   }
@@ -45,30 +54,30 @@ async function ensureLedger(sql: Sql): Promise<void> {
     'create table if not exists migrations (name text collate "C" primary key, ran_at timestamptz not null)',
     'create table if not exists leases (name text collate "C" primary key, holder uuid not null, until timestamptz not null)',
   ]) {
-    await sql.unsafe(statement).catch((error: unknown) => {
-      if (!(error instanceof Error && "code" in error && (error.code === "23505" || error.code === "42P07")))
-        throw error;
+    await sql.unsafe(statement).catch(async (error: unknown) => {
+      if (codeOf(error) === "42501") throw mayNotMakeTables(await currentUser(sql));
+      if (!["23505", "42P07"].includes(codeOf(error))) throw error;
     });
   }
 }
 
-async function underLease<T>(sql: Sql, run: () => Promise<T>): Promise<T> {
-  const holder = newUuid();
-  while (!(await takeLease(sql, "migrate", holder, LEASE_SECONDS))) await pause(250);
-  try {
-    return await run();
-  } finally {
-    await releaseLease(sql, "migrate", holder);
-  }
+function mayNotMakeTables(login: string): DatabaseSetupError {
+  return new DatabaseSetupError(
+    `The login role may not make tables. Let a database administrator run this in the database, then start again:
+grant create on schema public to ${quoteName(login)};`,
+  );
+}
+
+async function currentUser(sql: Sql): Promise<string> {
+  const [me] = await sql<{ name: string }[]>`select current_user as name`;
+  return me?.name ?? "";
 }
 
 async function runPending(sql: Sql): Promise<string[]> {
   const umzug = new Umzug({
     migrations: (await migrationFiles()).map((name) => ({
       name,
-      up: async () => {
-        await sql.unsafe(await readFile(join(FOLDER, name), "utf8"));
-      },
+      up: async () => patiently(sql, await readFile(join(FOLDER, name), "utf8")),
     })),
     storage: {
       executed: () => ranMigrations(sql),
@@ -82,6 +91,22 @@ async function runPending(sql: Sql): Promise<string[]> {
     logger: undefined,
   });
   return (await umzug.up()).map(({ name }) => name);
+}
+
+/**
+ * Runs a file beside a running server. A lock that is not granted within the lock timeout is given back, so that the
+ * requests that have gathered behind it are served, and asked for again. A file is one transaction: nothing of it is left.
+ */
+async function patiently(sql: Sql, statements: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await sql.unsafe(statements);
+      return;
+    } catch (error) {
+      if (codeOf(error) !== "55P03" || attempt === LOCK_ATTEMPTS) throw error;
+      await pause(100);
+    }
+  }
 }
 
 async function migrationFiles(): Promise<string[]> {

@@ -17,7 +17,8 @@ export interface ProxyRow {
   readonly modified_at: Date | null;
 }
 
-export interface NewProxy extends Pick<ProxyRow, "id" | "name" | "definition" | "application_id" | "require_auth" | "created_by"> {
+export interface NewProxy
+  extends Pick<ProxyRow, "id" | "name" | "definition" | "application_id" | "require_auth" | "created_by"> {
   readonly key_hash: Buffer;
 }
 
@@ -44,7 +45,11 @@ export const readProxy = defineStatement<Uuid, ProxyRow | null, ProxyRow>({
 });
 
 /** A proxy by its key's hash, with the tenant's revision and whether its settings allow ephemeral ones. */
-export const findProxyByKey = defineStatement<Buffer, (ProxyRow & Guarded) | null, ProxyRow & Guarded & { readonly key_hash: Buffer }>({
+export const findProxyByKey = defineStatement<
+  Buffer,
+  (ProxyRow & Guarded) | null,
+  ProxyRow & Guarded & { readonly key_hash: Buffer }
+>({
   table: "proxies",
   kind: "read",
   sortKey: (hash) => hash.toString("hex"),
@@ -87,7 +92,8 @@ export const listProxies = definePage<ProxyListing, ProxyRow>({
   },
 });
 
-export interface ProxyChange extends Pick<ProxyRow, "id" | "name" | "definition" | "application_id" | "require_auth" | "revision"> {
+export interface ProxyChange
+  extends Pick<ProxyRow, "id" | "name" | "definition" | "application_id" | "require_auth" | "revision"> {
   readonly modified_by: Uuid;
 }
 

@@ -1,44 +1,44 @@
 import type { Sql } from "./connect.js";
+import { codeOf } from "./database-error.js";
 
-/** The database is not set up as it must be. The message is for the operator and says what to run. */
+/** The database is not set up as it must be. The message is for the operator and says what to do. */
 export class DatabaseSetupError extends Error {
   override readonly name = "DatabaseSetupError";
 }
 
-/** What an operator runs where the login role may not create roles. */
-export function roleStatements(login: string): string {
-  return [
-    "create role cloakroom_app nologin nosuperuser nobypassrls;",
-    "create role cloakroom_jobs nologin nosuperuser nobypassrls;",
-    `grant cloakroom_app, cloakroom_jobs to ${quoteName(login)};`,
-  ].join("\n");
-}
+/** The roles that statements run as, without rights of their own to get past row-level security. */
+const ROLES = ["cloakroom_app", "cloakroom_jobs"] as const;
 
 /**
  * Makes the two roles and lets the logins act as them.
  * @throws {DatabaseSetupError} with the statements to run, where that is not allowed.
  */
 export async function ensureRoles(sql: Sql, logins: readonly string[]): Promise<void> {
-  for (const role of ["cloakroom_app", "cloakroom_jobs"]) {
-    const [found] = await sql`select 1 from pg_roles where rolname = ${role}`;
-    if (!found) await sql.unsafe(`create role ${role} nologin nosuperuser nobypassrls`).catch(refuse(logins));
-    for (const login of logins) {
-      // Granted also where there is a membership: since PostgreSQL 16 the one of a role's maker does not let it act as the role.
-      const granted = await sql.unsafe(`grant ${role} to ${quoteName(login)}`).then(
-        () => true,
-        () => false,
-      );
-      if (!granted && !(await isMember(sql, login, role))) refuse(logins)(undefined);
-    }
+  const missing = await missingRoleStatements(sql, logins);
+  for (const statement of missing) {
+    await sql.unsafe(statement).catch((error: unknown) => {
+      // 42710 and 23505: another process has just made it.
+      if (["42710", "23505"].includes(codeOf(error))) return;
+      throw codeOf(error) === "42501" ? toBeRunByAdministrator(missing) : error;
+    });
   }
 }
 
-async function isMember(sql: Sql, login: string, role: string): Promise<boolean> {
-  const [found] = await sql`
-    select 1 from pg_auth_members m
-    join pg_roles r on r.oid = m.roleid join pg_roles l on l.oid = m.member
-    where r.rolname = ${role} and l.rolname = ${login}`;
-  return found !== undefined;
+/**
+ * Checks that the login can set up what is missing of the roles by itself, or that nothing is.
+ * @throws {DatabaseSetupError} with the statements to run.
+ */
+export async function requireRolesOrRights(sql: Sql, logins: readonly string[]): Promise<void> {
+  const missing = await missingRoleStatements(sql, logins);
+  const [me] = await sql<{ mayMake: boolean }[]>`
+    select rolsuper or rolcreaterole as "mayMake" from pg_roles where rolname = current_user`;
+  if (missing.length > 0 && !me?.mayMake) throw toBeRunByAdministrator(missing);
+}
+
+/** @throws {DatabaseSetupError} with the statements to run, where a role is missing or a login may not act as it. */
+export async function requireRoles(sql: Sql, logins: readonly string[]): Promise<void> {
+  const missing = await missingRoleStatements(sql, logins);
+  if (missing.length > 0) throw toBeRunByAdministrator(missing);
 }
 
 /**
@@ -55,17 +55,29 @@ export async function refuseMightyRole(sql: Sql): Promise<void> {
   }
 }
 
-function refuse(logins: readonly string[]): (error: unknown) => never {
-  return (error) => {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    // 23505 and 42710: another process made it at the same moment.
-    if (code === "23505" || code === "42710")
-      throw new DatabaseSetupError("Another process is setting up this database. Start again.");
-    const statements = logins.map(roleStatements).join("\n");
-    throw new DatabaseSetupError(
-      `The login role may not make the roles that Cloakroom runs as. Let a database administrator run these, then start again:\n${statements}`,
-    );
-  };
+/** What is to be run before the logins can act as the roles. */
+async function missingRoleStatements(sql: Sql, logins: readonly string[]): Promise<string[]> {
+  const found = await sql<{ name: string }[]>`select rolname as name from pg_roles where rolname = any(${[...ROLES]})`;
+  const there = ROLES.filter((role) => found.some(({ name }) => name === role));
+  const statements = ROLES.filter((role) => !there.includes(role)).map(
+    (role) => `create role ${role} nologin nosuperuser nobypassrls`,
+  );
+  for (const login of logins) {
+    // Since PostgreSQL 16 the maker of a role is a member that may not act as it.
+    const acts = await sql<{ name: string }[]>`
+      select rolname as name from pg_roles where rolname = any(${[...there]}) and case
+        when current_setting('server_version_num')::int >= 160000 then pg_has_role(${login}, oid, 'SET')
+        else pg_has_role(${login}, oid, 'MEMBER') end`;
+    const lacking = ROLES.filter((role) => !acts.some(({ name }) => name === role));
+    if (lacking.length > 0) statements.push(`grant ${lacking.join(", ")} to ${quoteName(login)}`);
+  }
+  return statements;
+}
+
+function toBeRunByAdministrator(statements: readonly string[]): DatabaseSetupError {
+  return new DatabaseSetupError(
+    `The login role may not make the roles that Cloakroom runs as. Let a database administrator run this, then start again:\n${statements.map((statement) => `${statement};`).join("\n")}`,
+  );
 }
 
 /** A name as SQL quotes it. */

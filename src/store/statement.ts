@@ -12,6 +12,10 @@ const LOCK_ORDER = [
   "applications",
   "application_keys",
   "sessions",
+  "proxies",
+  "reactor_formulas",
+  "reactors",
+  "reactor_runs",
   "tokens",
   "token_cvc",
   "token_terms",
@@ -88,7 +92,8 @@ export function defineWrite<Input>(definition: WriteDefinition<Input>): Statemen
 
 interface Sendable {
   readonly rank: number;
-  send(sql: Sql, tenantId: TenantId, at: Date): Promise<void>;
+  build(sql: Sql, tenantId: TenantId, at: Date): void;
+  send(): Promise<void>;
   deliver(): void;
 }
 
@@ -96,6 +101,8 @@ class Batch<Input, Output, Row> implements Sendable {
   readonly rank: number;
   readonly #definition: StatementDefinition<Input, Output, Row>;
   readonly #items: { input: Input; key: string; answer: ((output: Output) => void) | undefined }[] = [];
+  #inputs: readonly Input[] = [];
+  #queries: readonly Query<Row>[] = [];
   #outputs: readonly Output[] = [];
 
   constructor(definition: StatementDefinition<Input, Output, Row>) {
@@ -107,18 +114,21 @@ class Batch<Input, Output, Row> implements Sendable {
     this.#items.push({ input, key: this.#definition.sortKey(input), answer });
   }
 
-  send(sql: Sql, tenantId: TenantId, at: Date): Promise<void> {
+  build(sql: Sql, tenantId: TenantId, at: Date): void {
     if (this.#items.length > 1) this.#items.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
-    const inputs = this.#items.map(({ input }) => input);
-    const sent = this.#definition.queries(sql, tenantId, inputs, at).map((query) => query.execute());
-    return Promise.all(sent).then((rows) => this.#take(rows, inputs));
+    this.#inputs = this.#items.map(({ input }) => input);
+    this.#queries = this.#definition.queries(sql, tenantId, this.#inputs, at);
   }
 
-  #take(rows: readonly (readonly Row[])[], inputs: readonly Input[]): void {
-    this.#outputs = this.#definition.answers(rows, inputs);
-    if (this.#outputs.length !== inputs.length && this.#items.some(({ answer }) => answer)) {
+  send(): Promise<void> {
+    return Promise.all(this.#queries.map((query) => query.execute())).then((rows) => this.#take(rows));
+  }
+
+  #take(rows: readonly (readonly Row[])[]): void {
+    this.#outputs = this.#definition.answers(rows, this.#inputs);
+    if (this.#outputs.length !== this.#inputs.length && this.#items.some(({ answer }) => answer)) {
       throw new Error(
-        `a statement on ${this.#definition.table} answered ${this.#outputs.length} of ${inputs.length} inputs`,
+        `a statement on ${this.#definition.table} answered ${this.#outputs.length} of ${this.#inputs.length} inputs`,
       );
     }
   }
@@ -140,10 +150,15 @@ export class Boarding {
     return this.#batches.length === 0;
   }
 
-  /** Starts all statements at once. The promises settle in the order in which the database ran them. */
-  send(sql: Sql, tenantId: TenantId, at: Date): Promise<void>[] {
+  /** Makes all queries before any is sent: one that cannot be made leaves nothing half sent behind. */
+  build(sql: Sql, tenantId: TenantId, at: Date): void {
     this.#batches.sort((a, b) => a.rank - b.rank);
-    return this.#batches.map((batch) => batch.send(sql, tenantId, at));
+    for (const batch of this.#batches) batch.build(sql, tenantId, at);
+  }
+
+  /** Starts all statements at once. The promises settle in the order in which the database ran them. */
+  send(): Promise<void>[] {
+    return this.#batches.map((batch) => batch.send());
   }
 
   /** Hands the answers out. Only after everything sent has succeeded. */

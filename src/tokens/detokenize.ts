@@ -6,7 +6,7 @@ import { logEntry, type Operation } from "../audit/log-entry.js";
 import { Fault, invalid } from "../base/fault.js";
 import type { Json } from "../base/json.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { findReferences, resolveReferences } from "../expressions/detokenization.js";
+import { findReferences, resolveReferences, type TokenLookup } from "../expressions/detokenization.js";
 import { writeLog } from "../store/audit-logs.js";
 import { readTokenRow } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
@@ -65,20 +65,31 @@ export function detokenize(
   body: Json,
   root: string,
   tokens: ReadonlyMap<string, ReadableToken>,
-  bins: BinTable | undefined,
+  bins?: BinTable,
 ): Json {
-  return resolveReferences(
-    body,
-    (id) => {
-      const readable = tokens.get(id);
-      if (!readable) return undefined;
-      const token = openToken(keys, caller.tenantId, readable.row);
-      const view = viewOf(caller.tenantId, token, readable.transform);
-      const rich = readable.transform === "redact" ? undefined : enrichments(token.type, token.data.reveal(), bins);
-      return { data: view.data ?? null, token: { ...viewToJson(view), ...(rich ? { enrichments: rich } : {}) } };
-    },
-    { root },
-  );
+  return resolveReferences(body, tokenLookup(caller, keys, tokens, bins), { root });
+}
+
+/** What expressions see of the tokens that were found for a caller. Each is opened when it is first asked for. */
+export function tokenLookup(
+  caller: Caller,
+  keys: TenantKeys,
+  tokens: ReadonlyMap<string, ReadableToken>,
+  bins?: BinTable,
+): TokenLookup {
+  const opened = new Map<string, ReturnType<TokenLookup>>();
+  return (id) => {
+    const readable = tokens.get(id);
+    if (!readable) return undefined;
+    const known = opened.get(id);
+    if (known) return known;
+    const token = openToken(keys, caller.tenantId, readable.row);
+    const view = viewOf(caller.tenantId, token, readable.transform);
+    const rich = readable.transform === "redact" ? undefined : enrichments(token.type, token.data.reveal(), bins);
+    const shown = { data: view.data ?? null, token: { ...viewToJson(view), ...(rich ? { enrichments: rich } : {}) } };
+    opened.set(id, shown);
+    return shown;
+  };
 }
 
 /** The documented words of the published interface (api-facts 7.3). */

@@ -46,7 +46,8 @@ function placeInString(span: ExpressionSpan, string: StringLiteral): Place {
     start: string.start,
     end: string.end,
     expression,
-    write: (value) => (typeof value === "object" && value !== null ? JSON.stringify(value) : `"${escaped(asText(value))}"`),
+    write: (value) =>
+      typeof value === "object" && value !== null ? JSON.stringify(value) : `"${escaped(asText(value))}"`,
   };
 }
 

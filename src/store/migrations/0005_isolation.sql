@@ -31,7 +31,8 @@ end
 $$;
 grant select on due to cloakroom_jobs;
 
-grant select on root_keys to cloakroom_app;
+-- A login of its own for the application must find out that it has a schema to run on, and that its root key fits.
+grant select on root_keys, migrations to cloakroom_app;
 grant select, insert, update, delete on leases to cloakroom_app;
 
 -- Whoever owns the tables may list the tenants, by name and state; `cloakroom tenants list` does.

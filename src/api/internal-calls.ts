@@ -1,0 +1,112 @@
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { TokenizeService, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import type { Authenticator } from "../access/authenticate.js";
+import type { Caller } from "../access/caller.js";
+import { newUuid } from "../base/ids.js";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import type { ApiAnswer, CallApi } from "../functions/host-calls.js";
+import type { BtMethod } from "../sandbox/host-calls.js";
+import { toFault } from "./observation.js";
+import type { Pipeline } from "./pipeline.js";
+import { compileFieldReader, compileJsonReader } from "./rest/json-reader.js";
+import { problemOf } from "./rest/problem.js";
+import { type RestMethod, restMethodsOf } from "./rest/rest-method.js";
+
+/** A method as tenant code calls it: arguments as on the wire in, the body of the answer out. */
+interface InternalMethod {
+  readonly pipeline: Pipeline;
+  readonly rest: RestMethod;
+  read(args: Json): Message;
+}
+
+/**
+ * Runs operations of the API on behalf of an application, without HTTP: the same pipeline as for REST, so that rights,
+ * validation and log rows are the same.
+ */
+export function internalCalls(pipelines: readonly Pipeline[], authenticator: Authenticator): CallApi {
+  const methods = internalMethods(pipelines);
+  return async (caller, name, args, signal) => {
+    const traceId = newUuid();
+    try {
+      return await run(methods[name], caller, args, authenticator, { traceId, signal, header: () => undefined });
+    } catch (error) {
+      const problem = problemOf(toFault(error), traceId);
+      const body: Json = JSON.parse(JSON.stringify(problem));
+      return { status: problem.status, body };
+    }
+  };
+}
+
+async function run(
+  { pipeline, rest, read }: InternalMethod,
+  caller: Caller,
+  args: Json,
+  authenticator: Authenticator,
+  head: { readonly traceId: string; readonly signal: AbortSignal; header(name: string): string | undefined },
+): Promise<ApiAnswer> {
+  const { tenantId, application } = caller;
+  const renew = async () => {
+    authenticator.forgetApplication(tenantId, application.id);
+    return authenticator.application(tenantId, application.id);
+  };
+  const admission = await pipeline.admitCaller(head, caller, renew);
+  const { message } = await pipeline.run(admission, read(args));
+  const text = rest.write(message);
+  const body: Json = text === undefined ? null : JSON.parse(text);
+  return { status: rest.status, body };
+}
+
+function internalMethods(pipelines: readonly Pipeline[]): Readonly<Record<BtMethod, InternalMethod>> {
+  const { tokenize, detokenize } = TokenizeService.method;
+  const { createToken, getToken, updateToken, deleteToken, searchTokens, listTokens } = TokenService.method;
+  const plain = (desc: DescMethod, shape: (args: JsonObject) => JsonObject = (args) => args) => {
+    const readMessage = compileJsonReader(desc.input);
+    return methodOf(pipelines, desc, (args) => readMessage(shape(isJsonObject(args) ? args : {})));
+  };
+  const whole = (desc: DescMethod) => {
+    const [field] = desc.input.fields;
+    if (!field) throw new Error(`${desc.name} takes nothing`);
+    const readField = compileFieldReader(field);
+    return methodOf(pipelines, desc, (args) => {
+      const message: Message & Record<string, unknown> = { $typeName: desc.input.typeName };
+      message[field.localName] = readField(args);
+      return message;
+    });
+  };
+  return {
+    tokenize: whole(tokenize),
+    detokenize: whole(detokenize),
+    "tokens.create": plain(createToken),
+    "tokens.retrieve": plain(getToken),
+    "tokens.update": patching(pipelines, updateToken),
+    "tokens.delete": plain(deleteToken),
+    "tokens.search": plain(searchTokens),
+    "tokens.list": plain(listTokens, (args) => ({
+      ...args,
+      ...(typeof args.id === "string" ? { id: [args.id] } : {}),
+    })),
+  };
+}
+
+/** The keys that a patch has are what it changes. */
+function patching(pipelines: readonly Pipeline[], desc: DescMethod): InternalMethod {
+  const readMessage = compileJsonReader(desc.input);
+  const mask = desc.input.fields.find(({ message }) => message?.typeName === "google.protobuf.FieldMask");
+  return methodOf(pipelines, desc, (args) => {
+    const { id = "", patch = {} } = isJsonObject(args) ? args : {};
+    const body = isJsonObject(patch) ? patch : {};
+    const message: Message & Record<string, unknown> = { ...readMessage({ ...body, id }) };
+    const paths = desc.input.fields
+      .map(({ name }) => name)
+      .filter((name) => name !== "id" && Object.hasOwn(body, name));
+    if (mask) message[mask.localName] = { $typeName: "google.protobuf.FieldMask", paths };
+    return message;
+  });
+}
+
+function methodOf(pipelines: readonly Pipeline[], desc: DescMethod, read: (args: Json) => Message): InternalMethod {
+  const pipeline = pipelines.find(({ method }) => method.desc === desc);
+  const [rest] = pipeline ? restMethodsOf(pipeline.method, 0) : [];
+  if (!pipeline || !rest) throw new Error(`${desc.name} is not served`);
+  return { pipeline, rest, read };
+}

@@ -1,0 +1,158 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { FastifyInstance } from "fastify";
+import { Fault } from "../base/fault.js";
+import type { Json } from "../base/json.js";
+import type { HeaderPair } from "../egress/request-framing.js";
+import { FunctionFailed } from "../functions/function-failed.js";
+import { DestinationFailed } from "../proxy/destination-failed.js";
+import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/invoke.js";
+import { FAULT_TABLE } from "./fault-table.js";
+import { type Observe, toFault } from "./observation.js";
+import { problemOf } from "./rest/problem.js";
+import { traceIdOf } from "./trace.js";
+
+export type InvokeProxy = (call: ProxyCall) => Promise<ProxyAnswer>;
+
+const DESTINATION_STATUS = "BT-PROXY-DESTINATION-STATUS";
+
+/**
+ * Any method on /proxy and below. The one route written by hand: what comes and goes is the destination's business, in
+ * whatever form, and is passed on as it is.
+ */
+export function registerProxyRoute(app: FastifyInstance, invoke: InvokeProxy, observe: Observe): void {
+  for (const url of ["/proxy", "/proxy/*"]) {
+    app.route({
+      method: ["GET", "POST", "PUT", "PATCH", "DELETE"],
+      url,
+      exposeHeadRoute: false,
+      handler: (request, reply) => {
+        reply.hijack();
+        return serve(invoke, observe, request.raw, reply.raw);
+      },
+    });
+  }
+}
+
+async function serve(
+  invoke: InvokeProxy,
+  observe: Observe,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const traceId = traceIdOf(headerOf(request, "bt-trace-id"));
+  const observation = observe({ rpc: "InvokeProxy", route: "/proxy", traceId });
+  const gone = new AbortController();
+  response.once("close", () => {
+    if (!response.writableFinished) gone.abort();
+  });
+  response.setHeader("bt-trace-id", traceId);
+  try {
+    const answer = await invoke(callOf(request, gone.signal));
+    observation.end(answer.status);
+    await send(response, answer, request);
+  } catch (error) {
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    const { status, body, destinationStatus, fault } = errorOf(error, traceId);
+    observation.fail(status, fault);
+    if (destinationStatus !== undefined) response.setHeader(DESTINATION_STATUS, destinationStatus);
+    if (fault.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
+    if (!request.complete && request.httpVersionMajor === 1) response.setHeader("connection", "close");
+    response.writeHead(status, { "content-type": "application/json; charset=utf-8" });
+    response.end(JSON.stringify(body));
+  }
+}
+
+function callOf(request: IncomingMessage, signal: AbortSignal): ProxyCall {
+  const url = request.url ?? "/proxy";
+  const mark = url.indexOf("?");
+  const query = mark < 0 ? "" : url.slice(mark);
+  return {
+    method: request.method ?? "GET",
+    path: (mark < 0 ? url : url.slice(0, mark)).slice("/proxy".length),
+    query,
+    headers: headerPairs(request.rawHeaders),
+    body: request,
+    apiKey: headerOf(request, "bt-api-key"),
+    target: targetOf(headerOf(request, "bt-proxy-key"), headerOf(request, "bt-proxy-url"), query),
+    signal,
+  };
+}
+
+/** A pre-configured proxy by its key, in the header or in the query; else an ephemeral one by its destination. */
+function targetOf(key: string | undefined, url: string | undefined, query: string): ProxyTarget | undefined {
+  const chosen = key ?? new URLSearchParams(query).get("bt-proxy-key") ?? undefined;
+  if (chosen !== undefined) return { kind: "configured", key: chosen };
+  return url === undefined ? undefined : { kind: "ephemeral", url };
+}
+
+function headerPairs(raw: readonly string[]): HeaderPair[] {
+  const pairs: HeaderPair[] = [];
+  for (let index = 0; index + 1 < raw.length; index += 2) pairs.push([raw[index] ?? "", raw[index + 1] ?? ""]);
+  return pairs;
+}
+
+function headerOf(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+async function send(response: ServerResponse, answer: ProxyAnswer, request: IncomingMessage): Promise<void> {
+  const isHttp1 = request.httpVersionMajor === 1;
+  const ours = Object.entries(response.getHeaders()).flatMap(([name, value]): HeaderPair[] => {
+    // Where the destination speaks of cross-origin rights itself, its word counts.
+    const isTheirs = answer.headers.some(([theirs]) => theirs.toLowerCase() === name);
+    return isTheirs || value === undefined ? [] : [[name, String(value)]];
+  });
+  for (const [name] of ours) response.removeHeader(name);
+  const status: HeaderPair[] =
+    answer.destinationStatus > 0 ? [[DESTINATION_STATUS, String(answer.destinationStatus)]] : [];
+  const length: HeaderPair[] = Buffer.isBuffer(answer.body) ? [["Content-Length", String(answer.body.length)]] : [];
+  const theirs = answer.headers.filter(([name]) => length.length === 0 || name.toLowerCase() !== "content-length");
+  for (const [name, values] of grouped([...ours, ...theirs, ...length, ...status])) response.setHeader(name, values);
+  // HTTP/2 has no reason phrases.
+  if (isHttp1 && answer.statusText !== "") response.statusMessage = answer.statusText;
+  response.writeHead(answer.status);
+  await pipeline(Buffer.isBuffer(answer.body) ? Readable.from([answer.body]) : answer.body, response);
+}
+
+/** Values of one name together, in the spelling of the first. */
+function grouped(headers: readonly HeaderPair[]): Map<string, string[]> {
+  const spelled = new Map<string, string>();
+  const values = new Map<string, string[]>();
+  for (const [name, value] of headers) {
+    const first = spelled.get(name.toLowerCase()) ?? name;
+    spelled.set(name.toLowerCase(), first);
+    values.set(first, [...(values.get(first) ?? []), value]);
+  }
+  return values;
+}
+
+interface ShownError {
+  readonly status: number;
+  readonly body: Json;
+  readonly destinationStatus: number | undefined;
+  /** For the operator's log. */
+  readonly fault: Fault;
+}
+
+/** Our own errors, told apart from the destination's by `proxy_error` (api-facts 7.3). */
+function errorOf(error: unknown, traceId: string): ShownError {
+  if (error instanceof DestinationFailed) {
+    return { ...errorOf(error.reason, traceId), destinationStatus: error.destinationStatus };
+  }
+  if (error instanceof FunctionFailed) {
+    const problem = { title: "One or more validation errors occurred.", ...error.toJson() };
+    const fault = new Fault("unprocessable", error.detail);
+    return { status: error.status, body: { proxy_error: problem }, destinationStatus: undefined, fault };
+  }
+  const fault = toFault(error);
+  const problem = problemOf(fault, traceId);
+  const shown = { ...problem, ...(fault.code === "validation_failed" ? { title: "Invalid proxy request" } : {}) };
+  const body: Json = { proxy_error: JSON.parse(JSON.stringify(shown)) };
+  return { status: FAULT_TABLE[fault.code].http, body, destinationStatus: undefined, fault };
+}

@@ -1,0 +1,90 @@
+import { Authenticator } from "./access/authenticate.js";
+import { internalCalls } from "./api/internal-calls.js";
+import type { OperatorLog } from "./api/operator-log.js";
+import { buildPipeline, type Pipeline } from "./api/pipeline.js";
+import type { InvokeProxy } from "./api/proxy-route.js";
+import type { Clock } from "./base/clock.js";
+import { type Config, ConfigError } from "./config.js";
+import { EgressPolicy } from "./egress/egress-policy.js";
+import { createGuardedAgents, type GuardedAgents } from "./egress/guarded-agents.js";
+import { createFunctionRunner } from "./functions/function-runner.js";
+import { createTokenFor, hostCallsOver } from "./functions/host-calls.js";
+import { invokeProxy } from "./proxy/invoke.js";
+import { ProxyLoader } from "./proxy/load-proxy.js";
+import { RunTransforms } from "./proxy/run-transforms.js";
+import { createSandbox, type Sandbox } from "./sandbox/sandbox.js";
+import { applicationKeyService, applicationService, permissionService } from "./services/applications.js";
+import type { ServedMethod } from "./services/call.js";
+import { logService } from "./services/logs.js";
+import { proxyService } from "./services/proxies.js";
+import { sessionService } from "./services/sessions.js";
+import { tenantService } from "./services/tenants.js";
+import { tokenizeService } from "./services/tokenize.js";
+import { tokenService } from "./services/tokens.js";
+import type { Vault } from "./vault.js";
+
+/** Everything that serves requests, put together. */
+export interface Composition extends AsyncDisposable {
+  readonly pipelines: readonly Pipeline[];
+  readonly invokeProxy: InvokeProxy;
+  readonly sandbox: Sandbox;
+}
+
+/** Puts the parts together, from the bottom up: each is given what it uses, and knows nothing of the rest. */
+export function compose(vault: Vault, config: Config, log: OperatorLog, clock: Clock): Composition {
+  const { database, keyring } = vault;
+  const authenticator = new Authenticator(database, clock);
+  const pipelinesOf = (methods: readonly ServedMethod[]) =>
+    methods.map((method) => buildPipeline(method, { authenticator, database, keyring, log }));
+
+  const tokens = pipelinesOf([...tokenService({ keyring, clock }), ...tokenizeService({ keyring, clock })]);
+
+  const policy = egressPolicyOf(config);
+  const agents = createGuardedAgents(policy);
+  const sandbox = createSandbox({
+    threads: config.sandboxThreads,
+    onIncident: ({ type }) => log.warn({ reason: type }, "the sandbox had to act"),
+  });
+  const callApi = internalCalls(tokens, authenticator);
+  const functions = createFunctionRunner(sandbox, hostCallsOver(callApi, agents));
+
+  const loader = new ProxyLoader(database, keyring);
+  const transforms = new RunTransforms({
+    functions,
+    async application(tenantId, { proxy }) {
+      return proxy.applicationId ? authenticator.application(tenantId, proxy.applicationId) : undefined;
+    },
+    createToken: (application, request, signal) => createTokenFor(callApi, application, request, signal),
+  });
+  const invoke: InvokeProxy = (call) =>
+    invokeProxy({ database, keyring, authenticator, loader, agents, transforms }, call);
+
+  const others = pipelinesOf([
+    ...applicationService(),
+    ...applicationKeyService(),
+    ...permissionService(),
+    ...tenantService(config),
+    ...sessionService(),
+    ...logService(keyring),
+    ...proxyService({ keyring, policy, compile: (code) => sandbox.compile(code), invoke }),
+  ]);
+  return {
+    pipelines: [...tokens, ...others],
+    invokeProxy: invoke,
+    sandbox,
+    [Symbol.asyncDispose]: () => close(sandbox, agents),
+  };
+}
+
+async function close(sandbox: Sandbox, agents: GuardedAgents): Promise<void> {
+  await sandbox.close();
+  agents.close();
+}
+
+function egressPolicyOf({ egressAllow, egressDeny }: Config): EgressPolicy {
+  try {
+    return new EgressPolicy({ allow: egressAllow, deny: egressDeny });
+  } catch (error) {
+    throw new ConfigError(error instanceof Error ? error.message : "CLOAKROOM_EGRESS_ALLOW or _DENY cannot be read.");
+  }
+}

@@ -1,0 +1,115 @@
+import type { Caller } from "../access/caller.js";
+import { Fault, Reason } from "../base/fault.js";
+import type { TenantId, Uuid } from "../base/ids.js";
+import type { Json, JsonObject } from "../base/json.js";
+import type { HostCalls } from "../sandbox/host-calls.js";
+import type { FunctionKind } from "../sandbox/limits.js";
+import type { ConsoleLine, RunFailure, RunOutcome } from "../sandbox/run.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
+import { FunctionFailed } from "./function-failed.js";
+
+/** A tenant's code, ready to run. */
+export interface TenantFunction {
+  readonly tenantId: TenantId;
+  /** The proxy, reactor or formula that it belongs to. */
+  readonly id: Uuid;
+  readonly kind: FunctionKind;
+  readonly code: string;
+  /** Whose permissions `bt` has. */
+  readonly application: Caller | undefined;
+  readonly configuration: Readonly<Record<string, Json>>;
+  /** Changes whenever code or configuration does: state that the code keeps does not outlive them. */
+  readonly version: number;
+}
+
+export type FunctionResult =
+  | { readonly kind: "returned"; readonly value: Json; readonly console: readonly ConsoleLine[] }
+  /** The code answers in place of everybody else: CustomHttpResponseError. */
+  | { readonly kind: "answered"; readonly answer: FunctionAnswer };
+
+export interface FunctionAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Json;
+}
+
+export interface FunctionRunner {
+  /**
+   * Runs a function once.
+   * @throws {FunctionFailed} when it throws, or takes too long, too much memory ...
+   * @throws {Fault} unavailable when it could not be run now.
+   */
+  run(fn: TenantFunction, args: JsonObject, signal: AbortSignal): Promise<FunctionResult>;
+}
+
+/** What code reaches of the outside, under which rights. */
+export type HostCallsFor = (tenantId: TenantId, application: Caller | undefined) => HostCalls;
+
+export function createFunctionRunner(sandbox: Sandbox, hostCalls: HostCallsFor): FunctionRunner {
+  return {
+    async run(fn, args, signal) {
+      const { tenantId, id, kind, code, application, configuration, version } = fn;
+      const outcome = await sandbox.run(
+        {
+          key: {
+            tenantId,
+            functionId: id,
+            applicationId: application?.application.id ?? null,
+            configurationVersion: version,
+            kind,
+          },
+          code,
+          args: { args, configuration: { ...configuration } },
+          hasApplication: application !== undefined,
+        },
+        hostCalls(tenantId, application),
+        signal,
+      );
+      return resultOf(outcome);
+    },
+  };
+}
+
+function resultOf(outcome: RunOutcome): FunctionResult {
+  switch (outcome.kind) {
+    case "returned":
+      return outcome;
+    case "threw": {
+      const { error } = outcome;
+      if (error.type === "custom_http_response") return { kind: "answered", answer: error };
+      throw new FunctionFailed(error.status, error.detail, error.errors);
+    }
+    case "failed":
+      throw failureOf(outcome.reason);
+  }
+}
+
+const RUNTIME_ERROR = "Reactor Runtime Error";
+
+/** What callers are told of runs that came to no end of their own. */
+const TOLD: Readonly<
+  Record<Exclude<RunFailure, "overloaded" | "runner_restarted">, readonly [number, string, string]>
+> = {
+  timeout: [500, RUNTIME_ERROR, "The code took too long."],
+  memory: [500, RUNTIME_ERROR, "The code used too much memory."],
+  killed: [500, RUNTIME_ERROR, "The code had to be stopped."],
+  result_too_large: [500, RUNTIME_ERROR, "The code returned too much."],
+  args_too_large: [413, RUNTIME_ERROR, "The arguments are too large."],
+  not_a_function: [
+    422,
+    "Invalid Reactor Formula",
+    "The code must export a function: module.exports = async function (req) { ... }.",
+  ],
+  does_not_compile: [422, "Invalid Reactor Formula", "The code does not compile."],
+};
+
+function failureOf(reason: RunFailure): Error {
+  if (reason === "overloaded" || reason === "runner_restarted") {
+    return new Fault("unavailable", "The code could not be run now. Try again shortly.", {
+      retryAfter: 1,
+      cause: new Reason(`sandbox ${reason}`),
+    });
+  }
+  const [status, detail, text] = TOLD[reason];
+  return new FunctionFailed(status, detail, { error: [text] });
+}

@@ -1,0 +1,106 @@
+import type { Readable } from "node:stream";
+import type { Caller } from "../access/caller.js";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { EgressError } from "../egress/egress-error.js";
+import type { GuardedAgents } from "../egress/guarded-agents.js";
+import { guardedRequest } from "../egress/guarded-request.js";
+import {
+  type BtMethod,
+  BtRefusal,
+  type HostBody,
+  HostFailure,
+  type HostFetchRequest,
+  type HostFetchResponse,
+} from "../sandbox/host-calls.js";
+import { FunctionFailed } from "./function-failed.js";
+import type { HostCallsFor } from "./function-runner.js";
+
+/** What an operation of the API answers: its REST status and body. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly body: Json;
+}
+
+/** Runs an operation of the API as an application, exactly as over REST: rights, validation and log rows included. */
+export type CallApi = (caller: Caller, method: BtMethod, args: Json, signal: AbortSignal) => Promise<ApiAnswer>;
+
+/** Larger than any answer that code could take into its memory. */
+const MAX_FETCHED = 10 * 1024 * 1024;
+
+/** `bt` is the API under the application's rights; `fetch` goes the guarded way out, in the tenant's own pool. */
+export function hostCallsOver(callApi: CallApi, agents: GuardedAgents): HostCallsFor {
+  return (tenantId, application) => ({
+    ...(application
+      ? {
+          bt: async (method: BtMethod, args: Json, signal: AbortSignal) => {
+            const { status, body } = await callApi(application, method, args, signal);
+            if (status >= 400) throw new BtRefusal(status, body);
+            return body;
+          },
+        }
+      : {}),
+    fetch: (request, signal) => fetchGuarded(agents, tenantId, request, signal),
+  });
+}
+
+/** Makes a token as an application. @throws {FunctionFailed} with what the API answered. */
+export async function createTokenFor(
+  callApi: CallApi,
+  application: Caller,
+  request: JsonObject,
+  signal: AbortSignal,
+): Promise<Json> {
+  const { status, body } = await callApi(application, "tokens.create", request, signal);
+  if (status < 400) return body;
+  const { detail, errors } = isJsonObject(body) ? body : {};
+  throw new FunctionFailed(status, typeof detail === "string" ? detail : "A token could not be made.", textsOf(errors));
+}
+
+function textsOf(errors: Json | undefined): Record<string, string[]> {
+  if (!isJsonObject(errors)) return {};
+  return Object.fromEntries(
+    Object.entries(errors).map(([field, texts]) => [field, Array.isArray(texts) ? texts.map(String) : [String(texts)]]),
+  );
+}
+
+async function fetchGuarded(
+  agents: GuardedAgents,
+  pool: string,
+  { url, method, headers, body, timeoutMs }: HostFetchRequest,
+  signal: AbortSignal,
+): Promise<HostFetchResponse> {
+  const patience = timeoutMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  try {
+    const response = await guardedRequest(agents, {
+      ...{ url, method, headers, pool, signal: patience, maxBodyBytes: MAX_FETCHED },
+      body: body && bytesOf(body),
+    });
+    return {
+      status: response.status,
+      statusText: response.statusText,
+      headers: response.rawHeaders,
+      body: shownBody(await readAll(response.body)),
+    };
+  } catch (error) {
+    if (!(error instanceof EgressError)) throw error;
+    // A time-out of the code's own is one, not a cancelled call.
+    const isLate = error.reason === "aborted" && !signal.aborted;
+    throw new HostFailure(isLate ? "ETIMEDOUT" : (error.systemCode ?? "EREFUSED"), error.message);
+  }
+}
+
+function bytesOf(body: HostBody): Buffer {
+  return "text" in body ? Buffer.from(body.text) : Buffer.from(body.base64, "base64");
+}
+
+async function readAll(body: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of body) chunks.push(Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk)));
+  return Buffer.concat(chunks);
+}
+
+/** Text where it is UTF-8: most answers are, and base64 costs the code a third more. */
+function shownBody(bytes: Buffer): HostBody {
+  const text = bytes.toString("utf8");
+  return Buffer.from(text).equals(bytes) ? { text } : { base64: bytes.toString("base64") };
+}

@@ -1,0 +1,60 @@
+import type { HeaderPair } from "../egress/request-framing.js";
+
+/** Names that reach the destination: all others are dropped silently (specification, Invoke a proxy). */
+const FORWARDED = /^[A-Za-z0-9_-]+$/;
+
+/** Of one connection only (RFC 9110, 7.6.1), or made anew for the destination. */
+const OF_CONNECTION = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "proxy-authenticate",
+  "transfer-encoding",
+  "te",
+  "trailer",
+  "upgrade",
+  "expect",
+  "host",
+  "content-length",
+  "http2-settings",
+]);
+
+/** Our own headers: read here, and nobody else's business. */
+const OURS = /^bt-/i;
+
+/**
+ * The caller's headers as the destination gets them, in the case and order in which they came. BT-PROXY-KEEP-ALIVE and
+ * BT-PROXY-CONNECTION become the headers that no client may send itself.
+ */
+export function forwardedHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
+  const forwarded = headers.filter(
+    ([name]) => FORWARDED.test(name) && !OURS.test(name) && !OF_CONNECTION.has(name.toLowerCase()),
+  );
+  const keepAlive = headerValue(headers, "bt-proxy-keep-alive");
+  const connection = headerValue(headers, "bt-proxy-connection");
+  if (keepAlive !== undefined) forwarded.push(["KEEP-ALIVE", keepAlive]);
+  if (connection !== undefined) forwarded.push(["CONNECTION", connection]);
+  return forwarded;
+}
+
+/** The destination's headers as the caller gets them: all but those of the connection between us and it. */
+export function returnedHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
+  return headers.filter(([name]) => {
+    const lower = name.toLowerCase();
+    return lower === "content-length" || !OF_CONNECTION.has(lower);
+  });
+}
+
+export function headerValue(headers: readonly HeaderPair[], lowerName: string): string | undefined {
+  return headers.find(([name]) => name.toLowerCase() === lowerName)?.[1];
+}
+
+/** The query as the destination gets it: what the caller wrote, without the parameter that is ours. */
+export function forwardedQuery(query: string): string {
+  if (!/bt-proxy-key/i.test(query)) return query;
+  const kept = query
+    .slice(1)
+    .split("&")
+    .filter((pair) => pair.split("=", 1)[0] !== "bt-proxy-key");
+  return kept.length === 0 ? "" : `?${kept.join("&")}`;
+}

@@ -1,0 +1,59 @@
+import { LRUCache } from "lru-cache";
+import { type PresentedKey, parseKey } from "../access/key-text.js";
+import { Fault } from "../base/fault.js";
+import type { TenantId } from "../base/ids.js";
+import type { Database } from "../store/database.js";
+import { findProxyByKey } from "../store/proxies.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { type ConfiguredProxy, openProxy } from "./proxy.js";
+
+/** A proxy with the tenant's revision that it was read at: every call through it is guarded by that. */
+export interface LoadedProxy {
+  readonly tenantId: TenantId;
+  readonly proxy: ConfiguredProxy;
+  readonly revision: number;
+}
+
+/** As for callers: remembered for four seconds, and never used after a change all the same. */
+const FRESH_MS = 4_000;
+
+/** Finds proxies by their keys. */
+export class ProxyLoader {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #loaded = new LRUCache<string, LoadedProxy>({ max: 5_000, ttl: FRESH_MS });
+
+  constructor(database: Database, keyring: Keyring) {
+    this.#database = database;
+    this.#keyring = keyring;
+  }
+
+  /** @throws {Fault} not_found for every key that is not good. */
+  async find(keyText: string): Promise<LoadedProxy> {
+    const key = parseKey(keyText);
+    if (key?.kind !== "prx") throw unknownProxy();
+    const name = key.hash.toString("base64");
+    const known = this.#loaded.get(name);
+    if (known) return known;
+    const loaded = await this.#load(key);
+    this.#loaded.set(name, loaded);
+    return loaded;
+  }
+
+  /** Drops what is remembered: the tenant's rights or proxies changed. */
+  forget(keyText: string): void {
+    const key = parseKey(keyText);
+    if (key) this.#loaded.delete(key.hash.toString("base64"));
+  }
+
+  async #load({ tenantId, hash }: PresentedKey): Promise<LoadedProxy> {
+    const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(findProxyByKey, hash));
+    if (!row) throw unknownProxy();
+    const keys = await this.#keyring.of(tenantId);
+    return { tenantId, proxy: openProxy(keys, tenantId, row), revision: row.auth_revision };
+  }
+}
+
+function unknownProxy(): Fault {
+  return new Fault("not_found", "There is no proxy with this key.");
+}

@@ -1,0 +1,56 @@
+import type { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
+import { Fault } from "../base/fault.js";
+import { FunctionFailed } from "../functions/function-failed.js";
+import { readWhole } from "../proxy/buffered-body.js";
+import { DestinationFailed } from "../proxy/destination-failed.js";
+import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/invoke.js";
+import type { Handler } from "./call.js";
+
+type Invoke = Handler<typeof ProxyService.method.invokeProxy.input, typeof ProxyService.method.invokeProxy.output>;
+
+/** The largest answer that a single message carries. */
+const MAX_ANSWER = 5 * 1024 * 1024;
+
+/** A proxied request as an RPC: request and answer are single messages, so that nothing streams. */
+export async function invokeOverRpc(
+  invoke: (call: ProxyCall) => Promise<ProxyAnswer>,
+  request: Parameters<Invoke>[0],
+  call: Parameters<Invoke>[1],
+): ReturnType<Invoke> {
+  const type = request.body?.contentType;
+  const headers = request.headers.map(({ name, value }) => [name, value] as const);
+  const isTyped = headers.some(([name]) => name.toLowerCase() === "content-type");
+  try {
+    const answer = await invoke({
+      method: request.method,
+      path: request.path,
+      query: request.query === "" || request.query.startsWith("?") ? request.query : `?${request.query}`,
+      headers: type && !isTyped ? [...headers, ["Content-Type", type]] : headers,
+      body: Buffer.from(request.body?.data ?? new Uint8Array()),
+      apiKey: call.apiKey,
+      target: targetOf(request.target),
+      signal: call.signal,
+    });
+    const body = await readWhole(answer.body, MAX_ANSWER);
+    const contentType = answer.headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
+    return {
+      status: answer.status,
+      ...(answer.destinationStatus > 0 ? { destinationStatus: answer.destinationStatus } : {}),
+      headers: answer.headers.map(([name, value]) => ({ name, value })),
+      body: { contentType, data: Uint8Array.from(body) },
+    };
+  } catch (error) {
+    throw asFault(error);
+  }
+}
+
+function targetOf({ case: kind, value }: Parameters<Invoke>[0]["target"]): ProxyTarget | undefined {
+  if (kind === "proxyKey") return { kind: "configured", key: value };
+  return kind === "proxyUrl" ? { kind: "ephemeral", url: value } : undefined;
+}
+
+function asFault(error: unknown): unknown {
+  if (error instanceof DestinationFailed) return asFault(error.reason);
+  if (!(error instanceof FunctionFailed)) return error;
+  return new Fault("unprocessable", error.detail, { fields: error.errors });
+}

@@ -1,0 +1,197 @@
+import type { MessageInitShape, JsonObject as PlainObject } from "@bufbuild/protobuf";
+import {
+  type ApplicationReference,
+  type CreateProxyRequest,
+  ProxyService,
+  type ProxyTransform,
+  type ProxyTransformSchema,
+  type ReplaceProxyRequest,
+  type UpdateProxyRequest,
+} from "../../gen/cloakroom/v1/proxies_pb.js";
+import { invalid } from "../base/fault.js";
+import type { TenantId, Uuid } from "../base/ids.js";
+import type { JsonObject } from "../base/json.js";
+import type { ProxyAnswer, ProxyCall } from "../proxy/invoke.js";
+import {
+  checkPatch,
+  checkProxy,
+  type ProxyChecks,
+  type ProxyDefinitionPatch,
+  type ProxyDraft,
+} from "../proxy/prepare-proxy.js";
+import { changeProxy, createProxy, deleteProxy, getProxy, pageOfProxies } from "../proxy/proxies.js";
+import type { ConfiguredProxy } from "../proxy/proxy.js";
+import type { Transform, TransformDraft } from "../proxy/transform.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { type ServedMethod, serve } from "./call.js";
+import { invokeOverRpc } from "./invoke-proxy.js";
+import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
+import { toJson } from "./value.js";
+
+export interface ProxyServiceParts extends ProxyChecks {
+  readonly keyring: Keyring;
+  invoke(call: ProxyCall): Promise<ProxyAnswer>;
+}
+
+export function proxyService(parts: ProxyServiceParts): ServedMethod[] {
+  const { method } = ProxyService;
+  const { keyring } = parts;
+  return [
+    serve(method.createProxy, async (request, call) => {
+      const { tenantId } = call.caller;
+      const keys = await keyring.of(tenantId);
+      const definition = await checkProxy(parts, draftOf(request));
+      return call.transact(
+        (tx) => createProxy(tx, call.caller, keys, propertiesOf(request), definition),
+        (made) => show(tenantId, made),
+      );
+    }),
+    serve(method.listProxies, async (request, call) => {
+      const { tenantId } = call.caller;
+      const keys = await keyring.of(tenantId);
+      const page = pageRequest(request);
+      const listing = { ...page, ids: request.id.map(uuidOf), name: request.name };
+      return call.list(
+        (tx) => pageOfProxies(tx, call.caller, keys, listing),
+        (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => show(tenantId, item)) }),
+      );
+    }),
+    serve(method.getProxy, async ({ id }, call) => {
+      const { tenantId } = call.caller;
+      const keys = await keyring.of(tenantId);
+      return call.transact(
+        (tx) => getProxy(tx, call.caller, keys, uuidOf(id)),
+        (found) => show(tenantId, found),
+      );
+    }),
+    serve(method.replaceProxy, async (request, call) => {
+      const { tenantId } = call.caller;
+      const keys = await keyring.of(tenantId);
+      const definition = await checkProxy(parts, draftOf(request));
+      const replaced = { ...propertiesOf(request), definition };
+      return call.transact(
+        (tx) => changeProxy(tx, call.caller, keys, uuidOf(request.id), () => replaced),
+        (changed) => show(tenantId, changed),
+      );
+    }),
+    serve(method.updateProxy, async (request, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      const patchDefinition = await checkPatch(parts, patchOf(request));
+      return call.transact(
+        (tx) =>
+          changeProxy(tx, call.caller, keys, uuidOf(request.id), (current) => ({
+            ...patchedProperties(request, current),
+            definition: patchDefinition(current.definition),
+          })),
+        () => ({}),
+      );
+    }),
+    serve(method.deleteProxy, async ({ id }, call) =>
+      call.transact(
+        (tx) => deleteProxy(tx, call.caller, uuidOf(id)),
+        () => ({}),
+      ),
+    ),
+    serve(method.invokeProxy, (request, call) => invokeOverRpc(parts.invoke, request, call)),
+  ];
+}
+
+function draftOf(request: CreateProxyRequest | ReplaceProxyRequest): ProxyDraft {
+  return {
+    destinationUrl: request.destinationUrl,
+    requestTransform: request.requestTransform && transformDraft(request.requestTransform),
+    responseTransform: request.responseTransform && transformDraft(request.responseTransform),
+    requestTransforms: request.requestTransforms.map(transformDraft),
+    responseTransforms: request.responseTransforms.map(transformDraft),
+    configuration: request.configuration,
+  };
+}
+
+function propertiesOf({ name, application, requireAuth = true }: CreateProxyRequest | ReplaceProxyRequest) {
+  return { name, applicationId: applicationIdOf(application), requireAuth };
+}
+
+/** A field named in the mask and not set is cleared. */
+function patchOf(request: UpdateProxyRequest): ProxyDefinitionPatch {
+  const named = new Set(request.updateMask?.paths);
+  const { destinationUrl, requestTransform, responseTransform, configuration } = request;
+  const one = (transform: ProxyTransform | undefined) => (transform ? transformDraft(transform) : null);
+  return {
+    ...(named.has("destination_url") ? { destinationUrl: destinationUrl ?? null } : {}),
+    ...(named.has("request_transform") ? { requestTransform: one(requestTransform) } : {}),
+    ...(named.has("response_transform") ? { responseTransform: one(responseTransform) } : {}),
+    ...(named.has("request_transforms") ? { requestTransforms: request.requestTransforms.map(transformDraft) } : {}),
+    ...(named.has("response_transforms") ? { responseTransforms: request.responseTransforms.map(transformDraft) } : {}),
+    ...(named.has("configuration")
+      ? { configuration: configuration ? toJson(configuration, "configuration") : null }
+      : {}),
+  };
+}
+
+function patchedProperties(request: UpdateProxyRequest, current: ConfiguredProxy) {
+  const named = new Set(request.updateMask?.paths);
+  if (named.has("name") && request.name === undefined) throw invalid("name", "must not be cleared");
+  return {
+    name: request.name ?? current.name,
+    applicationId: named.has("application") ? applicationIdOf(request.application) : current.applicationId,
+    requireAuth: named.has("require_auth") ? (request.requireAuth ?? true) : current.requireAuth,
+  };
+}
+
+function applicationIdOf(application: ApplicationReference | undefined): Uuid | undefined {
+  return application && uuidOf(application.id);
+}
+
+function transformDraft({ type, code, matcher, expression, replacement, options }: ProxyTransform): TransformDraft {
+  return { type, code, matcher, expression, replacement, options: options && plain(options) };
+}
+
+function plain(options: PlainObject): JsonObject {
+  return { ...options };
+}
+
+/** The key of a proxy is no secret of one answer: whoever may read the proxy sees it. */
+function show(tenantId: TenantId, proxy: ConfiguredProxy) {
+  const { requestTransform, responseTransform, requestTransforms, responseTransforms } = proxy.definition;
+  return {
+    id: proxy.id,
+    tenantId,
+    name: proxy.name,
+    key: proxy.key.reveal(),
+    destinationUrl: proxy.definition.destinationUrl,
+    ...(requestTransform ? { requestTransform: showTransform(requestTransform) } : {}),
+    ...(responseTransform ? { responseTransform: showTransform(responseTransform) } : {}),
+    requestTransforms: requestTransforms.map(showTransform),
+    responseTransforms: responseTransforms.map(showTransform),
+    ...(proxy.applicationId ? { applicationId: proxy.applicationId } : {}),
+    configuration: { ...proxy.definition.configuration },
+    requireAuth: proxy.requireAuth,
+    ...showAudit(proxy),
+  };
+}
+
+/** Type code is the default, and older clients do not know the others: it goes without saying. */
+function showTransform(transform: Transform): MessageInitShape<typeof ProxyTransformSchema> {
+  switch (transform.type) {
+    case "code":
+      return { code: transform.code };
+    case "mask": {
+      const { matcher, replacement, type } = transform;
+      return {
+        type,
+        matcher: matcher.kind,
+        replacement,
+        ...(matcher.kind === "regex" ? { expression: matcher.expression } : {}),
+      };
+    }
+    case "tokenize": {
+      const { type, identifier, token } = transform;
+      return { type, options: { identifier, token } };
+    }
+    case "append_json":
+    case "append_header": {
+      const { type, value, location } = transform;
+      return { type, options: { value, location } };
+    }
+  }
+}

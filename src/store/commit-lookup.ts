@@ -1,0 +1,64 @@
+import type { TenantId } from "../base/ids.js";
+import { APPLICATION_NAME, type DatabaseAddress } from "./connect.js";
+import { connectOnce } from "./one-connection.js";
+import type { Witness } from "./transaction.js";
+
+/** A commit that was sent and not acknowledged. */
+export interface UnknownCommit {
+  readonly tenantId: TenantId;
+  /** A log row that the transaction wrote. */
+  readonly witness: Witness;
+  /** The database's process that was told to commit, where that is known. */
+  readonly backend: number | undefined;
+}
+
+/**
+ * Was it carried out? The answer is final: nothing of the transaction happens any more.
+ * @throws when the database does not answer, or its process does not end: the question is as open as before.
+ */
+export type CommitLookup = (commit: UnknownCommit) => Promise<boolean>;
+
+export function commitLookupIn(address: DatabaseAddress): CommitLookup {
+  return async (commit) => {
+    if (commit.backend !== undefined) await endBackend(address, commit.backend);
+    return hasLogRow(address, commit);
+  };
+}
+
+/**
+ * Ends the database's process that was told to commit. It may not have noticed that its connection is gone, wait for a
+ * lock, and commit in a while: only when it has ended does a missing row mean that nothing is stored. Through a pooler the
+ * process ids are the pooler's own, and no process is found.
+ */
+async function endBackend(address: DatabaseAddress, backend: number): Promise<void> {
+  // Without a role: a login may end its own processes.
+  const connection = connectOnce(address, { statementTimeout: 4_000, connectTimeout: 2 });
+  try {
+    const ended = await connection.sql<{ hasEnded: boolean }[]>`
+      select pg_terminate_backend(pid, 3000) as "hasEnded" from pg_stat_activity
+      where pid = ${backend} and usename = current_user and application_name = ${APPLICATION_NAME}`;
+    if (ended.some(({ hasEnded }) => !hasEnded)) throw new Error("a process of the database does not end");
+  } finally {
+    await connection.end(1);
+  }
+}
+
+/** Reads the log row on a new connection, which sees every commit that happened before it was opened. */
+async function hasLogRow(
+  address: DatabaseAddress,
+  { tenantId, witness: { createdAt, id } }: UnknownCommit,
+): Promise<boolean> {
+  const connection = connectOnce(address, { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 });
+  const { sql } = connection;
+  try {
+    const [, , rows] = await Promise.all([
+      sql.unsafe("begin"),
+      sql.unsafe(`set local app.tenant_id = '${tenantId}'`),
+      sql`select 1 from audit_logs where tenant_id = ${tenantId} and created_at = ${createdAt} and id = ${id}`,
+      sql.unsafe("commit"),
+    ]);
+    return rows.length > 0;
+  } finally {
+    await connection.end(1);
+  }
+}
