@@ -1,7 +1,8 @@
+import { validateHeaderName, validateHeaderValue } from "node:http";
 import type { Caller } from "../access/caller.js";
 import { Fault, Reason } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
-import type { Json, JsonObject } from "../base/json.js";
+import type { Json } from "../base/json.js";
 import type { HostCalls } from "../sandbox/host-calls.js";
 import type { FunctionKind } from "../sandbox/limits.js";
 import type { ConsoleLine, RunFailure, RunOutcome } from "../sandbox/run.js";
@@ -39,7 +40,7 @@ export interface FunctionRunner {
    * @throws {FunctionFailed} when it throws, or takes too long, too much memory ...
    * @throws {Fault} unavailable when it could not be run now.
    */
-  run(fn: TenantFunction, args: JsonObject, signal: AbortSignal): Promise<FunctionResult>;
+  run(fn: TenantFunction, args: Json, signal: AbortSignal): Promise<FunctionResult>;
 }
 
 /** What code reaches of the outside, under which rights. */
@@ -76,7 +77,7 @@ function resultOf(outcome: RunOutcome): FunctionResult {
       return outcome;
     case "threw": {
       const { error } = outcome;
-      if (error.type === "custom_http_response") return { kind: "answered", answer: error };
+      if (error.type === "custom_http_response") return { kind: "answered", answer: answerOf(error) };
       throw new FunctionFailed(error.status, error.detail, error.errors);
     }
     case "failed":
@@ -85,6 +86,28 @@ function resultOf(outcome: RunOutcome): FunctionResult {
 }
 
 const RUNTIME_ERROR = "Reactor Runtime Error";
+
+/** Headers that say how an answer is framed: that is not the code's to say. */
+const FRAMING = new Set(["connection", "content-length", "keep-alive", "trailer", "transfer-encoding", "upgrade"]);
+
+/** @throws {FunctionFailed} for what cannot be sent: an interim status, or headers that are none. */
+function answerOf({ status, headers, body }: FunctionAnswer): FunctionAnswer {
+  const kept = Object.entries(headers).filter(([name]) => !FRAMING.has(name.toLowerCase()));
+  try {
+    for (const [name, value] of kept) {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+    }
+  } catch {
+    throw unsendable("its headers must be HTTP headers");
+  }
+  if (status < 200) throw unsendable("its status must be 200 to 599");
+  return { status, headers: Object.fromEntries(kept), body };
+}
+
+function unsendable(why: string): FunctionFailed {
+  return new FunctionFailed(500, RUNTIME_ERROR, { error: [`CustomHttpResponseError cannot be sent: ${why}.`] });
+}
 
 /** What callers are told of runs that came to no end of their own. */
 const TOLD: Readonly<

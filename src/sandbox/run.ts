@@ -46,6 +46,7 @@ export type RunFailure =
   | "memory"
   /** Its thread was ended: it could not be interrupted, or another run of the same tenant could not. */
   | "killed"
+  /** Or nested deeper than 128 levels. */
   | "result_too_large"
   | "args_too_large"
   /** `module.exports` is no function. */

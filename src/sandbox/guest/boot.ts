@@ -2,7 +2,7 @@ import { preloaded } from "guest:packages";
 import { Buffer } from "node:buffer";
 import { createBt } from "./bt.js";
 import { speedUpBuffer } from "./buffer.js";
-import { createConsole } from "./console.js";
+import { ConsoleRoom, createConsole } from "./console.js";
 import type { GuestLimits, Host } from "./host.js";
 import { HostCalls } from "./host-calls.js";
 import { createFetch, Request, Response } from "./http/fetch.js";
@@ -13,6 +13,8 @@ import { RandomSource } from "./random.js";
 import { createRequire } from "./require.js";
 import { describeThrown, isOutOfMemory } from "./thrown.js";
 import { Timers } from "./timers.js";
+import { createUrlClass } from "./url.js";
+import { URLSearchParams } from "./url-search-params.js";
 
 type ModuleWrapper = (exports: unknown, require: unknown, module: unknown, filename: string, dirname: string) => void;
 
@@ -31,13 +33,15 @@ export default function boot(host: Host): Guest {
   const random = new RandomSource(host);
   const calls = new HostCalls(host);
   const timers = new Timers(host);
-  installGlobals(host, random, calls, timers);
+  const room = new ConsoleRoom();
+  installGlobals(host, random, calls, timers, room);
   const require = createRequire(host, calls, timers);
   for (const name of ["crypto", "axios", "https", ...Object.keys(preloaded)]) require(name);
   let handler: ((req: unknown) => unknown) | undefined;
 
   const start = (limits: string): GuestLimits => {
     const read = Object(parseJson(limits));
+    room.isFull = false;
     calls.start(read);
     timers.start(read.timers);
     return read;
@@ -65,27 +69,47 @@ export default function boot(host: Host): Guest {
       void answer(host, request, resultBytes);
     },
     deliver: (number, payload) => calls.deliver(number, payload),
-    fire: (number) => timers.fire(number),
+    fire: (number) => guarded(host, () => timers.fire(number)),
   };
 }
 
-function installGlobals(host: Host, random: RandomSource, calls: HostCalls, timers: Timers): void {
+function installGlobals(host: Host, random: RandomSource, calls: HostCalls, timers: Timers, room: ConsoleRoom): void {
   speedUpBuffer();
   installLocaleNumbers();
   define(Math, "random", () => random.number());
   const globals = {
     global: globalThis,
+    queueMicrotask: guardedMicrotasks(host),
     Buffer,
-    console: createConsole(host),
+    console: createConsole(host, room),
     fetch: createFetch(calls),
     Headers,
     Request,
     Response,
+    URL: createUrlClass(host),
+    URLSearchParams,
     ...timers.functions(),
   };
   for (const [name, value] of Object.entries(globals)) define(globalThis, name, value);
   // Without Atomics nothing can be done with it but measure.
   Reflect.deleteProperty(globalThis, "SharedArrayBuffer");
+}
+
+/** What nobody catches ends the run, as it would end a process of Node. */
+function guarded(host: Host, callback: () => unknown): void {
+  try {
+    callback();
+  } catch (thrown) {
+    finishThrown(host, thrown);
+  }
+}
+
+function guardedMicrotasks(host: Host) {
+  const { queueMicrotask: queue } = globalThis;
+  return (callback: unknown): void => {
+    if (typeof callback !== "function") throw new TypeError('The "callback" argument must be of type function.');
+    queue(() => guarded(host, () => callback()));
+  };
 }
 
 function define(target: object, name: string, value: unknown): void {

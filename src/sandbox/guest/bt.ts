@@ -1,6 +1,6 @@
 import camelcaseKeys from "camelcase-keys";
 import snakecaseKeys from "snakecase-keys";
-import { type HostCallError, type HostCalls, RefusedCall } from "./host-calls.js";
+import { type HostCalls, RefusedCall } from "./host-calls.js";
 
 /** What the published client throws where the API refuses a call, or where it cannot be reached (status -1). */
 export class BasisTheoryApiError extends Error {
@@ -21,13 +21,14 @@ export class BasisTheoryApiError extends Error {
  * detokenized is the caller's own structure and is never renamed.
  */
 export function createBt(calls: HostCalls) {
-  const call = async (method: string, args: unknown) => {
-    try {
-      return await calls.call({ to: "bt", method, args });
-    } catch (error) {
-      throw apiError(error);
-    }
+  const errors = new WeakMap<object, BasisTheoryApiError>();
+  const rejected = (error: unknown): never => {
+    if (typeof error !== "object" || error === null) throw apiError(error);
+    const known = errors.get(error) ?? apiError(error);
+    errors.set(error, known);
+    throw known;
   };
+  const call = (method: string, args: unknown) => calls.call({ to: "bt", method, args }).catch(rejected);
   const callTokens = async (method: string, args: unknown) => tokenResponse(await call(`tokens.${method}`, args));
 
   return {
@@ -44,7 +45,7 @@ export function createBt(calls: HostCalls) {
   };
 }
 
-function apiError(error: HostCallError | RefusedCall | unknown): BasisTheoryApiError {
+function apiError(error: unknown): BasisTheoryApiError {
   if (error instanceof RefusedCall) {
     const message = `Request failed with status code ${error.status}`;
     return new BasisTheoryApiError(message, error.status, renamed(error.body, camelcaseKeys));

@@ -1,18 +1,25 @@
-import util from "node:util";
 import type { Host } from "./host.js";
+import { format, inspect } from "./inspect.js";
 
 /** One line; the worker bounds them all together. */
 const LINE_CHARACTERS = 8_192;
 
+/** Whether the worker keeps what is written. When it has enough of a run, values are not even turned into text. */
+export class ConsoleRoom {
+  isFull = false;
+}
+
 /** Node's console, as far as it makes sense without a terminal: lines are kept with the run. */
-export function createConsole(host: Host) {
+export function createConsole(host: Host, room: ConsoleRoom) {
   const counts = new Map<string, number>();
   const started = new Map<string, number>();
   let indent = "";
 
   const write = (level: string, values: readonly unknown[]) => {
-    const text = `${indent}${util.format(...values)}`;
-    host.log(level, text.length > LINE_CHARACTERS ? `${text.slice(0, LINE_CHARACTERS)}...` : text);
+    if (room.isFull) return;
+    const text = `${indent}${format(...values)}`;
+    const kept = host.log(level, text.length > LINE_CHARACTERS ? `${text.slice(0, LINE_CHARACTERS)}...` : text);
+    room.isFull = !kept;
   };
   const writer =
     (level: string) =>
@@ -28,7 +35,7 @@ export function createConsole(host: Host) {
     error: writer("error"),
     debug: writer("debug"),
     trace: (...values: unknown[]) => write("error", ["Trace:", ...values]),
-    dir: (value: unknown) => write("log", [util.inspect(value)]),
+    dir: (value: unknown, options?: unknown) => write("log", [inspect(value, options)]),
     table: log,
     assert: (condition: unknown, ...values: unknown[]) => {
       if (!condition) write("error", ["Assertion failed", ...values]);

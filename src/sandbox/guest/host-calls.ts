@@ -37,6 +37,8 @@ export class HostCalls {
   #limits: GuestLimits | undefined;
   #numbers = 0;
   #made = 0;
+  /** One error for all calls beyond the limit: a hundred thousand of them would take the memory of the instance. */
+  #tooMany: HostCallError | undefined;
 
   constructor(host: Host) {
     this.#host = host;
@@ -48,6 +50,7 @@ export class HostCalls {
     this.#queue = [];
     this.#limits = limits;
     this.#made = 0;
+    this.#tooMany = undefined;
   }
 
   /** @throws HostCallError or RefusedCall (as a rejection). */
@@ -57,7 +60,8 @@ export class HostCalls {
       if (limits === undefined) throw new HostCallError("ELIMIT", "no run is under way");
       this.#made += 1;
       if (this.#made > limits.hostCalls) {
-        throw new HostCallError("ELIMIT", `one run may make ${limits.hostCalls} calls`);
+        this.#tooMany ??= new HostCallError("ELIMIT", `one run may make ${limits.hostCalls} calls`);
+        throw this.#tooMany;
       }
       const payload = toBytes(writeJson(message) ?? "null");
       if (payload.length > limits.hostCallBytes) {

@@ -10,10 +10,13 @@ export interface Host {
   /** Asks for a call of `fire` with this number. */
   readonly setTimer: (number: number, ms: number) => void;
   readonly clearTimer: (number: number) => void;
-  readonly log: (level: string, text: string) => void;
+  /** @returns whether more will be kept. */
+  readonly log: (level: string, text: string) => boolean;
   readonly random: (bytes: number) => Uint8Array;
   /** Bytes, or text that begins with "=" (a text result) or "!" (the message of an error). */
   readonly crypto: (operation: string, parameters: string, data: Uint8Array) => Uint8Array | string;
+  /** See engine/host-url.ts. */
+  readonly url: (request: string) => string;
   /** The function around a package that is not part of the snapshot. */
   readonly loadPackage: (name: string) => PackageFunction;
 }

@@ -12,9 +12,10 @@ import { createAxios } from "./http/axios.js";
 import { createFetch, FetchError, Request, Response } from "./http/fetch.js";
 import { Headers } from "./http/headers.js";
 import { createHttpModule } from "./http/https.js";
+import { format, inspect } from "./inspect.js";
 import { reactorErrors } from "./reactor-errors.js";
 import type { Timers } from "./timers.js";
-import { urlModule } from "./url.js";
+import { createUrlModule } from "./url-module.js";
 
 class ModuleNotFound extends Error {
   readonly code = "MODULE_NOT_FOUND";
@@ -42,8 +43,8 @@ export function createRequire(host: Host, calls: HostCalls, timers: Timers): Req
       stream: () => stream,
       string_decoder: () => ({ StringDecoder }),
       timers: () => timers.functions(),
-      url: () => urlModule,
-      util: () => util,
+      url: () => createUrlModule(),
+      util: () => ({ ...util, format, inspect }),
       axios: () => createAxios(calls),
       "node-fetch": () => nodeFetch,
       "@basis-theory/basis-theory-reactor-formulas-sdk-js": () => reactorErrors,

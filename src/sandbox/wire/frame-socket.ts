@@ -3,8 +3,8 @@ import { type Frame, type FrameKind, FrameReader, frameHead, NO_LEASE, partsHead
 
 export interface FrameHandlers {
   readonly onFrame: (frame: Frame) => void;
-  /** Called once, when no further frame can come: the other side ended, or did not keep to the protocol. */
-  readonly onEnd: () => void;
+  /** Called once, when no further frame can come. `broke`: the other side did not keep to the protocol. */
+  readonly onEnd: (end: { readonly broke: boolean }) => void;
 }
 
 /** Either end of the socket pair. */
@@ -16,11 +16,11 @@ export class FrameSocket {
   constructor(socket: Socket, maxBytes: number, handlers: FrameHandlers) {
     this.#socket = socket;
     const reader = new FrameReader(maxBytes);
-    const end = () => {
+    const end = (broke: boolean) => {
       if (this.#ended) return;
       this.#ended = true;
       socket.destroy();
-      handlers.onEnd();
+      handlers.onEnd({ broke });
     };
     socket.on("data", (chunk: Buffer) => {
       try {
@@ -30,11 +30,11 @@ export class FrameSocket {
         }
       } catch {
         // Which bytes were wrong is of no use to anybody, and they may hold what tenants sent.
-        end();
+        end(true);
       }
     });
-    socket.on("error", end);
-    socket.on("close", end);
+    socket.on("error", () => end(false));
+    socket.on("close", () => end(false));
   }
 
   send(kind: FrameKind, lease = NO_LEASE, payload: Uint8Array = NOTHING, number = 0): void {

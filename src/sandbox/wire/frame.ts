@@ -20,9 +20,8 @@ export const FrameKind = {
   result: 34,
   /** Runner to service: a host call. */
   hostCall: 35,
+  /** Runner to service: how it is, as JSON. */
   pong: 36,
-  /** Runner to service: something to be counted. */
-  incident: 37,
 } as const;
 export type FrameKind = (typeof FrameKind)[keyof typeof FrameKind];
 

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../../base/json.js";
 import { type GuestError, type PublishedErrorName, publishedErrors } from "../guest-error.js";
 import { type CompileProblem, type ConsoleLine, failed, type RunFailure, type RunOutcome } from "../run.js";
-import { list, object, oneOf, parseJson, record, text, whole } from "./shape.js";
+import { list, NestingError, object, oneOf, parseJson, record, text, whole } from "./shape.js";
 
 /** What the runner reports of a run, beside the value. */
 export interface RunReport {
@@ -10,6 +10,8 @@ export interface RunReport {
   readonly cold: boolean;
   /** Milliseconds in the runner's queue. */
   readonly waitedMs: number;
+  /** It could not be interrupted, and its thread was ended. */
+  readonly threadEnded: boolean;
 }
 
 const failures: readonly RunFailure[] = [
@@ -51,7 +53,20 @@ export function readReport(reportBytes: Buffer, valueBytes: Buffer): RunReport {
     outcome: readOutcome(report, valueBytes),
     cold: report.cold === true,
     waitedMs: whole(report.waitedMs, 0, 3_600_000),
+    threadEnded: report.threadEnded === true,
   };
+}
+
+/**
+ * Reads the result frame of a compilation.
+ *
+ * @returns the problem, undefined where there is none, or "failed" where nothing was compiled.
+ * @throws ProtocolError as readReport.
+ */
+export function readCompileReport(reportBytes: Buffer): CompileProblem | "failed" | undefined {
+  const report = object(parseJson(reportBytes));
+  if (oneOf(report.kind, ["compiled", "failed"]) === "failed") return "failed";
+  return report.problem === undefined ? undefined : readProblem(report.problem);
 }
 
 function readOutcome(report: JsonObject, valueBytes: Buffer): RunOutcome {
@@ -71,12 +86,13 @@ function readOutcome(report: JsonObject, valueBytes: Buffer): RunOutcome {
   }
 }
 
-/** The value is the guest's own text. Where it is no JSON the guest tampered with it: its run fails, and nobody else's. */
+/** The value is the guest's own text. Where it is no JSON the guest tampered with it: its run fails, and no other. */
 function withValue(bytes: Buffer, console: readonly ConsoleLine[], give: (value: Json) => RunOutcome): RunOutcome {
   let value: Json;
   try {
     value = parseJson(bytes);
-  } catch {
+  } catch (error) {
+    if (error instanceof NestingError) return failed("result_too_large", { console });
     return failed("killed", { console, retryable: false });
   }
   return give(value);
@@ -87,7 +103,7 @@ function readLine(value: Json): ConsoleLine {
   return { level: oneOf(line.level, levels), text: text(line.text, MOST_CHARACTERS) };
 }
 
-export function readProblem(value: Json): CompileProblem {
+function readProblem(value: Json): CompileProblem {
   const problem = object(value);
   return {
     message: text(problem.message, 10_000),

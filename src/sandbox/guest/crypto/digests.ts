@@ -63,7 +63,7 @@ export class Hmac extends Gathering {
   constructor(crypto: HostCrypto, options: object) {
     super(crypto);
     this.#options = options;
-    crypto.text("hash.check", options);
+    crypto.text("hmac.check", options);
   }
 
   digest(encoding?: unknown): Buffer | string {

@@ -16,22 +16,33 @@ export function readKey(spec: Json | undefined): KeyObject {
     case "secret":
       return createSecretKey(bytesOf(spec, "secret"));
     case "private":
-      return createPrivateKey(material(spec));
+      return privateKey(spec);
     default:
-      return createPublicKey(material(spec));
+      return publicKey(spec);
   }
 }
 
-function material(spec: JsonObject): Parameters<typeof createPrivateKey>[0] & Parameters<typeof createPublicKey>[0] {
-  if (isJsonObject(spec.jwk)) return { key: jsonWebKey(spec.jwk), format: "jwk" };
-  if (spec.der !== undefined) {
-    const type = oneOf(spec, "derType", ["pkcs1", "spki"] as const);
-    return { key: bytesOf(spec, "der"), format: "der", type: type ?? "spki" };
-  }
+function privateKey(spec: JsonObject): KeyObject {
+  if (isJsonObject(spec.jwk)) return createPrivateKey({ key: jsonWebKey(spec.jwk), format: "jwk" });
+  if (spec.der === undefined) return createPrivateKey(pemOf(spec));
+  const type = oneOf(spec, "derType", ["pkcs1", "pkcs8", "sec1"] as const) ?? "pkcs8";
+  return createPrivateKey({ key: bytesOf(spec, "der"), format: "der", type });
+}
+
+/** Node makes the public key of a private one where a public key is wanted. */
+function publicKey(spec: JsonObject): KeyObject {
+  if (isJsonObject(spec.jwk)) return createPublicKey({ key: jsonWebKey(spec.jwk), format: "jwk" });
+  if (spec.der === undefined) return createPublicKey(pemOf(spec));
+  const type = oneOf(spec, "derType", ["pkcs1", "spki", "pkcs8", "sec1"] as const) ?? "spki";
+  if (type === "pkcs8" || type === "sec1") return createPublicKey(privateKey(spec));
+  return createPublicKey({ key: bytesOf(spec, "der"), format: "der", type });
+}
+
+/** How long an encrypted key takes to open is written in the key, and nothing could interrupt it. */
+function pemOf(spec: JsonObject): string {
   const pem = textOf(spec, "pem");
-  // How long an encrypted key takes to open is written in the key, and nothing could interrupt it.
-  if (/ENCRYPTED/.test(pem)) throw new Error("Keys with a passphrase are not supported here.");
-  return { key: pem, format: "pem" };
+  if (pem.includes("ENCRYPTED")) throw new Error("Keys with a passphrase are not supported here.");
+  return pem;
 }
 
 function jsonWebKey(jwk: JsonObject): JsonWebKey {
@@ -67,11 +78,11 @@ export function describeKey(key: KeyObject): JsonObject {
 export function exportKey(key: KeyObject, parameters: JsonObject): Buffer | string {
   const format = oneOf(parameters, "format", ["pem", "der", "jwk"] as const) ?? "pem";
   if (format === "jwk") return JSON.stringify(key.export({ format }));
-  if (key.type === "private") {
-    const type = oneOf(parameters, "type", ["pkcs1", "pkcs8", "sec1"] as const) ?? "pkcs8";
-    return key.export({ format, type });
-  }
-  return key.export({ format, type: oneOf(parameters, "type", ["pkcs1", "spki"] as const) ?? "spki" });
+  const type =
+    key.type === "private"
+      ? (oneOf(parameters, "type", ["pkcs1", "pkcs8", "sec1"] as const) ?? "pkcs8")
+      : (oneOf(parameters, "type", ["pkcs1", "spki"] as const) ?? "spki");
+  return format === "pem" ? key.export({ format, type }) : key.export({ format, type });
 }
 
 function oneOf<T extends string>(parameters: JsonObject, name: string, known: readonly T[]): T | undefined {

@@ -6,6 +6,7 @@ import {
   type DecipherGCM,
   type Decipheriv,
 } from "node:crypto";
+import type { TransformOptions } from "node:stream";
 import type { JsonObject } from "../../../base/json.js";
 import { bytesOf, optionalWhole, textOf } from "./parameters.js";
 
@@ -50,10 +51,15 @@ export class OpenCiphers {
     const key = bytesOf(parameters, "key");
     const iv = parameters.iv === null ? null : bytesOf(parameters, "iv");
     const authTagLength = optionalWhole(parameters, "authTagLength", 1, 16);
-    const options = authTagLength === undefined ? {} : { authTagLength };
-    const create = parameters.decrypt === true ? createDecipheriv : createCipheriv;
+    const options: TransformOptions & { authTagLength?: number } = authTagLength === undefined ? {} : { authTagLength };
+    const algorithm = textOf(parameters, "algorithm");
     this.#numbers += 1;
-    this.#open.set(String(this.#numbers), create(textOf(parameters, "algorithm"), key, iv, options));
+    this.#open.set(
+      String(this.#numbers),
+      parameters.decrypt === true
+        ? createDecipheriv(algorithm, key, iv, options)
+        : createCipheriv(algorithm, key, iv, options),
+    );
     this.#forgetOldest();
     return String(this.#numbers);
   }

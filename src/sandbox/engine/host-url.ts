@@ -1,0 +1,44 @@
+import type { JsonObject } from "../../base/json.js";
+import { object, parseJson } from "../wire/shape.js";
+
+/** Longest address that is read. */
+const MOST_CHARACTERS = 100_000;
+
+const settable = [
+  "protocol",
+  "username",
+  "password",
+  "host",
+  "hostname",
+  "port",
+  "pathname",
+  "search",
+  "hash",
+] as const;
+
+/**
+ * What the guest's URL class asks: `{input, base?, set?: [part, value]}`.
+ *
+ * @returns the parts of the address as JSON, or "" where it is none.
+ */
+export function urlCall(request: string): string {
+  try {
+    const { input, base, set } = object(parseJson(Buffer.from(request)));
+    if (typeof input !== "string" || input.length > MOST_CHARACTERS) return "";
+    const url = new URL(input, typeof base === "string" ? base : undefined);
+    if (Array.isArray(set)) change(url, set);
+    return JSON.stringify(partsOf(url));
+  } catch {
+    return "";
+  }
+}
+
+function change(url: URL, [name, value]: readonly unknown[]): void {
+  const part = settable.find((candidate) => candidate === name);
+  if (part !== undefined && typeof value === "string" && value.length <= MOST_CHARACTERS) url[part] = value;
+}
+
+function partsOf(url: URL): JsonObject {
+  const { href, origin, protocol, username, password, host, hostname, port, pathname, search, hash } = url;
+  return { href, origin, protocol, username, password, host, hostname, port, pathname, search, hash };
+}

@@ -1,0 +1,78 @@
+import { performance } from "node:perf_hooks";
+import type { EngineFailure, EngineResult, EngineRun } from "../engine.js";
+import { ConsoleBuffer } from "./console-buffer.js";
+
+type Outcome =
+  | Omit<Extract<EngineResult, { kind: "returned" }>, "console">
+  | Omit<Extract<EngineResult, { kind: "threw" }>, "console">
+  | Omit<Extract<EngineResult, { kind: "failed" }>, "console">;
+
+/** One call in an instance: its deadline, its console, its timers, and how it ended. */
+export class ActiveRun {
+  readonly run: EngineRun;
+  readonly console: ConsoleBuffer;
+  /** On the clock of performance.now(). */
+  readonly deadline: number;
+  readonly #result = Promise.withResolvers<EngineResult>();
+  readonly #timers = new Map<number, NodeJS.Timeout>();
+  readonly #wall: NodeJS.Timeout;
+  #outcome: Outcome | undefined;
+  #hostCalls = 0;
+
+  /** @param onTimeout is called when the deadline passes while the code waits. */
+  constructor(run: EngineRun, onTimeout: () => void) {
+    this.run = run;
+    this.console = new ConsoleBuffer(run.limits.consoleBytes);
+    this.deadline = performance.now() + run.limits.wallMs;
+    this.#wall = setTimeout(onTimeout, run.limits.wallMs);
+    run.signal.addEventListener("abort", onTimeout);
+  }
+
+  get hasOutcome(): boolean {
+    return this.#outcome !== undefined;
+  }
+
+  /** Only the first outcome counts. It is given out by {@link end}, when no code of the instance runs any more. */
+  decide(outcome: Outcome): void {
+    this.#outcome ??= outcome;
+  }
+
+  fail(reason: EngineFailure): void {
+    this.decide({ kind: "failed", reason });
+  }
+
+  setTimer(number: number, ms: number, fire: () => void): void {
+    if (this.#timers.size >= this.run.limits.timers) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(number);
+      fire();
+    }, ms);
+    clearTimeout(this.#timers.get(number));
+    this.#timers.set(number, timer);
+  }
+
+  clearTimer(number: number): void {
+    clearTimeout(this.#timers.get(number));
+    this.#timers.delete(number);
+  }
+
+  /** Whether the run may make one more host call. The guest keeps count itself; this holds where it was tampered with. */
+  mayCallHost(bytes: number): boolean {
+    this.#hostCalls += 1;
+    return this.#hostCalls <= this.run.limits.hostCalls && bytes <= this.run.limits.hostCallBytes;
+  }
+
+  /** Gives out the outcome. Nothing of this run reaches the instance afterwards. */
+  end(onTimeout: () => void): void {
+    clearTimeout(this.#wall);
+    this.run.signal.removeEventListener("abort", onTimeout);
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+    const outcome = this.#outcome ?? { kind: "failed", reason: "killed" };
+    this.#result.resolve({ ...outcome, console: this.console.lines });
+  }
+
+  get result(): Promise<EngineResult> {
+    return this.#result.promise;
+  }
+}

@@ -1,0 +1,22 @@
+import { object, parseJson } from "../../wire/shape.js";
+import type { OpenCiphers } from "../host-crypto/ciphers.js";
+import { runCrypto } from "../host-crypto/operations.js";
+
+/** Beyond it, native work on the data would hold the thread for longer than a deadline may be missed. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Bytes, or text after "=", or the message of an error after "!": what guest/crypto/host-crypto.ts expects. */
+export function cryptoCall(
+  operation: string,
+  parameters: string,
+  data: Uint8Array,
+  ciphers: OpenCiphers,
+): Uint8Array | string {
+  try {
+    if (data.length > MOST_BYTES) throw new RangeError("The data is too large.");
+    const result = runCrypto(operation, object(parseJson(Buffer.from(parameters))), data, ciphers);
+    return typeof result === "string" ? `=${result}` : result;
+  } catch (error) {
+    return `!${error instanceof Error ? error.message : "the call failed"}`;
+  }
+}

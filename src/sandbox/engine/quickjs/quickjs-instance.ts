@@ -1,0 +1,234 @@
+import { randomBytes } from "node:crypto";
+import { performance } from "node:perf_hooks";
+import { JSException, type JSValueHandle, type QuickJS } from "quickjs-wasi";
+import { readGuestError } from "../../wire/report.js";
+import { object, parseJson } from "../../wire/shape.js";
+import type { EngineFailure, EngineResult, EngineRun, Instance } from "../engine.js";
+import { OpenCiphers } from "../host-crypto/ciphers.js";
+import { urlCall } from "../host-url.js";
+import { ActiveRun } from "./active-run.js";
+import { cryptoCall } from "./crypto-call.js";
+import type { HostFunctions } from "./host-functions.js";
+import type { GuestEntry } from "./world.js";
+
+/** What code may still run after it gave its answer: microtasks that it left behind. Milliseconds. */
+const AFTERMATH_MS = 50;
+const MOST_RANDOM_BYTES = 65_536;
+
+/** Polled by the engine while it runs code. */
+export class Interrupt {
+  /** On the clock of performance.now(). */
+  deadline = Number.POSITIVE_INFINITY;
+  cancelled: Int32Array = new Int32Array(1);
+  happened = false;
+
+  readonly poll = (): boolean => {
+    if (performance.now() < this.deadline && this.cancelled[0] === 0) return false;
+    this.happened = true;
+    return true;
+  };
+}
+
+export interface InstanceParts {
+  readonly vm: QuickJS;
+  readonly interrupt: Interrupt;
+  readonly entries: Readonly<Record<GuestEntry, JSValueHandle>>;
+  /** Bytecode of the packages that are not part of the snapshot. */
+  readonly packages: ReadonlyMap<string, Uint8Array>;
+  readonly memoryBytes: () => number;
+}
+
+/** One restored world with the code of one function in it. */
+export class QuickJsInstance implements Instance, HostFunctions {
+  readonly #parts: InstanceParts;
+  readonly #ciphers = new OpenCiphers();
+  /** The code as a function, until it was called. */
+  #wrapper: JSValueHandle | undefined;
+  #active: ActiveRun | undefined;
+  #isUsable = true;
+
+  constructor(parts: InstanceParts) {
+    this.#parts = parts;
+  }
+
+  /** @param wrapper see `wrapped` in source.ts. */
+  setCode(wrapper: JSValueHandle): void {
+    this.#wrapper = wrapper;
+  }
+
+  get memoryBytes(): number {
+    return this.#parts.memoryBytes();
+  }
+
+  get isUsable(): boolean {
+    return this.#isUsable;
+  }
+
+  dispose(): void {
+    this.#isUsable = false;
+    this.#parts.vm.dispose();
+  }
+
+  call(run: EngineRun): Promise<EngineResult> {
+    const active = new ActiveRun(run, this.#timedOut);
+    this.#active = active;
+    this.#parts.interrupt.cancelled = run.cancelled;
+    const limits = JSON.stringify(run.limits);
+    if (this.#loaded(active, limits)) {
+      this.#enter(active, active.deadline, (vm) => {
+        using args = vm.newUint8Array(run.args);
+        using given = vm.newString(limits);
+        this.#callGuest("call", args, run.hasApplication ? vm.true : vm.false, given).dispose();
+      });
+    }
+    return active.result;
+  }
+
+  /** Evaluates the code where this is the first call. */
+  #loaded(active: ActiveRun, limits: string): boolean {
+    const wrapper = this.#wrapper;
+    if (wrapper === undefined) return true;
+    this.#wrapper = undefined;
+    let exportsFunction = false;
+    const deadline = Math.min(active.deadline, performance.now() + active.run.limits.loadMs);
+    this.#run(active, deadline, (vm) => {
+      using code = wrapper;
+      using given = vm.newString(limits);
+      using loaded = this.#callGuest("load", code, given);
+      exportsFunction = loaded.toBoolean();
+      if (!exportsFunction) active.decide({ kind: "failed", reason: "not_a_function" });
+    });
+    if (!active.hasOutcome) return true;
+    this.#isUsable = false;
+    this.#end(active);
+    return false;
+  }
+
+  /** Runs code of the guest, then ends the run if that decided it. */
+  #enter(active: ActiveRun, deadline: number, enter: (vm: QuickJS) => void): void {
+    if (this.#active !== active) return;
+    this.#run(active, deadline, enter);
+    if (active.hasOutcome) this.#end(active);
+  }
+
+  #run(active: ActiveRun, deadline: number, enter: (vm: QuickJS) => void): void {
+    const { vm, interrupt } = this.#parts;
+    interrupt.deadline = deadline;
+    try {
+      enter(vm);
+      vm.executePendingJobs();
+    } catch (error) {
+      active.fail(interrupt.happened ? "timeout" : reasonOf(error));
+      this.#isUsable = false;
+    } finally {
+      interrupt.deadline = Number.POSITIVE_INFINITY;
+    }
+    // Where promises swallow it, an interrupt does not come out as an error.
+    if (interrupt.happened) {
+      active.fail("timeout");
+      this.#isUsable = false;
+    }
+  }
+
+  #end(active: ActiveRun): void {
+    this.#active = undefined;
+    active.end(this.#timedOut);
+  }
+
+  readonly #timedOut = (): void => {
+    const active = this.#active;
+    if (active === undefined) return;
+    active.fail("timeout");
+    this.#isUsable = false;
+    this.#end(active);
+  };
+
+  #callGuest(entry: GuestEntry, ...args: JSValueHandle[]): JSValueHandle {
+    const { vm, entries } = this.#parts;
+    return vm.callFunction(entries[entry], vm.undefined, ...args);
+  }
+
+  // What the guest calls. Arguments are as hostile code may have made them.
+
+  finish(kind: string, report: Uint8Array, value: Uint8Array<ArrayBuffer>): void {
+    const active = this.#active;
+    if (active === undefined || active.hasOutcome) return;
+    const { interrupt } = this.#parts;
+    interrupt.deadline = Math.min(interrupt.deadline, performance.now() + AFTERMATH_MS);
+    if (kind === "returned" && value.length <= active.run.limits.resultBytes) active.decide({ kind, value });
+    else if (kind === "threw") active.decide({ kind, error: readThrown(report), value });
+    else if (kind === "memory") this.#failHard(active, "memory");
+    else active.decide({ kind: "failed", reason: "result_too_large" });
+  }
+
+  #failHard(active: ActiveRun, reason: EngineFailure): void {
+    active.fail(reason);
+    this.#isUsable = false;
+  }
+
+  send(number: number, payload: Uint8Array<ArrayBuffer>): void {
+    const active = this.#active;
+    if (active === undefined || !active.mayCallHost(payload.length)) return;
+    active.run.callHost(payload, (reply) => {
+      this.#enter(active, active.deadline, (vm) => {
+        using name = vm.newNumber(number);
+        using payload = vm.newUint8Array(reply);
+        this.#callGuest("deliver", name, payload).dispose();
+      });
+    });
+  }
+
+  setTimer(number: number, ms: number): void {
+    const active = this.#active;
+    active?.setTimer(number, ms, () => {
+      this.#enter(active, active.deadline, (vm) => {
+        using name = vm.newNumber(number);
+        this.#callGuest("fire", name).dispose();
+      });
+    });
+  }
+
+  clearTimer(number: number): void {
+    this.#active?.clearTimer(number);
+  }
+
+  log(level: string, text: string): boolean {
+    return this.#active?.console.add(level, text) ?? false;
+  }
+
+  random(bytes: number): Uint8Array {
+    return randomBytes(Math.min(Math.max(bytes, 0), MOST_RANDOM_BYTES));
+  }
+
+  crypto(operation: string, parameters: string, data: Uint8Array): Uint8Array | string {
+    return cryptoCall(operation, parameters, data, this.#ciphers);
+  }
+
+  url(request: string): string {
+    return urlCall(request);
+  }
+
+  loadPackage(name: string): Uint8Array | undefined {
+    return this.#parts.packages.get(name);
+  }
+}
+
+function readThrown(report: Uint8Array) {
+  try {
+    return readGuestError(object(parseJson(Buffer.from(report))), null);
+  } catch {
+    const errors = { error: ["The code threw a value that cannot be read."] };
+    return { type: "other", status: 500, detail: "Reactor Runtime Error", errors } as const;
+  }
+}
+
+/**
+ * A failure of the engine that no code could catch. Where WebAssembly trapped, memory was at its end too: the engine's
+ * parsers call themselves for nested input until the stack ends, without its own check.
+ */
+export function reasonOf(error: unknown): EngineFailure {
+  if (error instanceof JSException) return error.message === "out of memory" ? "memory" : "killed";
+  if (!(error instanceof Error)) return "killed";
+  const isTrap = error instanceof RangeError || error.name === "RuntimeError";
+  return isTrap || /out of memory|malloc failed/.test(error.message) ? "memory" : "killed";
+}

@@ -1,0 +1,67 @@
+import { Histogram, type HistogramSnapshot } from "./histogram.js";
+import type { RunFailure, RunOutcome } from "./run.js";
+import type { RunnerHealth } from "./wire/orders.js";
+import type { RunReport } from "./wire/report.js";
+
+/** How a run ended, as a label. */
+export type RunResult = "returned" | "threw" | RunFailure;
+
+/** Counts since the start of this process. */
+export interface SandboxMetrics {
+  readonly runs: Readonly<Partial<Record<RunResult, number>>>;
+  /** Runs for which an instance had to be started. */
+  readonly coldStarts: number;
+  /** Threads that were ended because code in them could not be interrupted. */
+  readonly threadsEnded: number;
+  /** Runner processes that went away while the sandbox was open. */
+  readonly runnersEnded: number;
+  /** Runs under way, those in the queue included. */
+  readonly underWay: number;
+  /** Seconds in the queue. */
+  readonly wait: HistogramSnapshot;
+  /** Seconds from the call of `run` to its outcome. */
+  readonly duration: HistogramSnapshot;
+  /** As the runner last told. */
+  readonly runner: RunnerHealth | undefined;
+}
+
+export class SandboxCounters {
+  readonly #runs: Partial<Record<RunResult, number>> = {};
+  readonly #wait = new Histogram();
+  readonly #duration = new Histogram();
+  #coldStarts = 0;
+  #threadsEnded = 0;
+  #runnersEnded = 0;
+  runner: RunnerHealth | undefined;
+
+  /** A run that the runner reported, whatever came of it. */
+  reported({ cold, waitedMs, threadEnded }: RunReport): void {
+    if (cold) this.#coldStarts += 1;
+    if (threadEnded) this.#threadsEnded += 1;
+    this.#wait.observe(waitedMs);
+  }
+
+  ended(outcome: RunOutcome, ms: number): void {
+    const result = outcome.kind === "failed" ? outcome.reason : outcome.kind;
+    this.#runs[result] = (this.#runs[result] ?? 0) + 1;
+    this.#duration.observe(ms);
+  }
+
+  runnerEnded(): void {
+    this.#runnersEnded += 1;
+    this.runner = undefined;
+  }
+
+  snapshot(underWay: number): SandboxMetrics {
+    return {
+      runs: { ...this.#runs },
+      coldStarts: this.#coldStarts,
+      threadsEnded: this.#threadsEnded,
+      runnersEnded: this.#runnersEnded,
+      underWay,
+      wait: this.#wait.snapshot(),
+      duration: this.#duration.snapshot(),
+      runner: this.runner,
+    };
+  }
+}

@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { Socket } from "node:net";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { RunnerSettings } from "./runner/settings.js";
+import { type Frame, FrameKind } from "./wire/frame.js";
+import { FrameSocket } from "./wire/frame-socket.js";
+
+/** What `npm run build` makes of the runner: dist/sandbox. Sources and built files lie at different depths beside it. */
+const image = fileURLToPath(
+  new URL(import.meta.url.endsWith(".ts") ? "../../dist/sandbox/" : "../../sandbox/", import.meta.url),
+);
+
+/** A value of 5 MB with its console is the largest that a runner has to send. */
+const MOST_FRAME_BYTES = 32 * 1024 * 1024;
+
+export interface RunnerHooks {
+  readonly onFrame: (frame: Frame) => void;
+  /** Called once; nothing is called afterwards. `broke`: it did not keep to the protocol. */
+  readonly onExit: (exit: {
+    readonly code: number | null;
+    readonly signal: string | null;
+    readonly broke: boolean;
+  }) => void;
+}
+
+/**
+ * One life of the runner: a child process that holds no key, no database and no environment. It may read its own files
+ * and nothing else; Node refuses it everything else that can be refused (other files, processes, native code, code from
+ * strings, the debugger).
+ */
+export class RunnerProcess {
+  readonly #child: ChildProcess;
+  readonly #socket: FrameSocket;
+  #broke = false;
+
+  constructor(settings: RunnerSettings, hooks: RunnerHooks) {
+    this.#child = spawn(process.execPath, [...flags(), `${image}runner.js`], {
+      cwd: image,
+      env: {},
+      // Its own group and session: what is typed at a terminal reaches the service only, which ends the runner itself.
+      detached: true,
+      windowsHide: true,
+      stdio: ["ignore", "ignore", "ignore", "pipe"],
+    });
+    const channel = this.#child.stdio[3];
+    if (!(channel instanceof Socket)) throw new Error("the runner was started without a socket");
+    this.#socket = new FrameSocket(channel, MOST_FRAME_BYTES, {
+      onFrame: hooks.onFrame,
+      onEnd: ({ broke }) => {
+        this.#broke = broke;
+        this.kill();
+      },
+    });
+    this.#child.once("error", () => hooks.onExit({ code: null, signal: null, broke: false }));
+    this.#child.once("exit", (code, signal) => hooks.onExit({ code, signal, broke: this.#broke }));
+    this.#socket.send(FrameKind.configure, undefined, Buffer.from(JSON.stringify(settings)));
+  }
+
+  get socket(): FrameSocket {
+    return this.#socket;
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  kill(): void {
+    this.#child.kill("SIGKILL");
+  }
+}
+
+function flags(): string[] {
+  const piscina = dirname(dirname(createRequire(import.meta.url).resolve("piscina")));
+  return [
+    "--permission",
+    "--allow-worker",
+    `--allow-fs-read=${image}`,
+    `--allow-fs-read=${piscina}`,
+    "--disallow-code-generation-from-strings",
+    "--disable-sigusr1",
+    "--no-addons",
+    "--max-old-space-size=256",
+  ];
+}

@@ -1,0 +1,141 @@
+import { performance } from "node:perf_hooks";
+import type { SandboxIncident } from "./options.js";
+import type { RunnerSettings } from "./runner/settings.js";
+import { RunnerProcess } from "./runner-process.js";
+import { type Frame, FrameKind } from "./wire/frame.js";
+import { type RunnerHealth, readHealth } from "./wire/orders.js";
+
+/** Between the end of a runner and the start of the next, in milliseconds: at once, then ever later. */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+/** A runner that lived this long was no failed start. */
+const HEALTHY_MS = 10_000;
+
+type ExitReason = Extract<SandboxIncident, { type: "runner_exited" }>["reason"];
+
+export interface SupervisorHooks {
+  readonly onFrame: (runner: RunnerProcess, frame: Frame) => void;
+  readonly onHealth: (health: RunnerHealth) => void;
+  /** No frame of this runner comes any more. */
+  readonly onExit: (exit: {
+    readonly reason: ExitReason;
+    readonly code: number | null;
+    readonly signal: string | null;
+  }) => void;
+}
+
+/** Keeps one runner alive: starts it, watches that it answers, and starts another when it is gone. */
+export class RunnerSupervisor {
+  readonly #settings: RunnerSettings;
+  readonly #hooks: SupervisorHooks;
+  readonly #waiting = new Set<(runner: RunnerProcess | undefined) => void>();
+  readonly #pings: NodeJS.Timeout;
+  #runner: RunnerProcess | undefined;
+  #isReady = false;
+  #isClosed = false;
+  #startedAt = 0;
+  #failedStarts = 0;
+  #restart: NodeJS.Timeout | undefined;
+  #exitReason: ExitReason | undefined;
+  #gone = Promise.withResolvers<void>();
+  /** On the clock of performance.now(). */
+  #lastPong = 0;
+  #lastTick = 0;
+
+  constructor(settings: RunnerSettings, hooks: SupervisorHooks) {
+    this.#settings = settings;
+    this.#hooks = hooks;
+    this.#pings = setInterval(() => this.#ping(), settings.kill.pingMs);
+    this.#start();
+  }
+
+  /** The runner, as soon as one is ready; undefined when none is within this time, or none will be. */
+  ready(withinMs: number): Promise<RunnerProcess | undefined> {
+    if (this.#runner && this.#isReady) return Promise.resolve(this.#runner);
+    if (this.#isClosed) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => settle(undefined), withinMs);
+      const settle = (runner: RunnerProcess | undefined) => {
+        clearTimeout(timer);
+        this.#waiting.delete(settle);
+        resolve(runner);
+      };
+      this.#waiting.add(settle);
+    });
+  }
+
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** Ends the runner; another is started. */
+  kill(reason: ExitReason): void {
+    this.#exitReason ??= reason;
+    this.#runner?.kill();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#pings);
+    clearTimeout(this.#restart);
+    this.#settleWaiting(undefined);
+    if (this.#runner === undefined) return;
+    this.#runner.kill();
+    await this.#gone.promise;
+  }
+
+  #start(): void {
+    this.#startedAt = performance.now();
+    this.#exitReason = undefined;
+    this.#gone = Promise.withResolvers<void>();
+    const runner = new RunnerProcess(this.#settings, {
+      onFrame: (frame) => this.#receive(runner, frame),
+      onExit: ({ code, signal, broke }) => this.#exited(code, signal, broke),
+    });
+    this.#runner = runner;
+  }
+
+  #receive(runner: RunnerProcess, frame: Frame): void {
+    if (frame.kind === FrameKind.ready) {
+      this.#isReady = true;
+      this.#lastPong = performance.now();
+      this.#settleWaiting(runner);
+    } else if (frame.kind === FrameKind.pong) {
+      this.#lastPong = performance.now();
+      this.#hooks.onHealth(readHealth(frame.payload));
+    } else {
+      this.#hooks.onFrame(runner, frame);
+    }
+  }
+
+  #exited(code: number | null, signal: string | null, broke: boolean): void {
+    const wasReady = this.#isReady;
+    const livedMs = performance.now() - this.#startedAt;
+    this.#runner = undefined;
+    this.#isReady = false;
+    this.#gone.resolve();
+    const found = broke ? "protocol" : wasReady ? "crashed" : "not_started";
+    if (this.#isClosed) return;
+    this.#hooks.onExit({ reason: this.#exitReason ?? found, code, signal });
+    this.#failedStarts = wasReady && livedMs > HEALTHY_MS ? 0 : this.#failedStarts + 1;
+    const pause =
+      this.#failedStarts <= 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (this.#failedStarts - 2), LONGEST_PAUSE_MS);
+    this.#restart = setTimeout(() => this.#start(), pause);
+  }
+
+  #ping(): void {
+    const now = performance.now();
+    const { pingMs, silenceMs } = this.#settings.kill;
+    // Where this process itself was held up, pongs may lie unread: silence says nothing about the runner then.
+    const onTime = now - this.#lastTick < 2 * pingMs;
+    this.#lastTick = now;
+    if (!this.#runner || !this.#isReady) return;
+    if (!onTime) this.#lastPong = now;
+    else if (now - this.#lastPong > silenceMs) this.kill("silent");
+    this.#runner.socket.send(FrameKind.ping);
+  }
+
+  #settleWaiting(runner: RunnerProcess | undefined): void {
+    for (const settle of [...this.#waiting]) settle(runner);
+  }
+}

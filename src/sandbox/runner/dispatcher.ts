@@ -1,0 +1,101 @@
+import { performance } from "node:perf_hooks";
+import type { WorkerTask } from "../worker/task.js";
+import { FairQueue } from "./fair-queue.js";
+import { place } from "./placement.js";
+import type { RunnerSettings } from "./settings.js";
+import type { TaskEnd, Thread } from "./thread.js";
+
+/** A task with what decides when and where it runs. */
+export interface Order {
+  readonly task: WorkerTask;
+  readonly tenant: string;
+  /** Milliseconds that the task may take before its thread is ended. */
+  readonly allowedMs: number;
+  /** Called once. `waitedMs`: in the queue. */
+  readonly onEnd: (end: TaskEnd | { readonly kind: "refused" }, waitedMs: number) => void;
+}
+
+interface WaitingOrder {
+  readonly order: Order;
+  readonly tenant: string;
+  readonly bytes: number;
+  readonly since: number;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** Brings orders to threads: at once where one is free for them, else in turns. */
+export class Dispatcher {
+  readonly #threads: readonly Thread[];
+  readonly #settings: RunnerSettings;
+  readonly #queue: FairQueue<WaitingOrder>;
+  readonly #waiting = new Map<string, WaitingOrder>();
+
+  constructor(threads: readonly Thread[], settings: RunnerSettings) {
+    this.#threads = threads;
+    this.#settings = settings;
+    this.#queue = new FairQueue(settings.queue);
+  }
+
+  get queued(): number {
+    return this.#queue.size;
+  }
+
+  accept(order: Order): void {
+    const waiting = this.#wait(order);
+    if (!this.#queue.add(waiting)) {
+      clearTimeout(waiting.timer);
+      order.onEnd({ kind: "refused" }, 0);
+      return;
+    }
+    this.#waiting.set(order.task.lease, waiting);
+    this.#dispatch();
+  }
+
+  /** @returns whether the order was still waiting; it will never run then. */
+  withdraw(lease: string): boolean {
+    const waiting = this.#waiting.get(lease);
+    if (waiting === undefined || !this.#queue.remove(waiting)) return false;
+    this.#leave(waiting);
+    return true;
+  }
+
+  #wait(order: Order): WaitingOrder {
+    const { task, tenant } = order;
+    const refuse = () => {
+      if (this.withdraw(task.lease)) order.onEnd({ kind: "refused" }, this.#settings.queue.waitMs);
+    };
+    const bytes = task.code.length + (task.kind === "run" ? task.args.length : 0);
+    return { order, tenant, bytes, since: performance.now(), timer: setTimeout(refuse, this.#settings.queue.waitMs) };
+  }
+
+  #leave(waiting: WaitingOrder): void {
+    clearTimeout(waiting.timer);
+    this.#waiting.delete(waiting.order.task.lease);
+  }
+
+  #dispatch(): void {
+    this.#queue.drain((waiting) => {
+      const { task, tenant } = waiting.order;
+      const key = task.kind === "run" ? task.key : "";
+      const thread = place(this.#threads, tenant, key, this.#settings.callsPerThread);
+      if (thread === undefined) return false;
+      this.#leave(waiting);
+      void this.#run(thread, waiting);
+      return true;
+    });
+    this.#keepSpare();
+  }
+
+  async #run(thread: Thread, { order, since }: WaitingOrder): Promise<void> {
+    const waitedMs = Math.round(performance.now() - since);
+    const end = await thread.run(order.task, order.tenant, order.allowedMs);
+    order.onEnd(end, waitedMs);
+    this.#dispatch();
+  }
+
+  /** Starts a thread before it is needed: that takes some 100 ms, which whoever comes next should not have to wait. */
+  #keepSpare(): void {
+    if (this.#threads.some((thread) => thread.isStarted && thread.calls === 0)) return;
+    this.#threads.find((thread) => !thread.isStarted)?.start();
+  }
+}

@@ -1,0 +1,74 @@
+import type { QueueLimits } from "../limits.js";
+
+export interface Waiting {
+  readonly tenant: string;
+  /** Bytes that it holds while it waits. */
+  readonly bytes: number;
+}
+
+/** Runs that wait for a thread: in order within a tenant, and in turns among tenants. */
+export class FairQueue<T extends Waiting> {
+  readonly #limits: QueueLimits;
+  /** The tenant whose turn is next comes first. */
+  readonly #byTenant = new Map<string, T[]>();
+  #size = 0;
+  #bytes = 0;
+
+  constructor(limits: QueueLimits) {
+    this.#limits = limits;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** @returns false when there is no room. */
+  add(waiting: T): boolean {
+    const own = this.#byTenant.get(waiting.tenant) ?? [];
+    const { total, perTenant, bytes } = this.#limits;
+    if (this.#size >= total || own.length >= perTenant || this.#bytes + waiting.bytes > bytes) return false;
+    own.push(waiting);
+    this.#byTenant.set(waiting.tenant, own);
+    this.#size += 1;
+    this.#bytes += waiting.bytes;
+    return true;
+  }
+
+  /** @returns whether it was still waiting. */
+  remove(waiting: T): boolean {
+    const own = this.#byTenant.get(waiting.tenant) ?? [];
+    const index = own.indexOf(waiting);
+    if (index < 0) return false;
+    own.splice(index, 1);
+    if (own.length === 0) this.#byTenant.delete(waiting.tenant);
+    this.#size -= 1;
+    this.#bytes -= waiting.bytes;
+    return true;
+  }
+
+  /**
+   * Offers the first run of each tenant in turn, round after round, until none is taken.
+   *
+   * @param take says whether it takes the run.
+   */
+  drain(take: (waiting: T) => boolean): void {
+    let taken = true;
+    while (taken) {
+      taken = false;
+      for (const tenant of [...this.#byTenant.keys()]) {
+        const first = this.#byTenant.get(tenant)?.[0];
+        if (first === undefined || !take(first)) continue;
+        taken = true;
+        this.remove(first);
+        this.#toEnd(tenant);
+      }
+    }
+  }
+
+  #toEnd(tenant: string): void {
+    const own = this.#byTenant.get(tenant);
+    if (own === undefined) return;
+    this.#byTenant.delete(tenant);
+    this.#byTenant.set(tenant, own);
+  }
+}

@@ -1,0 +1,42 @@
+/** What decides where a run may go. */
+export interface ThreadState {
+  /** Whose calls are in it. A thread serves one tenant at a time: code that holds it delays nobody else. */
+  readonly tenant: string | undefined;
+  /** Calls in it, most of them waiting for the host. */
+  readonly calls: number;
+  /** It has started. */
+  readonly isReady: boolean;
+  /** Whether an instance of this key was used in it not long ago. */
+  knows(key: string): boolean;
+}
+
+/**
+ * The thread for a run, or undefined when it has to wait.
+ *
+ * A tenant gets a thread of its own for every call while threads are plenty, and shares those it has when they are not.
+ * They count as plenty while more of them are free than the tenant holds: one tenant alone gets half of them, the next
+ * half of the rest, and so on, so that there is one left for whoever comes later.
+ */
+export function place<T extends ThreadState>(
+  threads: readonly T[],
+  tenant: string,
+  key: string,
+  callsPerThread: number,
+): T | undefined {
+  const free = threads.filter((thread) => thread.calls === 0);
+  const own = threads.filter((thread) => thread.calls > 0 && thread.tenant === tenant);
+  if (free.length > own.length) return best(free, key);
+  return best(
+    own.filter((thread) => thread.calls < callsPerThread),
+    key,
+  );
+}
+
+/** One that has started before one that has not; then one with a warm instance; then the one with the fewest calls. */
+function best<T extends ThreadState>(threads: readonly T[], key: string): T | undefined {
+  const rank = (thread: T) => (thread.isReady ? 0 : 2_000) + (thread.knows(key) ? 0 : 1_000) + thread.calls;
+  return threads.reduce<T | undefined>(
+    (chosen, thread) => (chosen === undefined || rank(thread) < rank(chosen) ? thread : chosen),
+    undefined,
+  );
+}

@@ -1,0 +1,129 @@
+import type { World } from "../engine/quickjs/world.js";
+import { type Frame, FrameKind, readParts } from "../wire/frame.js";
+import type { FrameSocket } from "../wire/frame-socket.js";
+import type { CompileOrder, RunnerHealth, RunOrder } from "../wire/orders.js";
+import type { WorkerReport } from "../worker/task.js";
+import { Dispatcher, type Order } from "./dispatcher.js";
+import type { RunnerSettings } from "./settings.js";
+import { type TaskEnd, Thread } from "./thread.js";
+
+/** What a compilation may take. The longest code that is accepted takes some 10 ms. */
+const COMPILE_MS = 1_000;
+/** Compilations belong to no tenant; together they count as one. */
+const COMPILING = "compile";
+const NOTHING = new Uint8Array(0);
+
+/** The main thread of the runner: carries frames between the service and the threads, and never runs tenant code. */
+export class Runner {
+  readonly #socket: FrameSocket;
+  readonly #settings: RunnerSettings;
+  readonly #threads: readonly Thread[];
+  readonly #dispatcher: Dispatcher;
+  /** Where each run is, and how to tell it that nobody waits any more. */
+  readonly #cancelled = new Map<string, Int32Array>();
+
+  constructor(socket: FrameSocket, settings: RunnerSettings, world: World, workerFile: string) {
+    this.#socket = socket;
+    this.#settings = settings;
+    const hooks = {
+      onHostCall: (lease: string, number: number, payload: Uint8Array) =>
+        socket.send(FrameKind.hostCall, lease, payload, number),
+      onStuck: () => process.kill(process.pid, "SIGKILL"),
+    };
+    const worker = { world, instances: settings.instances };
+    this.#threads = Array.from(
+      { length: settings.threads },
+      () => new Thread(workerFile, worker, settings.kill, hooks),
+    );
+    for (const thread of this.#threads.slice(0, 2)) thread.start();
+    this.#dispatcher = new Dispatcher(this.#threads, settings);
+  }
+
+  receive({ kind, lease, number, payload }: Frame): void {
+    switch (kind) {
+      case FrameKind.run:
+        this.#run(lease, payload);
+        break;
+      case FrameKind.compile:
+        this.#compile(lease, payload);
+        break;
+      case FrameKind.hostReply:
+        this.#reply(lease, number, payload);
+        break;
+      case FrameKind.cancel:
+        this.#cancel(lease);
+        break;
+      case FrameKind.ping:
+        this.#pong();
+        break;
+    }
+  }
+
+  #run(lease: string, payload: Buffer): void {
+    const { first, second } = readParts(payload);
+    const { tenant, key, code, hasApplication, limits }: RunOrder = JSON.parse(first.toString("utf8"));
+    const cancelled = new Int32Array(new SharedArrayBuffer(4));
+    this.#cancelled.set(lease, cancelled);
+    const args = new Uint8Array(second);
+    const allowedMs = limits.wallMs + limits.loadMs + this.#settings.kill.graceMs;
+    this.#accept({
+      task: { kind: "run", lease, key, code, args, hasApplication, limits, cancelled },
+      tenant,
+      allowedMs,
+    });
+  }
+
+  #compile(lease: string, payload: Buffer): void {
+    const { code }: CompileOrder = JSON.parse(payload.toString("utf8"));
+    const allowedMs = COMPILE_MS + this.#settings.kill.graceMs;
+    this.#accept({ task: { kind: "compile", lease, code }, tenant: COMPILING, allowedMs });
+  }
+
+  #accept(order: Omit<Order, "onEnd">): void {
+    const { lease } = order.task;
+    this.#dispatcher.accept({
+      ...order,
+      onEnd: (end, waitedMs) => {
+        this.#cancelled.delete(lease);
+        this.#report(lease, end, waitedMs);
+      },
+    });
+  }
+
+  #report(lease: string, end: TaskEnd | { readonly kind: "refused" }, waitedMs: number): void {
+    const { outcome, cold, value } = reportOf(end);
+    const report = { ...outcome, cold, waitedMs, threadEnded: end.kind === "overran" };
+    this.#socket.sendParts(FrameKind.result, lease, Buffer.from(JSON.stringify(report)), value);
+  }
+
+  #reply(lease: string, number: number, payload: Buffer): void {
+    // A copy of its own: the frame may be part of a larger chunk.
+    const copy = new Uint8Array(payload);
+    for (const thread of this.#threads) thread.post({ type: "hostReply", lease, number, payload: copy });
+  }
+
+  #cancel(lease: string): void {
+    if (this.#dispatcher.withdraw(lease)) {
+      this.#cancelled.delete(lease);
+      return;
+    }
+    const cancelled = this.#cancelled.get(lease);
+    if (cancelled) Atomics.store(cancelled, 0, 1);
+    for (const thread of this.#threads) thread.post({ type: "cancel", lease });
+  }
+
+  #pong(): void {
+    const health: RunnerHealth = {
+      rssBytes: process.memoryUsage.rss(),
+      threads: this.#threads.filter((thread) => thread.isStarted).length,
+      queued: this.#dispatcher.queued,
+    };
+    this.#socket.send(FrameKind.pong, undefined, Buffer.from(JSON.stringify(health)));
+  }
+}
+
+function reportOf(end: TaskEnd | { readonly kind: "refused" }): WorkerReport {
+  if (end.kind === "reported") return end.report;
+  const reasons = { overran: "timeout", lost: "killed", refused: "overloaded" } as const;
+  return { outcome: { kind: "failed", reason: reasons[end.kind], console: [] }, cold: false, value: NOTHING };
+}

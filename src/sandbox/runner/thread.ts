@@ -1,0 +1,147 @@
+import type { MessagePort } from "node:worker_threads";
+import { Piscina } from "piscina";
+import type { KillLimits } from "../limits.js";
+import type { ThreadMessage, WorkerMessage, WorkerReport, WorkerSettings, WorkerTask } from "../worker/task.js";
+import type { ThreadState } from "./placement.js";
+
+export interface ThreadHooks {
+  readonly onHostCall: (lease: string, number: number, payload: Uint8Array) => void;
+  /** It did not end when it was told to. Native code runs in it, and only the end of the process stops that. */
+  readonly onStuck: () => void;
+}
+
+/** How a task ended: with a report, or with its thread. */
+export type TaskEnd =
+  | { readonly kind: "reported"; readonly report: WorkerReport }
+  /** The deadline passed and nothing else stopped it, so the thread was ended. */
+  | { readonly kind: "overran" }
+  /** Its thread was ended on account of another task, or failed. */
+  | { readonly kind: "lost" };
+
+interface RunningTask {
+  readonly tenant: string;
+  readonly allowedMs: number;
+  readonly abort: AbortController;
+  timer?: NodeJS.Timeout;
+  overran: boolean;
+}
+
+/** Keys of instances that were used not long ago. More than a thread keeps warm. */
+const KEYS = 64;
+
+/**
+ * One thread, as a pool of one: a pool of several spreads tasks as it likes, and runs have to go where their tenant and
+ * their warm instance are. Starting, ending and replacing the thread is the pool's business.
+ */
+export class Thread implements ThreadState {
+  readonly #file: string;
+  readonly #settings: WorkerSettings;
+  readonly #kill: KillLimits;
+  readonly #hooks: ThreadHooks;
+  readonly #tasks = new Map<string, RunningTask>();
+  readonly #keys = new Set<string>();
+  #pool: Piscina<WorkerTask, WorkerReport> | undefined;
+  #link: MessagePort | undefined;
+
+  /** @param file of the worker. */
+  constructor(file: string, settings: WorkerSettings, kill: KillLimits, hooks: ThreadHooks) {
+    this.#file = file;
+    this.#settings = settings;
+    this.#kill = kill;
+    this.#hooks = hooks;
+  }
+
+  get tenant(): string | undefined {
+    const [first] = this.#tasks.values();
+    return first?.tenant;
+  }
+
+  get calls(): number {
+    return this.#tasks.size;
+  }
+
+  get isReady(): boolean {
+    return this.#link !== undefined;
+  }
+
+  get isStarted(): boolean {
+    return this.#pool !== undefined;
+  }
+
+  knows(key: string): boolean {
+    return this.#keys.has(key);
+  }
+
+  start(): Piscina<WorkerTask, WorkerReport> {
+    if (this.#pool) return this.#pool;
+    const pool = new Piscina<WorkerTask, WorkerReport>({
+      filename: this.#file,
+      minThreads: 1,
+      maxThreads: 1,
+      concurrentTasksPerWorker: Number.MAX_SAFE_INTEGER,
+      // How many tasks there are at one time is decided by placement; the pool's own rule allows one that can be aborted.
+      loadBalancer: (_task, [only]) => only ?? null,
+      // The thread has timers and messages of its own, so it may not sleep between tasks.
+      atomics: "disabled",
+      env: {},
+      workerData: this.#settings,
+      resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 },
+    });
+    pool.on("message", ({ hostLink }: { hostLink: MessagePort }) => this.#connect(hostLink));
+    // Tasks learn of it by themselves; without a listener it would end the runner.
+    pool.on("error", () => {});
+    this.#pool = pool;
+    return pool;
+  }
+
+  /** @param allowedMs from the beginning of the task, after which its thread is ended. Never rejects. */
+  async run(task: WorkerTask, tenant: string, allowedMs: number): Promise<TaskEnd> {
+    const running: RunningTask = { tenant, allowedMs, abort: new AbortController(), overran: false };
+    this.#tasks.set(task.lease, running);
+    if (task.kind === "run") this.#remember(task.key);
+    try {
+      return { kind: "reported", report: await this.start().run(task, { signal: running.abort.signal }) };
+    } catch {
+      return { kind: running.overran ? "overran" : "lost" };
+    } finally {
+      clearTimeout(running.timer);
+      this.#tasks.delete(task.lease);
+    }
+  }
+
+  post(message: ThreadMessage): void {
+    if (this.#tasks.has(message.lease)) this.#link?.postMessage(message);
+  }
+
+  #connect(link: MessagePort): void {
+    this.#link = link;
+    link.on("message", (message: WorkerMessage) => {
+      const running = this.#tasks.get(message.lease);
+      if (running === undefined) return;
+      if (message.type === "hostCall") this.#hooks.onHostCall(message.lease, message.number, message.payload);
+      else running.timer = setTimeout(() => this.#end(running), running.allowedMs);
+    });
+  }
+
+  /** Ends the thread, and every task in it. The pool starts another. */
+  #end(running: RunningTask): void {
+    running.overran = true;
+    this.#link?.close();
+    this.#link = undefined;
+    this.#keys.clear();
+    for (const worker of this.#pool?.threads ?? []) {
+      const stuck = setTimeout(this.#hooks.onStuck, this.#kill.threadExitMs);
+      worker.once("exit", () => clearTimeout(stuck));
+    }
+    running.abort.abort();
+  }
+
+  #remember(key: string): void {
+    this.#keys.delete(key);
+    this.#keys.add(key);
+    for (const oldest of this.#keys) {
+      if (this.#keys.size <= KEYS) return;
+      this.#keys.delete(oldest);
+    }
+  }
+}

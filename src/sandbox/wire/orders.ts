@@ -1,0 +1,35 @@
+import type { RunLimits } from "../limits.js";
+import { object, parseJson, whole } from "./shape.js";
+
+/** What the service orders with a run frame, beside the arguments. */
+export interface RunOrder {
+  readonly tenant: string;
+  /** Of instances that may serve it, see instanceKey. */
+  readonly key: string;
+  readonly code: string;
+  readonly hasApplication: boolean;
+  readonly limits: RunLimits;
+}
+
+/** What the service orders with a compile frame. */
+export interface CompileOrder {
+  readonly code: string;
+}
+
+/** What the runner tells of itself with a pong frame. */
+export interface RunnerHealth {
+  /** Resident memory of the process, in bytes. */
+  readonly rssBytes: number;
+  readonly threads: number;
+  readonly queued: number;
+}
+
+/** @throws ProtocolError for anything else. */
+export function readHealth(payload: Buffer): RunnerHealth {
+  const health = object(parseJson(payload));
+  return {
+    rssBytes: whole(health.rssBytes, 0, Number.MAX_SAFE_INTEGER),
+    threads: whole(health.threads, 0, 10_000),
+    queued: whole(health.queued, 0, 1_000_000),
+  };
+}

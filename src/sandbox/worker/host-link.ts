@@ -1,0 +1,60 @@
+import { MessageChannel, type MessagePort } from "node:worker_threads";
+import type { ThreadMessage, WorkerMessage } from "./task.js";
+
+type Answer = (reply: Uint8Array) => void;
+
+interface LinkedRun {
+  readonly abort: AbortController;
+  readonly waiting: Map<number, Answer>;
+}
+
+/** The way from a thread to the service, through the main thread of the runner. */
+export class HostLink {
+  /** For the other end. */
+  readonly remote: MessagePort;
+  readonly #port: MessagePort;
+  readonly #runs = new Map<string, LinkedRun>();
+  #numbers = 0;
+
+  constructor() {
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    this.remote = port2;
+    port1.on("message", (message: ThreadMessage) => this.#receive(message));
+  }
+
+  /** Begins a run. @returns a signal that is aborted when nobody waits for the run any more. */
+  open(lease: string): AbortSignal {
+    const abort = new AbortController();
+    this.#runs.set(lease, { abort, waiting: new Map() });
+    this.#post({ type: "started", lease });
+    return abort.signal;
+  }
+
+  /** Ends a run: replies that are still to come are dropped. */
+  close(lease: string): void {
+    this.#runs.delete(lease);
+  }
+
+  call(lease: string, payload: Uint8Array<ArrayBuffer>, answer: Answer): void {
+    this.#numbers += 1;
+    this.#runs.get(lease)?.waiting.set(this.#numbers, answer);
+    this.#post({ type: "hostCall", lease, number: this.#numbers, payload }, [payload.buffer]);
+  }
+
+  #post(message: WorkerMessage, transfer: ArrayBuffer[] = []): void {
+    this.#port.postMessage(message, transfer);
+  }
+
+  #receive(message: ThreadMessage): void {
+    const run = this.#runs.get(message.lease);
+    if (run === undefined) return;
+    if (message.type === "cancel") {
+      run.abort.abort();
+      return;
+    }
+    const answer = run.waiting.get(message.number);
+    run.waiting.delete(message.number);
+    answer?.(message.payload);
+  }
+}

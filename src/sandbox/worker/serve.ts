@@ -1,0 +1,66 @@
+import type { Engine, EngineResult } from "../engine/engine.js";
+import type { HostLink } from "./host-link.js";
+import type { CompileTask, RunTask, WorkerReport, WorkerTask } from "./task.js";
+import type { LeasedInstance, WarmInstances } from "./warm-instances.js";
+
+/** Serves one task. Never throws: whatever goes wrong is part of the report. */
+export async function serve(
+  task: WorkerTask,
+  engine: Engine,
+  warm: WarmInstances,
+  link: HostLink,
+): Promise<WorkerReport> {
+  const signal = link.open(task.lease);
+  try {
+    return task.kind === "compile" ? await compile(task, engine) : await run(task, engine, warm, link, signal);
+  } catch {
+    // What the engine says of its own failure may quote the memory of a tenant.
+    return report({ kind: "failed", reason: "killed", console: [] }, false);
+  } finally {
+    link.close(task.lease);
+  }
+}
+
+async function compile({ code }: CompileTask, engine: Engine): Promise<WorkerReport> {
+  const problem = await engine.compile(code);
+  return report({ kind: "compiled", ...(problem && { problem }) }, true);
+}
+
+async function run(
+  task: RunTask,
+  engine: Engine,
+  warm: WarmInstances,
+  link: HostLink,
+  signal: AbortSignal,
+): Promise<WorkerReport> {
+  const idle = warm.take(task.key);
+  const start = idle ? undefined : await engine.start(task.code, task.limits);
+  if (start && start.kind !== "started") {
+    const { problem } = start.kind === "does_not_compile" ? start : { problem: undefined };
+    const reason = start.kind === "does_not_compile" ? "does_not_compile" : start.reason;
+    return report({ kind: "failed", reason, ...(problem && { problem }), console: [] }, true);
+  }
+  const leased: LeasedInstance | undefined = idle ?? (start && { instance: start.instance, calls: 0 });
+  if (leased === undefined) throw new Error("an instance is neither idle nor started");
+  const result = await leased.instance.call({
+    args: task.args,
+    hasApplication: task.hasApplication,
+    limits: task.limits,
+    cancelled: task.cancelled,
+    signal,
+    callHost: (payload, answer) => link.call(task.lease, payload, answer),
+  });
+  if (result.kind === "failed") leased.instance.dispose();
+  else warm.give(task.key, leased);
+  return reportOf(result, idle === undefined);
+}
+
+function reportOf(result: EngineResult, cold: boolean): WorkerReport {
+  if (result.kind === "failed") return report(result, cold);
+  const { value, ...outcome } = result;
+  return report(outcome, cold, value);
+}
+
+function report(outcome: WorkerReport["outcome"], cold: boolean, value = new Uint8Array(0)): WorkerReport {
+  return { outcome, cold, value };
+}

@@ -1,0 +1,66 @@
+import type { World } from "../engine/quickjs/world.js";
+import type { GuestError } from "../guest-error.js";
+import type { InstanceLimits, RunLimits } from "../limits.js";
+import type { CompileProblem, ConsoleLine, RunFailure } from "../run.js";
+
+/** What every thread is started with. */
+export interface WorkerSettings {
+  readonly world: World;
+  readonly instances: InstanceLimits;
+}
+
+/** What the main thread of the runner hands to a thread. */
+export type WorkerTask = RunTask | CompileTask;
+
+export interface RunTask {
+  readonly kind: "run";
+  readonly lease: string;
+  /** Of instances that may serve it. */
+  readonly key: string;
+  readonly code: string;
+  readonly args: Uint8Array;
+  readonly hasApplication: boolean;
+  readonly limits: RunLimits;
+  /** Shared with the main thread: see EngineRun. */
+  readonly cancelled: Int32Array;
+}
+
+export interface CompileTask {
+  readonly kind: "compile";
+  readonly lease: string;
+  readonly code: string;
+}
+
+/** What comes of it. As RunOutcome, but that the value is still JSON in UTF-8. */
+export interface WorkerReport {
+  readonly outcome: WorkerOutcome;
+  readonly cold: boolean;
+  readonly value: Uint8Array<ArrayBuffer>;
+}
+
+export type WorkerOutcome =
+  | { readonly kind: "returned"; readonly console: readonly ConsoleLine[] }
+  | { readonly kind: "threw"; readonly error: GuestError; readonly console: readonly ConsoleLine[] }
+  | {
+      readonly kind: "failed";
+      readonly reason: RunFailure;
+      readonly problem?: CompileProblem;
+      readonly console: readonly ConsoleLine[];
+    }
+  | { readonly kind: "compiled"; readonly problem?: CompileProblem };
+
+/** From a thread to the main thread, beside results. */
+export type WorkerMessage =
+  /** A task has begun: only now does its deadline count. */
+  | { readonly type: "started"; readonly lease: string }
+  | {
+      readonly type: "hostCall";
+      readonly lease: string;
+      readonly number: number;
+      readonly payload: Uint8Array<ArrayBuffer>;
+    };
+
+/** From the main thread to a thread, beside tasks. */
+export type ThreadMessage =
+  | { readonly type: "hostReply"; readonly lease: string; readonly number: number; readonly payload: Uint8Array }
+  | { readonly type: "cancel"; readonly lease: string };

@@ -1,0 +1,139 @@
+import { afterEach, describe, expect, test } from "vitest";
+import type { Json } from "../../src/base/json.js";
+import type { SandboxOptions } from "../../src/sandbox/options.js";
+import { exporting, type OpenSandbox, openSandbox } from "./support/open-sandbox.js";
+
+const open: OpenSandbox[] = [];
+function opened(options: SandboxOptions): OpenSandbox {
+  const sandbox = openSandbox(options);
+  open.push(sandbox);
+  return sandbox;
+}
+afterEach(async () => {
+  for (const sandbox of open.splice(0)) await sandbox[Symbol.asyncDispose]();
+});
+
+const looping = exporting("() => { for (;;); }");
+const waiting = exporting("({ bt }) => bt.tokenize(1)");
+const quick = exporting("() => 1");
+/** Far above the 250 ms that a call may be delayed, because the machine that runs the tests is shared. */
+const OTHERS_MS = 2_500;
+
+describe("tenants share the threads", () => {
+  test("however many calls of one loop, another's are answered", async () => {
+    const sandbox = opened({ threads: 4 });
+    await sandbox.value(quick);
+    const loops = Array.from({ length: 40 }, () =>
+      sandbox.run(looping, { key: { tenantId: "greedy" }, limits: { wallMs: 3_000 } }),
+    );
+    for (let i = 0; i < 10; i++) {
+      const started = performance.now();
+      expect(await sandbox.value(quick, { key: { tenantId: `modest ${i % 2}` } })).toBe(1);
+      expect(performance.now() - started).toBeLessThan(OTHERS_MS);
+    }
+    expect(sandbox.sandbox.metrics.runs).toEqual({ returned: 11 });
+    await sandbox[Symbol.asyncDispose]();
+    await Promise.all(loops);
+  });
+
+  test("calls that wait for the host share a thread, so that many can wait at one time", async () => {
+    const sandbox = opened({ threads: 2, callsPerThread: 10 });
+    let underWay = 0;
+    const { promise, resolve } = Promise.withResolvers<number>();
+    const bt = () => {
+      underWay += 1;
+      return promise;
+    };
+    const calls = Array.from({ length: 10 }, () => sandbox.value(waiting, { hosts: { bt } }));
+    await expect.poll(() => underWay, { timeout: 5_000 }).toBe(10);
+    resolve(7);
+    expect(await Promise.all(calls)).toEqual(Array(10).fill(7));
+  });
+
+  test("beyond that they queue, are served in turns, and are refused when they wait too long", async () => {
+    const sandbox = opened({ threads: 2, callsPerThread: 1, queue: { waitMs: 300, perTenant: 3 } });
+    await sandbox.value(quick);
+    const order: string[] = [];
+    const { promise, resolve } = Promise.withResolvers<null>();
+    const holding = ["a", "b"].map((tenantId) =>
+      sandbox.run(waiting, { key: { tenantId }, hosts: { bt: () => promise } }),
+    );
+    await expect.poll(() => sandbox.sandbox.metrics.underWay).toBe(2);
+    const late = sandbox.run(quick, { key: { tenantId: "late" } });
+    expect(await late).toMatchObject({ kind: "failed", reason: "overloaded", retryable: true });
+    const queued = ["c", "c", "c", "c", "d"].map(async (tenantId) => {
+      const outcome = await sandbox.run(quick, { key: { tenantId } });
+      order.push(`${tenantId} ${outcome.kind}`);
+    });
+    await new Promise((done) => setTimeout(done, 100));
+    expect(order).toEqual(["c failed"]);
+    resolve(null);
+    await Promise.all([...holding, ...queued]);
+    expect(order.toSorted()).toEqual(["c failed", "c returned", "c returned", "c returned", "d returned"]);
+    expect(order.indexOf("d returned")).toBeLessThan(4);
+  });
+
+  test("a run that is cancelled while it waits never runs", async () => {
+    const sandbox = opened({ threads: 1, callsPerThread: 1 });
+    let asked = 0;
+    const { promise, resolve } = Promise.withResolvers<null>();
+    const bt = () => {
+      asked += 1;
+      return promise;
+    };
+    const holding = sandbox.run(waiting, { hosts: { bt } });
+    await expect.poll(() => asked).toBe(1);
+    const controller = new AbortController();
+    const cancelled = sandbox.run(waiting, { hosts: { bt }, signal: controller.signal });
+    setTimeout(() => controller.abort(new Error("no longer wanted")), 50);
+    await expect(cancelled).rejects.toThrow("no longer wanted");
+    resolve(null);
+    await holding;
+    expect(await sandbox.value(quick)).toBe(1);
+    expect(asked).toBe(1);
+  });
+
+  test("instances are kept within their number and their memory", async () => {
+    const sandbox = opened({ threads: 1, instances: { perThread: 2 } });
+    const counting = (name: string) =>
+      sandbox.value(`let calls = 0; /* ${name} */ module.exports = () => ++calls;`, { key: { functionId: name } });
+    expect([
+      await counting("a"),
+      await counting("b"),
+      await counting("a"),
+      await counting("c"),
+      await counting("b"),
+      await counting("a"),
+    ]).toEqual([1, 1, 2, 1, 1, 1]);
+    const large = "let calls = 0; let kept; module.exports = () => { kept = new Uint8Array(40e6); return ++calls; };";
+    expect([await sandbox.value(large), await sandbox.value(large)]).toEqual([1, 1]);
+  });
+
+  test("instances come to an end by their calls and by their rest", async () => {
+    const sandbox = opened({ threads: 1, instances: { calls: 3, idleMs: 300 } });
+    const counting = "let calls = 0; module.exports = () => ++calls;";
+    const four: Json[] = [];
+    for (let i = 0; i < 4; i++) four.push(await sandbox.value(counting));
+    expect(four).toEqual([1, 2, 3, 1]);
+    await new Promise((resolve) => setTimeout(resolve, 900));
+    expect(await sandbox.value(counting)).toBe(1);
+  });
+});
+
+test("what happened is counted", async () => {
+  const sandbox = opened({ threads: 2, kill: { pingMs: 50 } });
+  await sandbox.value(quick);
+  await sandbox.value(quick);
+  await sandbox.run(exporting("() => { throw 1; }"));
+  await sandbox.run(looping, { limits: { wallMs: 100 } });
+  await expect.poll(() => sandbox.sandbox.metrics.runner).toMatchObject({ threads: 2, queued: 0 });
+  expect(sandbox.sandbox.metrics).toMatchObject({
+    runs: { returned: 2, threw: 1, timeout: 1 },
+    coldStarts: 3,
+    threadsEnded: 0,
+    runnersEnded: 0,
+    underWay: 0,
+    wait: { count: 4 },
+    duration: { count: 4 },
+  });
+});

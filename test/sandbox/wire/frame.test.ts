@@ -1,0 +1,95 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  type Frame,
+  FrameKind,
+  FrameReader,
+  frameHead,
+  NO_LEASE,
+  ProtocolError,
+  partsHead,
+  readParts,
+} from "../../../src/sandbox/wire/frame.js";
+
+const lease = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes).toString("hex"));
+const frame = fc.record({
+  kind: fc.constantFrom(...Object.values(FrameKind)),
+  lease,
+  number: fc.nat(),
+  payload: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+});
+
+const written = ({ kind, lease: id, number, payload }: Frame) =>
+  Buffer.concat([frameHead(kind, id, number, payload.length), payload]);
+
+describe("frames", () => {
+  test("come out as they went in, however the stream is cut", () => {
+    fc.assert(
+      fc.property(fc.array(frame, { maxLength: 8 }), fc.array(fc.integer({ min: 1, max: 60 })), (frames, cuts) => {
+        const bytes = Buffer.concat(frames.map(written));
+        const reader = new FrameReader(1_000);
+        const read: Frame[] = [];
+        let start = 0;
+        for (const size of [...cuts, bytes.length]) {
+          for (const one of reader.read(bytes.subarray(start, start + size)))
+            read.push({ ...one, payload: Buffer.from(one.payload) });
+          start = Math.min(start + size, bytes.length);
+        }
+        expect(read).toEqual(frames);
+      }),
+    );
+  });
+
+  test("a large frame arrives in many chunks", () => {
+    const payload = Buffer.alloc(5_000_000, "x");
+    const bytes = written({ kind: FrameKind.run, lease: NO_LEASE, number: 0, payload });
+    const reader = new FrameReader(6_000_000);
+    const read: Frame[] = [];
+    for (let start = 0; start < bytes.length; start += 65_536)
+      read.push(...reader.read(bytes.subarray(start, start + 65_536)));
+    expect(read.map((one) => one.payload.equals(payload))).toEqual([true]);
+  });
+
+  test.each([
+    ["longer than allowed", frameHead(FrameKind.result, NO_LEASE, 0, 1_000_000)],
+    ["shorter than their head", Buffer.from([0, 0, 0, 3, 1, 2, 3])],
+    ["of no known kind", Buffer.concat([Buffer.from([0, 0, 0, 21, 99]), Buffer.alloc(20)])],
+  ])("that are %s end the stream", (_name, bytes) => {
+    expect(() => [...new FrameReader(1_000).read(bytes)]).toThrow(ProtocolError);
+  });
+
+  test("any bytes at all either give frames or end the stream", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+        try {
+          for (const { lease: id, payload } of new FrameReader(500).read(Buffer.from(bytes))) {
+            expect(id).toMatch(/^[\da-f]{32}$/);
+            expect(payload.length).toBeLessThanOrEqual(500);
+          }
+        } catch (error) {
+          expect(error).toBeInstanceOf(ProtocolError);
+        }
+      }),
+    );
+  });
+});
+
+describe("payloads of two parts", () => {
+  test("come apart where they were put together", () => {
+    fc.assert(
+      fc.property(fc.uint8Array(), fc.uint8Array(), (first, second) => {
+        const parts = readParts(Buffer.concat([partsHead(first.length), first, second]));
+        expect([...parts.first]).toEqual([...first]);
+        expect([...parts.second]).toEqual([...second]);
+      }),
+    );
+  });
+
+  test.each([
+    ["nothing", Buffer.alloc(0)],
+    ["a length only in part", Buffer.from([0, 0, 1])],
+    ["a first part that is longer than all", Buffer.from([0, 0, 0, 9, 1])],
+  ])("%s is refused", (_name, payload) => {
+    expect(() => readParts(payload)).toThrow(ProtocolError);
+  });
+});
