@@ -1,15 +1,14 @@
-import { access } from "node:fs/promises";
 import type { Clock } from "./base/clock.js";
 import type { Config } from "./config.js";
-import { createKeyFile, KeyFileError, readKeyFile } from "./crypto/key-file.js";
-import { fitsCheckValue, makeCheckValue, type RootKey } from "./crypto/root-key.js";
-import { connect, type DatabaseAddress } from "./store/connect.js";
+import type { RootKey } from "./crypto/root-key.js";
+import { openRootKey } from "./open-root-key.js";
+import { connect, type DatabaseAddress, type Sql } from "./store/connect.js";
 import { type Database, openDatabase } from "./store/database.js";
 import { type EmbeddedDatabase, startEmbeddedDatabase } from "./store/embedded/embedded-database.js";
 import { visitEmbeddedDatabase } from "./store/embedded/visit.js";
+import { meetDatabase } from "./store/first-contact.js";
 import { migrate, pendingMigrations } from "./store/migrate.js";
-import { DatabaseSetupError, refuseMightyRole } from "./store/roles.js";
-import { insertRootKey, listRootKeys } from "./store/root-keys.js";
+import { DatabaseSetupError, refuseMightyRole, requireRoles, requireRolesOrRights } from "./store/roles.js";
 import { Keyring } from "./tenancy/keyring.js";
 
 /** The stored half of Cloakroom, open: database, schema, root key. */
@@ -49,6 +48,7 @@ export async function openVault({ config, as, announce, clock }: OpenVaultOption
     if (embedded) {
       await migrate(ownerAddress);
     } else {
+      await meetBoth(address, ownerAddress);
       await requireMigrated(ownerAddress);
     }
     await checkRole(address);
@@ -73,11 +73,16 @@ export async function openVault({ config, as, announce, clock }: OpenVaultOption
   }
 }
 
+/** Brings a database that DATABASE_URL names up to date. Returns the names of the migrations that ran. */
+export async function migrateVault(config: Config): Promise<string[]> {
+  const { ownerAddress, address } = addressesOf(config, undefined);
+  return migrate(ownerAddress, await meetBoth(address, ownerAddress));
+}
+
 /** Sets up a database that DATABASE_URL names: schema, roles, root key. Can be run again. */
 export async function initVault(config: Config, announce: (line: string) => void): Promise<void> {
   const { ownerAddress, address } = addressesOf(config, undefined);
-  const logins = [loginOf(address), loginOf(ownerAddress)].flatMap((login) => login ?? []);
-  for (const name of await migrate(ownerAddress, logins)) announce(`Applied migration ${name}`);
+  for (const name of await migrateVault(config)) announce(`Applied migration ${name}`);
   await checkRole(address);
   const { rootKey, isNew } = await openRootKey(config, ownerAddress, true, announce);
   if (!isNew) announce(`The root key ${rootKey.id} is the one of this database.`);
@@ -103,69 +108,40 @@ function openEmbedded(
   return as === "server" ? startEmbeddedDatabase(options) : visitEmbeddedDatabase(options);
 }
 
+/** The logins of both, which may be one. */
+async function meetBoth(address: DatabaseAddress, ownerAddress: DatabaseAddress): Promise<string[]> {
+  const login = await meetDatabase(address, "DATABASE_URL");
+  return address === ownerAddress ? [login] : [login, await meetDatabase(ownerAddress, "MIGRATE_DATABASE_URL")];
+}
+
 async function requireMigrated(address: DatabaseAddress): Promise<void> {
   const pending = await pendingMigrations(address);
   if (pending.length === 0) return;
+  await withLogin(address, requireRolesOrRights);
   const command = pending.length > 0 && pending[0]?.startsWith("0001") ? "init" : "migrate";
   throw new DatabaseSetupError(`The database lacks ${pending.length} migrations. Run: cloakroom ${command}`);
 }
 
+/** Asks as the login itself, and not as the role that statements run as. */
+async function withLogin(
+  address: DatabaseAddress,
+  check: (sql: Sql, logins: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
+  try {
+    const [me] = await sql<{ name: string }[]>`select current_user as name`;
+    await check(sql, me ? [me.name] : []);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
 async function checkRole(address: DatabaseAddress): Promise<void> {
+  await withLogin(address, requireRoles);
   const sql = connect(address, { role: "cloakroom_app", connections: 1, statementTimeout: 10_000 });
   try {
     await refuseMightyRole(sql);
   } finally {
     await sql.end({ timeout: 5 });
   }
-}
-
-/**
- * The root key must be the one that the database was made with. One is made only where the database has none yet, so
- * that nothing can have been sealed under another.
- */
-async function openRootKey(
-  config: Config,
-  address: DatabaseAddress,
-  mayMake: boolean,
-  announce: (line: string) => void,
-): Promise<{ rootKey: RootKey; isNew: boolean }> {
-  const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
-  try {
-    const registered = await listRootKeys(sql);
-    if (registered.length > 0) {
-      const rootKey = await readKeyFile(config.rootKeyFile);
-      const row = registered.find(({ id }) => id === rootKey.id);
-      if (!row || !(await fitsCheckValue(rootKey, row.check_value))) {
-        throw new KeyFileError(
-          `The root key ${config.rootKeyFile} is not the one this database was made with (it needs ${registered.map(({ id }) => id).join(", ")}). Restore the right one from your backup, or name its place in CLOAKROOM_ROOT_KEY_FILE.`,
-        );
-      }
-      return { rootKey, isNew: false };
-    }
-    if (!mayMake) throw new DatabaseSetupError("The database has no root key yet. Run: cloakroom init");
-    const rootKey = (await exists(config.rootKeyFile))
-      ? await readKeyFile(config.rootKeyFile)
-      : await makeRootKey(config, announce);
-    await insertRootKey(sql, { id: rootKey.id, check_value: await makeCheckValue(rootKey) });
-    return { rootKey, isNew: true };
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
-}
-
-async function makeRootKey(config: Config, announce: (line: string) => void): Promise<RootKey> {
-  const rootKey = await createKeyFile(config.rootKeyFile);
-  announce(`Made the root key ${config.rootKeyFile}. Back it up: without it nothing stored can ever be read.`);
-  return rootKey;
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
-}
-
-function loginOf(address: DatabaseAddress): string | undefined {
-  return "url" in address ? decodeURIComponent(new URL(address.url).username) || undefined : address.username;
 }

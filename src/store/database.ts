@@ -3,7 +3,7 @@ import type { Uuid } from "../base/ids.js";
 import { commitLookupIn } from "./commit-lookup.js";
 import type { DatabaseAddress, Sql } from "./connect.js";
 import { toStoreError } from "./database-error.js";
-import { type DueMinute, listDue } from "./due.js";
+import { type DueKind, type DueMinute, listDue } from "./due.js";
 import { FAST_LIMITS, SLOW_LIMITS } from "./flight-limits.js";
 import { Flights } from "./flights.js";
 import { Lane } from "./lane.js";
@@ -22,8 +22,12 @@ export interface Database extends AsyncDisposable {
   readonly fast: Flights;
   /** Lists, counts and sweeps: one request a transaction, two seconds a statement. */
   readonly slow: Flights;
-  /** The minutes in which tenants have something to sweep, up to now, behind `after`. */
-  due(now: Date, after: DueMinute | undefined): Promise<readonly DueMinute[]>;
+  /** The minutes in which tenants have something of some kinds to do, up to now, behind `after`. */
+  due<Kind extends DueKind>(
+    kinds: readonly Kind[],
+    now: Date,
+    after: DueMinute | undefined,
+  ): Promise<readonly DueMinute<Kind>[]>;
   /** Takes or keeps a named lock. Returns whether `holder` has it. */
   lease(name: string, holder: Uuid, seconds: number): Promise<boolean>;
   /** @throws when the database does not answer within two seconds. */
@@ -44,7 +48,7 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
   return {
     fast,
     slow,
-    due: (now, after) => renewing(jobs, (sql) => listDue(sql, now, after)),
+    due: (kinds, now, after) => renewing(jobs, (sql) => listDue(sql, kinds, now, after)),
     lease: (name, holder, seconds) => renewing(heartbeat, (sql) => takeLease(sql, name, holder, seconds)),
     async ping() {
       const late = setTimeout(() => heartbeat.renew(), 2_000);

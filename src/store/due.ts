@@ -2,15 +2,18 @@ import type { TenantId } from "../base/ids.js";
 import type { Sql } from "./connect.js";
 import { defineWrite } from "./statement.js";
 
-/** What sweeps look for. */
-export type DueKind = "token" | "cvc" | "session" | "idempotency_key";
+/** What a tenant may have to do at a time: what sweeps remove, and runs of reactors that are to be started. */
+export type DueKind = SweptKind | "reactor_run";
+
+export const SWEPT_KINDS = ["token", "cvc", "session", "idempotency_key", "reactor_result"] as const;
+export type SweptKind = (typeof SWEPT_KINDS)[number];
 
 export interface Due {
   readonly kind: DueKind;
   readonly at: Date;
 }
 
-const MINUTE_MS = 60_000;
+export const MINUTE_MS = 60_000;
 
 /** Tells the sweeps that this tenant has something to do in a minute: one row a tenant, kind and minute. */
 export const noteDue = defineWrite<Due>({
@@ -28,17 +31,25 @@ export const noteDue = defineWrite<Due>({
 });
 
 /** A minute in which a tenant has something to do. */
-export interface DueMinute {
+export interface DueMinute<Kind extends DueKind = DueKind> {
   readonly tenantId: TenantId;
-  readonly kind: DueKind;
+  readonly kind: Kind;
   readonly minute: Date;
 }
 
-/** The minutes that have begun, oldest first, a thousand at a time. The only question that is asked across tenants. */
-export async function listDue(sql: Sql, now: Date, after: DueMinute | undefined): Promise<readonly DueMinute[]> {
-  return sql<DueMinute[]>`
+/**
+ * The minutes of some kinds that have begun, oldest first, a thousand at a time. The only question that is asked across
+ * tenants.
+ */
+export async function listDue<Kind extends DueKind>(
+  sql: Sql,
+  kinds: readonly Kind[],
+  now: Date,
+  after: DueMinute | undefined,
+): Promise<readonly DueMinute<Kind>[]> {
+  return sql<DueMinute<Kind>[]>`
     select tenant_id as "tenantId", kind, due_at as minute from due
-    where due_at <= ${now}
+    where due_at <= ${now} and kind = any(${[...kinds]})
       ${after ? sql`and (due_at, tenant_id, kind) > (${after.minute}, ${after.tenantId}, ${after.kind})` : sql``}
     order by due_at, tenant_id, kind limit 1000`;
 }

@@ -22,14 +22,14 @@ export function restClient(url: string, key?: string): RestClient {
   return async (method, path, request = {}) => {
     const apiKey = "key" in request ? request.key : key;
     const hasBody = request.body !== undefined || request.raw !== undefined;
+    const headers = new Headers();
+    if (apiKey) headers.set("BT-API-KEY", apiKey);
+    if (hasBody) headers.set("Content-Type", "application/json");
+    for (const [name, value] of Object.entries(request.headers ?? {})) headers.set(name, value);
     const response = await fetch(`${url}${path}`, {
       method,
       redirect: "manual",
-      headers: {
-        ...(apiKey ? { "BT-API-KEY": apiKey } : {}),
-        ...(hasBody ? { "Content-Type": "application/json" } : {}),
-        ...request.headers,
-      },
+      headers,
       ...(hasBody ? { body: request.raw ?? JSON.stringify(request.body) } : {}),
     });
     const text = await response.text();

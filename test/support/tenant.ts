@@ -1,6 +1,7 @@
-import { inject } from "vitest";
+import { inject, vi } from "vitest";
 import { cloakroom } from "./command.js";
 import { type RestClient, restClient } from "./rest.js";
+import type { ServerProcess } from "./server.js";
 
 export interface TestTenant {
   readonly id: string;
@@ -40,6 +41,17 @@ export async function newTenant(
   if (made.code !== 0) throw new Error(`tenants create failed: ${made.stderr}`);
   const { tenant_id: id, key }: { tenant_id: string; key: string } = JSON.parse(made.stdout);
   return tenantOf(id, key, url);
+}
+
+/** The tenant that a server of one's own makes at its first start, by the key that it shows then. */
+export async function firstTenant(server: ServerProcess): Promise<TestTenant> {
+  const key = await vi.waitFor(() => {
+    const [shown] = /key_prod_mgt_\w+/.exec(server.said()) ?? [];
+    if (shown === undefined) throw new Error("the server has not shown its first key");
+    return shown;
+  });
+  const { body } = await restClient(server.url, key)("GET", "/tenants/self");
+  return tenantOf(body.id, key, server.url);
 }
 
 export function tenantOf(id: string, managementKey: string, url: string): TestTenant {

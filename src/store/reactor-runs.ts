@@ -1,0 +1,121 @@
+import type { Uuid } from "../base/ids.js";
+import { defineStatement, defineWrite } from "./statement.js";
+
+export type RunState = "queued" | "running" | "delivering" | "done";
+
+export interface RunRow {
+  readonly id: Uuid;
+  readonly reactor_id: Uuid;
+  readonly application_id: Uuid;
+  readonly request: Buffer;
+  readonly state: RunState;
+  /** Times that it was cut off while running, or that its delivery failed. */
+  readonly attempts: number;
+  readonly claim: number;
+  readonly result: Buffer | null;
+}
+
+export type NewRun = Pick<RunRow, "id" | "reactor_id" | "application_id" | "request"> & {
+  readonly due_at: Date;
+  readonly expires_at: Date;
+};
+
+export const insertRun = defineWrite<NewRun>({
+  table: "reactor_runs",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map((input) => {
+      const row = { tenant_id: tenantId, state: "queued", attempts: 0, claim: 0, created_at: at, ...input };
+      return sql`insert into reactor_runs ${sql(row)}`;
+    }),
+});
+
+/** A run that is not over its time. */
+export const readRun = defineStatement<Uuid, RunRow | null, RunRow>({
+  table: "reactor_runs",
+  kind: "read",
+  sortKey: (id) => id,
+  queries: (sql, tenantId, ids, at) =>
+    ids.map(
+      (id) => sql`
+        select id, reactor_id, application_id, request, state, attempts, claim, result
+        from reactor_runs where tenant_id = ${tenantId} and id = ${id} and expires_at > ${at}`,
+    ),
+  answers: (rows) => rows.map(([row]) => row ?? null),
+});
+
+export interface RunClaim {
+  readonly limit: number;
+  /** How long nobody else may take them, on the database's clock. */
+  readonly seconds: number;
+}
+
+/** Takes runs that are due and that nobody works on. One that was running was cut off, and is counted. */
+export const claimRuns = defineStatement<RunClaim, readonly RunRow[], RunRow>({
+  table: "reactor_runs",
+  kind: "write",
+  sortKey: () => "",
+  queries: (sql, tenantId, claims, at) =>
+    claims.map(
+      ({ limit, seconds }) => sql`
+        update reactor_runs set lease_until = now() + ${seconds} * interval '1 second', claim = claim + 1,
+          attempts = attempts + case when state = 'running' then 1 else 0 end,
+          state = case when state = 'queued' then 'running' else state end
+        where tenant_id = ${tenantId} and id = any(array(
+          select id from reactor_runs
+          where tenant_id = ${tenantId} and state <> 'done' and due_at <= ${at} and expires_at > ${at}
+            and (lease_until is null or lease_until < now())
+          order by due_at limit ${limit} for update skip locked))
+        returning id, reactor_id, application_id, request, state, attempts, claim, result`,
+    ),
+  answers: (rows) => rows,
+});
+
+export type RunProgress = Pick<RunRow, "id" | "claim" | "state" | "attempts" | "result"> & { readonly due_at: Date };
+
+/** Notes what a run came to and lets it go, unless somebody else has taken it since. */
+export const advanceRun = defineWrite<RunProgress>({
+  table: "reactor_runs",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      ({ id, claim, state, result, attempts, due_at }) => sql`
+        update reactor_runs set state = ${state}, result = ${result}, attempts = ${attempts}, due_at = ${due_at},
+          lease_until = null
+        where tenant_id = ${tenantId} and id = ${id} and claim = ${claim}`,
+    ),
+});
+
+/** A run that nobody will ask for. */
+export const deleteRun = defineWrite<Pick<RunRow, "id" | "claim">>({
+  table: "reactor_runs",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      ({ id, claim }) => sql`
+        delete from reactor_runs where tenant_id = ${tenantId} and id = ${id} and claim = ${claim}`,
+    ),
+});
+
+/** Whether any run that is due before a time is not done. */
+export const hasRunsDue = defineStatement<Date, boolean, unknown>({
+  table: "reactor_runs",
+  kind: "read",
+  sortKey: (until) => until.toISOString(),
+  queries: (sql, tenantId, times, at) =>
+    times.map(
+      (until) => sql`
+        select 1 from reactor_runs
+        where tenant_id = ${tenantId} and state <> 'done' and due_at < ${until} and expires_at > ${at} limit 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
+
+/** Deletes results whose day is over. */
+export const deleteDueRuns = defineWrite<"due">({
+  table: "reactor_runs",
+  sortKey: () => "",
+  queries: (sql, tenantId, _inputs, at) => [
+    sql`delete from reactor_runs where tenant_id = ${tenantId} and expires_at <= ${at}`,
+  ],
+});

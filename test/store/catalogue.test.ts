@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { connect, type Sql } from "../../src/store/connect.js";
+import { migrate } from "../../src/store/migrate.js";
+import { PostgresCluster } from "../support/postgres-cluster.js";
+import { tenantTables } from "./support/samples.js";
+
+let cluster: PostgresCluster;
+let sql: Sql;
+let ours: string[];
+beforeAll(async () => {
+  cluster = await PostgresCluster.start();
+  const url = await cluster.login("vault", { attributes: "createrole" });
+  await migrate({ url });
+  sql = connect({ url: cluster.url("postgres", "vault") }, { connections: 1, statementTimeout: 10_000 });
+  ours = await tenantTables(sql);
+});
+afterAll(async () => {
+  await sql?.end();
+  await cluster?.[Symbol.asyncDispose]();
+});
+
+/** The tables that hold no tenant's rows, so that row-level security need not guard them, and who may do what there. */
+const OF_NO_TENANT = {
+  // Names of jobs, and who does them.
+  leases: "delete insert select update",
+  // Which migrations ran.
+  migrations: "select",
+  // Formulas that are offered to all tenants.
+  official_formulas: "select",
+  // The id of each root key and a wrapped constant.
+  root_keys: "select",
+};
+
+async function column(query: string): Promise<string[]> {
+  const rows = await sql.unsafe<{ value: string }[]>(query);
+  return rows.map(({ value }) => value);
+}
+
+describe("every table", () => {
+  it("holds tenants' rows, but for a few that are listed", async () => {
+    const all = await column("select tablename::text as value from pg_tables where schemaname = 'public' order by 1");
+    expect(all.filter((table) => !ours.includes(table))).toEqual(Object.keys(OF_NO_TENANT));
+  });
+
+  it("of tenants enables and forces row-level security", async () => {
+    const guarded = await column(`
+      select relname::text as value from pg_class
+      where relnamespace = 'public'::regnamespace and relrowsecurity and relforcerowsecurity order by 1`);
+    expect(guarded).toEqual(ours);
+  });
+
+  it("of tenants has the one policy, and the exceptions are known", async () => {
+    const policies = await column(`
+      select format('%s on %s to %s for %s using %s', policyname, tablename, array_to_string(roles, ','), lower(cmd), qual)
+        || coalesce(' with check ' || with_check, '') || case permissive when 'PERMISSIVE' then '' else ' restrictive' end
+        as value
+      from pg_policies`);
+    const tenant = "(tenant_id = (NULLIF(current_setting('app.tenant_id'::text, true), ''::text))::uuid)";
+    const expected = [
+      ...ours.map((table) => `of_tenant on ${table} to cloakroom_app for all using ${tenant}`),
+      "of_jobs on due to cloakroom_jobs for select using true",
+      "of_operator on tenants to vault for select using true",
+    ];
+    expect(policies.toSorted()).toEqual(expected.toSorted());
+  });
+
+  it("of tenants has tenant_id first in every key and index, and in every foreign key", async () => {
+    const others = await column(`
+      select i.indexrelid::regclass::text as value from pg_index i
+      join pg_class c on c.oid = i.indrelid and c.relnamespace = 'public'::regnamespace
+      join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+      where c.relname = any(array['${ours.join("','")}']) and a.attname <> 'tenant_id'`);
+    // Sweeps look for what is due in any tenant.
+    expect(others).toEqual(["due_at"]);
+    const foreign = await column(`
+      select conname::text as value from pg_constraint where contype = 'f' and not exists (
+        select from pg_attribute where attrelid = conrelid and attnum = conkey[1] and attname = 'tenant_id')`);
+    expect(foreign).toEqual([]);
+  });
+});
+
+describe("what a distributed engine would not take", () => {
+  it.each([
+    [
+      "sequences",
+      "select relname::text as value from pg_class where relkind = 'S' and relnamespace = 'public'::regnamespace",
+    ],
+    ["triggers", "select tgname::text as value from pg_trigger where not tgisinternal"],
+    ["functions", "select proname::text as value from pg_proc where pronamespace = 'public'::regnamespace"],
+    [
+      "views",
+      "select relname::text as value from pg_class where relkind in ('v', 'm') and relnamespace = 'public'::regnamespace",
+    ],
+    [
+      "indexes other than trees",
+      "select c.relname::text as value from pg_class c join pg_am a on a.oid = c.relam where relkind = 'i' and relnamespace = 'public'::regnamespace and amname <> 'btree'",
+    ],
+    ["generated columns and defaults", "select adrelid::regclass::text as value from pg_attrdef"],
+    [
+      "exclusion and deferrable constraints",
+      "select conname::text as value from pg_constraint where connamespace = 'public'::regnamespace and (contype = 'x' or condeferrable)",
+    ],
+  ])("is not there: %s", async (_, query) => {
+    expect(await column(query)).toEqual([]);
+  });
+});
+
+describe("the roles", () => {
+  it("may not log in, bypass row-level security, or make anything", async () => {
+    const roles = await sql`
+      select rolname, rolsuper, rolinherit, rolcreaterole, rolcreatedb, rolcanlogin, rolreplication, rolbypassrls
+      from pg_roles where rolname like 'cloakroom%' order by 1`;
+    const meek = {
+      ...{ rolsuper: false, rolinherit: true, rolcreaterole: false, rolcreatedb: false },
+      ...{ rolcanlogin: false, rolreplication: false, rolbypassrls: false },
+    };
+    expect([...roles]).toEqual([
+      { rolname: "cloakroom_app", ...meek },
+      { rolname: "cloakroom_jobs", ...meek },
+    ]);
+  });
+
+  it("are members of nothing, neither of each other nor of the login", async () => {
+    const memberships = await column(`
+      select format('%s is a %s', member::regrole, roleid::regrole) as value
+      from pg_auth_members where member::regrole::text not like 'pg\\_%' and roleid::regrole::text not like 'pg\\_%'
+      group by 1 order by 1`);
+    expect(memberships.filter((text) => !text.startsWith("postgres"))).toEqual([
+      "vault is a cloakroom_app",
+      "vault is a cloakroom_jobs",
+    ]);
+  });
+
+  it("have the rights on tables that they need, and no more", async () => {
+    const grants = await column(`
+      select format('%s: %s on %s', grantee, string_agg(lower(privilege_type), ' ' order by privilege_type), table_name) as value
+      from information_schema.role_table_grants
+      where table_schema = 'public' and grantee <> 'vault' group by grantee, table_name`);
+    const expected = [
+      ...ours.map((table) => `cloakroom_app: delete insert select update on ${table}`),
+      ...Object.entries(OF_NO_TENANT).map(([table, rights]) => `cloakroom_app: ${rights} on ${table}`),
+      "cloakroom_jobs: select on due",
+    ];
+    expect(grants.toSorted()).toEqual(expected.toSorted());
+  });
+
+  it("make nothing in the schema", async () => {
+    for (const role of ["cloakroom_app", "cloakroom_jobs"]) {
+      const [row] = await sql`select has_schema_privilege(${role}, 'public', 'create') as may`;
+      expect(row?.may, role).toBe(false);
+    }
+  });
+});

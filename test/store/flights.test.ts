@@ -1,0 +1,308 @@
+import { inspect } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Refused } from "../../src/access/refusal.js";
+import { logEntry } from "../../src/audit/log-entry.js";
+import { Fault, notFound } from "../../src/base/fault.js";
+import { newUuid } from "../../src/base/ids.js";
+import { writeLog } from "../../src/store/audit-logs.js";
+import { StaleAuthorization, UniqueViolation } from "../../src/store/database-error.js";
+import { defineWrite } from "../../src/store/statement.js";
+import { insertTenant, raiseAuthRevision, readTenant } from "../../src/store/tenants.js";
+import type { Transaction } from "../../src/store/transaction.js";
+import { startDatabase, type TestDatabase } from "../support/databases.js";
+import { hangCoat, hangIfFree, seeCoat } from "./support/coats.js";
+import { FIRST_REVISION, hangAndLog, openDeck, together, transactionsOf } from "./support/deck.js";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await startDatabase();
+});
+afterAll(() => database?.[Symbol.asyncDispose]());
+
+const names = (count: number, prefix = "coat") =>
+  Array.from({ length: count }, (_, index) => `${prefix} ${String(index).padStart(4, "0")}`);
+
+describe("requests of one tenant", () => {
+  it("share transactions, of at most 100 requests, two at a time", async () => {
+    await using deck = await openDeck(database, { lanes: 4 });
+    await Promise.all(names(450).map((name) => deck.hang(name)));
+    expect(await deck.coats()).toEqual(names(450));
+    expect(transactionsOf(deck)).toHaveLength(5);
+    let open = 0;
+    const opened = deck.proxy.texts.flatMap((text) => {
+      if (text === "begin") open += 1;
+      if (text === "commit") open -= 1;
+      return text === "begin" ? [open] : [];
+    });
+    expect(Math.max(...opened), "transactions that were open at once").toBe(2);
+  });
+
+  it("never share one with another tenant's", async () => {
+    await using deck = await openDeck(database);
+    const other = await deck.newTenant();
+    deck.proxy.sent.length = 0;
+    await Promise.all(names(40).map((name, index) => deck.hang(name, index % 2 ? other : deck.tenantId)));
+    for (const transaction of transactionsOf(deck)) {
+      expect(transaction.filter((text) => text.startsWith("set local"))).toHaveLength(1);
+    }
+    expect(await deck.coats()).toHaveLength(20);
+    expect(await deck.coats(other)).toHaveLength(20);
+  });
+
+  it("get their own answers, each in the transaction of its company", async () => {
+    await using deck = await openDeck(database);
+    await deck.hang("taken");
+    deck.proxy.sent.length = 0;
+    const outcomes = await together(
+      deck,
+      ["taken", "free", "taken too", "taken too"].map((name) => (tx: Transaction) => tx.ask(hangIfFree, name)),
+    );
+    expect(outcomes.map((outcome) => outcome.status === "fulfilled" && outcome.value)).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
+    expect(transactionsOf(deck)).toHaveLength(1);
+  });
+});
+
+describe("a request in bad company", () => {
+  /** Ten requests that are fine with a bad one among them. */
+  async function withBadOne(bad: (tx: Transaction) => Promise<unknown>) {
+    const deck = await openDeck(database);
+    await deck.hang("taken");
+    const good = names(10).map((name) => async (tx: Transaction) => hangAndLog(tx, name));
+    const outcomes = await together<unknown>(deck, [...good.slice(0, 5), bad, ...good.slice(5)]);
+    return {
+      deck,
+      error: outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : [])),
+      async leavesOnly(...coats: string[]) {
+        expect(await deck.coats()).toEqual([...coats, "taken"].toSorted());
+        expect(await deck.logs(), "log rows").toBe(1 + 10);
+        // The connections are as good as new.
+        await deck.hang("afterwards");
+        expect(await deck.coats()).toContain("afterwards");
+        await deck[Symbol.asyncDispose]();
+      },
+    };
+  }
+  const thrown = new Fault("conflict", "Thrown by the request.");
+  const unmade = new Error("cannot be made");
+  const unmakeable = defineWrite<string>({
+    table: "token_counts",
+    sortKey: (text) => text,
+    queries() {
+      throw unmade;
+    },
+  });
+  const noTime = defineWrite<string>({
+    table: "due",
+    sortKey: (text) => text,
+    queries: (sql, tenant_id, kinds) => [
+      sql`insert into due ${sql(kinds.map((kind) => ({ tenant_id, kind, due_at: new Date(Number.NaN) })))}`,
+    ],
+  });
+
+  const outcomes: [string, (tx: Transaction) => Promise<unknown>, unknown][] = [
+    ["meets a taken key", async (tx) => hangAndLog(tx, "taken"), expect.any(UniqueViolation)],
+    [
+      "throws before anything else",
+      async () => {
+        throw thrown;
+      },
+      thrown,
+    ],
+    [
+      "throws after it has asked for something to be written, in the same breath",
+      async (tx) => {
+        hangAndLog(tx, "never");
+        throw thrown;
+      },
+      thrown,
+    ],
+    [
+      "throws after it has read",
+      async (tx) => {
+        await tx.ask(seeCoat, "taken");
+        hangAndLog(tx, "never");
+        throw thrown;
+      },
+      thrown,
+    ],
+    [
+      "throws after it has written",
+      async (tx) => {
+        await tx.ask(hangIfFree, "never");
+        throw thrown;
+      },
+      thrown,
+    ],
+    [
+      "awaits something else than its transaction",
+      async (tx) => {
+        await tx.ask(hangIfFree, "never");
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      },
+      expect.objectContaining({ message: "work awaited something outside its transaction" }),
+    ],
+    [
+      "wants a statement that cannot be made",
+      async (tx) => {
+        hangAndLog(tx, "never");
+        tx.tell(unmakeable, "x");
+      },
+      unmade,
+    ],
+    [
+      "wants a time stored that is none",
+      async (tx) => {
+        hangAndLog(tx, "never");
+        tx.tell(noTime, "never");
+      },
+      expect.objectContaining({ code: "internal" }),
+    ],
+  ];
+  it.each(outcomes)("that %s fails alone", async (_, bad, error) => {
+    const scene = await withBadOne(bad);
+    expect(scene.error).toEqual([error]);
+    await scene.leavesOnly(...names(10));
+  });
+
+  it("costs each of them one more flight, and not more", async () => {
+    await using deck = await openDeck(database);
+    await deck.hang("taken");
+    deck.proxy.sent.length = 0;
+    await together(
+      deck,
+      [...names(6), "taken"].map((name) => async (tx: Transaction) => hangAndLog(tx, name)),
+    );
+    expect(transactionsOf(deck)).toHaveLength(1 + 7);
+  });
+
+  it("learns nothing of statements and values from a driver's error", async () => {
+    await using deck = await openDeck(database);
+    await deck.hang("4242424242424242");
+    const [outcome] = await together(deck, [async (tx) => hangAndLog(tx, "4242424242424242")]);
+    const [internal] = await together(deck, [async (tx) => tx.tell(noTime, "4242424242424242")]);
+    for (const { reason } of [outcome, internal].filter((one) => one?.status === "rejected")) {
+      const said = inspect(reason, { depth: 10, showHidden: true });
+      expect(said).not.toMatch(/4242|insert into|due_at|parameters/);
+    }
+    expect([outcome?.status, internal?.status]).toEqual(["rejected", "rejected"]);
+  });
+});
+
+describe("work that answers with a refusal", () => {
+  it("has what it wrote committed, with its company", async () => {
+    await using deck = await openDeck(database);
+    const outcomes = await together<unknown>(deck, [
+      async (tx) => {
+        writeLog(tx, logEntry(undefined, "token", "some-token", "refuse"));
+        return new Refused(notFound("token"));
+      },
+      async (tx) => hangAndLog(tx, "coat"),
+    ]);
+    expect(outcomes[0]).toMatchObject({ status: "fulfilled", value: expect.any(Refused) });
+    expect(await deck.coats()).toEqual(["coat"]);
+    expect(await deck.logs()).toBe(2);
+    expect(transactionsOf(deck)).toHaveLength(1);
+  });
+});
+
+describe("work in several steps", () => {
+  it("sees what it wrote, and gets every answer, while others of the flight take fewer steps", async () => {
+    await using deck = await openDeck(database);
+    const steps: unknown[] = [];
+    const outcomes = await together<unknown>(deck, [
+      async (tx) => {
+        steps.push(await tx.ask(seeCoat, "a"));
+        tx.tell(hangCoat, "a");
+        steps.push(await tx.ask(seeCoat, "a"), await tx.ask(seeCoat, "b"));
+        writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "read"));
+        return Promise.all([tx.ask(seeCoat, "a"), tx.ask(seeCoat, "nobody's"), tx.ask(hangIfFree, "c")]);
+      },
+      (tx) => tx.ask(hangIfFree, "b"),
+      async () => "nothing to do",
+    ]);
+    expect(steps).toEqual([false, true, true]);
+    expect(outcomes).toEqual([
+      { status: "fulfilled", value: [true, false, true] },
+      { status: "fulfilled", value: true },
+      { status: "fulfilled", value: "nothing to do" },
+    ]);
+    expect(await deck.coats()).toEqual(["a", "b", "c"]);
+    expect(transactionsOf(deck)).toHaveLength(1);
+  });
+
+  it("asks one query for all who want the same at the same step", async () => {
+    await using deck = await openDeck(database);
+    await Promise.all(names(3).map((name) => deck.hang(name)));
+    deck.proxy.sent.length = 0;
+    const outcomes = await together(
+      deck,
+      names(60).map((name) => (tx: Transaction) => tx.ask(seeCoat, name)),
+    );
+    const seen = outcomes.map((outcome) => outcome.status === "fulfilled" && outcome.value);
+    expect(seen).toEqual(names(60).map((_, index) => index < 3));
+    expect(deck.proxy.texts.filter((text) => text.includes("select kind"))).toHaveLength(1);
+  });
+
+  it("is one trip to the database where it asks nothing, and none where it wants nothing", async () => {
+    await using deck = await openDeck(database);
+    await expect(deck.flights.run(deck.tenantId, FIRST_REVISION, async () => 7)).resolves.toBe(7);
+    expect(deck.proxy.sent).toEqual([]);
+  });
+});
+
+describe("the guard", () => {
+  it("fails everyone who was authorized under an older revision, and nobody else", async () => {
+    await using deck = await openDeck(database);
+    await deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => tx.tell(raiseAuthRevision, tx.tenantId));
+    const hang = (guard: number, name: string) =>
+      deck.flights.run(deck.tenantId, guard, async (tx) => hangAndLog(tx, name));
+    const outcomes = await Promise.allSettled([
+      hang(FIRST_REVISION, "old 1"),
+      hang(2, "new 1"),
+      hang(FIRST_REVISION, "old 2"),
+      hang(2, "new 2"),
+      hang(3, "unborn"),
+      deck.flights.run(deck.tenantId, "unguarded", (tx) => tx.ask(seeCoat, "old 1")),
+    ]);
+    const stale = { status: "rejected", reason: expect.any(StaleAuthorization) };
+    const fine = { status: "fulfilled", value: undefined };
+    expect(outcomes).toEqual([stale, fine, stale, fine, stale, { status: "fulfilled", value: false }]);
+    expect(await deck.coats()).toEqual(["new 1", "new 2"]);
+    expect(await deck.logs()).toBe(2);
+  });
+
+  it("fails a request that raises the revision twice at once", async () => {
+    await using deck = await openDeck(database);
+    const raise = () =>
+      deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
+        const row = await tx.ask(readTenant, tx.tenantId);
+        tx.tell(raiseAuthRevision, tx.tenantId);
+        return row?.auth_revision;
+      });
+    await expect(raise()).resolves.toBe(1);
+    await expect(raise()).rejects.toThrow(StaleAuthorization);
+  });
+
+  it.each([
+    ["is marked as deleted", "update tenants set state = 'deleted'"],
+    ["is gone", "delete from tenants"],
+  ])("fails everyone of a tenant that %s", async (_, statement) => {
+    await using deck = await openDeck(database);
+    await deck.hang("before");
+    await database.asTenant(deck.tenantId, `${statement} where tenant_id = '${deck.tenantId}'`);
+    await expect(deck.hang("after")).rejects.toThrow(StaleAuthorization);
+    expect(await deck.coats()).toEqual(["before"]);
+  });
+
+  it("is not asked for, but the tenant is made only once all the same", async () => {
+    await using deck = await openDeck(database);
+    const draft = { name: "Twice", owner_id: newUuid(), settings: {} };
+    const again = deck.flights.run(deck.tenantId, "unguarded", async (tx) => tx.tell(insertTenant, draft));
+    await expect(again).rejects.toThrow(UniqueViolation);
+  });
+});

@@ -1,0 +1,223 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newUuid } from "../../src/base/ids.js";
+import { connect, type Sql } from "../../src/store/connect.js";
+import { releaseLease, takeLease, underLease } from "../../src/store/lease.js";
+import { migrate, pendingMigrations } from "../../src/store/migrate.js";
+import { PostgresCluster } from "../support/postgres-cluster.js";
+
+let cluster: PostgresCluster;
+beforeAll(async () => {
+  cluster = await PostgresCluster.start();
+});
+afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+let databases = 0;
+/** A new database with a login that may make roles; gone with the cluster. */
+async function newDatabase(): Promise<{ url: string }> {
+  databases += 1;
+  const login = `vault_${databases}`;
+  const url = await cluster.login(login, { attributes: "createrole" });
+  await cluster.grantRoles(login);
+  return { url };
+}
+
+async function withSql<T>(address: { url: string }, use: (sql: Sql) => Promise<T>): Promise<T> {
+  const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
+  try {
+    return await use(sql);
+  } finally {
+    await sql.end();
+  }
+}
+
+async function tablesOf(address: { url: string }): Promise<string[]> {
+  const rows = await withSql(
+    address,
+    (sql) => sql<{ name: string }[]>`select tablename as name from pg_tables where schemaname = 'public' order by 1`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+describe("migrations", () => {
+  it("bring an empty database up to date, in their order, and then have nothing left to do", async () => {
+    const address = await newDatabase();
+    const pending = await pendingMigrations(address);
+    expect(pending).toEqual(pending.toSorted());
+    expect(pending[0]).toMatch(/^0001_/);
+    expect(await migrate(address)).toEqual(pending);
+    expect(await pendingMigrations(address)).toEqual([]);
+    expect(await migrate(address)).toEqual([]);
+    expect(await tablesOf(address)).toEqual(expect.arrayContaining(["tenants", "tokens", "audit_logs", "root_keys"]));
+  });
+
+  it("that a newer version brings are found, and only they run", async () => {
+    const address = await newDatabase();
+    const all = await migrate(address);
+    const last = all.at(-1) ?? "";
+    await withSql(address, (sql) => sql`delete from migrations where name = ${last}`);
+    expect(await pendingMigrations(address)).toEqual([last]);
+    expect(await migrate(address)).toEqual([last]);
+  });
+
+  it("can each be run again on what they made: one that was cut off before it was noted loses nothing", async () => {
+    const address = await newDatabase();
+    const all = await migrate(address);
+    const before = await tablesOf(address);
+    await withSql(address, (sql) => sql`delete from migrations`);
+    expect(await migrate(address)).toEqual(all);
+    expect(await tablesOf(address)).toEqual(before);
+  });
+
+  it("run once where several processes start at once, roles and all, and the others wait", async () => {
+    await using fresh = await PostgresCluster.start({ binaries: "bundled" });
+    const address = { url: await fresh.login("vault", { attributes: "createrole" }) };
+    const pending = await pendingMigrations(address);
+    const ran = await Promise.all(Array.from({ length: 6 }, () => migrate(address)));
+    expect(ran.flat().toSorted()).toEqual(pending);
+    expect(ran.filter(({ length }) => length > 0)).toHaveLength(1);
+    expect(await withSql(address, (sql) => sql`select * from leases`)).toHaveLength(0);
+  });
+
+  it("run once also where one of them takes longer than a lease lasts", async () => {
+    const address = await newDatabase();
+    const all = await migrate(address);
+    await withSql(address, (sql) => sql`delete from migrations`);
+    await withSql(address, async (sql) => {
+      // Holds the first of them up for longer than the lease.
+      await sql`begin`;
+      await sql`lock table tenants in access exclusive mode`;
+      const both = Promise.all([migrate(address, [], 1), migrate(address, [], 1)]);
+      await pause(2_500);
+      await sql`commit`;
+      const ran = await both;
+      expect(ran.flat()).toEqual(all);
+    });
+  });
+
+  it("wait for one that died, until its lease has lapsed", async () => {
+    const address = await newDatabase();
+    await migrate(address);
+    await withSql(address, (sql) => takeLease(sql, "migrate", newUuid(), 1));
+    expect(await migrate(address)).toEqual([]);
+  });
+
+  it("of two databases of one cluster make the roles together", async () => {
+    await using fresh = await PostgresCluster.start();
+    const urls = [
+      await fresh.login("one", { attributes: "createrole" }),
+      await fresh.login("two", { attributes: "createrole" }),
+    ];
+    const [one, two] = await Promise.allSettled(urls.map((url) => migrate({ url })));
+    // From PostgreSQL 16 on only the maker of a role may grant it: then the other login is told what is to be granted.
+    const granted = { status: "fulfilled" };
+    const told = {
+      status: "rejected",
+      reason: {
+        name: "DatabaseSetupError",
+        message: expect.stringMatching(/\ngrant cloakroom_app, cloakroom_jobs to "(one|two)";$/),
+      },
+    };
+    const outcomes = [one, two].toSorted((a, b) => (a?.status ?? "").localeCompare(b?.status ?? ""));
+    expect(outcomes).toMatchObject(fresh.major >= 16 ? [granted, told] : [granted, granted]);
+  });
+});
+
+describe("a login that may not do what is needed", () => {
+  it("is told the statements for an administrator, which then suffice", async () => {
+    await using fresh = await PostgresCluster.start();
+    const address = { url: await fresh.login("vault") };
+    const refusal = await migrate(address).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ name: "DatabaseSetupError" });
+    const statements = refusal instanceof Error ? refusal.message.split("\n").slice(1) : [];
+    expect(statements).toEqual([
+      "create role cloakroom_app nologin nosuperuser nobypassrls;",
+      "create role cloakroom_jobs nologin nosuperuser nobypassrls;",
+      'grant cloakroom_app, cloakroom_jobs to "vault";',
+    ]);
+    for (const statement of statements) await fresh.admin.unsafe(statement);
+    expect(await migrate(address)).not.toEqual([]);
+  });
+
+  it("is told what to grant where the roles are there already", async () => {
+    const address = await newDatabase();
+    await migrate(address);
+    const stranger = await cluster.login("Another-Vault");
+    await expect(migrate({ url: stranger })).rejects.toThrow(
+      /start again:\ngrant cloakroom_app, cloakroom_jobs to "Another-Vault";$/,
+    );
+  });
+
+  it("is told what to grant where it may make no tables", async () => {
+    await newDatabase();
+    const outsider = await cluster.login("outsider", { attributes: "createrole", ownsDatabase: false });
+    await expect(migrate({ url: outsider.replace(/\/outsider$/, `/vault_${databases}`) })).rejects.toThrow(
+      /start again:\ngrant create on schema public to "outsider";$/,
+    );
+  });
+});
+
+describe("a lease", () => {
+  let address: { url: string };
+  beforeAll(async () => {
+    address = await newDatabase();
+    await migrate(address);
+  });
+
+  it("is held by one, may be prolonged by that one, and is given back by that one alone", async () => {
+    const work = newUuid();
+    await withSql(address, async (sql) => {
+      const [one, two] = [newUuid(), newUuid()];
+      expect(await takeLease(sql, work, one, 60)).toBe(true);
+      expect(await takeLease(sql, work, two, 60)).toBe(false);
+      expect(await takeLease(sql, newUuid(), two, 60)).toBe(true);
+      expect(await takeLease(sql, work, one, 60)).toBe(true);
+      await releaseLease(sql, work, two);
+      expect(await takeLease(sql, work, two, 60)).toBe(false);
+      await releaseLease(sql, work, one);
+      expect(await takeLease(sql, work, two, 60)).toBe(true);
+    });
+  });
+
+  it("is free once it has lapsed, on the database's clock", async () => {
+    const work = newUuid();
+    await withSql(address, async (sql) => {
+      const [one, two] = [newUuid(), newUuid()];
+      await takeLease(sql, work, one, 60);
+      await sql`update leases set until = clock_timestamp() - interval '1 millisecond' where name = ${work}`;
+      expect(await takeLease(sql, work, two, 60)).toBe(true);
+      expect(await takeLease(sql, work, one, 60)).toBe(false);
+    });
+  });
+
+  it("goes to exactly one of many who ask at once", async () => {
+    const work = newUuid();
+    await withSql(address, async () => {
+      const sqls = Array.from({ length: 8 }, () => connect(address, { connections: 1, statementTimeout: 10_000 }));
+      const got = await Promise.all(sqls.map((sql) => takeLease(sql, work, newUuid(), 60)));
+      expect(got.filter(Boolean)).toHaveLength(1);
+      await Promise.all(sqls.map((sql) => sql.end()));
+    });
+  });
+
+  it("is given back where the work under it fails, and lets one at a time work", async () => {
+    const work = newUuid();
+    const failing = underLease(address, work, 60, async () => {
+      throw new Error("failed");
+    });
+    await expect(failing).rejects.toThrow("failed");
+    let working = 0;
+    const most = await Promise.all(
+      Array.from({ length: 3 }, () =>
+        underLease(address, work, 60, async () => {
+          working += 1;
+          const now = working;
+          await pause(20);
+          working -= 1;
+          return now;
+        }),
+      ),
+    );
+    expect(most).toEqual([1, 1, 1]);
+  });
+});

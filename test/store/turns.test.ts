@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { TenantId } from "../../src/base/ids.js";
+import { startDatabase, type TestDatabase } from "../support/databases.js";
+import { type Deck, openDeck } from "./support/deck.js";
+import { openSession } from "./support/session.js";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await startDatabase();
+});
+afterAll(() => database?.[Symbol.asyncDispose]());
+
+const UNAVAILABLE = expect.objectContaining({ name: "Fault", code: "unavailable", retryAfter: 1 });
+
+/** The tenants in the order in which their flights went over the wire. */
+function flightsInOrder({ proxy }: Deck): string[] {
+  return proxy.texts.flatMap((text) => /^set local app.tenant_id = '(.*)'$/.exec(text)?.[1] ?? []);
+}
+
+function flood({ hang }: Deck, tenantId: TenantId, count: number, prefix = "coat"): Promise<unknown> {
+  return Promise.all(Array.from({ length: count }, (_, index) => hang(`${prefix} ${index}`, tenantId)));
+}
+
+/** Keeps everybody from writing coats until it is released. */
+async function blockCoats(): Promise<AsyncDisposable> {
+  const session = await database.owner.reserve();
+  await session`begin`;
+  await session`lock table due in share mode`;
+  return {
+    async [Symbol.asyncDispose]() {
+      await session`rollback`;
+      session.release();
+    },
+  };
+}
+
+describe("tenants", () => {
+  it("take turns while all of them have requests waiting", async () => {
+    await using deck = await openDeck(database, { lanes: 3, batch: 5 });
+    const tenants = [deck.tenantId];
+    while (tenants.length < 12) tenants.push(await deck.newTenant());
+    deck.proxy.sent.length = 0;
+    await Promise.all(tenants.map((tenantId) => flood(deck, tenantId, 50)));
+    const flown = new Map<string, number>();
+    for (const tenantId of flightsInOrder(deck)) {
+      flown.set(tenantId, (flown.get(tenantId) ?? 0) + 1);
+      const counts = tenants.map((one) => flown.get(one) ?? 0);
+      expect(Math.max(...counts) - Math.min(...counts), "flights that one is ahead of another").toBeLessThanOrEqual(2);
+    }
+    expect([...flown.values()]).toEqual(tenants.map(() => 10));
+  });
+
+  it("are not starved by one that floods: each new request flies within a round", async () => {
+    await using deck = await openDeck(database, { lanes: 2, batch: 5 });
+    const small = await deck.newTenant();
+    deck.proxy.sent.length = 0;
+    const flooding = flood(deck, deck.tenantId, 900);
+    for (let index = 0; index < 20; index += 1) {
+      const before = flightsInOrder(deck).length;
+      await deck.hang(`small ${index}`, small);
+      const others = flightsInOrder(deck).slice(before).indexOf(small);
+      // Two that hold the lanes, two that waited longer, and one that takes the lane before this request has arrived.
+      expect(others, "flights of the flood that went first").toBeLessThanOrEqual(5);
+    }
+    expect(flightsInOrder(deck).length, "the flood lasts as long as this test").toBeLessThan(180);
+    await flooding;
+    expect(await deck.coats()).toHaveLength(900);
+  });
+
+  it("with a lock that nobody gives back leave lanes to the others", async () => {
+    await using deck = await openDeck(database, { lanes: 3 });
+    const other = await deck.newTenant();
+    await using session = await openSession(database, deck.tenantId);
+    await session.hang("held");
+    const held = Promise.allSettled([deck.hang("held"), deck.hang("held")]);
+    await flood(deck, other, 50);
+    expect(await deck.coats(other)).toHaveLength(50);
+    await session.rollback();
+    // They flew together and then each alone, and one of them was first.
+    expect((await held).map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+  });
+});
+
+describe("a queue", () => {
+  it("that is full for a tenant turns its requests away at once, and nobody else's", async () => {
+    await using deck = await openDeck(database, { lanes: 2, batch: 2, queuePerTenant: 6 });
+    const other = await deck.newTenant();
+    const requests = Array.from({ length: 10 }, (_, index) => deck.hang(`coat ${index}`));
+    const others = flood(deck, other, 6);
+    const outcomes = await Promise.allSettled(requests);
+    expect(outcomes.map(({ status }) => status)).toEqual([...Array(6).fill("fulfilled"), ...Array(4).fill("rejected")]);
+    for (const outcome of outcomes.slice(6)) expect(outcome).toMatchObject({ reason: UNAVAILABLE });
+    await others;
+    expect(await deck.coats()).toHaveLength(6);
+    expect(await deck.coats(other)).toHaveLength(6);
+  });
+
+  it("that is full for all turns everybody away, and takes requests again when it is not", async () => {
+    await using deck = await openDeck(database, { lanes: 2, queueInAll: 5 });
+    const other = await deck.newTenant();
+    const first = flood(deck, deck.tenantId, 5);
+    await expect(deck.hang("too many", other)).rejects.toEqual(UNAVAILABLE);
+    expect(deck.flights.queued).toBe(5);
+    await first;
+    expect(deck.flights.queued).toBe(0);
+    await deck.hang("welcome", other);
+    expect(await deck.coats(other)).toEqual(["welcome"]);
+  });
+
+  it("gives up on requests that wait too long, and stores nothing of them", async () => {
+    await using deck = await openDeck(database, { lanes: 1, perTenant: 1, batch: 1, wait: 100 });
+    const outcomes = await (async () => {
+      await using _blocked = await blockCoats();
+      const flying = deck.hang("aboard");
+      const waiting = Promise.allSettled([deck.hang("late 1"), deck.hang("late 2")]);
+      return { flying, late: await waiting };
+    })();
+    expect(outcomes.late).toEqual([
+      { status: "rejected", reason: UNAVAILABLE },
+      { status: "rejected", reason: UNAVAILABLE },
+    ]);
+    await outcomes.flying;
+    await deck.hang("afterwards");
+    expect(await deck.coats()).toEqual(["aboard", "afterwards"]);
+  });
+
+  it("is watched also when it began while the tenant's last flight was still being settled", async () => {
+    const lookup = Promise.withResolvers<boolean>();
+    await using deck = await openDeck(database, { lanes: 1, wait: 100, wasCommitted: () => lookup.promise });
+    const other = await deck.newTenant();
+    await deck.hang("warm");
+    const cut = deck.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
+    const unsettled = deck.hang("unsettled");
+    await cut;
+    // Queues are looked through four times a second: by then this tenant's first one is gone.
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    const hung = deck.proxy.set({ at: "before", statement: /insert into due/, does: "hang" });
+    const holdsTheLane = Promise.allSettled([deck.hang("holds the lane", other)]);
+    await hung;
+    const waiting = Promise.allSettled([deck.hang("waits")]);
+    lookup.resolve(true);
+    await unsettled;
+    expect(await waiting).toEqual([{ status: "rejected", reason: UNAVAILABLE }]);
+    deck.proxy.goAway();
+    await holdsTheLane;
+    expect(await deck.coats()).toEqual(["unsettled", "warm"]);
+  });
+});
+
+describe("a database that hangs", () => {
+  it("costs a request one connection, and it is served on another", async () => {
+    await using deck = await openDeck(database, { lanes: 1, patience: 150 });
+    await deck.hang("warm");
+    const hung = deck.proxy.set({ at: "before", statement: /insert into due/, does: "hang" });
+    await deck.hang("coat");
+    await hung;
+    expect(await deck.coats()).toEqual(["coat", "warm"]);
+    expect(await deck.logs()).toBe(2);
+  });
+
+  it("at the commit leaves no doubt whether it happened", async () => {
+    await using deck = await openDeck(database, { lanes: 1, patience: 150 });
+    await deck.hang("warm");
+    void deck.proxy.set({ at: "answer", statement: /^commit/, does: "hang" });
+    await deck.hang("committed");
+    void deck.proxy.set({ at: "before", statement: /^commit/, does: "hang" });
+    await deck.hang("not committed at first");
+    expect(await deck.coats()).toEqual(["committed", "not committed at first", "warm"]);
+    expect(await deck.logs()).toBe(3);
+  });
+
+  it("for good gives everybody a 503 in the end, and serves again when it answers", async () => {
+    await using deck = await openDeck(database, { lanes: 2, patience: 100, wait: 300, looks: [0] });
+    await deck.hang("warm");
+    deck.proxy.hangAll();
+    const outcomes = await Promise.allSettled(Array.from({ length: 250 }, (_, index) => deck.hang(`coat ${index}`)));
+    expect(outcomes).toEqual(outcomes.map(() => ({ status: "rejected", reason: UNAVAILABLE })));
+    deck.proxy.comeBack();
+    await deck.hang("afterwards");
+    expect(await deck.coats()).toEqual(["afterwards", "warm"]);
+    expect(deck.proxy.links, "connections, of which there are lanes").toBeLessThanOrEqual(2);
+  });
+});
+
+describe("closed flights", () => {
+  it("turn away who waits and who comes, let the rest end, and leave no connection", async () => {
+    const deck = await openDeck(database, { lanes: 1, batch: 1 });
+    await deck.hang("warm");
+    const blocked = await blockCoats();
+    const aboard = deck.hang("aboard");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const waiting = Promise.allSettled([deck.hang("waits")]);
+    const closing = deck.flights.close();
+    expect(await waiting).toEqual([{ status: "rejected", reason: UNAVAILABLE }]);
+    await expect(deck.hang("comes")).rejects.toEqual(UNAVAILABLE);
+    await blocked[Symbol.asyncDispose]();
+    await aboard;
+    await closing;
+    expect(await deck.coats()).toEqual(["aboard", "warm"]);
+    await expect.poll(() => deck.proxy.links).toBe(0);
+    await deck.proxy[Symbol.asyncDispose]();
+  });
+});

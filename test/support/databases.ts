@@ -1,0 +1,55 @@
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TenantId } from "../../src/base/ids.js";
+import { connect, type Sql } from "../../src/store/connect.js";
+import { type EmbeddedDatabase, startEmbeddedDatabase } from "../../src/store/embedded/embedded-database.js";
+import { migrate } from "../../src/store/migrate.js";
+
+/** A database of a test file's own, empty but for the schema. */
+export interface TestDatabase extends AsyncDisposable {
+  readonly address: EmbeddedDatabase["connection"];
+  /** Its `dataDir`, for those who start it themselves after a `stop`. */
+  readonly dataDir: string;
+  /** The login role, which owns the tables. Row-level security holds it too. */
+  readonly owner: Sql;
+  /** Runs a statement as the application would for this tenant, and answers with its rows. */
+  asTenant<Row extends object>(tenantId: TenantId, statement: string): Promise<Row[]>;
+}
+
+/** A directory that every user may pass, as PostgreSQL's account has to. */
+export function newDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "cloakroom-store-"));
+  chmodSync(directory, 0o755);
+  return directory;
+}
+
+/** Starts a new embedded database and migrates it: about a second. */
+export async function startDatabase(): Promise<TestDatabase> {
+  const directory = newDirectory();
+  const dataDir = join(directory, "data");
+  const database = await startEmbeddedDatabase({ dataDir, announce: () => {} });
+  await migrate(database.connection);
+  const owner = connect(database.connection, { connections: 2, statementTimeout: 20_000 });
+  return {
+    address: database.connection,
+    dataDir,
+    owner,
+    asTenant: (tenantId, statement) => asTenant(owner, tenantId, statement),
+    async [Symbol.asyncDispose]() {
+      await owner.end({ timeout: 5 });
+      await database.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function asTenant<Row extends object>(sql: Sql, tenantId: TenantId, statement: string): Promise<Row[]> {
+  const rows: Row[] = [];
+  await sql.begin(async (tx) => {
+    // The owner itself is a member of cloakroom_jobs, which sees what is due for all tenants.
+    await tx.unsafe(`set local role cloakroom_app; set local app.tenant_id = '${tenantId}'`);
+    rows.push(...(await tx.unsafe<Row[]>(statement)));
+  });
+  return rows;
+}

@@ -1,0 +1,212 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { connect, type Sql } from "../../src/store/connect.js";
+import { installedPackage } from "../../src/store/embedded/bundled-postgres.js";
+import { choosePostgres } from "../../src/store/embedded/choose-postgres.js";
+import { type DataLocation, locateData, makeDataDirectory } from "../../src/store/embedded/data-location.js";
+import { childEnvironment, type PostgresBinaries } from "../../src/store/embedded/postgres-binaries.js";
+import { quoteName } from "../../src/store/roles.js";
+import { newDirectory } from "./databases.js";
+
+export interface ClusterOptions {
+  /**
+   * `system`: the PostgreSQL that TEST_POSTGRES names by its bin directory, else the distribution's, else like `bundled`:
+   * the one that npm installed.
+   */
+  readonly binaries?: "system" | "bundled";
+  /** For the command line of `postgres`. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Written beside the data, readable by the server alone. Their paths begin with {@link PostgresCluster.directory}. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+export interface LoginOptions {
+  /** Attributes of the role, such as `createrole`. */
+  readonly attributes?: string;
+  /** The role owns a new database; otherwise it is only a role. */
+  readonly ownsDatabase?: boolean;
+}
+
+/** A PostgreSQL as an operator has one: on TCP, with a superuser, with roles and databases for DATABASE_URL to name. */
+export class PostgresCluster implements AsyncDisposable {
+  readonly directory: string;
+  readonly port: number;
+  readonly major: number;
+  /** The superuser, for what operators do. */
+  readonly admin: Sql;
+  readonly #location: DataLocation;
+  readonly #binaries: PostgresBinaries;
+  readonly #settings: Readonly<Record<string, string>>;
+  #server: ChildProcess | undefined;
+
+  private constructor(
+    directory: string,
+    port: number,
+    location: DataLocation,
+    binaries: PostgresBinaries,
+    settings: Readonly<Record<string, string>>,
+  ) {
+    this.directory = directory;
+    this.port = port;
+    this.major = binaries.major;
+    this.admin = connect({ url: this.url("postgres", "postgres") }, { connections: 1, statementTimeout: 20_000 });
+    this.#location = location;
+    this.#binaries = binaries;
+    this.#settings = settings;
+  }
+
+  /** Sets a cluster up and starts it: about a second. */
+  static async start({
+    binaries = "system",
+    settings = {},
+    files = {},
+  }: ClusterOptions = {}): Promise<PostgresCluster> {
+    const directory = newDirectory();
+    const location = await locateData(join(directory, "cluster"), undefined);
+    await makeDataDirectory(location);
+    const found = binaries === "bundled" ? await bundledPostgres(location) : await systemPostgres(location);
+    const cluster = new PostgresCluster(directory, await freePort(), location, found, settings);
+    for (const [name, content] of Object.entries(files)) cluster.#give(join(directory, name), content);
+    await cluster.#initialise();
+    await cluster.startServer();
+    return cluster;
+  }
+
+  url(role: string, database: string): string {
+    return `postgres://${encodeURIComponent(role)}:${PASSWORD}@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** A role that may log in, with a database of the same name unless told otherwise. Returns its DATABASE_URL. */
+  async login(role: string, { attributes = "", ownsDatabase = true }: LoginOptions = {}): Promise<string> {
+    await this.admin.unsafe(`create role ${quoteName(role)} login ${attributes} password '${PASSWORD}'`);
+    if (ownsDatabase) await this.admin.unsafe(`create database ${quoteName(role)} owner ${quoteName(role)}`);
+    return this.url(role, role);
+  }
+
+  /** What an administrator does for a further login, where the roles are there already and another login made them. */
+  async grantRoles(role: string): Promise<void> {
+    const there = await this.admin<{ name: string }[]>`
+      select rolname as name from pg_roles where rolname in ('cloakroom_app', 'cloakroom_jobs')`;
+    for (const { name } of there) await this.admin.unsafe(`grant ${name} to ${quoteName(role)}`);
+  }
+
+  async startServer(): Promise<void> {
+    const settings: Record<string, string> = {
+      listen_addresses: "127.0.0.1",
+      port: String(this.port),
+      unix_socket_directories: "",
+      // What a test stores need not survive a power cut. It does survive killed processes.
+      fsync: "off",
+      shared_buffers: "16MB",
+      ...this.#settings,
+    };
+    const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+    const server = spawn(this.#binaries.postgres, ["-D", this.#data, ...args], {
+      ...this.#location.account.spawnAs,
+      cwd: "/",
+      env: childEnvironment(),
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    this.#server = server;
+    let said = "";
+    await new Promise<void>((resolve, reject) => {
+      server.stderr.on("data", (chunk: Buffer) => {
+        said += chunk.toString();
+        if (said.includes("ready to accept connections")) resolve();
+      });
+      server.once("exit", () => reject(new Error(`PostgreSQL did not start:\n${said}`)));
+    });
+  }
+
+  /** As a power cut would, but for the disk: neither the server nor its backends get to do anything more. */
+  async killServer(): Promise<void> {
+    const postmaster = this.#server?.pid ?? 0;
+    const backends = childrenOf(postmaster);
+    process.kill(postmaster, "SIGSTOP");
+    for (const pid of backends) process.kill(pid, "SIGKILL");
+    await this.#end("SIGKILL");
+  }
+
+  async stopServer(): Promise<void> {
+    await this.#end("SIGINT");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.admin.end({ timeout: 1 });
+    // What is thrown away needs no checkpoint.
+    await this.#end("SIGQUIT");
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  get #data(): string {
+    return join(this.#location.dataDir, "data");
+  }
+
+  async #initialise(): Promise<void> {
+    mkdirSync(this.#data, { mode: 0o700 });
+    this.#handOver(this.#data);
+    const passwordFile = join(this.directory, "password");
+    this.#give(passwordFile, `${PASSWORD}\n`);
+    const settings = ["--username=postgres", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync"];
+    const initdb = spawn(this.#binaries.initdb, [`--pgdata=${this.#data}`, `--pwfile=${passwordFile}`, ...settings], {
+      ...this.#location.account.spawnAs,
+      cwd: "/",
+      env: childEnvironment(),
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    const [code] = await once(initdb, "exit");
+    if (code !== 0) throw new Error(`initdb ended with ${code}`);
+  }
+
+  #give(path: string, content: string): void {
+    writeFileSync(path, content);
+    chmodSync(path, 0o600);
+    this.#handOver(path);
+  }
+
+  #handOver(path: string): void {
+    const { uid, gid } = this.#location.account;
+    if (process.geteuid?.() === 0) chownSync(path, uid, gid);
+  }
+
+  async #end(signal: "SIGINT" | "SIGQUIT" | "SIGKILL"): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    if (!server || server.exitCode !== null || server.signalCode !== null) return;
+    const ended = once(server, "exit");
+    server.kill(signal);
+    await ended;
+  }
+}
+
+function bundledPostgres(location: DataLocation): Promise<PostgresBinaries> {
+  return choosePostgres(location, installedPackage());
+}
+
+async function systemPostgres(location: DataLocation): Promise<PostgresBinaries> {
+  const named = process.env.TEST_POSTGRES;
+  if (named) return choosePostgres(location, undefined, [named]);
+  return choosePostgres(location, undefined).catch(() => bundledPostgres(location));
+}
+
+const PASSWORD = "a-password-for-tests";
+
+function childrenOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  return children === "" ? [] : children.split(" ").map(Number);
+}
+
+/** A port that nobody listens on; the next moment somebody might, which the start would then report. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const closed = once(server, "close");
+  server.close();
+  await closed;
+  if (typeof address !== "object" || address === null) throw new Error("there is no free port");
+  return address.port;
+}

@@ -1,0 +1,44 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+
+/** One of several servers on a database, or one that is to be killed: its data outlives it. */
+export interface Replica extends AsyncDisposable {
+  readonly url: string;
+  readonly process: ChildProcess;
+  /** All that it said. */
+  said(): string;
+  /** Its exit code, once it has ended by itself; null where a signal ended it. */
+  readonly ended: Promise<number | null>;
+  /** Ends it, and gives its exit code. Can be called again. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Starts `cloakroom serve` with this environment, on a port of its own. */
+export async function startReplica(environment: Readonly<Record<string, string>>): Promise<Replica> {
+  const child = spawn(process.execPath, ["dist/src/main.js", "serve"], {
+    env: { PATH: process.env.PATH, CLOAKROOM_PORT: "0", CLOAKROOM_ADMIN_PORT: "0", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  const ended = once(child, "exit").then((): number | null => child.exitCode);
+  const url = await new Promise<string>((resolve, reject) => {
+    const listen = (chunk: Buffer) => {
+      said += chunk.toString();
+      const found = /Serving .* at (\S+)/.exec(said)?.[1];
+      if (found) resolve(found);
+    };
+    child.stdout.on("data", listen);
+    child.stderr.on("data", listen);
+    child.once("exit", (code) => reject(new Error(`the server ended with ${code}:\n${said}`)));
+  });
+  const stop = async (signal: NodeJS.Signals = "SIGTERM") => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    return ended;
+  };
+  return {
+    ...{ url, process: child, said: () => said, ended, stop },
+    async [Symbol.asyncDispose]() {
+      await stop();
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, createWriteStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A server in a process of its own, with an embedded database of its own, as `npm start` runs it. */
+export interface ServerProcess extends AsyncDisposable {
+  readonly url: string;
+  /** Where the health of the process is told beside the main port. */
+  readonly adminUrl: string;
+  /** What commands beside it need in their environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The file that grows with what the server prints, its own words and the operator's log. */
+  readonly logFile: string;
+  readonly process: ChildProcess;
+  /** What it has printed so far. */
+  said(): string;
+  /** Asks it to stop, and gives its exit code; null where a signal ended it. Can be called again. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/**
+ * Starts a server: about two seconds. `settings` are names without their prefix; `files` are written into its directory
+ * first, and `{directory}` in a setting stands for that.
+ */
+export async function startServerProcess(
+  settings: Readonly<Record<string, string>> = {},
+  files: Readonly<Record<string, string>> = {},
+): Promise<ServerProcess> {
+  const directory = mkdtempSync(join(tmpdir(), "cloakroom-test-"));
+  // PostgreSQL's own account must pass, or root's database would go where nobody removes it.
+  chmodSync(directory, 0o755);
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content, { mode: 0o600 });
+  const environment: Record<string, string> = {
+    CLOAKROOM_DATA_DIR: join(directory, "data"),
+    CLOAKROOM_PORT: "0",
+    CLOAKROOM_ADMIN_PORT: "0",
+    CLOAKROOM_LOG_LEVEL: "info",
+  };
+  for (const [name, value] of Object.entries(settings)) {
+    environment[`CLOAKROOM_${name}`] = value.replace("{directory}", directory);
+  }
+  const child = spawn(process.execPath, ["dist/src/main.js", "serve"], {
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const exited = once(child, "exit");
+  const logFile = join(directory, "server.log");
+  const log = createWriteStream(logFile);
+  child.stdout.pipe(log, { end: false });
+  child.stderr.pipe(log, { end: false });
+  let isStopping = false;
+  const stop = async (signal: NodeJS.Signals = "SIGTERM") => {
+    // A second signal would end it at once, with its database still running.
+    if (!isStopping && child.exitCode === null && child.signalCode === null) child.kill(signal);
+    isStopping = true;
+    await exited;
+    return child.exitCode;
+  };
+  const [url, adminUrl] = await listening(child);
+  return {
+    ...{ url, adminUrl, environment, logFile, process: child },
+    said: () => readFileSync(logFile, "utf8"),
+    stop,
+    async [Symbol.asyncDispose]() {
+      await stop();
+      log.end();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The two addresses that the server announces once it takes requests. */
+function listening(child: ChildProcess): Promise<readonly [string, string]> {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    child.stderr?.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+      const url = /Serving .* at (\S+)/.exec(said)?.[1];
+      const adminUrl = /Health at (\S+)\/readyz/.exec(said)?.[1];
+      if (url && adminUrl) resolve([url, adminUrl]);
+    });
+    child.once("exit", (code) => reject(new Error(`the server ended with ${code}:\n${said}`)));
+  });
+}

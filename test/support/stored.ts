@@ -1,0 +1,73 @@
+import { inject } from "vitest";
+import { systemClock } from "../../src/base/clock.js";
+import { readConfig } from "../../src/config.js";
+import { connect } from "../../src/store/connect.js";
+import { openVault } from "../../src/vault.js";
+
+/** Tables that a request may write to. The idempotency keys and counters are among them. */
+const TABLES = [
+  "applications",
+  "application_keys",
+  "sessions",
+  "tokens",
+  "token_cvc",
+  "idempotency_keys",
+  "audit_logs",
+] as const;
+
+export type StoredCounts = Readonly<Record<(typeof TABLES)[number], number>>;
+
+/** Looks into the database of a running server, as its operator could. */
+export interface Stored extends AsyncDisposable {
+  /** How many rows a tenant has in each table. */
+  counts(tenantId: string): Promise<StoredCounts>;
+  /** Everything a tenant has in a table, as text, to look for what must not stand there. */
+  textOf(tenantId: string, table: (typeof TABLES)[number]): Promise<string>;
+  /** Holds a table so that nobody writes to it until the promise that `during` gives is settled. */
+  holding<T>(table: (typeof TABLES)[number], during: () => Promise<T>): Promise<T>;
+}
+
+export async function openStored(
+  environment: Readonly<Record<string, string>> = inject("serverEnvironment"),
+): Promise<Stored> {
+  const vault = await openVault({
+    config: readConfig(environment),
+    as: "command",
+    announce: () => {},
+    clock: systemClock,
+  });
+  const sql = connect(vault.ownerAddress, { connections: 2, statementTimeout: 20_000 });
+  const inTenant = <Row extends object>(tenantId: string, query: string) =>
+    sql.begin(async (tx) => {
+      await tx`select set_config('app.tenant_id', ${tenantId}, true)`;
+      return [...(await tx.unsafe<Row[]>(query))];
+    });
+  return {
+    async counts(tenantId) {
+      const columns = TABLES.map(
+        (table) => `(select count(*)::int from ${table} where tenant_id = '${tenantId}') as ${table}`,
+      );
+      const [row] = await inTenant<StoredCounts>(tenantId, `select ${columns.join(", ")}`);
+      if (!row) throw new Error("a count answered nothing");
+      return row;
+    },
+    async textOf(tenantId, table) {
+      const rows = await inTenant<{ text: string }>(
+        tenantId,
+        `select t::text as text from ${table} t where tenant_id = '${tenantId}'`,
+      );
+      return rows.map(({ text }) => text).join("\n");
+    },
+    holding: (table, during) =>
+      sql
+        .begin(async (tx) => {
+          await tx.unsafe(`lock table ${table} in exclusive mode`);
+          return { result: await during() };
+        })
+        .then(({ result }) => result),
+    async [Symbol.asyncDispose]() {
+      await sql.end({ timeout: 5 });
+      await vault[Symbol.asyncDispose]();
+    },
+  };
+}
