@@ -6,10 +6,11 @@ import { newUuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import type { ApiAnswer, CallApi } from "../functions/host-calls.js";
 import type { BtMethod } from "../sandbox/host-calls.js";
+import { FAULT_TABLE } from "./fault-table.js";
 import { toFault } from "./observation.js";
 import type { Pipeline } from "./pipeline.js";
 import { compileFieldReader, compileJsonReader } from "./rest/json-reader.js";
-import { problemOf } from "./rest/problem.js";
+import { problemJson } from "./rest/problem.js";
 import { type RestMethod, restMethodsOf } from "./rest/rest-method.js";
 
 /** A method as tenant code calls it: arguments as on the wire in, the body of the answer out. */
@@ -30,9 +31,8 @@ export function internalCalls(pipelines: readonly Pipeline[], authenticator: Aut
     try {
       return await run(methods[name], caller, args, authenticator, { traceId, signal, header: () => undefined });
     } catch (error) {
-      const problem = problemOf(toFault(error), traceId);
-      const body: Json = JSON.parse(JSON.stringify(problem));
-      return { status: problem.status, body };
+      const fault = toFault(error);
+      return { status: FAULT_TABLE[fault.code].http, body: problemJson(fault, traceId) };
     }
   };
 }

@@ -5,7 +5,7 @@ import { actorOf, type Caller } from "../access/caller.js";
 import { isPermission, type Permission } from "../access/permissions.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault, invalid, permissionDenied } from "../base/fault.js";
-import type { Reply, ServedMethod } from "../services/call.js";
+import type { Reply, ServedMethod, VerbatimAnswer } from "../services/call.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { StaleAuthorization } from "../store/database-error.js";
@@ -37,6 +37,8 @@ export interface Answer {
   readonly headers: readonly (readonly [string, string])[];
   /** 202 instead of the method's own status. */
   readonly accepted: boolean;
+  /** What REST answers in place of the message. */
+  readonly verbatim: VerbatimAnswer | undefined;
 }
 
 /** The one way through a method, for all protocols: built once, run for each request. */
@@ -130,7 +132,7 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
         };
         try {
           const message = await method.serve(request, (output) => transactingCall(output, call));
-          return { message, headers: reply.headers, accepted: reply.isAccepted };
+          return { message, headers: reply.headers, accepted: reply.isAccepted, verbatim: reply.written };
         } catch (error) {
           if (!(error instanceof StaleAuthorization)) throw error;
           if (attempt === STALE_ATTEMPTS) {
@@ -146,6 +148,7 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
 class CollectedReply implements Reply {
   readonly headers: [string, string][] = [];
   isAccepted = false;
+  written: VerbatimAnswer | undefined;
 
   setHeader(name: string, value: string): void {
     this.headers.push([name, value]);
@@ -153,6 +156,10 @@ class CollectedReply implements Reply {
 
   accepted(): void {
     this.isAccepted = true;
+  }
+
+  verbatim(answer: VerbatimAnswer): void {
+    this.written = answer;
   }
 }
 

@@ -1,15 +1,20 @@
 import { create } from "@bufbuild/protobuf";
-import { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
-import type { Fault } from "../base/fault.js";
+import { FAULT_CODES, type Fault } from "../base/fault.js";
+import type { FunctionFailed } from "../functions/function-failed.js";
 import { FAULT_TABLE } from "./fault-table.js";
 
-/** A fault as gRPC and Connect show it: ErrorInfo with our code, BadRequest with the fields, RetryInfo with the wait. */
-export function connectErrorOf(fault: Fault, traceId: string): ConnectError {
+/**
+ * A fault as gRPC and Connect show it: ErrorInfo with our code, BadRequest with the fields, RetryInfo with the wait. The
+ * trace id is absent where the call is not known yet.
+ */
+export function connectErrorOf(fault: Fault, traceId?: string): ConnectError {
+  const trace = traceId === undefined ? {} : { trace_id: traceId };
   const details = [
     {
       desc: ErrorInfoSchema,
-      value: create(ErrorInfoSchema, { reason: fault.code, domain: "cloakroom", metadata: { trace_id: traceId } }),
+      value: create(ErrorInfoSchema, { reason: fault.code, domain: "cloakroom", metadata: trace }),
     },
     ...(fault.fields ? [{ desc: BadRequestSchema, value: badRequestOf(fault.fields) }] : []),
     ...(fault.retryAfter === undefined
@@ -21,9 +26,31 @@ export function connectErrorOf(fault: Fault, traceId: string): ConnectError {
           },
         ]),
   ];
-  const metadata = new Headers({ "bt-trace-id": traceId });
-  if (fault.retryAfter !== undefined) metadata.set("retry-after", String(fault.retryAfter));
+  const metadata = fault.retryAfter === undefined ? {} : { "retry-after": String(fault.retryAfter) };
   return new ConnectError(fault.message, FAULT_TABLE[fault.code].rpc, metadata, details);
+}
+
+/**
+ * What a tenant's function failed with, by the status it chose (api-facts 8.3).
+ * @param reason reactor_error, or proxy_error for a transform.
+ */
+export function connectErrorOfFunction(
+  { status, detail, errors }: FunctionFailed,
+  reason: string,
+  traceId: string,
+): ConnectError {
+  const metadata = { trace_id: traceId, status: String(status) };
+  const info = create(ErrorInfoSchema, { reason, domain: "cloakroom", metadata });
+  const details = [
+    { desc: ErrorInfoSchema, value: info },
+    { desc: BadRequestSchema, value: badRequestOf(errors) },
+  ];
+  return new ConnectError(detail, codeOfStatus(status), {}, details);
+}
+
+function codeOfStatus(status: number): Code {
+  const fault = FAULT_CODES.map((code) => FAULT_TABLE[code]).find(({ http }) => http === status);
+  return fault?.rpc ?? (status < 500 ? Code.FailedPrecondition : Code.Internal);
 }
 
 function badRequestOf(fields: Fault["fields"]) {

@@ -45,6 +45,10 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
       if (!idempotency) return show(answerOf(await fly(work)));
       return answerOf(await fly((tx) => withStoredAnswer(output, parts, idempotency, tx, work, show, showStored)));
     },
+    async commit(work) {
+      const { tenantId, revision } = caller();
+      return answerOf(await parts.database.fast.run(tenantId, revision, work));
+    },
     async list(work, show) {
       const { tenantId, revision } = caller();
       return show(answerOf(await parts.database.slow.run(tenantId, revision, work)));

@@ -15,13 +15,18 @@ const SUSPECT = /(?:^|[:,[\s])-?(?:[\d.]{16,}|[\d.]+[eE])/;
  */
 export function parseExactJson(text: string): Json {
   const parsed: Json = JSON.parse(text);
-  if (!SUSPECT.test(text)) return parsed;
+  requireExactNumbers(text);
+  return parsed;
+}
+
+/** The check alone, for a text that somebody else parses. Throws like {@link parseExactJson}. */
+export function requireExactNumbers(text: string): void {
+  if (!SUSPECT.test(text)) return;
   const faults: Record<string, string[]> = {};
   findInexact(text, (path) => {
     faults[path] = ["holds a number with more digits than JSON numbers keep; send it as a string"];
   });
   if (Object.keys(faults).length > 0) throw invalidFields(faults);
-  return parsed;
 }
 
 /** Visits the text of every number. JSON.parse gives a reviver the source of each primitive (ECMAScript, JSON.parse source text access). */

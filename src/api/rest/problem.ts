@@ -1,7 +1,9 @@
 import type { Fault } from "../../base/fault.js";
+import type { JsonObject } from "../../base/json.js";
 import { FAULT_TABLE } from "../fault-table.js";
 
-export const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
+/** Published clients look for "application/json", and parse no other type. */
+export const PROBLEM_TYPE = "application/json; charset=utf-8";
 
 /** Problem details (RFC 9457) with our `code`, and `errors` by field where fields are at fault. */
 export interface Problem {
@@ -25,4 +27,12 @@ export function problemOf(fault: Fault, traceId: string): Problem {
     code: fault.code,
     ...(http === 400 || fault.fields ? { errors: fault.fields ?? {} } : {}),
   };
+}
+
+/** {@link problemOf}, as the JSON that a program which runs inside of us is shown. */
+export function problemJson(fault: Fault, traceId: string): JsonObject {
+  const { errors, ...rest } = problemOf(fault, traceId);
+  const json: JsonObject = { ...rest };
+  if (errors) json.errors = Object.fromEntries(Object.entries(errors).map(([field, texts]) => [field, [...texts]]));
+  return json;
 }

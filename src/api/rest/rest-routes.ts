@@ -1,9 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Fault } from "../../base/fault.js";
+import { FunctionFailed } from "../../functions/function-failed.js";
+import type { VerbatimAnswer } from "../../services/call.js";
 import { FAULT_TABLE } from "../fault-table.js";
 import { type Observation, type Observe, toFault } from "../observation.js";
 import type { Pipeline, RequestHead } from "../pipeline.js";
-import { traceIdOf } from "../trace.js";
+import { traceOf } from "../trace.js";
 import { routePath } from "./path-template.js";
 import { PROBLEM_TYPE, problemOf } from "./problem.js";
 import { type HttpVerb, type RestMethod, restMethodsOf } from "./rest-method.js";
@@ -39,12 +41,12 @@ export function registerRest(
       url,
       handler: (request, reply) => {
         reply.header("allow", allow);
-        return sendFault(reply, new Fault("method_not_allowed", `This path takes ${allow}.`), traceOf(request));
+        return sendFault(reply, new Fault("method_not_allowed", `This path takes ${allow}.`), traceOf(request.raw));
       },
     });
   }
   app.setNotFoundHandler((request, reply) =>
-    sendFault(reply, new Fault("not_found", "There is nothing at this path."), traceOf(request)),
+    sendFault(reply, new Fault("not_found", "There is nothing at this path."), traceOf(request.raw)),
   );
 }
 
@@ -55,17 +57,21 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const traceId = traceOf(request);
+  const traceId = traceOf(request.raw);
   const observation = observe({ rpc: rest.method.desc.name, route: rest.path.text, traceId });
   try {
     const head = requestHead(request, traceId);
     const admission = await pipeline.admit(head);
     observation.caller = admission.caller;
     const message = await rest.read(request.raw, parametersOf(request), queryOf(request));
-    const { message: response, headers, accepted } = await pipeline.run(admission, message);
+    const { message: response, headers, accepted, verbatim } = await pipeline.run(admission, message);
+    if (verbatim) {
+      observation.end(verbatim.status);
+      return sendVerbatim(reply, verbatim);
+    }
     const body = rest.write(response);
     const status = accepted ? 202 : rest.status;
-    reply.code(status).header("bt-trace-id", traceId);
+    reply.code(status);
     for (const [name, value] of headers) reply.header(name, value);
     observation.end(status);
     if (body === undefined || accepted) return reply.send();
@@ -75,7 +81,19 @@ async function answer(
   }
 }
 
+/** Text goes out as it is, anything else as JSON; the type is the code's to say. */
+function sendVerbatim(reply: FastifyReply, { status, headers, body }: VerbatimAnswer): FastifyReply {
+  const isText = typeof body === "string";
+  reply.code(status).header("content-type", isText ? "text/plain; charset=utf-8" : JSON_TYPE);
+  for (const [name, value] of Object.entries(headers)) reply.header(name, value);
+  return reply.send(Buffer.from(isText ? body : JSON.stringify(body)));
+}
+
 function refuse(error: unknown, observation: Observation, reply: FastifyReply, traceId: string): FastifyReply {
+  if (error instanceof FunctionFailed) {
+    observation.fail(error.status, new Fault("unprocessable", "A function failed."));
+    return reply.code(error.status).header("content-type", JSON_TYPE).send(JSON.stringify(error.toJson()));
+  }
   const fault = toFault(error);
   observation.fail(FAULT_TABLE[fault.code].http, fault);
   return sendFault(reply, fault, traceId);
@@ -83,11 +101,8 @@ function refuse(error: unknown, observation: Observation, reply: FastifyReply, t
 
 export function sendFault(reply: FastifyReply, fault: Fault, traceId: string): FastifyReply {
   const problem = problemOf(fault, traceId);
-  reply.code(problem.status).header("bt-trace-id", traceId).header("content-type", PROBLEM_TYPE);
+  reply.code(problem.status).header("content-type", PROBLEM_TYPE);
   if (fault.retryAfter !== undefined) reply.header("retry-after", String(fault.retryAfter));
-  // What is left of a body that nobody reads would be taken for the next request.
-  const { raw } = reply.request;
-  if (!raw.complete && raw.httpVersionMajor === 1) reply.header("connection", "close");
   return reply.send(JSON.stringify(problem));
 }
 
@@ -112,11 +127,6 @@ function requestHead(request: FastifyRequest, traceId: string): RequestHead {
       return controller.signal;
     },
   };
-}
-
-function traceOf(request: FastifyRequest): string {
-  const sent = request.raw.headers["bt-trace-id"];
-  return traceIdOf(Array.isArray(sent) ? sent[0] : sent);
 }
 
 function queryOf({ raw: { url = "" } }: FastifyRequest): string {

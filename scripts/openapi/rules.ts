@@ -1,0 +1,100 @@
+import { type DescField, getOption, ScalarType, toJson } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import {
+  type FieldRules,
+  FieldRulesSchema,
+  field as rulesOption,
+} from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { isJsonObject, type Json, type JsonObject } from "../../src/base/json.js";
+
+type Translate = (value: Json) => JsonObject;
+
+const asNumber =
+  (keyword: string): Translate =>
+  (value) => ({ [keyword]: Number(value) });
+
+const NUMBER_RULES: Readonly<Record<string, Translate>> = {
+  gt: asNumber("exclusiveMinimum"),
+  gte: asNumber("minimum"),
+  lt: asNumber("exclusiveMaximum"),
+  lte: asNumber("maximum"),
+};
+
+/** What each rule of protovalidate is in JSON Schema, by the type of field. Rules of items and entries nest. */
+const RULES: Readonly<Record<string, Readonly<Record<string, Translate>>>> = {
+  string: {
+    minLen: asNumber("minLength"),
+    maxLen: asNumber("maxLength"),
+    pattern: (value) => ({ pattern: value }),
+    in: (value) => ({ enum: value }),
+    uuid: () => ({ format: "uuid" }),
+  },
+  int32: NUMBER_RULES,
+  int64: NUMBER_RULES,
+  repeated: {
+    minItems: asNumber("minItems"),
+    maxItems: asNumber("maxItems"),
+    items: (value) => ({ items: translate(value) }),
+  },
+  map: {
+    minPairs: asNumber("minProperties"),
+    maxPairs: asNumber("maxProperties"),
+    keys: (value) => ({ propertyNames: translate(value) }),
+    values: (value) => ({ additionalProperties: translate(value) }),
+  },
+};
+
+/**
+ * The keywords of JSON Schema that say what a field's rules say.
+ * @throws {Error} for a rule that has none here: a document that leaves a rule out would mislead.
+ */
+export function keywordsOf(field: DescField): JsonObject {
+  const keywords = translate(toJson(FieldRulesSchema, rulesOf(field)));
+  return { ...leastOf(field, keywords), ...keywords };
+}
+
+/**
+ * Whether a request is refused without the field: it is required, or what an absent field reads as breaks a rule.
+ */
+export function isRequired(field: DescField): boolean {
+  if (rulesOf(field).required) return true;
+  if (field.presence !== FeatureSet_FieldPresence.IMPLICIT) return false;
+  const { enum: choices, format, pattern, minLength, minimum, minItems, minProperties } = keywordsOf(field);
+  return (
+    (Array.isArray(choices) && !choices.includes("")) ||
+    format === "uuid" ||
+    (typeof pattern === "string" && !new RegExp(pattern, "u").test("")) ||
+    [minLength, minimum, minItems, minProperties].some((least) => Number(least ?? 0) > 0)
+  );
+}
+
+function rulesOf(field: DescField): FieldRules {
+  return getOption(field, rulesOption);
+}
+
+/** `required` also refuses the empty value where the field cannot tell it from an absent one. */
+function leastOf(field: DescField, keywords: JsonObject): JsonObject {
+  if (!rulesOf(field).required || field.presence !== FeatureSet_FieldPresence.IMPLICIT) return {};
+  if (field.fieldKind === "list") return { minItems: 1 };
+  if (field.fieldKind === "map") return { minProperties: 1 };
+  const saysMore = "enum" in keywords || "format" in keywords;
+  return field.scalar === ScalarType.STRING && !saysMore ? { minLength: 1 } : {};
+}
+
+function translate(rules: Json): JsonObject {
+  if (!isJsonObject(rules)) return {};
+  const { required: _, ...byType } = rules;
+  return Object.assign({}, ...Object.entries(byType).map(([type, set]) => translateSet(type, set)));
+}
+
+function translateSet(type: string, set: Json): JsonObject {
+  if (!isJsonObject(set)) throw new Error(`the document cannot say the rule ${type}`);
+  return Object.assign(
+    {},
+    ...Object.entries(set).map(([rule, value]) => {
+      const say = RULES[type]?.[rule];
+      if (!say) throw new Error(`the document cannot say the rule ${type}.${rule}`);
+      return say(value);
+    }),
+  );
+}

@@ -1,0 +1,126 @@
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { omitsEmpty, restName } from "../../src/api/rest/field-name.js";
+import { isJsonObject, type JsonObject } from "../../src/base/json.js";
+import { commentOf } from "./comments.js";
+import { isRequired, keywordsOf } from "./rules.js";
+
+/**
+ * Who writes a message decides what must be in it: a caller leaves out what has a default, an answer shows every field
+ * that cannot be unset. A patch needs no field and clears those that are null.
+ */
+export type Writer = "caller" | "patch" | "server";
+
+/** The schemas of messages, each made when it is first referred to. */
+export class Schemas {
+  readonly #made = new Map<string, JsonObject>();
+
+  /** By name, sorted. */
+  get all(): JsonObject {
+    return Object.fromEntries([...this.#made].sort(([one], [other]) => (one < other ? -1 : 1)));
+  }
+
+  /** A message as callers send it, without the fields that the path or the protocol fills. */
+  ofRequest(message: DescMessage, writer: Writer, fields: readonly DescField[]): JsonObject {
+    return this.#refer(message.name, message, writer, fields);
+  }
+
+  /** One field, with what its comment and rules say. */
+  ofField(field: DescField, writer: Writer): JsonObject {
+    const schema = this.#withRules(this.#shapeOf(field, writer), field);
+    const described = { ...schema, ...describe(commentOf(field)) };
+    return writer === "patch" ? orNull(described) : described;
+  }
+
+  /** A message within a field. */
+  ofMessage(message: DescMessage, writer: Writer): JsonObject {
+    switch (message.typeName) {
+      case "google.protobuf.Value":
+        return {};
+      case "google.protobuf.Struct":
+        return { type: "object" };
+      case "google.protobuf.Timestamp":
+        return { type: "string", format: "date-time" };
+      default: {
+        // What is within a patch is taken as a whole.
+        const by = writer === "server" ? "server" : "caller";
+        return this.#refer(by === "server" ? message.name : `${message.name}Input`, message, by, message.fields);
+      }
+    }
+  }
+
+  #refer(name: string, message: DescMessage, writer: Writer, fields: readonly DescField[]): JsonObject {
+    if (!this.#made.has(name)) {
+      // Set before its fields are looked at, since messages may contain themselves.
+      const schema: JsonObject = {};
+      this.#made.set(name, schema);
+      Object.assign(schema, this.#objectOf(message, writer, fields));
+    }
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  #objectOf(message: DescMessage, writer: Writer, fields: readonly DescField[]): JsonObject {
+    const required = fields.filter((field) => isAlwaysThere(field, writer)).map(restName);
+    return {
+      type: "object",
+      ...describe(commentOf(message)),
+      ...(required.length > 0 ? { required } : {}),
+      properties: Object.fromEntries(fields.map((field) => [restName(field), this.ofField(field, writer)])),
+    };
+  }
+
+  #shapeOf(field: DescField, writer: Writer): JsonObject {
+    const single = field.message ? this.ofMessage(field.message, writer) : scalarOf(field);
+    if (field.fieldKind === "list") return { type: "array", items: single };
+    if (field.fieldKind === "map") return { type: "object", additionalProperties: single };
+    return single;
+  }
+
+  /** Rules of items and entries go where the items and entries are described. */
+  #withRules(shape: JsonObject, field: DescField): JsonObject {
+    const merged: JsonObject = { ...shape };
+    for (const [keyword, value] of Object.entries(keywordsOf(field))) {
+      const described = merged[keyword];
+      merged[keyword] = isJsonObject(described) && isJsonObject(value) ? { ...described, ...value } : value;
+    }
+    return merged;
+  }
+}
+
+function isAlwaysThere(field: DescField, writer: Writer): boolean {
+  if (writer === "patch") return false;
+  if (writer === "caller") return isRequired(field);
+  return field.presence === FeatureSet_FieldPresence.IMPLICIT ? !omitsEmpty(field) : isRequired(field);
+}
+
+function scalarOf(field: DescField): JsonObject {
+  switch (field.scalar) {
+    case ScalarType.STRING:
+      return { type: "string" };
+    case ScalarType.BOOL:
+      return { type: "boolean" };
+    case ScalarType.INT32:
+      return { type: "integer", format: "int32" };
+    case ScalarType.INT64:
+      return { type: "integer", format: "int64" };
+    default:
+      throw new Error(`REST does not show ${field.toString()}`);
+  }
+}
+
+function describe(comment: string | undefined): JsonObject {
+  return comment === undefined ? {} : { description: comment };
+}
+
+function orNull(schema: JsonObject): JsonObject {
+  const { $ref, type, enum: choices, description, ...rest } = schema;
+  if ($ref !== undefined) return { anyOf: [{ $ref }, { type: "null" }], ...(description ? { description } : {}) };
+  // No type means any JSON, null among it.
+  if (type === undefined) return schema;
+  return {
+    type: [type, "null"],
+    ...(Array.isArray(choices) ? { enum: [...choices, null] } : {}),
+    ...rest,
+    ...(description ? { description } : {}),
+  };
+}

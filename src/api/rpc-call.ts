@@ -1,0 +1,85 @@
+import type { IncomingMessage } from "node:http";
+import type { ContextValues } from "@connectrpc/connect";
+import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { Fault } from "../base/fault.js";
+import { FAULT_TABLE } from "./fault-table.js";
+import type { Observation } from "./observation.js";
+import type { Admission } from "./pipeline.js";
+import { PROBLEM_TYPE, problemOf } from "./rest/problem.js";
+import { shortenDeadline } from "./rpc-deadline.js";
+import { connectErrorOf } from "./rpc-error.js";
+import { faultOf, readRefusal } from "./rpc-refusal.js";
+import { traceIdOf } from "./trace.js";
+import { dropUnreadBody } from "./unread-body.js";
+
+export interface RpcLimits {
+  readonly messageBytes: number;
+  readonly timeoutMs: number;
+}
+
+/** One call of a method, from its HTTP request to our handler. */
+export interface RpcCall {
+  readonly raw: IncomingMessage;
+  observation?: Observation;
+  /** The gate has let it pass. */
+  admission?: Admission;
+  /** Its message has been read, and our handler has it. */
+  isRead: boolean;
+}
+
+/**
+ * A method's handler whose every refusal looks like ours: also of messages that Connect cannot read, of other HTTP
+ * methods and of other content types.
+ */
+export function withOurRefusals(
+  handler: UniversalHandler,
+  limits: RpcLimits,
+  callOf: (values: ContextValues | undefined) => RpcCall | undefined,
+): UniversalHandler {
+  const handle = async (request: UniversalServerRequest): Promise<UniversalServerResponse> => {
+    const call = callOf(request.contextValues);
+    if (!call) throw new Error("a call came in by another way than the server's");
+    shortenDeadline(request.header, limits.timeoutMs);
+    const { raw } = call;
+    // Connect stops reading at the first refusal. Destroyed then, the request would take its connection or stream along.
+    const body: AsyncIterable<Uint8Array> = raw.iterator({ destroyOnReturn: false });
+    const response = await inOurWords(await handler({ ...request, body }), request, call, limits);
+    if ((await dropUnreadBody(raw)) || raw.httpVersionMajor !== 1) return response;
+    const header = new Headers(response.header);
+    header.set("connection", "close");
+    return { ...response, header };
+  };
+  return Object.assign(handle, handler);
+}
+
+async function inOurWords(
+  response: UniversalServerResponse,
+  { header }: UniversalServerRequest,
+  { observation, admission, isRead }: RpcCall,
+  { messageBytes }: RpcLimits,
+): Promise<UniversalServerResponse> {
+  const traceId = traceIdOf(header.get("bt-trace-id") ?? undefined);
+  if (response.status === 405) {
+    return problem(new Fault("method_not_allowed", "This path takes POST."), traceId, { allow: "POST" });
+  }
+  if (response.status === 415) {
+    return problem(new Fault("unsupported_media_type", "Send this call as gRPC, gRPC-Web or Connect."), traceId);
+  }
+  if (!admission || isRead) return response;
+  const refusal = await readRefusal(response);
+  const fault = faultOf(refusal.error, messageBytes);
+  const seen = fault ?? new Fault("unsupported_media_type", "The call was encoded in a way that is not served.");
+  observation?.fail(FAULT_TABLE[seen.code].http, seen);
+  return refusal.rewrite(fault ? connectErrorOf(fault, traceId) : refusal.error);
+}
+
+function problem(fault: Fault, traceId: string, headers: Record<string, string> = {}): UniversalServerResponse {
+  const body = Buffer.from(JSON.stringify(problemOf(fault, traceId)));
+  return {
+    status: FAULT_TABLE[fault.code].http,
+    header: new Headers({ "content-type": PROBLEM_TYPE, ...headers }),
+    body: (async function* () {
+      yield body;
+    })(),
+  };
+}

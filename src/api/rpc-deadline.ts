@@ -1,0 +1,15 @@
+/** Milliseconds of each unit of grpc-timeout. */
+const UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 0.001, n: 0.000_001 };
+
+/**
+ * Brings the deadline of a call down to ours. Connect refuses a longer one; but a caller that would wait longer than we
+ * work has done nothing wrong, and 60 seconds is the default of published clients.
+ */
+export function shortenDeadline(header: Headers, mostMs: number): void {
+  const connect = header.get("connect-timeout-ms");
+  if (connect !== null && /^\d{1,10}$/.test(connect) && Number(connect) > mostMs) {
+    header.set("connect-timeout-ms", String(mostMs));
+  }
+  const [, amount, unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(header.get("grpc-timeout") ?? "") ?? [];
+  if (amount !== undefined && Number(amount) * (UNITS[unit] ?? 0) > mostMs) header.set("grpc-timeout", `${mostMs}m`);
+}

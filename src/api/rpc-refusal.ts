@@ -1,0 +1,81 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { encodeEnvelope, type UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { codeToHttpStatus, errorFromJsonBytes, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import { findTrailerError, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { trailerFlag, trailerParse, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
+import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { Fault, type FieldFaults, invalid, isFaultCode } from "../base/fault.js";
+import { malformed } from "./json-text.js";
+
+/** The error that Connect is about to answer, whichever protocol it is written in. */
+export interface RpcRefusal {
+  readonly error: ConnectError;
+  /** The same answer with another error. */
+  rewrite(error: ConnectError): UniversalServerResponse;
+}
+
+/** Reads an answer that Connect made before our method was called. Its body must not have been read yet. */
+export async function readRefusal(response: UniversalServerResponse): Promise<RpcRefusal> {
+  const header = response.header ?? new Headers();
+  const type = header.get("content-type") ?? "";
+  const unknown = new ConnectError("the request could not be read", Code.InvalidArgument);
+  if (type.startsWith("application/grpc-web")) {
+    const error = findTrailerError(trailerParse((await readAll(response)).subarray(5))) ?? unknown;
+    return {
+      error,
+      rewrite: (other) => {
+        const trailer = trailerSerialize(setTrailerStatus(new Headers(), other));
+        return { ...response, body: once(encodeEnvelope(trailerFlag, trailer)) };
+      },
+    };
+  }
+  if (type.startsWith("application/grpc")) {
+    return {
+      error: findTrailerError(response.trailer ?? header) ?? unknown,
+      rewrite: (other) => ({ ...response, trailer: setTrailerStatus(new Headers(), other) }),
+    };
+  }
+  const error = errorFromJsonBytes(await readAll(response), undefined, unknown);
+  return {
+    error,
+    rewrite(other) {
+      const body = errorToJsonBytes(other, undefined);
+      header.set("content-length", String(body.byteLength));
+      header.delete("content-encoding");
+      return { ...response, header, status: codeToHttpStatus(other.code), body: once(body) };
+    },
+  };
+}
+
+/**
+ * What Connect refused, in our words: its own quote the message, and call a malformed one an internal error. Undefined
+ * for what the protocols themselves want told their way, such as an unknown compression.
+ */
+export function faultOf(error: ConnectError, messageBytes: number): Fault | undefined {
+  const [info] = error.findDetails(ErrorInfoSchema);
+  if (info && isFaultCode(info.reason)) return new Fault(info.reason, error.rawMessage, { fields: fieldsOf(error) });
+  if (error.code === Code.Unimplemented) return undefined;
+  if (error.code === Code.ResourceExhausted) {
+    return new Fault("body_too_large", `The message must not be larger than ${messageBytes} bytes.`);
+  }
+  const field = /^cannot decode field [\w.]*?(\w+) from JSON: /.exec(error.rawMessage)?.[1];
+  return field ? invalid(field, "must be of the type that its proto states") : malformed("must be a valid message");
+}
+
+function fieldsOf(error: ConnectError): FieldFaults {
+  const fields: Record<string, string[]> = {};
+  for (const { field, description } of error.findDetails(BadRequestSchema).flatMap((item) => item.fieldViolations)) {
+    fields[field] = [...(fields[field] ?? []), description];
+  }
+  return fields;
+}
+
+async function readAll({ body }: UniversalServerResponse): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body ?? []) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

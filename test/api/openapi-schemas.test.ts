@@ -1,0 +1,85 @@
+import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { reflect, scalarZeroValue } from "@bufbuild/protobuf/reflect";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { compileJsonReader } from "../../src/api/rest/json-reader.js";
+import { compileJsonWriter } from "../../src/api/rest/json-writer.js";
+import type { RestMethod } from "../../src/api/rest/rest-method.js";
+import { compileValidation } from "../../src/api/validation.js";
+import { Fault } from "../../src/base/fault.js";
+import type { Json } from "../../src/base/json.js";
+import { description, operations, requestValidator } from "../support/api-description.js";
+import { bodyLike } from "../support/bodies-like.js";
+import { routes } from "../support/rest-routes.js";
+
+const withObjectBody = routes.flatMap((route) => {
+  const placed = operations.find(({ verb, path }) => verb === route.verb && path === route.path.text);
+  const schema = placed?.operation.requestBody?.content["application/json"]?.schema;
+  return placed && schema?.$ref ? [{ name: route.method.desc.name, route, placed, schema }] : [];
+});
+
+describe("the schema of a request body", () => {
+  it.each(withObjectBody)("of $name refuses what the server refuses, and nothing else", ({ route, placed, schema }) => {
+    const matches = requestValidator(placed, "application/json");
+    const isTaken = serverSide(route);
+    fc.assert(
+      fc.property(bodyLike(schema), (body) => {
+        expect({ body, isTaken: matches(body) }).toEqual({ body, isTaken: isTaken(body) });
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe("the schema of an answer", () => {
+  const answers = new Map(routes.map(({ method }) => [method.desc.output.typeName, method.desc.output]));
+  const described = [...answers.values()].filter(({ name }) => name in description.components.schemas);
+
+  it.each(described)("$name needs what is always written, and lists what can be", (desc) => {
+    const { required = [], properties = {} } = description.components.schemas[desc.name] ?? {};
+    const write = compileJsonWriter(desc);
+    expect(Object.keys(JSON.parse(write(create(desc)))).toSorted()).toEqual(required.toSorted());
+    expect(Object.keys(JSON.parse(write(filled(desc))))).toEqual(Object.keys(properties));
+  });
+});
+
+/** What the server makes of a body: reads it and checks the rules. */
+function serverSide({ method, path }: RestMethod): (body: Json) => boolean {
+  const { input } = method.desc;
+  const read = compileJsonReader(input);
+  const validate = compileValidation(input, create(input));
+  // Path variables have rules too, and are not in question here.
+  const variables = input.fields.filter(({ name }) => path.variables.includes(name));
+  const bound = Object.fromEntries(
+    variables.map(({ localName }) => [localName, "01980f70-1a2b-7c4d-9e5f-60718293a4b5"]),
+  );
+  return (body) => {
+    try {
+      validate(Object.assign(read(body), bound));
+      return true;
+    } catch (error) {
+      if (error instanceof Fault) return false;
+      throw error;
+    }
+  };
+}
+
+/** A message with every field set. */
+function filled(desc: DescMessage, depth = 0): Message {
+  const message = create(desc);
+  const all = reflect(desc, message);
+  for (const field of desc.fields) {
+    const value = field.message
+      ? field.message.typeName === ValueSchema.typeName
+        ? reflect(ValueSchema, create(ValueSchema, { kind: { case: "stringValue", value: "text" } }))
+        : reflect(field.message, depth > 3 ? create(field.message) : filled(field.message, depth + 1))
+      : field.scalar === undefined
+        ? 0
+        : scalarZeroValue(field.scalar, false);
+    if (field.fieldKind === "list") all.get(field).add(value);
+    else if (field.fieldKind === "map") all.get(field).set("key", value);
+    else all.set(field, value);
+  }
+  return message;
+}

@@ -1,0 +1,123 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import {
+  description,
+  operationNamed,
+  operations,
+  type PlacedOperation,
+  requestValidator,
+  resolve,
+} from "../support/api-description.js";
+import { routes } from "../support/rest-routes.js";
+
+const isProxy = ({ path }: PlacedOperation) => path === "/proxy" || path === "/proxy/{path}";
+const successesOf = ({ operation }: PlacedOperation) =>
+  Object.keys(operation.responses).filter((each) => /^2/.test(each));
+
+describe("the document", () => {
+  it("is valid, to the strictest rules of a public linter", async () => {
+    const { stdout, stderr } = await promisify(execFile)(
+      "node_modules/.bin/redocly",
+      ["lint", "gen/openapi.json", "--extends=recommended-strict", "--format=json"],
+      { env: { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" } },
+    ).catch((error: { stdout: string; stderr: string }) => error);
+    const report: { totals: unknown; problems: unknown[] } = JSON.parse(
+      stdout || `{"problems":[${JSON.stringify(stderr)}]}`,
+    );
+    expect(report.problems).toEqual([]);
+    expect(report.totals).toEqual({ errors: 0, warnings: 0, ignored: 0 });
+  });
+
+  it("has exactly the routes that the transcoder serves, with their statuses", () => {
+    const served = routes.map(({ verb, path, status }) => `${verb} ${path.text} ${status}`);
+    const described = operations
+      .filter((each) => !isProxy(each))
+      .map((each) => `${each.verb} ${each.path} ${successesOf(each)[0]}`);
+    expect(described.toSorted()).toEqual(served.toSorted());
+    expect(served.length).toBeGreaterThan(70);
+  });
+
+  it("has a second success only where a run may go on after its answer", () => {
+    const several = operations.filter((each) => successesOf(each).length > 1);
+    expect(several.map((each) => [each.operation.operationId, successesOf(each)])).toEqual([["react", ["200", "202"]]]);
+  });
+
+  it("has the raw proxy route, for every verb, with and without a path", () => {
+    const verbs = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+    const proxies = operations.filter(isProxy).map(({ verb, path }) => `${verb} ${path}`);
+    expect(proxies.toSorted()).toEqual(verbs.flatMap((verb) => [`${verb} /proxy`, `${verb} /proxy/{path}`]).toSorted());
+  });
+
+  it("names every operation once, with a summary and a group that is explained", () => {
+    const ids = operations.map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    const groups = new Map(description.tags.map((tag) => [tag.name, tag.description]));
+    for (const { operation } of operations) {
+      expect(operation.summary, operation.operationId).toMatch(/^[A-Z].{5,}[^.]$/);
+      expect(groups.get(operation.tags[0] ?? ""), operation.operationId).toBeTruthy();
+    }
+  });
+
+  it.each([
+    ["createToken", ["400", "401", "403", "409", "413", "415", "429", "503"]],
+    ["getToken", ["400", "401", "403", "404", "429", "503"]],
+    ["updateToken", ["400", "401", "403", "404", "409", "413", "415", "429", "503"]],
+    ["getApplicationByKey", ["401", "429", "503"]],
+    ["createSession", ["400", "401", "403", "409", "429", "503"]],
+    ["detokenize", ["400", "401", "403", "413", "415", "429", "503"]],
+  ])("says how %s can fail", (id, statuses) => {
+    const { responses } = operationNamed(id).operation;
+    expect(Object.keys(responses).filter((status) => /^[45]/.test(status))).toEqual(statuses);
+    for (const status of statuses) expect(responses[status]?.$ref).toBe(`#/components/responses/Problem${status}`);
+    expect(responses.default?.$ref).toBe("#/components/responses/Problem");
+  });
+
+  it("takes an idempotency key where the policy does, and a merge patch where that is meant", () => {
+    const takesKey = ({ operation }: PlacedOperation) =>
+      operation.parameters.some(({ $ref }) => $ref === "#/components/parameters/BT-IDEMPOTENCY-KEY");
+    const mediaTypes = ({ operation }: PlacedOperation) => Object.keys(operation.requestBody?.content ?? {});
+    expect(takesKey(operationNamed("createToken"))).toBe(true);
+    for (const id of ["getToken", "deleteToken", "searchTokens", "detokenize", "react", "proxyPost"]) {
+      expect(takesKey(operationNamed(id)), id).toBe(false);
+    }
+    for (const each of operations.filter((candidate) => candidate.operation.requestBody && !isProxy(candidate))) {
+      const isPatch = each.verb === "PATCH";
+      expect(mediaTypes(each)).toEqual([isPatch ? "application/merge-patch+json" : "application/json"]);
+    }
+  });
+
+  it("shows lists and maps of a query, the shape of a bare list, and names that differ", () => {
+    const { parameters } = operationNamed("listTokens").operation;
+    const query = Object.fromEntries(parameters.map((each) => [each.name, each]));
+    expect(query.id).toMatchObject({ in: "query", style: "form", schema: { type: "array", maxItems: 100 } });
+    expect(query.metadata).toMatchObject({ in: "query", style: "deepObject", schema: { type: "object" } });
+    const bare = operationNamed("listPermissions").operation.responses[200]?.content?.["application/json"]?.schema;
+    expect(bare).toEqual({ type: "array", items: { $ref: "#/components/schemas/Permission" } });
+    expect(operationNamed("tokenize").operation.responses[200]?.content?.["application/json"]?.schema).toEqual({});
+    expect(Object.keys(resolve({ $ref: "#/components/schemas/ReactAsyncResponse" }).properties ?? {})).toEqual([
+      "asyncReactorRequestId",
+    ]);
+    expect(description.components.schemas.Transaction?.properties?.amount).toEqual({
+      type: "integer",
+      format: "int64",
+    });
+  });
+
+  it("lets every field of a patch be null, and needs none", () => {
+    const patches = operations.filter(({ verb, path }) => verb === "PATCH" && !path.startsWith("/proxy"));
+    expect(patches.map(({ operation }) => operation.operationId)).toEqual([
+      "updateProxy",
+      "updateReactor",
+      "updateToken",
+    ]);
+    for (const each of patches.filter((candidate) => !isProxy(candidate))) {
+      const mediaType = "application/merge-patch+json";
+      const validate = requestValidator(each, mediaType);
+      const schema = resolve(each.operation.requestBody?.content[mediaType]?.schema ?? {});
+      const allNull = Object.fromEntries(Object.keys(schema.properties ?? {}).map((name) => [name, null]));
+      expect([validate({}), validate(allNull)], each.operation.operationId).toEqual([true, true]);
+      expect(allNull).not.toHaveProperty("update_mask");
+    }
+  });
+});
