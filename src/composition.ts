@@ -3,20 +3,28 @@ import { internalCalls } from "./api/internal-calls.js";
 import type { OperatorLog } from "./api/operator-log.js";
 import { buildPipeline, type Pipeline } from "./api/pipeline.js";
 import type { InvokeProxy } from "./api/proxy-route.js";
+import { problemJson } from "./api/rest/problem.js";
 import type { Clock } from "./base/clock.js";
+import { newUuid } from "./base/ids.js";
 import { type Config, ConfigError } from "./config.js";
 import { EgressPolicy } from "./egress/egress-policy.js";
 import { createGuardedAgents, type GuardedAgents } from "./egress/guarded-agents.js";
+import type { CompileCode } from "./functions/code.js";
 import { createFunctionRunner } from "./functions/function-runner.js";
 import { createTokenFor, hostCallsOver } from "./functions/host-calls.js";
 import { invokeProxy } from "./proxy/invoke.js";
 import { ProxyLoader } from "./proxy/load-proxy.js";
 import { RunTransforms } from "./proxy/run-transforms.js";
+import { react } from "./reactors/react.js";
+import { RunQueue } from "./reactors/run-queue.js";
 import { createSandbox, type Sandbox } from "./sandbox/sandbox.js";
 import { applicationKeyService, applicationService, permissionService } from "./services/applications.js";
 import type { ServedMethod } from "./services/call.js";
 import { logService } from "./services/logs.js";
 import { proxyService } from "./services/proxies.js";
+import { reactService } from "./services/react.js";
+import { reactorFormulaService } from "./services/reactor-formulas.js";
+import { reactorService } from "./services/reactors.js";
 import { sessionService } from "./services/sessions.js";
 import { tenantService } from "./services/tenants.js";
 import { tokenizeService } from "./services/tokenize.js";
@@ -27,7 +35,7 @@ import type { Vault } from "./vault.js";
 export interface Composition extends AsyncDisposable {
   readonly pipelines: readonly Pipeline[];
   readonly invokeProxy: InvokeProxy;
-  readonly sandbox: Sandbox;
+  readonly runs: RunQueue;
 }
 
 /** Puts the parts together, from the bottom up: each is given what it uses, and knows nothing of the rest. */
@@ -59,6 +67,15 @@ export function compose(vault: Vault, config: Config, log: OperatorLog, clock: C
   const invoke: InvokeProxy = (call) =>
     invokeProxy({ database, keyring, authenticator, loader, agents, transforms }, call);
 
+  const reacting = { authenticator, functions, callApi };
+  const runs = new RunQueue({
+    ...reacting,
+    ...{ database, keyring, agents },
+    showFault: (fault) => problemJson(fault, newUuid()),
+    onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a reactor's run failed and will be tried again"),
+  });
+
+  const compile: CompileCode = (code) => sandbox.compile(code);
   const others = pipelinesOf([
     ...applicationService(),
     ...applicationKeyService(),
@@ -66,17 +83,25 @@ export function compose(vault: Vault, config: Config, log: OperatorLog, clock: C
     ...tenantService(config),
     ...sessionService(),
     ...logService(keyring),
-    ...proxyService({ keyring, policy, compile: (code) => sandbox.compile(code), invoke }),
+    ...proxyService({ keyring, policy, compile, invoke }),
+    ...reactorService({ keyring, compile }),
+    ...reactorFormulaService({ keyring, compile }),
+    ...reactService({
+      ...{ keyring, policy },
+      react: (caller, keys, run, args, signal) => react(reacting, caller, keys, run, args, signal),
+      wake: (tenantId) => runs.wake(tenantId),
+    }),
   ]);
   return {
     pipelines: [...tokens, ...others],
     invokeProxy: invoke,
-    sandbox,
-    [Symbol.asyncDispose]: () => close(sandbox, agents),
+    runs,
+    [Symbol.asyncDispose]: () => close(runs, sandbox, agents),
   };
 }
 
-async function close(sandbox: Sandbox, agents: GuardedAgents): Promise<void> {
+async function close(runs: RunQueue, sandbox: Sandbox, agents: GuardedAgents): Promise<void> {
+  await runs.stop();
   await sandbox.close();
   agents.close();
 }

@@ -1,5 +1,6 @@
 import { UsageError } from "./cli/command.js";
 import { doctor } from "./cli/doctor.js";
+import { formulasImport } from "./cli/formulas-import.js";
 import { init } from "./cli/init.js";
 import { migrate } from "./cli/migrate.js";
 import { runCommand } from "./cli/run-command.js";
@@ -11,7 +12,7 @@ import { KeyFileError } from "./crypto/key-file.js";
 import { EmbeddedDatabaseError } from "./store/embedded/embedded-database.js";
 import { DatabaseSetupError } from "./store/roles.js";
 
-const COMMANDS = [serve, init, migrate, tenantsCreate, tenantsList, doctor];
+const COMMANDS = [serve, init, migrate, tenantsCreate, tenantsList, formulasImport, doctor];
 
 /** Errors whose message is written for the operator. */
 const FOR_OPERATORS = [UsageError, ConfigError, KeyFileError, EmbeddedDatabaseError, DatabaseSetupError];

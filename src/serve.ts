@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import type { DescService } from "@bufbuild/protobuf";
 import Fastify from "fastify";
 import { ApplicationKeyService, ApplicationService, PermissionService } from "../gen/cloakroom/v1/applications_pb.js";
@@ -20,8 +19,10 @@ import { createApiServer } from "./api/server.js";
 import { type Clock, systemClock } from "./base/clock.js";
 import { compose } from "./composition.js";
 import type { Config } from "./config.js";
+import { reactorRunsJob } from "./jobs/reactor-runs.js";
 import { startJobs } from "./jobs/schedule.js";
 import { sweepJob } from "./jobs/sweep.js";
+import { listenAt, readTls } from "./listening.js";
 import { openVault, type Vault } from "./vault.js";
 
 /** Every service of the protos. A method that has no handler yet answers "unimplemented" over RPC. */
@@ -63,11 +64,14 @@ export async function startServer(
   clock: Clock = systemClock,
 ): Promise<RunningServer> {
   const log = createOperatorLog(config.logLevel);
-  const vault = await openVault({ config, as: "server", announce, clock });
+  const tls = await readTls(config);
+  // Whatever is open already is closed again when a later step fails: an open vault would keep the process from ending.
+  await using opened = new AsyncDisposableStack();
+  const vault = opened.use(await openVault({ config, as: "server", announce, clock }));
   const draining = new AbortController();
   const readiness = readinessOf(vault, draining.signal);
   const { database, keyring } = vault;
-  const parts = compose(vault, config, log, clock);
+  const parts = opened.use(compose(vault, config, log, clock));
   const jobs = startJobs(
     [
       sweepJob({
@@ -77,9 +81,16 @@ export async function startServer(
         onFailure: (tenantId) =>
           log.error({ tenant_id: tenantId }, "a sweep of this tenant failed and will be tried again"),
       }),
+      reactorRunsJob({
+        database,
+        queue: parts.runs,
+        clock,
+        onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's runs could not be looked over"),
+      }),
     ],
     ({ name }) => log.warn({ reason: name }, "a job failed and will be tried again"),
   );
+  opened.defer(() => jobs.stop());
   const server = await createApiServer({
     services: SERVICES,
     pipelines: parts.pipelines,
@@ -89,26 +100,26 @@ export async function startServer(
     corsOrigins: config.corsOrigins,
     bodyLimit: config.bodyLimit,
     requestTimeout: config.requestTimeout,
-    tls: await readTls(config),
+    tls,
     extend: registerDocs,
   });
   const admin = Fastify({ logger: false });
   registerHealth(admin, readiness);
-  const { port } = await server.listen(config.host, config.port);
-  const adminUrl = await admin.listen({ host: config.adminHost, port: config.adminPort });
+  opened.defer(() => admin.close());
+  const { port } = await listenAt("", config, () => server.listen(config.host, config.port));
+  opened.defer(() => server.close(GRACE_MS));
+  const adminAddress = { host: config.adminHost, port: config.adminPort };
+  const adminUrl = await listenAt("ADMIN_", adminAddress, () => admin.listen(adminAddress));
   const scheme = config.tlsCertFile ? "https" : "http";
   const url = config.publicUrl ?? `${scheme}://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
   announce(`Serving REST, gRPC, gRPC-Web and Connect at ${url}`);
   announce(`Health at ${adminUrl}/readyz`);
 
+  const running = opened.move();
   let stopping: Promise<void> | undefined;
-  const stop = async () => {
+  const stop = () => {
     draining.abort();
-    await server.close(GRACE_MS);
-    await admin.close();
-    await jobs.stop();
-    await parts[Symbol.asyncDispose]();
-    await vault[Symbol.asyncDispose]();
+    return running.disposeAsync();
   };
   return {
     url,
@@ -132,9 +143,4 @@ function readinessOf(vault: Vault, draining: AbortSignal): Readiness {
       return { serving: draining.aborted ? "is stopping" : undefined, database };
     },
   };
-}
-
-async function readTls({ tlsCertFile, tlsKeyFile }: Config) {
-  if (!tlsCertFile || !tlsKeyFile) return undefined;
-  return { cert: await readFile(tlsCertFile), key: await readFile(tlsKeyFile) };
 }

@@ -2,24 +2,31 @@
  * Everything that can go wrong in a way the caller is told about. The statuses of each code on HTTP and gRPC stand in
  * one table, `api/fault-table.ts`.
  */
-export type FaultCode =
-  | "malformed_body"
-  | "validation_failed"
-  | "unauthenticated"
-  | "permission_denied"
-  | "not_found"
-  | "method_not_allowed"
-  | "destination_timeout"
-  | "already_exists"
-  | "conflict"
-  | "idempotency_in_flight"
-  | "body_too_large"
-  | "unsupported_media_type"
-  | "unprocessable"
-  | "rate_limited"
-  | "internal"
-  | "destination_unreachable"
-  | "unavailable";
+export const FAULT_CODES = [
+  "malformed_body",
+  "validation_failed",
+  "unauthenticated",
+  "permission_denied",
+  "not_found",
+  "method_not_allowed",
+  "destination_timeout",
+  "already_exists",
+  "conflict",
+  "idempotency_in_flight",
+  "body_too_large",
+  "unsupported_media_type",
+  "unprocessable",
+  "rate_limited",
+  "internal",
+  "destination_unreachable",
+  "unavailable",
+] as const;
+
+export type FaultCode = (typeof FAULT_CODES)[number];
+
+export function isFaultCode(text: string): text is FaultCode {
+  return FAULT_CODES.some((code) => code === text);
+}
 
 /** What is wrong with which field. Names are snake_case paths as the caller sent them: `data.number`, `rules[0].container`. */
 export type FieldFaults = Readonly<Record<string, readonly string[]>>;

@@ -1,6 +1,5 @@
 import { systemClock } from "../base/clock.js";
-import { migrate as runMigrations } from "../store/migrate.js";
-import { addressesOf, openVault } from "../vault.js";
+import { migrateVault, openVault } from "../vault.js";
 import type { Command } from "./command.js";
 
 export const migrate: Command = {
@@ -15,7 +14,6 @@ export const migrate: Command = {
       answer({ applied: [] });
       return;
     }
-    const applied = await runMigrations(addressesOf(config, undefined).ownerAddress);
-    answer({ applied });
+    answer({ applied: await migrateVault(config) });
   },
 };

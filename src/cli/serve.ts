@@ -8,10 +8,12 @@ export const serve: Command = {
   options: {},
   help: [],
   async run({ config, say }) {
+    // Heard from the first moment on: a process that a signal ends leaves its database running.
+    const signal = signalled();
     const server = await startServer(config, say);
     try {
       if (server.vault.isNew && server.vault.embedded) await introduce(server, say);
-      const reason = await Promise.race([server.failed, signalled()]);
+      const reason = await Promise.race([server.failed, signal]);
       if (reason) {
         say(`The embedded database has ended: ${reason}.`);
         process.exitCode = 1;

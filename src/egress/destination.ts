@@ -58,6 +58,17 @@ export function validDestination(field: string, url: string, policy: EgressPolic
   }
 }
 
+/**
+ * As {@link validDestination}, for a URL that is stored: an address is no name that a certificate or an operator means.
+ * @throws Fault validation_failed naming the field.
+ */
+export function requireNamedDestination(field: string, url: string, policy: EgressPolicy): void {
+  const destination = validDestination(field, url, policy);
+  if (destination.isAddress && policy.judge(destination, destination.host).reason !== "operator_allowed") {
+    throw invalid(field, "must name a host, not an address");
+  }
+}
+
 function assertAllowed(target: EgressTarget, isAddress: boolean, policy: EgressPolicy): void {
   if (!isAddress) {
     const objection = policy.objectionToName(target);

@@ -1,8 +1,9 @@
 import type { Clock } from "../base/clock.js";
 import { newUuid, type TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
-import { type DueKind, type DueMinute, forgetDue } from "../store/due.js";
+import { type DueMinute, forgetDue, SWEPT_KINDS, type SweptKind } from "../store/due.js";
 import { deleteDueIdempotencyKeys } from "../store/idempotency-keys.js";
+import { deleteDueRuns } from "../store/reactor-runs.js";
 import { deleteDueSessions } from "../store/sessions.js";
 import { deleteDueCvc } from "../store/token-cvc.js";
 import { listExpiredRows } from "../store/tokens.js";
@@ -25,7 +26,7 @@ export interface SweepParts {
 }
 
 /**
- * Removes what is over: expired tokens, verification codes after their hour, sessions, stored answers. One replica
+ * Removes what is over: expired tokens, verification codes after their hour, sessions, stored answers, results of runs. One replica
  * sweeps at a time, for speed and not for safety: every step can be repeated.
  */
 export function sweepJob(parts: SweepParts): Job {
@@ -35,9 +36,9 @@ export function sweepJob(parts: SweepParts): Job {
     every: EVERY_MS,
     async run(signal) {
       if (!(await parts.database.lease("sweep", holder, LEASE_SECONDS))) return;
-      let due: readonly DueMinute[] = [];
+      let due: readonly DueMinute<SweptKind>[] = [];
       do {
-        due = await parts.database.due(new Date(parts.clock.now()), due.at(-1));
+        due = await parts.database.due(SWEPT_KINDS, new Date(parts.clock.now()), due.at(-1));
         await sweepAll(parts, due, signal);
       } while (due.length > 0 && !signal.aborted && (await parts.database.lease("sweep", holder, LEASE_SECONDS)));
     },
@@ -45,14 +46,17 @@ export function sweepJob(parts: SweepParts): Job {
 }
 
 /** One tenant that cannot be swept now holds up no other: its minute stays, and is met again. */
-async function sweepAll(parts: SweepParts, due: readonly DueMinute[], signal: AbortSignal): Promise<void> {
+async function sweepAll(parts: SweepParts, due: readonly DueMinute<SweptKind>[], signal: AbortSignal): Promise<void> {
   for (const minute of due) {
     if (signal.aborted) return;
     await sweepTenant(parts, minute).catch((error: unknown) => parts.onFailure(minute.tenantId, error));
   }
 }
 
-async function sweepTenant({ database, keyring }: SweepParts, { tenantId, kind, minute }: DueMinute): Promise<void> {
+async function sweepTenant(
+  { database, keyring }: SweepParts,
+  { tenantId, kind, minute }: DueMinute<SweptKind>,
+): Promise<void> {
   const keys = kind === "token" ? await keyring.of(tenantId) : undefined;
   let removed: number;
   do {
@@ -70,7 +74,7 @@ async function sweepTenant({ database, keyring }: SweepParts, { tenantId, kind, 
   } while (removed > 0);
 }
 
-function removeDue(tx: Transaction, kind: DueKind): void {
+function removeDue(tx: Transaction, kind: SweptKind): void {
   switch (kind) {
     case "cvc":
       tx.tell(deleteDueCvc, "due");
@@ -80,6 +84,9 @@ function removeDue(tx: Transaction, kind: DueKind): void {
       break;
     case "idempotency_key":
       tx.tell(deleteDueIdempotencyKeys, "due");
+      break;
+    case "reactor_result":
+      tx.tell(deleteDueRuns, "due");
       break;
     case "token":
       throw new Error("tokens are removed one by one, with their log rows");

@@ -21,10 +21,10 @@ import type { ReadableToken } from "../tokens/read.js";
 import { bodyPlaces } from "./body-format.js";
 import { readWhole } from "./buffered-body.js";
 import { destinationOf } from "./destination.js";
-import { checkDestination } from "./prepare-proxy.js";
 import { DestinationFailed } from "./destination-failed.js";
 import { forwardedHeaders, forwardedQuery, headerValue, returnedHeaders } from "./forward.js";
 import type { LoadedProxy, ProxyLoader } from "./load-proxy.js";
+import { readDestinationUrl } from "./prepare-proxy.js";
 import { type ProxyDefinition, requestSteps, responseSteps } from "./proxy.js";
 import { RequestReferences } from "./references.js";
 import type { RunTransforms } from "./run-transforms.js";
@@ -120,7 +120,7 @@ async function chooseRoute(parts: ProxyParts, { target, apiKey }: ProxyCall): Pr
   }
   if (target.kind === "ephemeral") {
     const caller = await parts.authenticator.authenticate(apiKey);
-    const definition = ephemeralDefinition(checkDestination(parts.agents.policy, target.url, "BT-PROXY-URL"));
+    const definition = ephemeralDefinition(readDestinationUrl(parts.agents.policy, target.url, "BT-PROXY-URL"));
     return { tenantId: caller.tenantId, caller, proxy: undefined, definition, revision: caller.revision };
   }
   const proxy = await parts.loader.find(target.key);

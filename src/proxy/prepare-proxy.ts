@@ -1,8 +1,9 @@
-import { Fault, invalid, invalidFields } from "../base/fault.js";
-import { isJsonObject, type Json } from "../base/json.js";
-import { mergePatch } from "../base/merge-patch.js";
-import { validDestination } from "../egress/destination.js";
+import { invalid } from "../base/fault.js";
+import type { Json } from "../base/json.js";
+import { requireNamedDestination } from "../egress/destination.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
+import { type CompileCode, requireCompiling } from "../functions/code.js";
+import { mergeConfiguration } from "../functions/configuration.js";
 import type { ProxyDefinition } from "./proxy.js";
 import { parseTransform, type Transform, type TransformDraft } from "./transform.js";
 
@@ -26,16 +27,9 @@ export interface ProxyDefinitionPatch {
   readonly configuration?: Json;
 }
 
-/** What code that does not compile is refused with. */
-export interface CompileProblem {
-  readonly message: string;
-  readonly line: number;
-  readonly column: number;
-}
-
 export interface ProxyChecks {
   readonly policy: EgressPolicy;
-  compile(code: string): Promise<CompileProblem | undefined>;
+  readonly compile: CompileCode;
 }
 
 /**
@@ -45,7 +39,7 @@ export interface ProxyChecks {
 export async function checkProxy(checks: ProxyChecks, draft: ProxyDraft): Promise<ProxyDefinition> {
   const { requestTransform, responseTransform } = draft;
   const definition: ProxyDefinition = {
-    destinationUrl: checkDestination(checks.policy, draft.destinationUrl),
+    destinationUrl: readDestinationUrl(checks.policy, draft.destinationUrl),
     requestTransform: requestTransform && parseTransform(requestTransform, "request_transform", false),
     responseTransform: responseTransform && parseTransform(responseTransform, "response_transform", true),
     requestTransforms: parseAll(draft.requestTransforms, "request_transforms", false),
@@ -64,7 +58,7 @@ export async function checkPatch(
   const { destinationUrl, requestTransform, responseTransform, requestTransforms, responseTransforms } = patch;
   if (destinationUrl === null) throw invalid("destination_url", "must not be cleared");
   const changed = {
-    ...(destinationUrl === undefined ? {} : { destinationUrl: checkDestination(checks.policy, destinationUrl) }),
+    ...(destinationUrl === undefined ? {} : { destinationUrl: readDestinationUrl(checks.policy, destinationUrl) }),
     ...(requestTransform === undefined
       ? {}
       : {
@@ -95,27 +89,9 @@ export async function checkPatch(
   });
 }
 
-/** RFC 7386 on a map of texts: null deletes an entry, null as a whole deletes all. */
-export function mergeConfiguration(current: Readonly<Record<string, string>>, patch: Json): Record<string, string> {
-  if (patch === null) return {};
-  if (!isJsonObject(patch)) throw invalid("configuration", "must be an object of texts");
-  const faults: Record<string, string[]> = {};
-  const merged: Record<string, string> = {};
-  const patched = mergePatch({ ...current }, patch);
-  for (const [name, value] of Object.entries(isJsonObject(patched) ? patched : {})) {
-    if (typeof value === "string") merged[name] = value;
-    else faults[`configuration.${name}`] = ["must be a string"];
-  }
-  if (Object.keys(faults).length > 0) throw invalidFields(faults);
-  return merged;
-}
-
-/** An address would not be covered by a certificate that means the name, and names are what operators can allow. */
-export function checkDestination(policy: EgressPolicy, url: string, field = "destination_url"): string {
-  const destination = validDestination(field, url, policy);
-  if (destination.isAddress && policy.judge(destination, destination.host).reason !== "operator_allowed") {
-    throw invalid(field, "must name a host, not an address");
-  }
+/** Without the slashes at its end: paths are put behind it. */
+export function readDestinationUrl(policy: EgressPolicy, url: string, field = "destination_url"): string {
+  requireNamedDestination(field, url, policy);
   return url.replace(/\/+$/, "");
 }
 
@@ -137,14 +113,6 @@ async function compileAll({ compile }: ProxyChecks, definition: Partial<ProxyDef
     ),
   ];
   for (const [field, transform] of [...single, ...listed]) {
-    if (transform?.type !== "code") continue;
-    const problem = await compile(transform.code);
-    if (problem) throw doesNotCompile(`${field}.code`, problem);
+    if (transform?.type === "code") await requireCompiling(compile, `${field}.code`, transform.code);
   }
-}
-
-/** Code is refused where it is saved, with the place of the first mistake. */
-export function doesNotCompile(field: string, { message, line, column }: CompileProblem): Fault {
-  const text = `does not compile: ${message} (line ${line}, column ${column})`;
-  return new Fault("unprocessable", `The code ${text}.`, { fields: { [field]: [text] } });
 }

@@ -2,11 +2,11 @@ import { actorOf, type Caller } from "../access/caller.js";
 import { newKey } from "../access/key-text.js";
 import { Refused } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
-import { Fault, invalid, notFound } from "../base/fault.js";
+import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { readApplication } from "../store/applications.js";
+import { requireApplication } from "../functions/acting-application.js";
 import { writeLog } from "../store/audit-logs.js";
 import { deleteProxyRow, insertProxy, listProxies, readProxy, updateProxy } from "../store/proxies.js";
 import { raiseAuthRevision } from "../store/tenants.js";
@@ -117,13 +117,4 @@ export async function deleteProxy(tx: Transaction, caller: Caller, id: Uuid): Pr
   if (!(await tx.ask(deleteProxyRow, id))) return new Refused(notFound("proxy"));
   writeLog(tx, logEntry(actorOf(caller), "proxy", id, "delete"));
   return undefined;
-}
-
-/** Code may act as a public or private application of the tenant, and as no other. */
-export async function requireApplication(tx: Transaction, id: Uuid | undefined): Promise<void> {
-  if (id === undefined) return;
-  const application = await tx.ask(readApplication, id);
-  if (!application || application.type === "management") {
-    throw invalid("application.id", "must be a public or private application of this tenant");
-  }
 }

@@ -9,13 +9,23 @@ import {
 } from "@bufbuild/protobuf";
 import type { Caller } from "../access/caller.js";
 import type { Refused } from "../access/refusal.js";
+import type { Json } from "../base/json.js";
 import type { Transaction } from "../store/transaction.js";
+
+/** An HTTP answer that tenant code wrote. */
+export interface VerbatimAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Json;
+}
 
 /** What an answer says beside its message. */
 export interface Reply {
   setHeader(name: string, value: string): void;
   /** 202 instead of the method's own status: the work goes on after the answer. */
   accepted(): void;
+  /** Over REST, this instead of the method's message. */
+  verbatim(answer: VerbatimAnswer): void;
 }
 
 /** One request on its way through a method, whatever protocol it came by. */
@@ -38,7 +48,9 @@ export interface Call<Output extends DescMessage = DescMessage> {
     show: (result: T) => MessageInitShape<Output>,
     showStored?: (result: T) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
-  /** The same for lists and counts, on connections of their own. */
+  /** A transaction that comes before other work: what it leaves is no answer yet. */
+  commit<T>(work: (tx: Transaction) => Promise<T | Refused>): Promise<T>;
+  /** As {@link transact}, for lists and counts: on connections of their own. */
   list<T>(
     work: (tx: Transaction) => Promise<T | Refused>,
     show: (result: T) => MessageInitShape<Output>,

@@ -1,6 +1,4 @@
 import type { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
-import { Fault } from "../base/fault.js";
-import { FunctionFailed } from "../functions/function-failed.js";
 import { readWhole } from "../proxy/buffered-body.js";
 import { DestinationFailed } from "../proxy/destination-failed.js";
 import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/invoke.js";
@@ -40,17 +38,11 @@ export async function invokeOverRpc(
       body: { contentType, data: Uint8Array.from(body) },
     };
   } catch (error) {
-    throw asFault(error);
+    throw error instanceof DestinationFailed ? error.reason : error;
   }
 }
 
 function targetOf({ case: kind, value }: Parameters<Invoke>[0]["target"]): ProxyTarget | undefined {
   if (kind === "proxyKey") return { kind: "configured", key: value };
   return kind === "proxyUrl" ? { kind: "ephemeral", url: value } : undefined;
-}
-
-function asFault(error: unknown): unknown {
-  if (error instanceof DestinationFailed) return asFault(error.reason);
-  if (!(error instanceof FunctionFailed)) return error;
-  return new Fault("unprocessable", error.detail, { fields: error.errors });
 }

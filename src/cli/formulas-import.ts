@@ -1,0 +1,90 @@
+import { readFile } from "node:fs/promises";
+import { create, type Message } from "@bufbuild/protobuf";
+import {
+  type CreateReactorFormulaRequest,
+  CreateReactorFormulaRequestSchema,
+} from "../../gen/cloakroom/v1/reactors_pb.js";
+import { compileJsonReader } from "../api/rest/json-reader.js";
+import { compileValidation } from "../api/validation.js";
+import { systemClock } from "../base/clock.js";
+import { Fault } from "../base/fault.js";
+import { isJsonObject, type Json } from "../base/json.js";
+import { writeFormula } from "../reactors/formula.js";
+import { createSandbox, type Sandbox } from "../sandbox/sandbox.js";
+import { readFormulaDraft } from "../services/reactor-formulas.js";
+import { uuidOf } from "../services/show.js";
+import { connect } from "../store/connect.js";
+import { type OfficialFormula, writeOfficialFormulas } from "../store/reactor-formulas.js";
+import { openVault } from "../vault.js";
+import { type Command, requiredText, UsageError } from "./command.js";
+
+export const formulasImport: Command = {
+  name: "formulas import",
+  summary: "Offer official reactor formulas to all tenants, in place of earlier ones with the same ids",
+  options: { file: { type: "string" } },
+  help: ["--file F           a formula as POST /reactor-formulas takes it, or an array of them; id is required"],
+  async run({ config, options, say, answer }) {
+    const documents = await readDocuments(requiredText(options, "file"));
+    const formulas = await checkAll(documents);
+    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+    const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
+    try {
+      await writeOfficialFormulas(owner, formulas, new Date(systemClock.now()));
+    } finally {
+      await owner.end({ timeout: 5 });
+    }
+    answer(formulas.map(({ id, name }) => ({ id, name })));
+  },
+};
+
+async function readDocuments(path: string): Promise<readonly Json[]> {
+  const text = await readFile(path, "utf8").catch(() => {
+    throw new UsageError(`--file ${path} cannot be read.`);
+  });
+  try {
+    const parsed: Json = JSON.parse(text);
+    return Array.isArray(parsed) ? parsed : [parsed];
+  } catch {
+    throw new UsageError(`--file ${path} is not JSON.`);
+  }
+}
+
+async function checkAll(documents: readonly Json[]): Promise<OfficialFormula[]> {
+  const sandbox = createSandbox({ threads: 1 });
+  try {
+    const formulas: OfficialFormula[] = [];
+    for (const [index, document] of documents.entries()) {
+      formulas.push(await check(sandbox, document).catch((error: unknown) => Promise.reject(inFile(error, index))));
+    }
+    return formulas;
+  } finally {
+    await sandbox.close();
+  }
+}
+
+const readRequest = compileJsonReader(CreateReactorFormulaRequestSchema);
+const validate = compileValidation(CreateReactorFormulaRequestSchema, create(CreateReactorFormulaRequestSchema));
+
+/** By the rules that a tenant's own formula is checked by. */
+async function check(sandbox: Sandbox, document: Json): Promise<OfficialFormula> {
+  const { status = "verified", ...rest } = isJsonObject(document) ? document : {};
+  if (status !== "verified" && status !== "coming_soon")
+    throw new UsageError("status must be verified or coming_soon.");
+  const request: Message = readRequest({ ...rest, type: "official" });
+  if (!isCreateRequest(request)) throw new Error("the reader made another message");
+  validate(request);
+  if (request.id === undefined) throw new UsageError("id must be given.");
+  const draft = await readFormulaDraft((code) => sandbox.compile(code), request);
+  return { id: uuidOf(request.id), name: request.name, definition: { ...writeFormula(draft), status } };
+}
+
+function isCreateRequest(message: Message): message is CreateReactorFormulaRequest {
+  return message.$typeName === CreateReactorFormulaRequestSchema.typeName;
+}
+
+function inFile(error: unknown, index: number): unknown {
+  if (error instanceof UsageError) return new UsageError(`Formula ${index + 1}: ${error.message}`);
+  if (!(error instanceof Fault)) return error;
+  const fields = Object.entries(error.fields ?? {}).map(([field, texts]) => `${field} ${texts.join(", ")}`);
+  return new UsageError(`Formula ${index + 1}: ${fields.length > 0 ? fields.join("; ") : error.message}`);
+}

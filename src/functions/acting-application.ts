@@ -1,0 +1,13 @@
+import { invalid } from "../base/fault.js";
+import type { Uuid } from "../base/ids.js";
+import { readApplication } from "../store/applications.js";
+import type { Transaction } from "../store/transaction.js";
+
+/** Code may act as a public or private application of the tenant, and as no other. @throws {Fault} validation_failed. */
+export async function requireApplication(tx: Transaction, id: Uuid | undefined): Promise<void> {
+  if (id === undefined) return;
+  const application = await tx.ask(readApplication, id);
+  if (!application || application.type === "management") {
+    throw invalid("application.id", "must be a public or private application of this tenant");
+  }
+}

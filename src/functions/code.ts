@@ -1,0 +1,26 @@
+import { Fault, invalid, Reason } from "../base/fault.js";
+import { CODE_CHARACTERS } from "../sandbox/limits.js";
+import type { CompileProblem } from "../sandbox/run.js";
+import { SandboxUnavailable } from "../sandbox/sandbox.js";
+
+/** Says where code does not compile, without running any of it. */
+export type CompileCode = (code: string) => Promise<CompileProblem | undefined>;
+
+/**
+ * Code is refused where it is saved, with the place of the first mistake.
+ * @throws {Fault} validation_failed for code that is too long; unprocessable with line and column for code that does not
+ * compile; unavailable when that could not be found out now.
+ */
+export async function requireCompiling(compile: CompileCode, field: string, code: string): Promise<void> {
+  if (code.length > CODE_CHARACTERS) throw invalid(field, `must have at most ${CODE_CHARACTERS} characters`);
+  const problem = await compile(code).catch((error: unknown) => {
+    if (!(error instanceof SandboxUnavailable)) throw error;
+    throw new Fault("unavailable", "The code could not be checked now. Try again shortly.", {
+      retryAfter: 1,
+      cause: new Reason("the sandbox cannot compile now"),
+    });
+  });
+  if (!problem) return;
+  const text = `does not compile: ${problem.message} (line ${problem.line}, column ${problem.column})`;
+  throw new Fault("unprocessable", `The code ${text}.`, { fields: { [field]: [text] } });
+}

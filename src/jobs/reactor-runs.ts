@@ -1,0 +1,45 @@
+import type { Clock } from "../base/clock.js";
+import type { TenantId } from "../base/ids.js";
+import type { RunQueue } from "../reactors/run-queue.js";
+import type { Database } from "../store/database.js";
+import { type DueMinute, forgetDue, MINUTE_MS } from "../store/due.js";
+import { hasRunsDue } from "../store/reactor-runs.js";
+import type { Job } from "./schedule.js";
+
+/** Runs are started by the replica that took the request; this finds the rest: retries, and what others left. */
+const EVERY_MS = 2_000;
+
+export interface ReactorRunsParts {
+  readonly database: Database;
+  readonly queue: RunQueue;
+  readonly clock: Clock;
+  readonly onFailure: (tenantId: TenantId) => void;
+}
+
+/** Wakes the tenants that have runs to start. Every replica does: runs are leased one by one. */
+export function reactorRunsJob({ database, queue, clock, onFailure }: ReactorRunsParts): Job {
+  return {
+    name: "reactor runs",
+    every: EVERY_MS,
+    async run(signal) {
+      const now = new Date(clock.now());
+      let due: readonly DueMinute[] = [];
+      do {
+        due = await database.due(["reactor_run"], now, due.at(-1));
+        for (const minute of due) {
+          queue.wake(minute.tenantId);
+          if (minute.minute.getTime() + MINUTE_MS > now.getTime()) continue;
+          await forgetFinished(database, minute).catch(() => onFailure(minute.tenantId));
+        }
+      } while (due.length > 0 && !signal.aborted);
+    },
+  };
+}
+
+/** A minute stays for as long as a run of it is pending: its replica may be gone tomorrow. */
+async function forgetFinished(database: Database, { tenantId, kind, minute }: DueMinute): Promise<void> {
+  await database.slow.run(tenantId, "unguarded", async (tx) => {
+    const isPending = await tx.ask(hasRunsDue, new Date(minute.getTime() + MINUTE_MS));
+    if (!isPending) tx.tell(forgetDue, { kind, minute });
+  });
+}

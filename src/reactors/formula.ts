@@ -1,0 +1,208 @@
+import { actorOf, type Caller } from "../access/caller.js";
+import { Refused } from "../access/refusal.js";
+import { ALL, logEntry } from "../audit/log-entry.js";
+import { Fault, invalid, notFound } from "../base/fault.js";
+import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import type { Page, PageRequest } from "../base/page.js";
+import { open, seal } from "../crypto/sealed.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import {
+  deleteFormula as deleteFormulaRow,
+  type FormulaRow,
+  formulaInUse,
+  insertFormula,
+  listFormulas,
+  readFormula,
+  updateFormula,
+} from "../store/reactor-formulas.js";
+import type { Transaction } from "../store/transaction.js";
+import type { ConfigurationEntry, FormulaContract, RequestParameter, ValueType } from "./formula-contract.js";
+
+/** Whether reactors can be made from it already. */
+export type FormulaStatus = "verified" | "coming_soon";
+
+/** Code with a contract, that reactors can be made from. */
+export interface Formula extends FormulaContract {
+  readonly id: Uuid;
+  readonly name: string;
+  readonly type: "official" | "private";
+  readonly status: FormulaStatus;
+  readonly description: string | undefined;
+  /** A data URL. */
+  readonly icon: string | undefined;
+  readonly code: string;
+  readonly revision: number;
+  readonly createdBy: Uuid | null;
+  readonly createdAt: Date;
+  readonly modifiedBy: Uuid | null;
+  readonly modifiedAt: Date | null;
+}
+
+export type FormulaDraft = Omit<
+  Formula,
+  "id" | "type" | "status" | "revision" | "createdBy" | "createdAt" | "modifiedBy" | "modifiedAt"
+>;
+
+const ICON = /^data:image\/(?:png|jpe?g);base64,[A-Za-z0-9+/]+={0,2}$/;
+
+/** @throws {Fault} validation_failed for an icon that is no png or jpeg image as a data URL. */
+export function checkIcon(icon: string | undefined): void {
+  if (icon !== undefined && !ICON.test(icon)) {
+    throw invalid("icon", "must be a data URL of a png or jpeg image: data:image/png;base64,...");
+  }
+}
+
+export async function createFormula(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  draft: FormulaDraft,
+  wantedId: Uuid | undefined,
+): Promise<Formula | Refused> {
+  const id = wantedId ?? newUuid();
+  const official = await tx.ask(readFormula, id);
+  const definition = sealFormula(keys, tx.tenantId, id, draft);
+  const row = { id, name: draft.name, definition, created_by: caller.application.id };
+  if (official || !(await tx.ask(insertFormula, row))) {
+    return new Refused(
+      new Fault("already_exists", "There is a formula with this id already.", { fields: { id: ["is taken"] } }),
+    );
+  }
+  writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "create"));
+  const times = { createdBy: caller.application.id, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
+  return { ...draft, id, type: "private", status: "verified", revision: 1, ...times };
+}
+
+export async function getFormula(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid,
+): Promise<Formula | Refused> {
+  const row = await tx.ask(readFormula, id);
+  if (!row) return new Refused(notFound("reactor formula"));
+  writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "read"));
+  return openFormula(keys, tx.tenantId, row);
+}
+
+export async function pageOfFormulas(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  listing: PageRequest & { readonly name: string | undefined },
+): Promise<Page<Formula>> {
+  const { items, total } = await tx.ask(listFormulas, listing);
+  writeLog(tx, logEntry(actorOf(caller), "reactor_formula", ALL, "list"));
+  return { items: items.map((row) => openFormula(keys, tx.tenantId, row)), total };
+}
+
+/** Replaces a formula of the tenant. Official ones are the operator's. */
+export async function replaceFormula(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid,
+  draft: FormulaDraft,
+): Promise<Formula | Refused> {
+  const row = await tx.ask(readFormula, id);
+  if (!row) return new Refused(notFound("reactor formula"));
+  if (row.official) return new Refused(officialIsFixed());
+  const change = {
+    id,
+    name: draft.name,
+    definition: sealFormula(keys, tx.tenantId, id, draft),
+    modified_by: caller.application.id,
+  };
+  if (!(await tx.ask(updateFormula, change))) return new Refused(notFound("reactor formula"));
+  writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "update"));
+  const current = openFormula(keys, tx.tenantId, row);
+  return { ...current, ...draft, modifiedBy: caller.application.id, modifiedAt: tx.now };
+}
+
+/** Deletes a formula of the tenant, unless reactors are made from it: they would lose their code. */
+export async function removeFormula(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
+  const [row, isUsed] = await Promise.all([tx.ask(readFormula, id), tx.ask(formulaInUse, id)]);
+  if (!row) return new Refused(notFound("reactor formula"));
+  if (row.official) return new Refused(officialIsFixed());
+  if (isUsed) return new Refused(new Fault("conflict", "Reactors are made from this formula. Delete them first."));
+  if (!(await tx.ask(deleteFormulaRow, id))) return new Refused(notFound("reactor formula"));
+  writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "delete"));
+  return undefined;
+}
+
+export function officialIsFixed(): Fault {
+  return new Fault("permission_denied", "Official formulas are the operator's: a tenant cannot make or change them.");
+}
+
+function sealFormula(keys: TenantKeys, tenantId: TenantId, id: Uuid, draft: FormulaDraft): Buffer {
+  return seal(keys.data, { tenantId, entity: id, field: "formula" }, Buffer.from(JSON.stringify(writeFormula(draft))));
+}
+
+/** A formula as it is stored, sealed for a tenant or plain for all. */
+export function writeFormula({ description, icon, code, configuration, requestParameters }: FormulaDraft): JsonObject {
+  const entry = ({ name, description: text, type }: ConfigurationEntry): JsonObject => ({
+    name,
+    ...(text === undefined ? {} : { description: text }),
+    type,
+  });
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(icon === undefined ? {} : { icon }),
+    code,
+    configuration: configuration.map(entry),
+    request_parameters: requestParameters.map((parameter) => ({ ...entry(parameter), optional: parameter.optional })),
+  };
+}
+
+export function openFormula(keys: TenantKeys, tenantId: TenantId, row: FormulaRow): Formula {
+  const place = { tenantId, entity: row.id, field: "formula" };
+  const stored: Json = row.sealed ? JSON.parse(open(keys.data, place, row.sealed).toString()) : row.official;
+  if (!isJsonObject(stored)) throw new Error("the definition of a formula is no object");
+  return {
+    id: row.id,
+    name: row.name,
+    type: row.official ? "official" : "private",
+    status: stored.status === "coming_soon" ? "coming_soon" : "verified",
+    description: textOf(stored.description),
+    icon: textOf(stored.icon),
+    code: textOf(stored.code) ?? "",
+    configuration: entriesOf(stored.configuration),
+    requestParameters: parametersOf(stored.request_parameters),
+    revision: row.revision,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    modifiedBy: row.modified_by,
+    modifiedAt: row.modified_at,
+  };
+}
+
+function entriesOf(stored: Json | undefined): ConfigurationEntry[] {
+  return objectsOf(stored).map(({ name, description, type }) => ({
+    name: String(name),
+    description: textOf(description),
+    type: valueType(type),
+  }));
+}
+
+function parametersOf(stored: Json | undefined): RequestParameter[] {
+  return objectsOf(stored).map(({ name, description, type, optional }) => ({
+    name: String(name),
+    description: textOf(description),
+    type: valueType(type),
+    optional: optional === true,
+  }));
+}
+
+function objectsOf(stored: Json | undefined): JsonObject[] {
+  return Array.isArray(stored) ? stored.filter(isJsonObject) : [];
+}
+
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function valueType(value: Json | undefined): ValueType {
+  return value === "boolean" || value === "number" ? value : "string";
+}

@@ -1,0 +1,101 @@
+import { Fault, isFaultCode } from "../base/fault.js";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { FunctionFailed } from "../functions/function-failed.js";
+import type { FunctionAnswer } from "../functions/function-runner.js";
+
+/** What a run gives back to its caller. */
+export type ReactOutcome =
+  | { readonly kind: "result"; readonly tokens: Json | undefined; readonly raw: Json | undefined }
+  /** The code answers in its own words: CustomHttpResponseError. */
+  | { readonly kind: "answered"; readonly answer: FunctionAnswer };
+
+/** How a run ended, as it is kept for whoever asks later. */
+export type RunEnd =
+  | ReactOutcome
+  | { readonly kind: "failed"; readonly failure: FunctionFailed }
+  | { readonly kind: "refused"; readonly fault: Fault };
+
+/** The end of a run that threw; undefined for what its caller would not be told of. */
+export function endOf(error: unknown): RunEnd | undefined {
+  if (error instanceof FunctionFailed) return { kind: "failed", failure: error };
+  return error instanceof Fault ? { kind: "refused", fault: error } : undefined;
+}
+
+/** What a waiting caller would have got. @throws {FunctionFailed | Fault} when that was an error. */
+export function outcomeOf(end: RunEnd): ReactOutcome {
+  if (end.kind === "failed") throw end.failure;
+  if (end.kind === "refused") throw end.fault;
+  return end;
+}
+
+/** The body that a waiting caller would have got over REST. */
+export function bodyOf(end: RunEnd, showFault: (fault: Fault) => Json): Json {
+  switch (end.kind) {
+    case "result":
+      return resultJson(end);
+    case "answered":
+      return end.answer.body;
+    case "failed":
+      return end.failure.toJson();
+    case "refused":
+      return showFault(end.fault);
+  }
+}
+
+export function resultJson({ tokens, raw }: ReactOutcome & { readonly kind: "result" }): JsonObject {
+  return { ...(tokens === undefined ? {} : { tokens }), ...(raw === undefined ? {} : { raw }) };
+}
+
+export function writeEnd(end: RunEnd): JsonObject {
+  switch (end.kind) {
+    case "result":
+      return { kind: end.kind, ...resultJson(end) };
+    case "answered": {
+      const { status, headers, body } = end.answer;
+      return { kind: end.kind, status, headers: { ...headers }, body };
+    }
+    case "failed":
+      return { kind: end.kind, ...end.failure.toJson() };
+    case "refused": {
+      const { code, message, fields } = end.fault;
+      return { kind: end.kind, code, message, ...(fields ? { fields: textsJson(fields) } : {}) };
+    }
+  }
+}
+
+/** Reads what {@link writeEnd} wrote. */
+export function readEnd(stored: Json): RunEnd {
+  if (!isJsonObject(stored)) throw new Error("the end of a run is no object");
+  const { kind } = stored;
+  if (kind === "result") return { kind, tokens: stored.tokens, raw: stored.raw };
+  if (kind === "answered") {
+    const headers = Object.fromEntries(
+      Object.entries(objectOf(stored.headers)).map(([name, text]) => [name, String(text)]),
+    );
+    return { kind, answer: { status: Number(stored.status), headers, body: stored.body ?? null } };
+  }
+  if (kind === "failed") {
+    return { kind, failure: new FunctionFailed(Number(stored.status), String(stored.detail), textsOf(stored.errors)) };
+  }
+  const code = String(stored.code);
+  if (kind !== "refused" || !isFaultCode(code)) throw new Error("the end of a run is of an unknown kind");
+  const fields = stored.fields === undefined ? {} : { fields: textsOf(stored.fields) };
+  return { kind, fault: new Fault(code, String(stored.message), fields) };
+}
+
+function textsJson(texts: Readonly<Record<string, readonly string[]>>): JsonObject {
+  return Object.fromEntries(Object.entries(texts).map(([name, list]) => [name, [...list]]));
+}
+
+function textsOf(json: Json | undefined): Record<string, string[]> {
+  return Object.fromEntries(
+    Object.entries(objectOf(json)).map(([name, list]) => [
+      name,
+      Array.isArray(list) ? list.map(String) : [String(list)],
+    ]),
+  );
+}
+
+function objectOf(json: Json | undefined): JsonObject {
+  return isJsonObject(json) ? json : {};
+}

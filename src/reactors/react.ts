@@ -1,0 +1,128 @@
+import type { Authenticator } from "../access/authenticate.js";
+import { actorOf, type Caller } from "../access/caller.js";
+import { Refused } from "../access/refusal.js";
+import { logEntry } from "../audit/log-entry.js";
+import { Fault, notFound } from "../base/fault.js";
+import type { Uuid } from "../base/ids.js";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { FunctionFailed } from "../functions/function-failed.js";
+import type { FunctionRunner } from "../functions/function-runner.js";
+import type { CallApi } from "../functions/host-calls.js";
+import { writeLog } from "../store/audit-logs.js";
+import { type FormulaRow, readFormula } from "../store/reactor-formulas.js";
+import { type ReactorRow, readReactor } from "../store/reactors.js";
+import type { Transaction } from "../store/transaction.js";
+import { detokenize, findTokens, referencedTokens } from "../tokens/detokenize.js";
+import type { ReadableToken } from "../tokens/read.js";
+import { openFormula } from "./formula.js";
+import { checkArguments, typedConfiguration } from "./formula-contract.js";
+import type { ReactOutcome } from "./outcome.js";
+import { openReactor, type Reactor } from "./reactor.js";
+
+export interface ReactParts {
+  readonly authenticator: Authenticator;
+  readonly functions: FunctionRunner;
+  readonly callApi: CallApi;
+}
+
+/** A run that may start: the reactor and the tokens in its arguments, found and logged. */
+export interface AdmittedRun {
+  readonly reactor: ReactorRow;
+  readonly formula: FormulaRow | undefined;
+  readonly tokens: ReadonlyMap<string, ReadableToken>;
+}
+
+/** @throws {Fault} validation_failed naming places below args. */
+export function tokensOfArgs(args: Json): string[] {
+  return referencedTokens(args, "args");
+}
+
+/** Checks rights, finds the tokens and writes the log rows, all in one transaction. */
+export async function admitRun(
+  tx: Transaction,
+  caller: Caller,
+  id: Uuid,
+  tokenIds: readonly string[],
+): Promise<AdmittedRun | Refused> {
+  const reactor = await tx.ask(readReactor, id);
+  if (!reactor) return new Refused(notFound("reactor"));
+  const formula = reactor.formula_id ? await tx.ask(readFormula, reactor.formula_id) : null;
+  if (reactor.formula_id && !formula) return new Refused(notFound("reactor formula"));
+  const tokens = await findTokens(tx, caller, tokenIds, "token:use", "use");
+  if (tokens instanceof Refused) return tokens;
+  writeLog(tx, logEntry(actorOf(caller), "reactor", id, "invoke"));
+  return { reactor, formula: formula ?? undefined, tokens };
+}
+
+/**
+ * Runs a reactor: the values go in with their types, what it returns as `tokenize` comes back as tokens.
+ * @throws {FunctionFailed} as the code or its limits say; {Fault} for arguments that the formula does not take.
+ */
+export async function react(
+  parts: ReactParts,
+  caller: Caller,
+  keys: TenantKeys,
+  { reactor: row, formula: formulaRow, tokens }: AdmittedRun,
+  args: Json,
+  signal: AbortSignal,
+): Promise<ReactOutcome> {
+  const { tenantId } = caller;
+  const reactor = openReactor(keys, tenantId, row);
+  const formula = formulaRow && openFormula(keys, tenantId, formulaRow);
+  const values = detokenize(caller, keys, args, "args", tokens);
+  if (formula) checkArguments(formula, values);
+  const application = await applicationOf(parts, caller, reactor);
+  const result = await parts.functions.run(
+    {
+      tenantId,
+      id: reactor.id,
+      kind: formula ? "formula" : "reactor",
+      code: reactor.code.kind === "code" ? reactor.code.code : (formula?.code ?? ""),
+      application,
+      configuration: formula ? typedConfiguration(formula, reactor.configuration) : reactor.configuration,
+      version: reactor.revision * 1_000_000 + (formula?.revision ?? 0),
+    },
+    values,
+    signal,
+  );
+  if (result.kind === "answered") return result;
+  const { raw, tokenize } = returnedObject(result.value);
+  // What the code wants tokenized becomes tokens of its own application, or of whoever called it.
+  const made = tokenize === undefined ? undefined : await tokenizeAs(parts, application ?? caller, tokenize, signal);
+  return { kind: "result", tokens: made, raw };
+}
+
+/** Code whose application is gone does not run on as its caller. */
+async function applicationOf(
+  parts: ReactParts,
+  { tenantId }: Caller,
+  { applicationId }: Reactor,
+): Promise<Caller | undefined> {
+  if (applicationId === undefined) return undefined;
+  const application = await parts.authenticator.application(tenantId, applicationId);
+  if (!application) throw new Fault("permission_denied", "The application of this reactor does not exist any more.");
+  return application;
+}
+
+function returnedObject(value: Json): JsonObject {
+  if (isJsonObject(value)) return value;
+  throw new FunctionFailed(500, "Reactor Runtime Error", {
+    error: ["The code must return an object, with raw or tokenize or both."],
+  });
+}
+
+async function tokenizeAs({ callApi }: ReactParts, owner: Caller, body: Json, signal: AbortSignal): Promise<Json> {
+  const { status, body: answer } = await callApi(owner, "tokenize", body, signal);
+  if (status < 400) return answer;
+  const { detail, errors } = isJsonObject(answer) ? answer : {};
+  const texts = isJsonObject(errors)
+    ? Object.fromEntries(
+        Object.entries(errors).map(([field, list]) => [
+          `tokenize.${field}`,
+          Array.isArray(list) ? list.map(String) : [],
+        ]),
+      )
+    : {};
+  throw new FunctionFailed(status, typeof detail === "string" ? detail : "The result could not be tokenized.", texts);
+}

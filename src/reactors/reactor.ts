@@ -1,0 +1,171 @@
+import { actorOf, type Caller } from "../access/caller.js";
+import { Refused } from "../access/refusal.js";
+import { ALL, logEntry } from "../audit/log-entry.js";
+import { Fault, invalid, notFound } from "../base/fault.js";
+import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
+import { isJsonObject, type Json } from "../base/json.js";
+import type { Page, PageRequest } from "../base/page.js";
+import { open, seal } from "../crypto/sealed.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { requireApplication } from "../functions/acting-application.js";
+import { writeLog } from "../store/audit-logs.js";
+import { readFormula } from "../store/reactor-formulas.js";
+import {
+  deleteReactorRow,
+  insertReactor,
+  listReactors,
+  type ReactorRow,
+  readReactor,
+  updateReactor,
+} from "../store/reactors.js";
+import type { Transaction } from "../store/transaction.js";
+import { openFormula } from "./formula.js";
+import { typedConfiguration } from "./formula-contract.js";
+
+/** What a reactor runs: code of its own, or that of a formula. */
+export type ReactorCode =
+  | { readonly kind: "code"; readonly code: string }
+  | { readonly kind: "formula"; readonly formulaId: Uuid };
+
+export interface ReactorProperties {
+  readonly name: string;
+  readonly code: ReactorCode;
+  readonly applicationId: Uuid | undefined;
+  readonly configuration: Readonly<Record<string, string>>;
+}
+
+/** A tenant's function, called by its id. */
+export interface Reactor extends ReactorProperties {
+  readonly id: Uuid;
+  readonly revision: number;
+  readonly createdBy: Uuid | null;
+  readonly createdAt: Date;
+  readonly modifiedBy: Uuid | null;
+  readonly modifiedAt: Date | null;
+}
+
+/** Two changes of one reactor at once: the second starts over from what the first left. */
+const TRIES = 5;
+
+/** @throws {Fault} validation_failed unless there is exactly one of code and formula. */
+export function chooseCode(code: string | undefined, formulaId: Uuid | undefined): ReactorCode {
+  if (code !== undefined && code !== "" && formulaId !== undefined)
+    throw invalid("formula", "must not be given together with code");
+  if (formulaId !== undefined) return { kind: "formula", formulaId };
+  if (code === undefined || code === "") throw invalid("code", "must be given, or a formula");
+  return { kind: "code", code };
+}
+
+export async function createReactor(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  properties: ReactorProperties,
+): Promise<Reactor> {
+  await requireApplication(tx, properties.applicationId);
+  await requireContract(tx, keys, properties);
+  const id = newUuid();
+  const createdBy = caller.application.id;
+  tx.tell(insertReactor, { ...rowOf(tx.tenantId, keys, id, properties), created_by: createdBy });
+  writeLog(tx, logEntry(actorOf(caller), "reactor", id, "create"));
+  return { ...properties, id, revision: 1, createdBy, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
+}
+
+export async function getReactor(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid,
+): Promise<Reactor | Refused> {
+  const row = await tx.ask(readReactor, id);
+  if (!row) return new Refused(notFound("reactor"));
+  writeLog(tx, logEntry(actorOf(caller), "reactor", id, "read"));
+  return openReactor(keys, tx.tenantId, row);
+}
+
+export async function pageOfReactors(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  listing: PageRequest & { readonly ids: readonly Uuid[]; readonly name: string | undefined },
+): Promise<Page<Reactor>> {
+  const { items, total } = await tx.ask(listReactors, listing);
+  writeLog(tx, logEntry(actorOf(caller), "reactor", ALL, "list"));
+  return { items: items.map((row) => openReactor(keys, tx.tenantId, row)), total };
+}
+
+export async function changeReactor(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid,
+  change: (current: Reactor) => ReactorProperties,
+): Promise<Reactor | Refused> {
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const row = await tx.ask(readReactor, id);
+    if (!row) return new Refused(notFound("reactor"));
+    const current = openReactor(keys, tx.tenantId, row);
+    const properties = change(current);
+    if (properties.applicationId !== current.applicationId) await requireApplication(tx, properties.applicationId);
+    await requireContract(tx, keys, properties);
+    const { id: _, ...changed } = rowOf(tx.tenantId, keys, id, properties);
+    const modifiedBy = caller.application.id;
+    if (!(await tx.ask(updateReactor, { id, ...changed, revision: row.revision, modified_by: modifiedBy }))) continue;
+    writeLog(tx, logEntry(actorOf(caller), "reactor", id, "update"));
+    return { ...current, ...properties, modifiedBy, modifiedAt: tx.now };
+  }
+  return new Refused(new Fault("conflict", "The reactor keeps being changed. Try again."));
+}
+
+export async function deleteReactor(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
+  if (!(await tx.ask(deleteReactorRow, id))) return new Refused(notFound("reactor"));
+  writeLog(tx, logEntry(actorOf(caller), "reactor", id, "delete"));
+  return undefined;
+}
+
+/** A reactor made from a formula must be configured as that asks. */
+async function requireContract(
+  tx: Transaction,
+  keys: TenantKeys,
+  { code, configuration }: ReactorProperties,
+): Promise<void> {
+  if (code.kind !== "formula") return;
+  const row = await tx.ask(readFormula, code.formulaId);
+  if (!row) throw invalid("formula.id", "must be an official formula or one of this tenant");
+  typedConfiguration(openFormula(keys, tx.tenantId, row), configuration);
+}
+
+function rowOf(
+  tenantId: TenantId,
+  keys: TenantKeys,
+  id: Uuid,
+  { name, code, applicationId, configuration }: ReactorProperties,
+) {
+  const written = { ...(code.kind === "code" ? { code: code.code } : {}), configuration: { ...configuration } };
+  return {
+    id,
+    name,
+    definition: seal(keys.data, { tenantId, entity: id, field: "reactor" }, Buffer.from(JSON.stringify(written))),
+    application_id: applicationId ?? null,
+    formula_id: code.kind === "formula" ? code.formulaId : null,
+  };
+}
+
+export function openReactor(keys: TenantKeys, tenantId: TenantId, row: ReactorRow): Reactor {
+  const place = { tenantId, entity: row.id, field: "reactor" };
+  const stored: Json = JSON.parse(open(keys.data, place, row.definition).toString());
+  if (!isJsonObject(stored)) throw new Error("the definition of a reactor is no object");
+  const configuration = isJsonObject(stored.configuration) ? stored.configuration : {};
+  return {
+    id: row.id,
+    name: row.name,
+    code: row.formula_id ? { kind: "formula", formulaId: row.formula_id } : { kind: "code", code: String(stored.code) },
+    applicationId: row.application_id ?? undefined,
+    configuration: Object.fromEntries(Object.entries(configuration).map(([name, value]) => [name, String(value)])),
+    revision: row.revision,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    modifiedBy: row.modified_by,
+    modifiedAt: row.modified_at,
+  };
+}

@@ -1,0 +1,177 @@
+import { Refused } from "../access/refusal.js";
+import { Fault } from "../base/fault.js";
+import type { TenantId } from "../base/ids.js";
+import type { Json } from "../base/json.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { GuardedAgents } from "../egress/guarded-agents.js";
+import { FunctionFailed } from "../functions/function-failed.js";
+import type { Database } from "../store/database.js";
+import { StaleAuthorization } from "../store/database-error.js";
+import { noteDue } from "../store/due.js";
+import { advanceRun, claimRuns, deleteRun, type RunProgress, type RunRow } from "../store/reactor-runs.js";
+import type { Transaction } from "../store/transaction.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { postResult, RETRIES, retryDelay } from "./callback.js";
+import { bodyOf, endOf, type RunEnd } from "./outcome.js";
+import { admitRun, type ReactParts, react, tokensOfArgs } from "./react.js";
+import { openEnd, openRequest, type RunRequest, sealEnd } from "./runs.js";
+
+export interface RunQueueParts extends ReactParts {
+  readonly database: Database;
+  readonly keyring: Keyring;
+  readonly agents: GuardedAgents;
+  /** A fault as a waiting caller would have seen it over REST. */
+  readonly showFault: (fault: Fault) => Json;
+  readonly onFailure: (tenantId: TenantId) => void;
+}
+
+/** Longer than a run of 30 s with its wait for a thread, and than the delivery of a result. */
+const LEASE_SECONDS = 60;
+/** Runs of one tenant that one replica works on at a time. */
+const AT_ONCE = 4;
+/** Tenants whose runs one replica works on at a time. */
+const TENANTS_AT_ONCE = 16;
+/** A run that was cut off this often, by a crash or a failure of ours, is given up. */
+const MAX_CUT_OFF = 3;
+/** Until a run is tried again that found no room or no database. */
+const SOON_MS = 2_000;
+const STALE_ATTEMPTS = 5;
+
+/**
+ * Works on the runs that nobody waits for. What is under way is leased: the runs of a replica that is gone are started
+ * again by another, so that code may run twice, and its result is told once.
+ */
+export class RunQueue {
+  readonly #parts: RunQueueParts;
+  readonly #working = new Map<TenantId, Promise<void>>();
+  readonly #stopping = new AbortController();
+
+  constructor(parts: RunQueueParts) {
+    this.#parts = parts;
+  }
+
+  /** Starts on a tenant's runs, unless that is going on already. */
+  wake(tenantId: TenantId): void {
+    if (this.#stopping.signal.aborted || this.#working.has(tenantId) || this.#working.size >= TENANTS_AT_ONCE) return;
+    const work = this.#work(tenantId)
+      .catch(() => this.#parts.onFailure(tenantId))
+      .finally(() => this.#working.delete(tenantId));
+    this.#working.set(tenantId, work);
+  }
+
+  /** Cuts off what is under way: it is started again later, here or elsewhere. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all(this.#working.values());
+  }
+
+  async #work(tenantId: TenantId): Promise<void> {
+    const keys = await this.#parts.keyring.of(tenantId);
+    let runs: readonly RunRow[];
+    do {
+      runs = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) =>
+        tx.ask(claimRuns, { limit: AT_ONCE, seconds: LEASE_SECONDS }),
+      );
+      await Promise.all(runs.map((run) => this.#advance(tenantId, keys, run)));
+    } while (runs.length > 0 && !this.#stopping.signal.aborted);
+  }
+
+  async #advance(tenantId: TenantId, keys: TenantKeys, run: RunRow): Promise<void> {
+    const request = openRequest(keys, tenantId, run);
+    if (run.state === "delivering") {
+      await this.#deliver(tenantId, run, request, openEnd(keys, tenantId, run), run.attempts);
+      return;
+    }
+    const end = await this.#end(tenantId, keys, run, request);
+    if (end instanceof NotEnded) {
+      const attempts = run.attempts + (end.isOurFault ? 1 : 0);
+      await this.#later(tenantId, run, { state: "queued", result: null, attempts, delay: SOON_MS });
+      return;
+    }
+    const result = sealEnd(keys, tenantId, run.id, end);
+    if (request.callbackUrl === undefined) {
+      await this.#later(tenantId, run, { state: "done", result, attempts: run.attempts, delay: 0 });
+    } else {
+      await this.#deliver(tenantId, { ...run, result }, request, end, 0);
+    }
+  }
+
+  async #end(tenantId: TenantId, keys: TenantKeys, run: RunRow, request: RunRequest): Promise<RunEnd | NotEnded> {
+    if (run.attempts >= MAX_CUT_OFF) return { kind: "failed", failure: cutOff() };
+    try {
+      return await this.#react(tenantId, keys, run, request);
+    } catch (error) {
+      if (this.#stopping.signal.aborted || isNoRoom(error)) return new NotEnded(false);
+      const end = endOf(error);
+      if (end) return end;
+      this.#parts.onFailure(tenantId);
+      return new NotEnded(true);
+    }
+  }
+
+  async #react(tenantId: TenantId, keys: TenantKeys, run: RunRow, { args }: RunRequest): Promise<RunEnd> {
+    const { authenticator, database } = this.#parts;
+    for (let attempt = 1; ; attempt += 1) {
+      const caller = await authenticator.application(tenantId, run.application_id);
+      if (!caller) throw new Fault("permission_denied", "The application that asked for this does not exist any more.");
+      try {
+        const admitted = await database.fast.run(tenantId, caller.revision, (tx) =>
+          admitRun(tx, caller, run.reactor_id, tokensOfArgs(args)),
+        );
+        if (admitted instanceof Refused) throw admitted.fault;
+        return await react(this.#parts, caller, keys, admitted, args, this.#stopping.signal);
+      } catch (error) {
+        if (!(error instanceof StaleAuthorization) || attempt === STALE_ATTEMPTS) throw error;
+        authenticator.forgetApplication(tenantId, run.application_id);
+      }
+    }
+  }
+
+  async #deliver(tenantId: TenantId, run: RunRow, request: RunRequest, end: RunEnd, failed: number): Promise<void> {
+    const { agents, showFault } = this.#parts;
+    const url = request.callbackUrl ?? "";
+    const isTaken = await postResult(agents, tenantId, url, bodyOf(end, showFault), this.#stopping.signal);
+    const isOver = isTaken || failed >= RETRIES;
+    if (isOver) await this.#write(tenantId, (tx) => tx.tell(deleteRun, run));
+    else
+      await this.#later(tenantId, run, {
+        ...run,
+        state: "delivering",
+        attempts: failed + 1,
+        delay: retryDelay(failed),
+      });
+  }
+
+  async #later(
+    tenantId: TenantId,
+    { id, claim }: RunRow,
+    { state, result, attempts, delay }: Pick<RunProgress, "state" | "result" | "attempts"> & { readonly delay: number },
+  ): Promise<void> {
+    await this.#write(tenantId, (tx) => {
+      const due = new Date(tx.now.getTime() + delay);
+      tx.tell(advanceRun, { id, claim, state, result, attempts, due_at: due });
+      if (state !== "done") tx.tell(noteDue, { kind: "reactor_run", at: due });
+    });
+  }
+
+  async #write(tenantId: TenantId, write: (tx: Transaction) => void): Promise<void> {
+    await this.#parts.database.fast.run(tenantId, "unguarded", async (tx) => write(tx));
+  }
+}
+
+/** A run that is to be tried again. */
+class NotEnded {
+  readonly isOurFault: boolean;
+
+  constructor(isOurFault: boolean) {
+    this.isOurFault = isOurFault;
+  }
+}
+
+function isNoRoom(error: unknown): boolean {
+  return error instanceof Fault && error.code === "unavailable";
+}
+
+function cutOff(): FunctionFailed {
+  return new FunctionFailed(500, "Reactor Runtime Error", { error: ["The code was cut off too often."] });
+}

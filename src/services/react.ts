@@ -1,0 +1,84 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Value } from "@bufbuild/protobuf/wkt";
+import { ReactorService, type ReactResponseSchema } from "../../gen/cloakroom/v1/reactors_pb.js";
+import type { Caller } from "../access/caller.js";
+import { invalid } from "../base/fault.js";
+import type { TenantId } from "../base/ids.js";
+import type { Json } from "../base/json.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { requireNamedDestination } from "../egress/destination.js";
+import type { EgressPolicy } from "../egress/egress-policy.js";
+import { outcomeOf, type ReactOutcome } from "../reactors/outcome.js";
+import { type AdmittedRun, admitRun, tokensOfArgs } from "../reactors/react.js";
+import { readRunEnd, startRun } from "../reactors/runs.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { type Reply, type ServedMethod, serve } from "./call.js";
+import { uuidOf } from "./show.js";
+import { toJson, toValue } from "./value.js";
+
+export interface ReactServiceParts {
+  readonly keyring: Keyring;
+  readonly policy: EgressPolicy;
+  /** Runs what was admitted, and waits for it. */
+  react(caller: Caller, keys: TenantKeys, run: AdmittedRun, args: Json, signal: AbortSignal): Promise<ReactOutcome>;
+  /** A run of this tenant is there to be started. */
+  wake(tenantId: TenantId): void;
+}
+
+/** Reactors as they are called, now and later. */
+export function reactService({ keyring, policy, react, wake }: ReactServiceParts): ServedMethod[] {
+  const { method } = ReactorService;
+  return [
+    serve(method.react, async ({ id, args: given, callbackUrl }, call) => {
+      const { caller } = call;
+      const keys = await keyring.of(caller.tenantId);
+      const args = readArgs(given);
+      const tokens = tokensOfArgs(args);
+      if (callbackUrl !== undefined) {
+        if (!/^https:/i.test(callbackUrl)) throw invalid("callback_url", "must be an https address");
+        requireNamedDestination("callback_url", callbackUrl, policy);
+        await call.commit((tx) => startRun(tx, caller, keys, uuidOf(id), { args, callbackUrl }));
+        wake(caller.tenantId);
+        call.reply.accepted();
+        return {};
+      }
+      const run = await call.commit((tx) => admitRun(tx, caller, uuidOf(id), tokens));
+      return showOutcome(await react(caller, keys, run, args, call.signal), call.reply);
+    }),
+    serve(method.reactAsync, async ({ id, args: given }, call) => {
+      const { caller } = call;
+      const keys = await keyring.of(caller.tenantId);
+      const args = readArgs(given);
+      tokensOfArgs(args);
+      const started = await call.commit((tx) =>
+        startRun(tx, caller, keys, uuidOf(id), { args, callbackUrl: undefined }),
+      );
+      wake(caller.tenantId);
+      return { asyncReactorRequestId: started };
+    }),
+    serve(method.getReactorResult, async ({ id, requestId }, call) => {
+      const { caller } = call;
+      const keys = await keyring.of(caller.tenantId);
+      const end = await call.commit((tx) => readRunEnd(tx, caller, keys, uuidOf(id), uuidOf(requestId)));
+      return showOutcome(outcomeOf(end), call.reply);
+    }),
+  ];
+}
+
+/** Code may look into `req.args` without asking whether there are any. */
+function readArgs(given: Value | undefined): Json {
+  return given ? toJson(given, "args") : {};
+}
+
+function showOutcome(outcome: ReactOutcome, reply: Reply): MessageInitShape<typeof ReactResponseSchema> {
+  if (outcome.kind === "answered") {
+    const { status, headers, body } = outcome.answer;
+    reply.verbatim(outcome.answer);
+    const pairs = Object.entries(headers).map(([name, value]) => ({ name, value }));
+    return { response: { status, headers: pairs, body: toValue(body) } };
+  }
+  return {
+    ...(outcome.tokens === undefined ? {} : { tokens: toValue(outcome.tokens) }),
+    ...(outcome.raw === undefined ? {} : { raw: toValue(outcome.raw) }),
+  };
+}

@@ -1,0 +1,114 @@
+import {
+  type CreateReactorFormulaRequest,
+  type ReactorFormulaConfiguration,
+  ReactorFormulaService,
+  type ReplaceReactorFormulaRequest,
+} from "../../gen/cloakroom/v1/reactors_pb.js";
+import type { CompileCode } from "../functions/code.js";
+import { requireCompiling } from "../functions/code.js";
+import {
+  checkIcon,
+  createFormula,
+  type Formula,
+  type FormulaDraft,
+  getFormula,
+  officialIsFixed,
+  pageOfFormulas,
+  removeFormula,
+  replaceFormula,
+} from "../reactors/formula.js";
+import { type ConfigurationEntry, checkContract, type ValueType } from "../reactors/formula-contract.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { type ServedMethod, serve } from "./call.js";
+import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
+
+export interface ReactorFormulaParts {
+  readonly keyring: Keyring;
+  readonly compile: CompileCode;
+}
+
+export function reactorFormulaService({ keyring, compile }: ReactorFormulaParts): ServedMethod[] {
+  const { method } = ReactorFormulaService;
+  return [
+    serve(method.createReactorFormula, async (request, call) => {
+      if (request.type !== "private") throw officialIsFixed();
+      const keys = await keyring.of(call.caller.tenantId);
+      const draft = await readFormulaDraft(compile, request);
+      const wantedId = request.id === undefined ? undefined : uuidOf(request.id);
+      return call.transact((tx) => createFormula(tx, call.caller, keys, draft, wantedId), showFormula);
+    }),
+    serve(method.listReactorFormulas, async (request, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      const page = pageRequest(request);
+      return call.list(
+        (tx) => pageOfFormulas(tx, call.caller, keys, { ...page, name: request.name }),
+        (found) => ({ pagination: showPage(found, page), data: found.items.map(showFormula) }),
+      );
+    }),
+    serve(method.getReactorFormula, async ({ id }, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      return call.transact((tx) => getFormula(tx, call.caller, keys, uuidOf(id)), showFormula);
+    }),
+    serve(method.replaceReactorFormula, async (request, call) => {
+      if (request.type !== "private") throw officialIsFixed();
+      const keys = await keyring.of(call.caller.tenantId);
+      const draft = await readFormulaDraft(compile, request);
+      return call.transact((tx) => replaceFormula(tx, call.caller, keys, uuidOf(request.id), draft), showFormula);
+    }),
+    serve(method.deleteReactorFormula, async ({ id }, call) =>
+      call.transact(
+        (tx) => removeFormula(tx, call.caller, uuidOf(id)),
+        () => ({}),
+      ),
+    ),
+  ];
+}
+
+/** @throws {Fault} for names that repeat, a wrong icon, and code that does not compile. */
+export async function readFormulaDraft(
+  compile: CompileCode,
+  request: CreateReactorFormulaRequest | ReplaceReactorFormulaRequest,
+): Promise<FormulaDraft> {
+  const { name, description, icon, code } = request;
+  const configuration = request.configuration.map(entryOf);
+  const requestParameters = request.requestParameters.map((parameter) => ({
+    ...entryOf(parameter),
+    optional: parameter.optional,
+  }));
+  checkIcon(icon);
+  checkContract({ configuration, requestParameters });
+  await requireCompiling(compile, "code", code);
+  return { name, description, icon, code, configuration, requestParameters };
+}
+
+function entryOf({
+  name,
+  description,
+  type,
+}: Pick<ReactorFormulaConfiguration, "name" | "description" | "type">): ConfigurationEntry {
+  return { name, description, type: valueTypeOf(type) };
+}
+
+function valueTypeOf(checked: string): ValueType {
+  if (checked === "string" || checked === "boolean" || checked === "number") return checked;
+  throw new Error("a message with an unknown type passed validation");
+}
+
+export function showFormula(formula: Formula) {
+  const { id, name, type, status, description, icon, code, configuration, requestParameters } = formula;
+  return {
+    ...{ id, name, type, status, code },
+    ...(description === undefined ? {} : { description }),
+    ...(icon === undefined ? {} : { icon }),
+    configuration: configuration.map(showEntry),
+    requestParameters: requestParameters.map((parameter) => ({
+      ...showEntry(parameter),
+      optional: parameter.optional,
+    })),
+    ...showAudit(formula),
+  };
+}
+
+function showEntry({ name, description, type }: ConfigurationEntry) {
+  return { name, type, ...(description === undefined ? {} : { description }) };
+}

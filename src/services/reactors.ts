@@ -1,0 +1,136 @@
+import {
+  type CreateReactorRequest,
+  ReactorService,
+  type ReplaceReactorRequest,
+  type UpdateReactorRequest,
+} from "../../gen/cloakroom/v1/reactors_pb.js";
+import { invalid } from "../base/fault.js";
+import type { TenantId } from "../base/ids.js";
+import { type CompileCode, requireCompiling } from "../functions/code.js";
+import { mergeConfiguration } from "../functions/configuration.js";
+import {
+  changeReactor,
+  chooseCode,
+  createReactor,
+  deleteReactor,
+  getReactor,
+  pageOfReactors,
+  type Reactor,
+  type ReactorCode,
+  type ReactorProperties,
+} from "../reactors/reactor.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { type ServedMethod, serve } from "./call.js";
+import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
+import { toJson } from "./value.js";
+
+export interface ReactorServiceParts {
+  readonly keyring: Keyring;
+  readonly compile: CompileCode;
+}
+
+export function reactorService({ keyring, compile }: ReactorServiceParts): ServedMethod[] {
+  const { method } = ReactorService;
+  return [
+    serve(method.createReactor, async (request, call) => {
+      const { tenantId } = call.caller;
+      const keys = await keyring.of(tenantId);
+      const properties = await readProperties(compile, request);
+      return call.transact(
+        (tx) => createReactor(tx, call.caller, keys, properties),
+        (made) => show(tenantId, made),
+      );
+    }),
+    serve(method.listReactors, async (request, call) => {
+      const { tenantId } = call.caller;
+      const keys = await keyring.of(tenantId);
+      const page = pageRequest(request);
+      const listing = { ...page, ids: request.id.map(uuidOf), name: request.name };
+      return call.list(
+        (tx) => pageOfReactors(tx, call.caller, keys, listing),
+        (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => show(tenantId, item)) }),
+      );
+    }),
+    serve(method.getReactor, async ({ id }, call) => {
+      const { tenantId } = call.caller;
+      const keys = await keyring.of(tenantId);
+      return call.transact(
+        (tx) => getReactor(tx, call.caller, keys, uuidOf(id)),
+        (found) => show(tenantId, found),
+      );
+    }),
+    serve(method.replaceReactor, async (request, call) => {
+      const { tenantId } = call.caller;
+      const keys = await keyring.of(tenantId);
+      const properties = await readProperties(compile, request);
+      return call.transact(
+        (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), () => properties),
+        (changed) => show(tenantId, changed),
+      );
+    }),
+    serve(method.updateReactor, async (request, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      const patch = await readPatch(compile, request);
+      return call.transact(
+        (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), patch),
+        () => ({}),
+      );
+    }),
+    serve(method.deleteReactor, async ({ id }, call) =>
+      call.transact(
+        (tx) => deleteReactor(tx, call.caller, uuidOf(id)),
+        () => ({}),
+      ),
+    ),
+  ];
+}
+
+async function readProperties(
+  compile: CompileCode,
+  { name, code: given, formula, application, configuration }: CreateReactorRequest | ReplaceReactorRequest,
+): Promise<ReactorProperties> {
+  const code = chooseCode(given, formula && uuidOf(formula.id));
+  if (code.kind === "code") await requireCompiling(compile, "code", code.code);
+  return { name, code, applicationId: application && uuidOf(application.id), configuration };
+}
+
+/** A field named in the mask and not set is cleared. Code takes the place of a formula, and a formula that of code. */
+async function readPatch(
+  compile: CompileCode,
+  request: UpdateReactorRequest,
+): Promise<(current: Reactor) => ReactorProperties> {
+  const named = new Set(request.updateMask?.paths);
+  const { name, application } = request;
+  if (named.has("name") && name === undefined) throw invalid("name", "must not be cleared");
+  const code = givenCode(request);
+  if (code?.kind === "code") await requireCompiling(compile, "code", code.code);
+  const configuration = request.configuration ? toJson(request.configuration, "configuration") : null;
+  return (current) => ({
+    name: name ?? current.name,
+    code: code ?? keptCode(current.code, named),
+    applicationId: named.has("application") ? application && uuidOf(application.id) : current.applicationId,
+    configuration: named.has("configuration")
+      ? mergeConfiguration(current.configuration, configuration)
+      : current.configuration,
+  });
+}
+
+function givenCode({ code, formula }: UpdateReactorRequest): ReactorCode | undefined {
+  return code || formula ? chooseCode(code, formula && uuidOf(formula.id)) : undefined;
+}
+
+function keptCode(current: ReactorCode, cleared: ReadonlySet<string>): ReactorCode {
+  if (cleared.has(current.kind)) throw invalid(current.kind, "must not be cleared: a reactor needs code or a formula");
+  return current;
+}
+
+function show(tenantId: TenantId, reactor: Reactor) {
+  const { id, name, code, applicationId, configuration } = reactor;
+  return {
+    ...{ id, tenantId, name },
+    ...(code.kind === "code" ? { code: code.code } : { formula: { id: code.formulaId } }),
+    ...(applicationId === undefined ? {} : { application: { id: applicationId } }),
+    configuration: { ...configuration },
+    ...showAudit(reactor),
+  };
+}

@@ -1,0 +1,56 @@
+import { Histogram } from "./histogram.js";
+
+/** One request that a load generator sends. */
+export interface LoadRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Buffer;
+}
+
+export interface LoadOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly connections: number;
+  /** Milliseconds that are not counted, then milliseconds that are. */
+  readonly warmUp: number;
+  readonly duration: number;
+  /** The n-th request. */
+  request(n: number): LoadRequest;
+}
+
+export interface LoadResult {
+  readonly requestsPerSecond: number;
+  readonly latencies: Histogram;
+  /** Answers by status; gRPC answers by their grpc-status. */
+  readonly statuses: ReadonlyMap<number, number>;
+}
+
+/** Counts what comes back while it counts: between the end of the warm-up and the end of the run. */
+export class Tally {
+  readonly latencies = new Histogram();
+  readonly statuses = new Map<number, number>();
+  readonly #from: number;
+  readonly #until: number;
+
+  constructor(warmUp: number, duration: number) {
+    this.#from = performance.now() + warmUp;
+    this.#until = this.#from + duration;
+  }
+
+  get isOver(): boolean {
+    return performance.now() >= this.#until;
+  }
+
+  answered(status: number, startedAt: number): void {
+    const now = performance.now();
+    if (now < this.#from || now >= this.#until) return;
+    this.latencies.add(now - startedAt);
+    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
+  }
+
+  result(): LoadResult {
+    const seconds = (this.#until - this.#from) / 1_000;
+    return { requestsPerSecond: this.latencies.count / seconds, latencies: this.latencies, statuses: this.statuses };
+  }
+}

@@ -1,0 +1,139 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cloakroom } from "../support/command.js";
+import { type RestClient, restClient } from "../support/rest.js";
+import { type ServerProcess, startServerProcess } from "../support/server.js";
+import { firstTenant } from "../support/tenant.js";
+
+describe("a wrong setting", () => {
+  let directory: string;
+  beforeAll(() => {
+    directory = mkdtempSync(join(tmpdir(), "cloakroom-configuration-"));
+    writeFileSync(join(directory, "some-file"), "content");
+  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  it.each<[Record<string, string>, RegExp]>([
+    [{ CLOAKROOM_PROT: "8080" }, /CLOAKROOM_PROT is no setting/],
+    [{ CLOAKROOM_: "x" }, /CLOAKROOM_ is no setting/],
+    [{ CLOAKROOM_PORT: "eighty" }, /CLOAKROOM_PORT must be a whole number from 0 to 65535; it is "eighty"/],
+    [{ CLOAKROOM_PORT: "65536" }, /CLOAKROOM_PORT must be/],
+    [{ CLOAKROOM_PORT: "-1" }, /CLOAKROOM_PORT must be/],
+    [{ CLOAKROOM_ADMIN_PORT: "1.5" }, /CLOAKROOM_ADMIN_PORT must be/],
+    [{ CLOAKROOM_BODY_LIMIT_BYTES: "10" }, /CLOAKROOM_BODY_LIMIT_BYTES must be a whole number from 1024/],
+    [{ CLOAKROOM_REQUEST_TIMEOUT_MS: "0" }, /CLOAKROOM_REQUEST_TIMEOUT_MS must be/],
+    [{ CLOAKROOM_LOG_LEVEL: "loud" }, /CLOAKROOM_LOG_LEVEL must be one of debug, info, warn, error, silent/],
+    [{ CLOAKROOM_LOG_RETENTION_DAYS: "forever" }, /CLOAKROOM_LOG_RETENTION_DAYS must be/],
+    [{ CLOAKROOM_DB_POOL_FAST: "0" }, /CLOAKROOM_DB_POOL_FAST must be/],
+    [{ CLOAKROOM_PUBLIC_URL: "vault.example.com" }, /CLOAKROOM_PUBLIC_URL must be an address such as https:/],
+    [{ CLOAKROOM_CORS_ORIGINS: "shop.example.com" }, /CLOAKROOM_CORS_ORIGINS must be/],
+    [{ CLOAKROOM_CORS_ORIGINS: "https://shop.example.com/path" }, /CLOAKROOM_CORS_ORIGINS must be/],
+    [
+      { CLOAKROOM_TLS_CERT_FILE: "some-file" },
+      /Set both CLOAKROOM_TLS_CERT_FILE and CLOAKROOM_TLS_KEY_FILE, or neither/,
+    ],
+    [
+      { DATABASE_URL: "postgres://x", DATABASE_URL_FILE: "some-file" },
+      /Set DATABASE_URL or DATABASE_URL_FILE, not both/,
+    ],
+    [{ DATABASE_URL_FILE: "/does/not/exist" }, /DATABASE_URL_FILE names a file that cannot be read/],
+  ])("%j stops the start with one line that says what to do, and nothing is made", async (settings, words) => {
+    const environment = { CLOAKROOM_DATA_DIR: join(directory, "data"), ...settings };
+    const { code, stdout, stderr } = await cloakroom(environment, "serve");
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(words);
+    expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+    expect(readdirSync(directory)).toEqual(["some-file"]);
+  });
+
+  it.each<[string, Record<string, string>]>([
+    [
+      "a certificate that is not there",
+      { CLOAKROOM_TLS_CERT_FILE: "/does/not/exist", CLOAKROOM_TLS_KEY_FILE: "/does/not/exist" },
+    ],
+    [
+      "a certificate that is none",
+      { CLOAKROOM_TLS_CERT_FILE: "{directory}/some-file", CLOAKROOM_TLS_KEY_FILE: "{directory}/some-file" },
+    ],
+    ["a port that is taken", {}],
+    ["an address that is not this machine's", { CLOAKROOM_HOST: "203.0.113.1" }],
+    ["a database that cannot be reached", { DATABASE_URL: "postgres://someone:s3cr3t-word@127.0.0.1:1/none" }],
+  ])("such as %s stops the start with one line, without a stack and without secrets", async (name, settings) => {
+    const own = mkdtempSync(join(tmpdir(), "cloakroom-configuration-"));
+    const taken = name.includes("port") ? await startServerProcess() : undefined;
+    try {
+      const environment: Record<string, string> = {
+        CLOAKROOM_DATA_DIR: join(own, "data"),
+        CLOAKROOM_PORT: taken ? new URL(taken.url).port : "0",
+        CLOAKROOM_ADMIN_PORT: "0",
+      };
+      for (const [key, value] of Object.entries(settings)) environment[key] = value.replace("{directory}", directory);
+      const { code, stderr } = await cloakroom(environment, "serve");
+      expect(code).toBe(1);
+      expect(stderr).not.toContain("s3cr3t-word");
+      expect(stderr).not.toMatch(/^\s+at /m);
+      const words = stderr
+        .trimEnd()
+        .split("\n")
+        .filter((line) => !line.startsWith("Made the root key"));
+      expect(words).toHaveLength(1);
+      expect(words[0]).toMatch(/\S/);
+    } finally {
+      await taken?.[Symbol.asyncDispose]();
+      rmSync(own, { recursive: true, force: true });
+    }
+  });
+});
+
+describe("a setting", () => {
+  let server: ServerProcess;
+  beforeAll(async () => {
+    server = await startServerProcess({
+      PUBLIC_URL: "https://vault.example.com/base/",
+      LOG_LEVEL: "warn",
+      ROOT_KEY_FILE: "{directory}/elsewhere.key",
+    });
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  it("is the address that is announced", () => {
+    expect(server.url).toBe("https://vault.example.com/base");
+  });
+
+  it("is where the root key is made, and that the operator's log is quiet", () => {
+    expect(server.said()).toMatch(/Made the root key .*elsewhere\.key\./);
+    expect(server.said()).not.toContain('"msg":"served"');
+  });
+});
+
+describe("the limit of bodies", () => {
+  let server: ServerProcess;
+  let backEnd: RestClient & { readonly key: string };
+  beforeAll(async () => {
+    server = await startServerProcess({ BODY_LIMIT_BYTES: "2048" });
+    backEnd = await (await firstTenant(server)).backEnd();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  it("holds on every protocol as it is set", async () => {
+    const body = (length: number) => ({ body: { type: "token", data: "x".repeat(length) } });
+    expect(await backEnd("POST", "/tokens", body(1_900))).toMatchObject({ status: 201 });
+    const over = await backEnd("POST", "/tokens", body(2_048));
+    expect(over).toMatchObject({ status: 413, body: { code: "body_too_large" } });
+    expect(over.body.detail).toContain("2048");
+    const call = (length: number) => backEnd("POST", "/cloakroom.v1.TokenService/CreateToken", body(length));
+    expect(await call(1_900)).toMatchObject({ status: 200 });
+    expect(await call(2_048)).toMatchObject({ status: 429, body: { code: "resource_exhausted" } });
+  });
+
+  it("does not keep answers small", async () => {
+    const made = await Promise.all(
+      Array.from({ length: 3 }, () => backEnd("POST", "/tokens", { body: { type: "token", data: "x".repeat(1_900) } })),
+    );
+    const body = made.map((answer) => `{{ ${answer.body.id} }}`);
+    const answer = await restClient(server.url, backEnd.key)("POST", "/detokenize", { body });
+    expect(JSON.stringify(answer.body).length).toBeGreaterThan(5_000);
+  });
+});

@@ -1,0 +1,210 @@
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { toValue } from "../../src/services/value.js";
+import type { RestClient } from "../support/rest.js";
+import { failureOf, RPC_PROTOCOLS, rpcClient } from "../support/rpc.js";
+import { newTenant, type TestTenant } from "../support/tenant.js";
+
+let tenant: TestTenant;
+let backEnd: RestClient & { readonly key: string };
+beforeAll(async () => {
+  tenant = await newTenant();
+  backEnd = await tenant.backEnd();
+  await backEnd("POST", "/tokens", { body: { type: "token", id: "taken", data: 1 } });
+});
+
+describe("an error over REST", () => {
+  it.each([
+    ["a body that is no JSON", "POST", "/tokens", { raw: "{" }, 400, "malformed_body"],
+    ["a wrong field", "POST", "/tokens", { body: { type: "nope", data: 1 } }, 400, "validation_failed"],
+    ["no key", "GET", "/tokens/taken", { key: undefined }, 401, "unauthenticated"],
+    ["no permission", "GET", "/logs", {}, 403, "permission_denied"],
+    ["nothing there", "GET", "/tokens/not-there", {}, 404, "not_found"],
+    ["no such path", "GET", "/nope", {}, 404, "not_found"],
+    ["no such method", "PUT", "/tokens", {}, 405, "method_not_allowed"],
+    ["a taken id", "POST", "/tokens", { body: { type: "token", id: "taken", data: 1 } }, 409, "already_exists"],
+    ["too much", "POST", "/tokens", { raw: `"${"x".repeat(6_000_000)}"` }, 413, "body_too_large"],
+    [
+      "another content type",
+      "POST",
+      "/tokens",
+      { raw: "x", headers: { "content-type": "text/csv" } },
+      415,
+      "unsupported_media_type",
+    ],
+  ])("for %s is a problem in the one form", async (_, method, path, request, status, code) => {
+    const answer = await backEnd(method, path, {
+      ...request,
+      headers: { "BT-TRACE-ID": "T-1", ...("headers" in request ? request.headers : {}) },
+    });
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    const { errors, ...problem } = answer.body;
+    expect(problem).toEqual({
+      type: `urn:cloakroom:fault:${code}`,
+      title: expect.stringMatching(/\S/),
+      status,
+      detail: expect.stringMatching(/\S/),
+      instance: "urn:cloakroom:trace:T-1",
+      code,
+    });
+    if (status === 400) expect(Object.keys(errors).length).toBeGreaterThan(0);
+    for (const [field, texts] of Object.entries(errors ?? {})) {
+      expect(field).not.toBe("");
+      expect(texts).toEqual([expect.stringMatching(/\S/)]);
+    }
+  });
+
+  it("names every field that is wrong, as it was sent", async () => {
+    const { body } = await backEnd("POST", "/tokens", {
+      body: { type: 1, data: 1, containers: ["/a/", 2], metadata: { "my.key": 3 }, expires_at: {} },
+    });
+    expect(body.errors).toEqual({
+      type: ["must be a string"],
+      "containers[1]": ["must be a string"],
+      "metadata.my.key": ["must be a string"],
+      expires_at: ["must be a string"],
+    });
+  });
+
+  it("has a field of errors, empty if need be, wherever it is 400: clients look for it", async () => {
+    const { status, body } = await backEnd("POST", "/detokenize", { body: "{{ not-there }}" });
+    expect({ status, errors: body.errors }).toEqual({ status: 400, errors: {} });
+  });
+});
+
+describe.each(RPC_PROTOCOLS)("an error over %s", (protocol) => {
+  const tokens = (key: string = backEnd.key) => rpcClient(TokenService, protocol, { key });
+
+  it.each([
+    ["InvalidArgument", "validation_failed", () => tokens().createToken({ type: "nope", data: toValue(1) }), ["type"]],
+    ["Unauthenticated", "unauthenticated", () => tokens("nobody").getToken({ id: "taken" }), []],
+    ["PermissionDenied", "permission_denied", () => tokens(tenant.managementKey).getToken({ id: "taken" }), []],
+    ["NotFound", "not_found", () => tokens().getToken({ id: "not-there" }), []],
+    [
+      "AlreadyExists",
+      "already_exists",
+      () => tokens().createToken({ type: "token", id: "taken", data: toValue(1) }),
+      ["id"],
+    ],
+    [
+      "ResourceExhausted",
+      "body_too_large",
+      () => tokens().createToken({ type: "token", data: toValue("x".repeat(6_000_000)) }),
+      [],
+    ],
+  ] as const)("is %s, and its details say %s", async (code, reason, call, fields) => {
+    const failure = await failureOf(call());
+    expect(failure).toMatchObject({ code, reason, fields, retryAfter: undefined });
+    expect(failure.message).toMatch(/\S/);
+  });
+
+  it("has the same words as over REST", async () => {
+    const { body } = await backEnd("GET", "/tokens/not-there");
+    expect((await failureOf(tokens().getToken({ id: "not-there" }))).message).toBe(body.detail);
+  });
+});
+
+describe("the trace of a request", () => {
+  const wellFormed = ["a", "0123.ABC_def-9", "x".repeat(128)];
+  const malformed = ["", "a b", "a/b", "ä", "x".repeat(129), "a,b", "<script>"];
+  const ours = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+  const latin1 = (text: string) => Buffer.from(text).toString("latin1");
+
+  it.each([
+    ["a success", "GET", "/tokens/taken", 200],
+    ["an error", "GET", "/tokens/not-there", 404],
+    ["no such path", "GET", "/nope", 404],
+    ["no such method", "PUT", "/tokens", 405],
+    ["a preflight", "OPTIONS", "/tokens", 204],
+    ["a look at the health", "GET", "/healthz", 200],
+    ["a call over Connect", "POST", "/cloakroom.v1.TokenService/GetToken", 400],
+    ["a call of a wrong method", "GET", "/cloakroom.v1.TokenService/GetToken", 405],
+  ])("is told again in %s, or replaced where it is malformed", async (_, method, path, status) => {
+    const send = (headers: Record<string, string>) =>
+      backEnd(method, path, { headers, ...(method === "POST" ? { body: {} } : {}) });
+    for (const trace of wellFormed) {
+      const answer = await send({ "BT-TRACE-ID": trace });
+      expect({ status: answer.status, trace: answer.headers.get("bt-trace-id") }).toEqual({ status, trace });
+    }
+    const replaced = new Set<string | null>();
+    for (const trace of malformed) {
+      const answer = await send({ "BT-TRACE-ID": latin1(trace) });
+      expect(answer.headers.get("bt-trace-id")).toMatch(ours);
+      replaced.add(answer.headers.get("bt-trace-id"));
+    }
+    expect(replaced.size).toBe(malformed.length);
+    expect((await send({})).headers.get("bt-trace-id")).toMatch(ours);
+  });
+
+  it.each(RPC_PROTOCOLS)("is told again over %s, in answers and in errors", async (protocol) => {
+    const tokens = rpcClient(TokenService, protocol, { key: backEnd.key, headers: { "bt-trace-id": "rpc-1" } });
+    let seen: string | null = null;
+    await tokens.getToken(
+      { id: "taken" },
+      {
+        onHeader: (headers) => {
+          seen = headers.get("bt-trace-id");
+        },
+      },
+    );
+    expect(seen).toBe("rpc-1");
+    expect((await failureOf(tokens.getToken({ id: "not-there" }))).metadata.get("bt-trace-id")).toBe("rpc-1");
+    const without = rpcClient(TokenService, protocol, {
+      key: backEnd.key,
+      headers: { "bt-trace-id": "not well formed" },
+    });
+    expect((await failureOf(without.getToken({ id: "not-there" }))).metadata.get("bt-trace-id")).toMatch(ours);
+  });
+
+  it("stands in the operator's log, once for each request, with nothing that a caller wrote", async () => {
+    const trace = `operator-${process.pid}-${Date.now()}`;
+    const secret = `needle-${Date.now()}`;
+    const headers = { "BT-TRACE-ID": trace, "BT-IDEMPOTENCY-KEY": secret };
+    await backEnd("POST", "/tokens", {
+      body: { type: "token", id: secret, data: secret, metadata: { k: secret } },
+      headers,
+    });
+    await backEnd("GET", `/tokens/${secret}?q=${secret}`, { headers });
+    await backEnd("POST", "/tokens", { raw: `{"${secret}`, headers });
+    await backEnd("GET", `/${secret}`, { headers });
+    await backEnd("POST", "/cloakroom.v1.TokenService/GetToken", { body: { id: secret }, headers });
+    await backEnd("POST", "/cloakroom.v1.TokenService/GetToken", { raw: `{"${secret}`, headers });
+    await backEnd("GET", `/tokens/${secret}`, { headers, key: `${secret}` });
+    const log = await vi.waitFor(() => {
+      const text = readFileSync(inject("serverLog"), "utf8");
+      expect(text.split(trace).length - 1).toBe(6);
+      return text;
+    });
+    expect(log).not.toContain(secret);
+    expect(log).not.toContain(backEnd.key);
+    const lines = log
+      .split("\n")
+      .filter((line) => line.includes(trace))
+      .map((line) => JSON.parse(line));
+    const identified = { tenant_id: tenant.id, application_id: expect.any(String) };
+    const timed = {
+      level: 30,
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      trace_id: trace,
+      duration_ms: expect.any(Number),
+    };
+    expect(lines).toEqual([
+      { ...timed, ...identified, msg: "served", rpc: "CreateToken", route: "/tokens", status: 201 },
+      { ...timed, ...identified, msg: "served", rpc: "GetToken", route: "/tokens/{id}", status: 200 },
+      {
+        ...timed,
+        ...identified,
+        msg: "refused",
+        rpc: "CreateToken",
+        route: "/tokens",
+        status: 400,
+        code: "malformed_body",
+      },
+      { ...timed, ...identified, msg: "served", rpc: "GetToken", status: 200 },
+      { ...timed, ...identified, msg: "refused", rpc: "GetToken", status: 400, code: "malformed_body" },
+      { ...timed, msg: "refused", rpc: "GetToken", route: "/tokens/{id}", status: 401, code: "unauthenticated" },
+    ]);
+  });
+});

@@ -1,0 +1,96 @@
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { ChannelCredentials, Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import {
+  CreateTokenRequestSchema,
+  GetTokenRequestSchema,
+  type Token,
+  TokenSchema,
+  TokenService,
+} from "../../gen/cloakroom/v1/tokens_pb.js";
+import { toJson, toValue } from "../../src/services/value.js";
+import { newTenant } from "../support/tenant.js";
+
+/** The reference implementation of gRPC for Node, which knows nothing of Connect. */
+describe("a client made with grpc-js", () => {
+  let client: Client;
+  let key: string;
+  beforeAll(async () => {
+    key = (await (await newTenant()).backEnd()).key;
+    client = new Client(new URL(inject("serverUrl")).host, ChannelCredentials.createInsecure());
+  });
+  afterAll(() => client.close());
+
+  const metadataOf = (headers: Record<string, string>) => {
+    const metadata = new Metadata();
+    for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+    return metadata;
+  };
+  const call = (
+    method: string,
+    request: Uint8Array,
+    headers: Record<string, string> = { "bt-api-key": key },
+    deadline?: Date,
+  ) =>
+    new Promise<Token>((resolve, reject) => {
+      client.makeUnaryRequest(
+        `/${TokenService.typeName}/${method}`,
+        (bytes: Uint8Array) => Buffer.from(bytes),
+        (bytes: Buffer) => fromBinary(TokenSchema, bytes),
+        request,
+        metadataOf(headers),
+        { ...(deadline ? { deadline } : {}) },
+        (error, token) => (token ? resolve(token) : reject(error)),
+      );
+    });
+  const createRequest = (draft: MessageInitShape<typeof CreateTokenRequestSchema>) =>
+    toBinary(CreateTokenRequestSchema, create(CreateTokenRequestSchema, draft));
+  const getRequest = (id: string) => toBinary(GetTokenRequestSchema, create(GetTokenRequestSchema, { id }));
+  const errorOf = (made: Promise<unknown>): Promise<ServiceError> =>
+    made.then(
+      () => {
+        throw new Error("the call was served");
+      },
+      (error: ServiceError) => error,
+    );
+
+  it("creates a token and reads it", async () => {
+    const created = await call(
+      "CreateToken",
+      createRequest({ type: "card", data: toValue({ number: "4242424242424242" }) }),
+    );
+    const read = await call("GetToken", getRequest(created.id));
+    expect(read).toMatchObject({ id: created.id, type: "card" });
+    expect(read.data && toJson(read.data, "data")).toEqual({ number: "4242424242424242" });
+  });
+
+  it("may have a deadline that is longer than the server's", async () => {
+    const deadline = new Date(Date.now() + 10 * 60_000);
+    expect(
+      await call("CreateToken", createRequest({ type: "token", data: toValue(1) }), undefined, deadline),
+    ).toMatchObject({ type: "token" });
+  });
+
+  it("is told what went wrong in the codes of gRPC", async () => {
+    expect(await errorOf(call("GetToken", getRequest("not-there")))).toMatchObject({
+      code: status.NOT_FOUND,
+      details: "There is no such token.",
+    });
+    expect(await errorOf(call("GetToken", getRequest("abc"), {}))).toMatchObject({ code: status.UNAUTHENTICATED });
+    expect(await errorOf(call("CreateToken", createRequest({})))).toMatchObject({ code: status.INVALID_ARGUMENT });
+    expect(await errorOf(call("CreateToken", Buffer.from([0xff])))).toMatchObject({ code: status.INVALID_ARGUMENT });
+    expect(await errorOf(call("Nope", getRequest("abc")))).toMatchObject({ code: status.UNIMPLEMENTED });
+    const large = createRequest({ type: "token", data: toValue("x".repeat(6_000_000)) });
+    expect(await errorOf(call("CreateToken", large))).toMatchObject({ code: status.RESOURCE_EXHAUSTED });
+  });
+
+  it("finds code and trace in the details of an error", async () => {
+    const error = await errorOf(
+      call("GetToken", getRequest("not-there"), { "bt-api-key": key, "bt-trace-id": "grpc-js-1" }),
+    );
+    const [details] = error.metadata.get("grpc-status-details-bin");
+    expect(String(details)).toContain("google.rpc.ErrorInfo");
+    expect(String(details)).toContain("not_found");
+    expect(String(details)).toContain("grpc-js-1");
+  });
+});

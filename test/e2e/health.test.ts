@@ -1,0 +1,91 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/health/v1/health_pb.js";
+import { restClient } from "../support/rest.js";
+import { failureOf, RPC_PROTOCOLS, rpcClient } from "../support/rpc.js";
+import { type ServerProcess, startServerProcess } from "../support/server.js";
+
+describe("the health of the server", () => {
+  let server: ServerProcess;
+  beforeAll(async () => {
+    server = await startServerProcess();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  it("is told on the main port and on the operator's, without a key", async () => {
+    for (const url of [server.url, server.adminUrl]) {
+      const client = restClient(url);
+      expect(await client("GET", "/healthz")).toMatchObject({ status: 200, body: { status: "ok" } });
+      expect(await client("GET", "/readyz")).toMatchObject({
+        status: 200,
+        body: { status: "ready", checks: { serving: "ok", database: "ok" } },
+      });
+      expect(await client("HEAD", "/readyz")).toMatchObject({ status: 200, body: "" });
+    }
+  });
+
+  it.each(RPC_PROTOCOLS)("is told over %s, of the whole and of each service", async (protocol) => {
+    const health = rpcClient(Health, protocol, { url: server.url });
+    expect(await health.check({})).toMatchObject({ status: Status.SERVING });
+    expect(await health.check({ service: "cloakroom.v1.TokenService" })).toMatchObject({ status: Status.SERVING });
+    expect(await failureOf(health.check({ service: "cloakroom.v1.Nope" }))).toMatchObject({ code: "NotFound" });
+  });
+
+  it("is told again when it changes to whoever watches, until the server stops", async () => {
+    const own = await startServerProcess();
+    try {
+      const health = rpcClient(Health, "gRPC", { url: own.url });
+      const seen: Status[] = [];
+      const watching = (async () => {
+        for await (const { status } of health.watch({})) {
+          seen.push(status);
+          if (seen.length === 1) void own.stop();
+        }
+      })();
+      await watching;
+      expect(seen).toEqual([Status.SERVING, Status.NOT_SERVING]);
+      expect(await own.stop()).toBe(0);
+    } finally {
+      await own[Symbol.asyncDispose]();
+    }
+  });
+
+  it("of a service that does not exist is unknown to whoever watches it", async () => {
+    const stop = new AbortController();
+    const health = rpcClient(Health, "gRPC", { url: server.url });
+    for await (const { status } of health.watch({ service: "cloakroom.v1.Nope" }, { signal: stop.signal })) {
+      expect(status).toBe(Status.SERVICE_UNKNOWN);
+      break;
+    }
+    stop.abort();
+  });
+
+  it("is not ready while the database does not answer, and alive all the same", async () => {
+    const client = restClient(server.url);
+    const processes = databaseProcesses(server.environment.CLOAKROOM_DATA_DIR ?? "");
+    for (const pid of processes) process.kill(pid, "SIGSTOP");
+    try {
+      expect(await client("GET", "/readyz")).toMatchObject({
+        status: 503,
+        body: { status: "not ready", checks: { serving: "ok", database: "does not answer" } },
+      });
+      expect(await client("GET", "/healthz")).toMatchObject({ status: 200 });
+      const health = rpcClient(Health, "gRPC", { url: server.url });
+      expect(await health.check({})).toMatchObject({ status: Status.NOT_SERVING });
+    } finally {
+      for (const pid of processes) process.kill(pid, "SIGCONT");
+    }
+    await vi.waitFor(async () => expect(await client("GET", "/readyz")).toMatchObject({ status: 200 }), 5_000);
+  });
+});
+
+/** PostgreSQL and the processes that it has made for connections. */
+function databaseProcesses(dataDir: string): number[] {
+  const postmaster = Number(readFileSync(join(dataDir, "pg18", "data", "postmaster.pid"), "utf8").split("\n", 1)[0]);
+  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, "utf8")
+    .trim()
+    .split(" ")
+    .map(Number);
+  return [...children, postmaster];
+}

@@ -1,0 +1,336 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TokenizeService, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import type { RestClient, RestRequest } from "../support/rest.js";
+import { failureOf, RPC_PROTOCOLS, rpcClient } from "../support/rpc.js";
+import { type ServerProcess, startServerProcess } from "../support/server.js";
+import { openStored, type Stored } from "../support/stored.js";
+import { newTenant, type TestTenant } from "../support/tenant.js";
+
+let keys = 0;
+const newKey = () => `key-${process.pid}-${++keys}`;
+const withKey = (key: string, request: RestRequest = {}): RestRequest => ({
+  ...request,
+  headers: { ...request.headers, "BT-IDEMPOTENCY-KEY": key },
+});
+const card = (number: string) => ({ type: "card", data: { number, cvc: "987" } });
+
+describe("a request with an idempotency key", () => {
+  let tenant: TestTenant;
+  let backEnd: RestClient & { readonly key: string };
+  let stored: Stored;
+  let applicationId: string;
+  beforeAll(async () => {
+    tenant = await newTenant();
+    backEnd = await tenant.backEnd();
+    stored = await openStored();
+    applicationId = (await tenant.application({ type: "private", permissions: ["token:create"] })).id;
+  });
+  afterAll(() => stored[Symbol.asyncDispose]());
+
+  /** Every operation that stores answers: a first request, and another one that differs. */
+  const operations: readonly [
+    string,
+    string,
+    string,
+    () => RestClient,
+    () => object | undefined,
+    () => object | undefined,
+  ][] = [
+    [
+      "creating a token",
+      "POST",
+      "/tokens",
+      () => backEnd,
+      () => ({ type: "token", data: 1 }),
+      () => card("4242424242424242"),
+    ],
+    ["tokenizing", "POST", "/tokenize", () => backEnd, () => ["a", { b: 1 }], () => ({ c: true })],
+    [
+      "creating an application",
+      "POST",
+      "/applications",
+      () => tenant.manage,
+      () => ({ name: "One", type: "private", permissions: ["token:read"] }),
+      () => ({ name: "Two", type: "public", permissions: ["token:create"] }),
+    ],
+    [
+      "replacing an application",
+      "PUT",
+      "/applications/{id}",
+      () => tenant.manage,
+      () => ({ name: "One", permissions: ["token:create"] }),
+      () => ({ name: "Two", permissions: ["token:read"] }),
+    ],
+    ["creating a key", "POST", "/applications/{id}/keys", () => tenant.manage, () => undefined, () => undefined],
+    [
+      "changing the tenant",
+      "PUT",
+      "/tenants/self",
+      () => tenant.manage,
+      () => ({ name: "One" }),
+      () => ({ name: "Two" }),
+    ],
+  ];
+
+  it.each(operations)(
+    "%s is carried out once, and answered alike whatever comes again",
+    async (_, method, template, client, first, second) => {
+      const path = template.replace("{id}", applicationId);
+      const key = newKey();
+      const send = (body: object | undefined) => client()(method, path, withKey(key, body ? { body } : {}));
+      const one = await send(first());
+      expect(one.status).toBeLessThan(300);
+      const after = await stored.counts(tenant.id);
+      for (const body of [first(), second()]) {
+        const again = await send(body);
+        expect({ status: again.status, body: again.body }).toEqual({ status: one.status, body: one.body });
+        expect(again.headers.get("location")).toBe(one.headers.get("location"));
+      }
+      expect(await stored.counts(tenant.id)).toEqual(after);
+      const fresh = await client()(method, path, withKey(newKey(), second() ? { body: second() } : {}));
+      expect(fresh.status).toBe(one.status);
+      expect(fresh.body).not.toEqual(one.body);
+    },
+  );
+
+  it("keeps the right of whoever makes it: it is read again by a masked eye as it was answered", async () => {
+    const clerk = await tenant.application({ type: "private", permissions: ["token:create"] });
+    const key = newKey();
+    const one = await clerk("POST", "/tokens", withKey(key, { body: card("4242424242424242") }));
+    const again = await clerk("POST", "/tokens", withKey(key, { body: card("4242424242424242") }));
+    expect(again.body).toEqual(one.body);
+    expect(JSON.stringify(again.body)).not.toContain("4242424242424242");
+  });
+
+  it("does not keep a card's cvc: the answer again is without it", async () => {
+    const key = newKey();
+    const one = await backEnd("POST", "/tokens", withKey(key, { body: card("4242424242424242") }));
+    expect(one.body.data.cvc).toBe("987");
+    const again = await backEnd("POST", "/tokens", withKey(key, { body: card("4242424242424242") }));
+    expect(again.status).toBe(201);
+    const { cvc: _, ...data } = one.body.data;
+    expect(again.body).toEqual({ ...one.body, data });
+
+    const tokenize = newKey();
+    const body = { deep: [card("5555555555554444")] };
+    const made = await backEnd("POST", "/tokenize", withKey(tokenize, { body }));
+    expect(made.body.deep[0].data.cvc).toBe("987");
+    const repeated = await backEnd("POST", "/tokenize", withKey(tokenize, { body }));
+    expect(repeated.body.deep[0].id).toBe(made.body.deep[0].id);
+    expect(JSON.stringify(repeated.body)).not.toContain("987");
+  });
+
+  it("that fails is not kept: the key is free for another try", async () => {
+    const key = newKey();
+    const wrong = [
+      await backEnd("POST", "/tokens", withKey(key, { body: { type: "nope", data: 1 } })),
+      await backEnd("POST", "/tokens", withKey(key, { raw: "{" })),
+      await backEnd("POST", "/tokens", { ...withKey(key, { body: { type: "token", data: 1 } }), key: "nobody" }),
+    ];
+    expect(wrong.map(({ status }) => status)).toEqual([400, 400, 401]);
+    await backEnd("POST", "/tokens", { body: { type: "token", id: "idem-taken", data: 1 } });
+    const taken = await backEnd(
+      "POST",
+      "/tokens",
+      withKey(key, { body: { type: "token", id: "idem-taken", data: 2 } }),
+    );
+    expect(taken.status).toBe(409);
+    const good = await backEnd("POST", "/tokens", withKey(key, { body: { type: "token", data: "good" } }));
+    expect(good).toMatchObject({ status: 201, body: { data: "good" } });
+    const again = await backEnd("POST", "/tokens", withKey(key, { body: { type: "token", data: "other" } }));
+    expect(again.body).toEqual(good.body);
+  });
+
+  it("that is refused is not kept: it works once the right is there", async () => {
+    const client = await tenant.application({ type: "private", permissions: ["token:read"] });
+    const key = newKey();
+    const create = () => client("POST", "/tokens", withKey(key, { body: { type: "token", data: 1 } }));
+    expect(await create()).toMatchObject({ status: 403 });
+    await tenant.manage("PUT", `/applications/${client.id}`, { body: { name: "x", permissions: ["token:create"] } });
+    const one = await create();
+    expect(one.status).toBe(201);
+    expect((await create()).body.id).toBe(one.body.id);
+  });
+
+  it("needs the right each time: what was answered is not told to a key that lost it", async () => {
+    const client = await tenant.backEnd();
+    const key = newKey();
+    const create = () => client("POST", "/tokens", withKey(key, { body: { type: "token", data: "secret" } }));
+    expect(await create()).toMatchObject({ status: 201, body: { data: "secret" } });
+    await tenant.manage("PUT", `/applications/${client.id}`, { body: { name: "x", permissions: ["token:read"] } });
+    expect(await create()).toMatchObject({ status: 403 });
+    await tenant.manage("DELETE", `/applications/${client.id}`);
+    expect(await create()).toMatchObject({ status: 401 });
+  });
+
+  it("is of its application: another one may use the same key", async () => {
+    const key = newKey();
+    const other = await tenant.backEnd();
+    const body = { type: "token", data: "x" };
+    const mine = await backEnd("POST", "/tokens", withKey(key, { body }));
+    const theirs = await other("POST", "/tokens", withKey(key, { body }));
+    expect(theirs.status).toBe(201);
+    expect(theirs.body.id).not.toBe(mine.body.id);
+    const stranger = await (await newTenant()).backEnd();
+    const elsewhere = await stranger("POST", "/tokens", withKey(key, { body }));
+    expect(elsewhere.status).toBe(201);
+    expect(elsewhere.body.id).not.toBe(mine.body.id);
+  });
+
+  it("is of its operation and its resource", async () => {
+    const key = newKey();
+    const token = await backEnd("POST", "/tokens", withKey(key, { body: { type: "token", data: "x" } }));
+    const tokenized = await backEnd("POST", "/tokenize", withKey(key, { body: "x" }));
+    expect(tokenized.body).not.toBe(token.body.id);
+    const other = await tenant.application({ type: "private", permissions: ["token:create"] });
+    const first = await tenant.manage("POST", `/applications/${applicationId}/keys`, withKey(key));
+    const second = await tenant.manage("POST", `/applications/${other.id}/keys`, withKey(key));
+    expect([first.status, second.status]).toEqual([201, 201]);
+    expect(second.body.id).not.toBe(first.body.id);
+    const put = { body: { name: "Put", permissions: ["token:create"] } };
+    expect((await tenant.manage("PUT", `/applications/${applicationId}`, withKey(key, put))).body.id).toBe(
+      applicationId,
+    );
+    expect((await tenant.manage("PUT", `/applications/${other.id}`, withKey(key, put))).body.id).toBe(other.id);
+  });
+
+  it("is an ordinary one where nothing is created: reads, deletions and detokenizing", async () => {
+    const key = newKey();
+    const { body } = await backEnd("POST", "/tokens", { body: { type: "token", data: 1 } });
+    const before = await stored.counts(tenant.id);
+    expect(await backEnd("GET", `/tokens/${body.id}`, withKey(key))).toMatchObject({ status: 200 });
+    expect(await backEnd("POST", "/detokenize", withKey(key, { body: `{{ ${body.id} }}` }))).toMatchObject({ body: 1 });
+    expect(await backEnd("POST", "/detokenize", withKey(key, { body: ["other"] }))).toMatchObject({ body: ["other"] });
+    expect(await backEnd("DELETE", `/tokens/${body.id}`, withKey(key))).toMatchObject({ status: 204 });
+    expect(await backEnd("DELETE", `/tokens/${body.id}`, withKey(key))).toMatchObject({ status: 404 });
+    expect((await stored.counts(tenant.id)).idempotency_keys).toBe(before.idempotency_keys);
+  });
+
+  it("is carried out once when it comes many times at the same moment", async () => {
+    const key = newKey();
+    const before = await stored.counts(tenant.id);
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, index) =>
+        backEnd("POST", "/tokens", withKey(key, { body: { type: "token", data: index } })),
+      ),
+    );
+    const served = answers.filter(({ status }) => status === 201);
+    expect(served.length).toBeGreaterThan(0);
+    expect(new Set(served.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    for (const { status, body } of answers) {
+      if (status !== 201) expect({ status, code: body.code }).toEqual({ status: 409, code: "idempotency_in_flight" });
+    }
+    const after = await stored.counts(tenant.id);
+    expect(after.tokens - before.tokens).toBe(1);
+    expect(after.audit_logs - before.audit_logs).toBe(1);
+  });
+
+  it("does not fail the others that come with it", async () => {
+    const key = newKey();
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        backEnd("POST", "/tokens", {
+          body: { type: "token", data: index },
+          ...(index % 4 === 0 ? { headers: { "BT-IDEMPOTENCY-KEY": key } } : {}),
+        }),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array(40).fill(201));
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(31);
+  });
+
+  it.each([
+    ["an empty key", ""],
+    ["a key of 256 characters", "x".repeat(256)],
+  ])("is refused with %s", async (_, key) => {
+    const { status, body } = await backEnd("POST", "/tokens", withKey(key, { body: { type: "token", data: 1 } }));
+    expect({ status, fields: Object.keys(body.errors ?? {}) }).toEqual({ status: 400, fields: ["BT-IDEMPOTENCY-KEY"] });
+  });
+
+  it("stands in the database sealed: neither key nor answer can be read there", async () => {
+    const key = newKey();
+    await backEnd("POST", "/tokens", withKey(key, { body: { type: "token", data: "needle-in-a-haystack" } }));
+    const hex = (text: string) => Buffer.from(text).toString("hex");
+    const rows = await stored.textOf(tenant.id, "idempotency_keys");
+    expect(rows).not.toContain(hex(key));
+    expect(rows).not.toContain(hex("needle-in-a-haystack"));
+  });
+
+  it.each(RPC_PROTOCOLS)("works over %s, by metadata", async (protocol) => {
+    const key = newKey();
+    const data = { kind: { case: "stringValue", value: "x" } } as const;
+    const tokens = rpcClient(TokenService, protocol, { key: backEnd.key, headers: { "bt-idempotency-key": key } });
+    const first = await tokens.createToken({ type: "token", data });
+    const second = await tokens.createToken({ type: "token", data: { kind: { case: "numberValue", value: 1 } } });
+    expect(second).toEqual(first);
+    const tokenize = rpcClient(TokenizeService, protocol, { key: backEnd.key, headers: { "bt-idempotency-key": key } });
+    expect(await tokenize.tokenize({ value: data })).toEqual(await tokenize.tokenize({ value: data }));
+    expect(await failureOf(tokens.createToken({}))).toMatchObject({
+      code: "InvalidArgument",
+      fields: ["type", "data"],
+    });
+  });
+
+  it("is the same request whatever protocol it comes by", async () => {
+    const key = newKey();
+    const rest = await backEnd("POST", "/tokens", withKey(key, { body: { type: "token", data: "x" } }));
+    for (const protocol of RPC_PROTOCOLS) {
+      const tokens = rpcClient(TokenService, protocol, { key: backEnd.key, headers: { "bt-idempotency-key": key } });
+      const { id } = await tokens.createToken({ type: "token", data: { kind: { case: "stringValue", value: "x" } } });
+      expect(id).toBe(rest.body.id);
+    }
+  });
+});
+
+describe("a request whose twin does not end", () => {
+  let server: ServerProcess;
+  let stored: Stored;
+  beforeAll(async () => {
+    server = await startServerProcess();
+    stored = await openStored(server.environment);
+  });
+  afterAll(async () => {
+    await stored[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  it("is told so, and when to try again, on every protocol", async () => {
+    // A tenant for each protocol: the requests of one tenant would wait for each other.
+    const callers = await Promise.all(
+      ["REST", ...RPC_PROTOCOLS].map(async () => {
+        const tenant = await newTenant(server.url, server.environment);
+        return { tenant, backEnd: await tenant.backEnd() };
+      }),
+    );
+    const headers = { "bt-idempotency-key": newKey() };
+    const [rest, ...others] = callers;
+    if (!rest) throw new Error("there is no caller over REST");
+    const body = { type: "token", data: "x" };
+    const [answer, failures] = await stored.holding("idempotency_keys", () =>
+      Promise.all([
+        rest.backEnd("POST", "/tokens", { body, headers }),
+        Promise.all(
+          others.map(({ backEnd }, index) => {
+            const options = { key: backEnd.key, url: server.url, headers };
+            const tokens = rpcClient(TokenService, RPC_PROTOCOLS[index] ?? "gRPC", options);
+            return failureOf(
+              tokens.createToken({ type: "token", data: { kind: { case: "stringValue", value: "x" } } }),
+            );
+          }),
+        ),
+      ]),
+    );
+    expect(answer).toMatchObject({ status: 409, body: { code: "idempotency_in_flight", status: 409 } });
+    expect(answer.headers.get("retry-after")).toBe("1");
+    expect(failures).toHaveLength(RPC_PROTOCOLS.length);
+    for (const failure of failures) {
+      expect(failure).toMatchObject({ code: "Aborted", reason: "idempotency_in_flight", retryAfter: 1 });
+    }
+    for (const { tenant, backEnd } of callers) {
+      expect(await stored.counts(tenant.id)).toMatchObject({ tokens: 0, idempotency_keys: 0 });
+      expect(await backEnd("POST", "/tokens", { body: { type: "token", data: "x" }, headers })).toMatchObject({
+        status: 201,
+      });
+    }
+  });
+});

@@ -1,0 +1,116 @@
+import { create, createFileRegistry, fromBinary } from "@bufbuild/protobuf";
+import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, it } from "vitest";
+import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
+import { rpcClient } from "../support/rpc.js";
+
+type Question =
+  | { readonly case: "listServices"; readonly value: string }
+  | { readonly case: "fileByFilename"; readonly value: string }
+  | { readonly case: "fileContainingSymbol"; readonly value: string }
+  | { readonly case: "allExtensionNumbersOfType"; readonly value: string }
+  | {
+      readonly case: "fileContainingExtension";
+      readonly value: { readonly containingType: string; readonly extensionNumber: number };
+    };
+
+/** Both versions ask and answer alike, under names of their own. */
+interface Answer {
+  readonly case: string | undefined;
+  readonly value?: unknown;
+}
+type Ask = (questions: AsyncIterable<{ messageRequest: Question }>) => AsyncIterable<{ messageResponse: Answer }>;
+
+const versions: readonly [string, Ask][] = [
+  ["v1", (questions) => rpcClient(ServerReflection, "gRPC").serverReflectionInfo(questions)],
+  ["v1alpha", (questions) => rpcClient(ServerReflectionAlpha, "gRPC").serverReflectionInfo(questions)],
+];
+
+describe.each(versions)("reflection %s", (_, askAll) => {
+  /** Asks all questions in one stream, without a key, and gives the answers in their order. */
+  const ask = async (...questions: readonly Question[]): Promise<Answer[]> => {
+    const answers: Answer[] = [];
+    const stream = askAll(
+      (async function* () {
+        for (const messageRequest of questions) yield { messageRequest };
+      })(),
+    );
+    for await (const { messageResponse } of stream) answers.push(messageResponse);
+    return answers;
+  };
+  const filesIn = (answer: Answer | undefined): FileDescriptorProto[] => {
+    if (answer?.case !== "fileDescriptorResponse") throw new Error(`the answer is ${answer?.case}`);
+    const bytes: unknown = Reflect.get(Object(answer.value), "fileDescriptorProto");
+    return Array.isArray(bytes) ? bytes.map((file) => fromBinary(FileDescriptorProtoSchema, file)) : [];
+  };
+
+  it("lists every service", async () => {
+    const [answer] = await ask({ case: "listServices", value: "" });
+    const names = ["TokenService", "TokenizeService", "ApplicationService", "LogService", "TransactionService"];
+    const service = names.map((name) => expect.objectContaining({ name: `cloakroom.v1.${name}` }));
+    expect(answer).toMatchObject({ case: "listServicesResponse", value: { service: expect.arrayContaining(service) } });
+  });
+
+  it.each([
+    "cloakroom.v1.TokenService",
+    "cloakroom.v1.TokenService.GetToken",
+    "cloakroom.v1.Token",
+    "cloakroom.v1.CreateTokenRequest",
+  ])("finds the file of %s", async (value) => {
+    const [answer] = await ask({ case: "fileContainingSymbol", value });
+    expect(filesIn(answer).map(({ name }) => name)).toContain("cloakroom/v1/tokens.proto");
+  });
+
+  it("gives everything that is needed to call a method without having its protos", async () => {
+    const known = new Map<string, FileDescriptorProto>();
+    const wanted = ["cloakroom/v1/tokens.proto"];
+    for (let name = wanted.pop(); name !== undefined; name = wanted.pop()) {
+      if (known.has(name)) continue;
+      const [answer] = await ask({ case: "fileByFilename", value: name });
+      for (const file of filesIn(answer)) {
+        known.set(file.name, file);
+        wanted.push(...file.dependency);
+      }
+    }
+    const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: inOrder(known) }));
+    const service = registry.getService("cloakroom.v1.TokenService");
+    expect(service?.methods.map(({ name }) => name)).toEqual(TokenService.methods.map(({ name }) => name));
+    expect(service?.method.getToken?.input.fields.map(({ name }) => name)).toEqual(["id"]);
+  });
+
+  it("finds our extensions of options, and their numbers", async () => {
+    const type = "google.protobuf.MethodOptions";
+    const [numbers, file] = await ask(
+      { case: "allExtensionNumbersOfType", value: type },
+      { case: "fileContainingExtension", value: { containingType: type, extensionNumber: 50001 } },
+    );
+    const extensionNumber = expect.arrayContaining([50001, 72295728]);
+    expect(numbers).toMatchObject({ case: "allExtensionNumbersResponse", value: { extensionNumber } });
+    expect(filesIn(file).map(({ name }) => name)).toContain("cloakroom/v1/options.proto");
+  });
+
+  it("says of what is not there that it is not, and goes on", async () => {
+    const [missing, found] = await ask(
+      { case: "fileContainingSymbol", value: "cloakroom.v1.Nope" },
+      { case: "fileByFilename", value: "cloakroom/v1/logs.proto" },
+    );
+    expect(missing).toMatchObject({ case: "errorResponse", value: { errorCode: Code.NotFound } });
+    expect(filesIn(found).map(({ name }) => name)).toContain("cloakroom/v1/logs.proto");
+  });
+});
+
+/** A registry wants each file after those that it imports. */
+function inOrder(files: ReadonlyMap<string, FileDescriptorProto>): FileDescriptorProto[] {
+  const ordered = new Set<FileDescriptorProto>();
+  const visit = (name: string) => {
+    const file = files.get(name);
+    if (!file) throw new Error(`${name} is missing`);
+    for (const dependency of file.dependency) visit(dependency);
+    ordered.add(file);
+  };
+  for (const name of files.keys()) visit(name);
+  return [...ordered];
+}

@@ -1,0 +1,107 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority } from "../egress/certificates.js";
+import { cloakroom } from "../support/command.js";
+import { newDirectory } from "../support/databases.js";
+import { PostgresCluster } from "../support/postgres-cluster.js";
+import { type Replica, startReplica } from "../support/replica.js";
+import { type RestClient, restClient } from "../support/rest.js";
+import { newTenant, type TestTenant } from "../support/tenant.js";
+
+describe("two replicas on one database", () => {
+  let cluster: PostgresCluster;
+  const directory = newDirectory();
+  const replicas: Replica[] = [];
+  let tenant: TestTenant;
+  beforeAll(async () => {
+    // Over TLS, as databases elsewhere are reached. The certificate is the test's own, so that it is not checked.
+    const { cert, key } = await (await createAuthority()).issue(["localhost"]);
+    cluster = await PostgresCluster.start({
+      settings: { ssl: "on", ssl_cert_file: "../../server.crt", ssl_key_file: "../../server.key" },
+      files: { "server.crt": cert, "server.key": key },
+    });
+    const url = await cluster.login("vault", { attributes: "createrole" });
+    const environment = { DATABASE_URL: `${url}?sslmode=require`, CLOAKROOM_DATA_DIR: join(directory, "data") };
+    const init = await cloakroom(environment, "init");
+    if (init.code !== 0) throw new Error(init.stderr);
+    replicas.push(await startReplica(environment), await startReplica(environment));
+    tenant = await newTenant(replicas[0]?.url, environment);
+  });
+  afterAll(async () => {
+    await Promise.all(replicas.map((replica) => replica.stop()));
+    await cluster?.[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const clientsOf = (key: string): RestClient[] => replicas.map(({ url }) => restClient(url, key));
+
+  it("serve one tenant over TLS: what one has stored the other reads at once", async () => {
+    const { key } = await tenant.backEnd();
+    const [one, two] = clientsOf(key);
+    for (let round = 0; round < 20; round += 1) {
+      const writer = round % 2 ? one : two;
+      const reader = round % 2 ? two : one;
+      const made = await writer?.("POST", "/tokens", { body: { type: "token", data: `round ${round}` } });
+      const read = await reader?.("GET", `/tokens/${made?.body.id}`);
+      expect(read).toMatchObject({ status: 200, body: { data: `round ${round}` } });
+    }
+    const sessions = await cluster.admin`
+      select distinct s.ssl from pg_stat_ssl s join pg_stat_activity a using (pid) where a.usename = 'vault'`;
+    expect([...sessions]).toEqual([{ ssl: true }]);
+  });
+
+  it("answer a repeated idempotency key with one token, whichever is asked", async () => {
+    const { key } = await tenant.backEnd();
+    for (let round = 0; round < 5; round += 1) {
+      const body = { headers: { "BT-IDEMPOTENCY-KEY": `round ${round}` }, body: { type: "token", data: "x" } };
+      const answers = await Promise.all(
+        [...clientsOf(key), ...clientsOf(key)].map((client) => client("POST", "/tokens", body)),
+      );
+      for (const { status } of answers) expect([201, 409]).toContain(status);
+      const ids = answers.flatMap(({ status, body: { id } }) => (status === 201 ? [id] : []));
+      expect(new Set(ids).size).toBe(1);
+    }
+  });
+
+  it("forget a key at once, both of them, when one deletes it under load", async () => {
+    const backEnd = await tenant.backEnd();
+    const keys = (await tenant.manage("GET", `/applications/${backEnd.id}/keys`)).body;
+    const [doomed] = keys.data ?? keys;
+    const other = await tenant.backEnd();
+    let isDeleted = false;
+    let isOver = false;
+    const answers: { afterDelete: boolean; status: number }[] = [];
+    const bystanders: number[] = [];
+    const load = async (client: RestClient, isDoomed: boolean) => {
+      while (!isOver) {
+        const afterDelete = isDeleted;
+        const write = answers.length % 2 === 0;
+        const { status } = write
+          ? await client("POST", "/tokens", { body: { type: "token", data: "x" } })
+          : await client("GET", "/tokens/none");
+        if (isDoomed) answers.push({ afterDelete, status });
+        else bystanders.push(status);
+      }
+    };
+    const running = [
+      ...[...clientsOf(backEnd.key), ...clientsOf(backEnd.key)].map((client) => load(client, true)),
+      ...clientsOf(other.key).map((client) => load(client, false)),
+    ];
+    // Both have it in their caches now, and use it.
+    await expect.poll(() => answers.length).toBeGreaterThan(100);
+    const deleted = await tenant.manage("DELETE", `/applications/${backEnd.id}/keys/${doomed.id}`);
+    isDeleted = true;
+    expect(deleted.status).toBe(204);
+    await pause(300);
+    isOver = true;
+    await Promise.all(running);
+    const before = answers.filter(({ afterDelete }) => !afterDelete).map(({ status }) => status);
+    const after = answers.filter(({ afterDelete }) => afterDelete).map(({ status }) => status);
+    expect(new Set(before.slice(0, 50))).toEqual(new Set([201, 404]));
+    expect(after.length).toBeGreaterThan(20);
+    expect(new Set(after)).toEqual(new Set([401]));
+    expect(new Set(bystanders), "keys that nobody deleted").toEqual(new Set([201, 404]));
+  });
+});

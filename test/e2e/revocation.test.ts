@@ -1,0 +1,163 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { ApplicationKeyService } from "../../gen/cloakroom/v1/applications_pb.js";
+import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { type RestClient, restClient } from "../support/rest.js";
+import { failureOf, rpcClient } from "../support/rpc.js";
+import { newTenant, type TestTenant } from "../support/tenant.js";
+
+const reveal = (container: string) => ({
+  priority: 1,
+  container,
+  transform: "reveal",
+  permissions: ["token:create", "token:read"],
+});
+
+describe("a right that is taken away", () => {
+  let tenant: TestTenant;
+  let tokenId: string;
+  beforeAll(async () => {
+    tenant = await newTenant();
+    const backEnd = await tenant.backEnd();
+    tokenId = (await backEnd("POST", "/tokens", { body: { type: "token", data: "x", containers: ["/a/"] } })).body.id;
+  });
+
+  const holder = () => tenant.application({ type: "private", rules: [reveal("/a/")] });
+  const keyOf = async (applicationId: string) =>
+    (await tenant.manage("GET", `/applications/${applicationId}/keys`)).body.data[0].id;
+  /** Whatever a key can be used for, so that rights of it are remembered by the server. */
+  const uses = (client: RestClient) => [
+    () => client("GET", `/tokens/${tokenId}`),
+    () => client("POST", "/tokens", { body: { type: "token", data: 1, containers: ["/a/"] } }),
+    () => client("POST", "/detokenize", { body: `{{ ${tokenId} }}` }),
+    () => client("GET", "/applications/key"),
+    () => client("GET", "/permissions"),
+  ];
+  const statuses = (client: RestClient) => Promise.all(uses(client).map(async (use) => (await use()).status));
+
+  it("by deleting the key is gone at once", async () => {
+    const client = await holder();
+    expect(await statuses(client)).toEqual([200, 201, 200, 200, 200]);
+    const keyId = await keyOf(client.id);
+    expect(await tenant.manage("DELETE", `/applications/${client.id}/keys/${keyId}`)).toMatchObject({ status: 204 });
+    expect(await statuses(client)).toEqual([401, 401, 401, 401, 401]);
+  });
+
+  it("by deleting the key is gone at once over gRPC too", async () => {
+    const { id, key } = await holder();
+    const tokens = rpcClient(TokenService, "gRPC", { key });
+    expect(await tokens.getToken({ id: tokenId })).toMatchObject({ id: tokenId });
+    const keys = rpcClient(ApplicationKeyService, "gRPC", { key: tenant.managementKey });
+    await keys.deleteApplicationKey({ id, keyId: await keyOf(id) });
+    expect(await failureOf(tokens.getToken({ id: tokenId }))).toMatchObject({ code: "Unauthenticated" });
+  });
+
+  it("by deleting the key leaves the application's other keys as they are", async () => {
+    const client = await holder();
+    const { body } = await tenant.manage("POST", `/applications/${client.id}/keys`);
+    const second = restClient(tenant.url, body.key);
+    expect(await second("GET", `/tokens/${tokenId}`)).toMatchObject({ status: 200 });
+    await tenant.manage("DELETE", `/applications/${client.id}/keys/${body.id}`);
+    expect(await second("GET", `/tokens/${tokenId}`)).toMatchObject({ status: 401 });
+    expect(await statuses(client)).toEqual([200, 201, 200, 200, 200]);
+  });
+
+  it("by deleting the application is gone at once, with all of its keys", async () => {
+    const client = await holder();
+    const second = restClient(tenant.url, (await tenant.manage("POST", `/applications/${client.id}/keys`)).body.key);
+    expect(await statuses(client)).toEqual(await statuses(second));
+    expect(await tenant.manage("DELETE", `/applications/${client.id}`)).toMatchObject({ status: 204 });
+    expect(await statuses(client)).toEqual([401, 401, 401, 401, 401]);
+    expect(await statuses(second)).toEqual([401, 401, 401, 401, 401]);
+  });
+
+  it("by changing rules and permissions is gone at once, and what is given is there at once", async () => {
+    const client = await holder();
+    expect(await statuses(client)).toEqual([200, 201, 200, 200, 200]);
+    const put = (body: object) =>
+      tenant.manage("PUT", `/applications/${client.id}`, { body: { name: "Changed", ...body } });
+    expect(await put({ rules: [reveal("/b/")] })).toMatchObject({ status: 200 });
+    expect(await statuses(client)).toEqual([403, 403, 403, 200, 200]);
+    expect(await put({ permissions: ["token:create"] })).toMatchObject({ status: 200 });
+    expect(await statuses(client)).toEqual([403, 201, 403, 200, 200]);
+    expect(await put({ rules: [{ ...reveal("/a/"), transform: "mask" }] })).toMatchObject({ status: 200 });
+    expect((await client("GET", `/tokens/${tokenId}`)).body).not.toHaveProperty("data");
+    expect(await put({ rules: [reveal("/")] })).toMatchObject({ status: 200 });
+    expect((await client("GET", `/tokens/${tokenId}`)).body.data).toBe("x");
+  });
+
+  it("of a management application is gone at once", async () => {
+    const manager = await tenant.application({
+      type: "management",
+      permissions: ["log:read", "tenant:read", "application:read"],
+    });
+    const paths = ["/logs", "/logs/entity-types", "/tenants/self", "/applications"];
+    const all = () => Promise.all(paths.map(async (path) => (await manager("GET", path)).status));
+    expect(await all()).toEqual([200, 200, 200, 200]);
+    await tenant.manage("DELETE", `/applications/${manager.id}`);
+    expect(await all()).toEqual([401, 401, 401, 401]);
+  });
+
+  it("takes the key with it that took it away, where that is its own", async () => {
+    const manager = await tenant.application({
+      type: "management",
+      permissions: ["application:delete", "application:read"],
+    });
+    expect(await manager("DELETE", `/applications/${manager.id}`)).toMatchObject({ status: 204 });
+    expect(await manager("GET", "/applications")).toMatchObject({ status: 401 });
+  });
+
+  it("by a setting is gone at once: deduplication that is switched off folds no more", async () => {
+    const own = await newTenant();
+    const backEnd = await own.backEnd();
+    const set = (deduplicate_tokens: string) =>
+      own.manage("PUT", "/tenants/self", { body: { name: "Own", settings: { deduplicate_tokens } } });
+    const create = async () => (await backEnd("POST", "/tokens", { body: { type: "token", data: "same" } })).body.id;
+    await set("true");
+    expect(await create()).toBe(await create());
+    await set("false");
+    expect(await create()).not.toBe(await create());
+  });
+
+  it.each([
+    [
+      "its key is deleted",
+      async (id: string, keyId: string) => tenant.manage("DELETE", `/applications/${id}/keys/${keyId}`),
+      401,
+    ],
+    ["its application is deleted", async (id: string) => tenant.manage("DELETE", `/applications/${id}`), 401],
+    [
+      "its rule is changed",
+      async (id: string) =>
+        tenant.manage("PUT", `/applications/${id}`, { body: { name: "x", rules: [reveal("/b/")] } }),
+      403,
+    ],
+  ])("under load serves no request that is sent after %s", async (_, take, refusedWith) => {
+    const client = await holder();
+    const keyId = await keyOf(client.id);
+    let answeredAt = Number.POSITIVE_INFINITY;
+    const seen: { readonly sentAfter: boolean; readonly status: number }[] = [];
+    const until = performance.now() + 10_000;
+    const worker = async (offset: number) => {
+      for (let turn = offset; performance.now() < until; turn += 1) {
+        const sentAt = performance.now();
+        const use = uses(client)[turn % 3];
+        if (!use) throw new Error("there is nothing to use");
+        const { status } = await use();
+        seen.push({ sentAfter: sentAt > answeredAt, status });
+        if (sentAt > answeredAt + 300) return;
+      }
+    };
+    const workers = Array.from({ length: 12 }, (_, offset) => worker(offset));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect((await take(client.id, keyId)).status).toBeLessThan(300);
+    answeredAt = performance.now();
+    await Promise.all(workers);
+    const after = seen.filter(({ sentAfter }) => sentAfter);
+    const before = seen.filter(({ sentAfter }) => !sentAfter);
+    expect(before.filter(({ status }) => status < 300).length).toBeGreaterThan(20);
+    expect(after.length).toBeGreaterThan(20);
+    expect(new Set(after.map(({ status }) => status))).toEqual(new Set([refusedWith]));
+    // Whatever was under way was either served or refused; nothing else went wrong.
+    expect(before.filter(({ status }) => status >= 300 && status !== refusedWith)).toEqual([]);
+  });
+});

@@ -1,0 +1,93 @@
+import { expect } from "vitest";
+import type { RestClient } from "../../support/rest.js";
+
+export const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
+
+/** One request that stores tokens, and what became of it. */
+export interface StoringRequest {
+  /** Its idempotency key, which its tokens carry as metadata too. */
+  readonly name: string;
+  readonly path: "/tokens" | "/tokenize";
+  /** The tokens that it was answered with. Undefined while nobody has acknowledged it. */
+  acknowledged: readonly string[] | undefined;
+}
+
+/** Tokens that each kind of request stores. */
+export const TOKENS_OF = { "/tokens": 1, "/tokenize": 4 } as const;
+
+/** Many clients that store tokens at once, and remember what they were told. */
+export class TokenLoad {
+  readonly requests: StoringRequest[] = [];
+  /** Answers other than success, by status; 0 where there was none. */
+  readonly refusals = new Map<number, number>();
+  #isOver = false;
+  #running: Promise<unknown> = Promise.resolve();
+
+  get acknowledged(): StoringRequest[] {
+    return this.requests.filter(({ acknowledged }) => acknowledged !== undefined);
+  }
+
+  get unacknowledged(): StoringRequest[] {
+    return this.requests.filter(({ acknowledged }) => acknowledged === undefined);
+  }
+
+  start(client: RestClient, clients = 24): void {
+    this.#isOver = false;
+    const one = async (number: number) => {
+      while (!this.#isOver) {
+        const path = (this.requests.length + number) % 3 === 0 ? "/tokenize" : "/tokens";
+        const request: StoringRequest = { name: `request-${this.requests.length}`, path, acknowledged: undefined };
+        this.requests.push(request);
+        if ((await this.send(client, request)) !== "no answer") continue;
+        return;
+      }
+    };
+    this.#running = Promise.all(Array.from({ length: clients }, (_, number) => one(number)));
+  }
+
+  /** Lets the requests under way end, or fail. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#running;
+  }
+
+  /** Sends a request, again where it was sent before: under the same idempotency key. */
+  async send(client: RestClient, request: StoringRequest): Promise<"acknowledged" | "refused" | "no answer"> {
+    const headers = { "BT-IDEMPOTENCY-KEY": request.name };
+    const answer = await client("POST", request.path, { headers, body: bodyOf(request) }).catch(() => undefined);
+    if (answer && (answer.status === 200 || answer.status === 201)) {
+      request.acknowledged = request.path === "/tokens" ? [answer.body.id] : idsIn(answer.body);
+      return "acknowledged";
+    }
+    const status = answer?.status ?? 0;
+    this.refusals.set(status, (this.refusals.get(status) ?? 0) + 1);
+    return answer ? "refused" : "no answer";
+  }
+}
+
+function bodyOf({ name, path }: StoringRequest): unknown {
+  const metadata = { request: name };
+  const card = { type: "card", data: { ...CARD, cvc: "123" }, metadata };
+  if (path === "/tokens") return card;
+  const text = (part: number) => ({ type: "token", data: `${name}/${part}`, metadata });
+  return { card, texts: [text(1), text(2)], last: text(3) };
+}
+
+function idsIn(body: { card: { id: string }; texts: { id: string }[]; last: { id: string } }): string[] {
+  return [body.card, ...body.texts, body.last].map(({ id }) => id);
+}
+
+/** Reads back everything that was acknowledged, with its value. */
+export async function expectAllReadable(client: RestClient, requests: readonly StoringRequest[]): Promise<void> {
+  const wanted = requests.flatMap(({ name, acknowledged = [] }) =>
+    acknowledged.map((id, part) => ({ id, data: part === 0 ? CARD : `${name}/${part}` })),
+  );
+  const left = [...wanted];
+  const readOn = async () => {
+    for (let next = left.pop(); next; next = left.pop()) {
+      const { status, body } = await client("GET", `/tokens/${next.id}`);
+      expect({ status, data: body.data }).toMatchObject({ status: 200, data: next.data });
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, readOn));
+}

@@ -1,0 +1,88 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { newTenant, type TestTenant } from "../support/tenant.js";
+
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+const DEFAULTS = { fingerprint_tokens: "false", disable_ephemeral_proxy: "false", deduplicate_tokens: "false" };
+
+describe("the tenant", () => {
+  let tenant: TestTenant;
+  beforeAll(async () => {
+    tenant = await newTenant();
+  });
+  const put = (body: object) => tenant.manage("PUT", "/tenants/self", { body });
+
+  it("is the one that owns the key used", async () => {
+    const { status, body } = await tenant.manage("GET", "/tenants/self");
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      id: tenant.id,
+      owner_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      name: "Test",
+      settings: DEFAULTS,
+      created_at: expect.stringMatching(TIME),
+    });
+    const other = await newTenant();
+    expect((await other.manage("GET", "/tenants/self")).body.id).toBe(other.id);
+  });
+
+  it.each([
+    ["no name", {}, ["name"]],
+    ["an empty name", { name: "" }, ["name"]],
+    ["a name of 201 characters", { name: "x".repeat(201) }, ["name"]],
+    ["a name that is a number", { name: 5 }, ["name"]],
+    [
+      "a setting that is a boolean",
+      { name: "x", settings: { fingerprint_tokens: true } },
+      ["settings.fingerprint_tokens"],
+    ],
+    [
+      "a setting that is another text",
+      { name: "x", settings: { fingerprint_tokens: "yes" } },
+      ["settings.fingerprint_tokens"],
+    ],
+    ["an unknown setting", { name: "x", settings: { colour: "true" } }, ["settings.colour"]],
+    ["settings that are a list", { name: "x", settings: [] }, ["settings"]],
+  ])("is not changed by %s", async (_, wrong, fields) => {
+    const { status, body } = await put(wrong);
+    expect({ status, code: body.code, fields: Object.keys(body.errors ?? {}) }).toEqual({
+      status: 400,
+      code: "validation_failed",
+      fields,
+    });
+    expect((await tenant.manage("GET", "/tenants/self")).body).toMatchObject({ name: "Test", settings: DEFAULTS });
+  });
+
+  it("is renamed, its settings merged and shown as texts", async () => {
+    const first = await put({ name: "Näme ✓", settings: { fingerprint_tokens: "true" } });
+    expect(first).toMatchObject({
+      status: 200,
+      body: { id: tenant.id, name: "Näme ✓", settings: { ...DEFAULTS, fingerprint_tokens: "true" } },
+    });
+    expect(first.body).toMatchObject({ modified_by: expect.any(String), modified_at: expect.stringMatching(TIME) });
+    await put({ name: "Other", settings: { deduplicate_tokens: "true" } });
+    const settings = { ...DEFAULTS, fingerprint_tokens: "true", deduplicate_tokens: "true" };
+    expect((await tenant.manage("GET", "/tenants/self")).body).toMatchObject({ name: "Other", settings });
+    expect((await put({ name: "Other" })).body.settings).toEqual(settings);
+    expect((await put({ name: "Other", settings: {} })).body.settings).toEqual(settings);
+    expect((await put({ name: "Other", settings: null })).body.settings).toEqual(settings);
+  });
+
+  it("takes a name of 200 characters, counted as people do", async () => {
+    const name = "👋".repeat(200);
+    expect(await put({ name })).toMatchObject({ status: 200, body: { name } });
+  });
+
+  it("keeps every one of several changes at the same moment", async () => {
+    await put({ name: "Calm", settings: DEFAULTS });
+    const settings = Object.keys(DEFAULTS);
+    const answers = await Promise.all(settings.map((name) => put({ name: "Raced", settings: { [name]: "true" } })));
+    const served = settings.filter((_, index) => answers[index]?.status === 200);
+    expect(served.length).toBeGreaterThan(0);
+    const { body } = await tenant.manage("GET", "/tenants/self");
+    for (const [index, name] of settings.entries()) {
+      const status = answers[index]?.status;
+      expect([200, 409]).toContain(status);
+      expect(body.settings[name]).toBe(status === 200 ? "true" : "false");
+    }
+  });
+});

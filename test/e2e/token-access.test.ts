@@ -1,0 +1,154 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { RestClient } from "../support/rest.js";
+import { newTenant, type TestTenant } from "../support/tenant.js";
+
+const data = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
+const masked = { ...data, number: "XXXXXXXXXXXX4242" };
+
+describe("what an access rule lets its holder do with a token", () => {
+  let tenant: TestTenant;
+  let backEnd: RestClient;
+  beforeAll(async () => {
+    tenant = await newTenant();
+    backEnd = await tenant.backEnd();
+  });
+
+  const cardIn = async (...containers: string[]): Promise<string> => {
+    const { status, body } = await backEnd("POST", "/tokens", { body: { type: "card", data, containers } });
+    expect(status).toBe(201);
+    return body.id;
+  };
+  const holderOf = (...rules: object[]) =>
+    tenant.application({ type: "private", rules: rules.map((rule, index) => ({ priority: index + 1, ...rule })) });
+  const rule = (container: string, transform: string, ...permissions: string[]) => ({
+    container,
+    transform,
+    permissions,
+  });
+
+  it.each([
+    ["reveal", data],
+    ["mask", masked],
+    ["redact", undefined],
+  ])("%s", async (transform, shown) => {
+    const holder = await holderOf(rule("/pci/", transform, "token:read", "token:create"));
+    const id = await cardIn("/pci/high/");
+    const read = await holder("GET", `/tokens/${id}`);
+    expect(read.status).toBe(200);
+    expect(read.body.data).toEqual(shown);
+    const created = await holder("POST", "/tokens", { body: { type: "card", data, containers: ["/pci/"] } });
+    expect(created.status).toBe(201);
+    expect(created.body.data).toEqual(shown);
+    for (const { body } of [read, created]) {
+      expect(body).toMatchObject({ type: "card", fingerprint_expression: "{{ data.number }}" });
+      if (transform !== "reveal") expect(JSON.stringify(body)).not.toContain(data.number);
+    }
+  });
+
+  it("covers a container and all below it, by whole segments", async () => {
+    const holder = await holderOf(rule("/pci/high/", "reveal", "token:read"));
+    for (const container of ["/pci/high/", "/pci/high/eu/"]) {
+      expect(await holder("GET", `/tokens/${await cardIn(container)}`)).toMatchObject({ status: 200, body: { data } });
+    }
+    for (const container of ["/pci/", "/pci/higher/", "/", "/pci/low/"]) {
+      expect(await holder("GET", `/tokens/${await cardIn(container)}`)).toMatchObject({
+        status: 403,
+        body: { code: "permission_denied" },
+      });
+    }
+  });
+
+  it("is decided by the first rule by priority that has the permission", async () => {
+    const holder = await tenant.application({
+      type: "private",
+      rules: [
+        { priority: 30, ...rule("/", "redact", "token:read") },
+        { priority: 10, ...rule("/", "reveal", "token:create") },
+        { priority: 20, ...rule("/pci/", "mask", "token:read") },
+        { priority: 15, ...rule("/pci/eu/", "reveal", "token:read") },
+      ],
+    });
+    const shownIn = async (container: string) => (await holder("GET", `/tokens/${await cardIn(container)}`)).body.data;
+    expect(await shownIn("/pci/eu/paris/")).toEqual(data);
+    expect(await shownIn("/pci/us/")).toEqual(masked);
+    expect(await shownIn("/other/")).toBeUndefined();
+  });
+
+  it("reaches a token that is in several containers through any of them", async () => {
+    const id = await cardIn("/a/", "/b/");
+    const holder = await holderOf(rule("/b/", "reveal", "token:read"));
+    expect(await holder("GET", `/tokens/${id}`)).toMatchObject({ status: 200, body: { data } });
+  });
+
+  it("must cover every container that a new token is put into, the most careful transform counting", async () => {
+    const holder = await holderOf(rule("/a/", "reveal", "token:create"), rule("/b/", "mask", "token:create"));
+    const create = (...containers: string[]) => holder("POST", "/tokens", { body: { type: "card", data, containers } });
+    expect(await create("/a/")).toMatchObject({ status: 201, body: { data } });
+    expect(await create("/a/", "/b/")).toMatchObject({ status: 201, body: { data: masked } });
+    expect(await create("/a/", "/c/")).toMatchObject({ status: 403, body: { code: "permission_denied" } });
+    // The default container of a card.
+    expect(await create()).toMatchObject({ status: 403 });
+  });
+
+  it("must cover every container that a tokenize request names", async () => {
+    const holder = await holderOf(rule("/a/", "mask", "token:create"));
+    const leaf = await holder("POST", "/tokenize", { body: { secret: "x" } });
+    expect(leaf).toMatchObject({ status: 403, body: { code: "permission_denied" } });
+    const item = { type: "token", data: "x", containers: ["/a/b/"] };
+    expect(await holder("POST", "/tokenize", { body: { items: [item] } })).toMatchObject({ status: 200 });
+    expect(await holder("POST", "/tokenize", { body: { items: [item], secret: "x" } })).toMatchObject({ status: 403 });
+  });
+
+  it("of deleting is its own permission, decided by container", async () => {
+    const id = await cardIn("/a/");
+    const reader = await holderOf(rule("/", "reveal", "token:read"));
+    expect(await reader("DELETE", `/tokens/${id}`)).toMatchObject({ status: 403 });
+    const elsewhere = await holderOf(rule("/b/", "reveal", "token:delete"));
+    expect(await elsewhere("DELETE", `/tokens/${id}`)).toMatchObject({ status: 403 });
+    const eraser = await holderOf(rule("/a/", "redact", "token:delete"));
+    expect(await eraser("GET", `/tokens/${id}`)).toMatchObject({ status: 403 });
+    expect(await eraser("DELETE", `/tokens/${id}`)).toMatchObject({ status: 204 });
+  });
+
+  it("of plain permissions is to see masks, everywhere", async () => {
+    const clerk = await tenant.application({ type: "private", permissions: ["token:read", "token:delete"] });
+    const id = await cardIn("/deep/down/");
+    expect(await clerk("GET", `/tokens/${id}`)).toMatchObject({ status: 200, body: { data: masked } });
+    expect(await clerk("DELETE", `/tokens/${id}`)).toMatchObject({ status: 204 });
+  });
+
+  it("of rules and plain permissions together: rules first", async () => {
+    const mixed = await tenant.application({
+      type: "private",
+      permissions: ["token:read"],
+      rules: [{ priority: 1, ...rule("/a/", "reveal", "token:read") }],
+    });
+    expect(await mixed("GET", `/tokens/${await cardIn("/a/")}`)).toMatchObject({ body: { data } });
+    expect(await mixed("GET", `/tokens/${await cardIn("/b/")}`)).toMatchObject({ body: { data: masked } });
+  });
+
+  it("says nothing of a token that the holder may not see, beyond that it may not", async () => {
+    const id = await cardIn("/hidden/");
+    const holder = await holderOf(rule("/a/", "reveal", "token:read"));
+    const { status, body } = await holder("GET", `/tokens/${id}`);
+    expect(status).toBe(403);
+    expect(JSON.stringify(body)).not.toMatch(/card|hidden|4242/);
+    expect(await holder("GET", "/tokens/not-there")).toMatchObject({ status: 404 });
+  });
+
+  it("does not reach into another tenant", async () => {
+    const id = await cardIn("/a/");
+    const stranger = await (await newTenant()).backEnd();
+    expect(await stranger("GET", `/tokens/${id}`)).toMatchObject({ status: 404 });
+    expect(await stranger("DELETE", `/tokens/${id}`)).toMatchObject({ status: 404 });
+    expect(await stranger("POST", "/detokenize", { body: [`{{ ${id} }}`] })).toMatchObject({ status: 400 });
+    expect(await backEnd("GET", `/tokens/${id}`)).toMatchObject({ status: 200 });
+  });
+
+  it("of a public application is to create, and to see no more than masks", async () => {
+    const page = await tenant.application({ type: "public", permissions: ["token:create"] });
+    const created = await page("POST", "/tokens", { body: { type: "card", data } });
+    expect(created).toMatchObject({ status: 201, body: { data: masked } });
+    expect(await page("GET", `/tokens/${created.body.id}`)).toMatchObject({ status: 403 });
+  });
+});

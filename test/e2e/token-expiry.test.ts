@@ -1,0 +1,77 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { RestClient } from "../support/rest.js";
+import { newTenant } from "../support/tenant.js";
+
+describe("the expiry of a token", () => {
+  let backEnd: RestClient;
+  beforeAll(async () => {
+    backEnd = await (await newTenant()).backEnd();
+  });
+  const create = (expires_at: unknown) =>
+    backEnd("POST", "/tokens", { body: { type: "token", data: "x", expires_at } });
+
+  it.each([
+    // With an offset: shown with it.
+    ["8/26/2030 7:23:57 PM -07:00", "2030-08-26T19:23:57-07:00"],
+    ["2030-08-26T19:23:57-07:00", "2030-08-26T19:23:57-07:00"],
+    ["2030-08-26T19:23:57.250+05:30", "2030-08-26T19:23:57.250+05:30"],
+    ["2030-08-26T19:23+0200", "2030-08-26T19:23:00+02:00"],
+    // In UTC: like every other time.
+    ["2030-08-26T19:23:57Z", "2030-08-26T19:23:57.000Z"],
+    ["2030-08-26T19:23:57.5z", "2030-08-26T19:23:57.500Z"],
+    ["2030-08-26T19:23:57+00:00", "2030-08-26T19:23:57.000Z"],
+    // Without an offset: read as UTC.
+    ["2030-08-26T19:23:57", "2030-08-26T19:23:57.000Z"],
+    ["2030-08-26 19:23:57", "2030-08-26T19:23:57.000Z"],
+    ["8/26/2030 7:23:57 PM", "2030-08-26T19:23:57.000Z"],
+    ["12/31/2030 12:00:00 AM", "2030-12-31T00:00:00.000Z"],
+    ["12/31/2030 12:30 PM", "2030-12-31T12:30:00.000Z"],
+    // A date alone: its first moment in UTC.
+    ["9/27/2030", "2030-09-27T00:00:00.000Z"],
+    ["2030-09-27", "2030-09-27T00:00:00.000Z"],
+    ["2032-02-29", "2032-02-29T00:00:00.000Z"],
+  ])("given as %s is shown as %s", async (given, shown) => {
+    const created = await create(given);
+    expect(created).toMatchObject({ status: 201, body: { expires_at: shown } });
+    expect(await backEnd("GET", `/tokens/${created.body.id}`)).toMatchObject({ body: { expires_at: shown } });
+  });
+
+  it.each([
+    "",
+    "tomorrow",
+    "2030-13-01",
+    "2031-02-29",
+    "2/30/2030",
+    "13/1/2030",
+    "2030-08-26T25:00:00Z",
+    "8/26/2030 13:00:00 PM",
+    "8/26/2030 0:30 AM",
+    "1924934400",
+    "2030-08-26T19:23:57+25:00",
+    "2020-01-01",
+    "2020-01-01T00:00:00Z",
+    "x".repeat(101),
+  ])("cannot be %j", async (given) => {
+    const { status, body } = await create(given);
+    expect({ status, code: body.code, fields: Object.keys(body.errors ?? {}) }).toEqual({
+      status: 400,
+      code: "validation_failed",
+      fields: ["expires_at"],
+    });
+  });
+
+  it("is absent from a token that has none", async () => {
+    expect((await create(null)).body).not.toHaveProperty("expires_at");
+  });
+
+  it("ends the token: afterwards it is not there, and its id is free", async () => {
+    const expires_at = new Date(Date.now() + 1_500).toISOString();
+    const body = { type: "token", id: "short-lived", data: "x" };
+    expect(await backEnd("POST", "/tokens", { body: { ...body, expires_at } })).toMatchObject({ status: 201 });
+    expect(await backEnd("GET", "/tokens/short-lived")).toMatchObject({ status: 200, body: { expires_at } });
+    await new Promise((resolve) => setTimeout(resolve, Date.parse(expires_at) - Date.now() + 50));
+    expect(await backEnd("GET", "/tokens/short-lived")).toMatchObject({ status: 404 });
+    expect(await backEnd("POST", "/detokenize", { body: "{{ short-lived }}" })).toMatchObject({ status: 400 });
+    expect(await backEnd("POST", "/tokens", { body })).toMatchObject({ status: 201, body: { id: "short-lived" } });
+  });
+});
