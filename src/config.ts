@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Sensitive } from "./crypto/sensitive.js";
+import { FORMULA_IDS, type FormulaId } from "./payments/formulas.js";
 
 /** The configuration is wrong. The message is one line for the operator and says what to do. */
 export class ConfigError extends Error {
@@ -37,6 +38,8 @@ export interface Config {
   readonly egressDeny: string | undefined;
   /** Threads that run tenant code. Absent: by the number of processors. */
   readonly sandboxThreads: number | undefined;
+  /** Where payment services are reached, without a slash at the end, in place of their public addresses. */
+  readonly paymentAddresses: ReadonlyMap<FormulaId, string>;
 }
 
 const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
@@ -64,6 +67,7 @@ const NAMES = [
   "EGRESS_ALLOW",
   "EGRESS_DENY",
   "SANDBOX_THREADS",
+  "PAYMENT_ADDRESSES",
 ] as const;
 type Name = (typeof NAMES)[number];
 
@@ -109,6 +113,7 @@ export function readConfig(environment: Environment): Config {
     egressAllow: text("EGRESS_ALLOW"),
     egressDeny: text("EGRESS_DENY"),
     sandboxThreads: text("SANDBOX_THREADS") === undefined ? undefined : whole("SANDBOX_THREADS", 4, 1, 64),
+    paymentAddresses: readPaymentAddresses(text("PAYMENT_ADDRESSES") ?? ""),
   };
 }
 
@@ -143,6 +148,23 @@ function readPublicUrl(text: string | undefined): string | undefined {
     return text.replace(/\/+$/, "");
   }
   throw new ConfigError(`CLOAKROOM_PUBLIC_URL must be an address such as https://vault.example.com; it is "${text}".`);
+}
+
+/** `stripe-card=http://127.0.0.1:12111,adyen-card=...`: no tenant's field, or a tenant could send cards anywhere. */
+function readPaymentAddresses(text: string): ReadonlyMap<FormulaId, string> {
+  const entries = text.split(",").filter((entry) => entry.trim() !== "");
+  return new Map(
+    entries.map((entry): [FormulaId, string] => {
+      const [name = "", address = ""] = entry.trim().split(/=(.*)/s);
+      const formula = FORMULA_IDS.find((id) => id === name);
+      if (formula && /^https?:$/.test(URL.canParse(address) ? new URL(address).protocol : "")) {
+        return [formula, address.replace(/\/+$/, "")];
+      }
+      throw new ConfigError(
+        `CLOAKROOM_PAYMENT_ADDRESSES must be entries such as stripe-card=https://stripe.example.com, separated by commas; "${entry}" is none.`,
+      );
+    }),
+  );
 }
 
 function readOrigins(text: string): string[] {

@@ -1,0 +1,56 @@
+import type { Money } from "./connector.js";
+import { exponentOf } from "./currency.js";
+
+/** How a payment service counts a currency, where that differs from ISO 4217 (orchestration.md 3.2). */
+export interface CurrencyRule {
+  /** Digits after the point that the service assumes. Absent: as in ISO 4217. */
+  readonly exponent?: number;
+  /** In the service's units; an amount must be a multiple of it. */
+  readonly multipleOf?: number;
+}
+
+/** The rules of one payment service by currency. Currencies that are not named are counted as in ISO 4217. */
+export type AmountRules = Readonly<Record<string, CurrencyRule>>;
+
+/** An amount that the service cannot express exactly, or whose currency nobody knows. */
+export type Inexpressible = undefined;
+
+/** ISO 4217 minor units in the service's own. Undefined for what it cannot express exactly: nothing is ever rounded. */
+export function toProviderAmount(rules: AmountRules, { amount, currency }: Money): number | Inexpressible {
+  const iso = exponentOf(currency);
+  if (iso === undefined) return undefined;
+  const { exponent = iso, multipleOf = 1 } = rules[currency] ?? {};
+  const units = shift(amount, exponent - iso);
+  return units === undefined || units % multipleOf !== 0 ? undefined : units;
+}
+
+/** The way back. Undefined for what is no whole number of ISO 4217 minor units. */
+export function fromProviderAmount(rules: AmountRules, { amount, currency }: Money): number | Inexpressible {
+  const iso = exponentOf(currency);
+  return iso === undefined ? undefined : shift(amount, iso - (rules[currency]?.exponent ?? iso));
+}
+
+/** For services that want decimals: 1234 EUR as "12.34", 500 JPY as "500". Undefined for an unknown currency. */
+export function toDecimalText({ amount, currency }: Money): string | Inexpressible {
+  const exponent = exponentOf(currency);
+  if (exponent === undefined) return undefined;
+  if (exponent === 0) return String(amount);
+  const digits = String(amount).padStart(exponent + 1, "0");
+  return `${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
+}
+
+/** "12.34" EUR as 1234. Undefined for what is no such decimal, or finer than the currency. */
+export function fromDecimalText(text: string, currency: string): number | Inexpressible {
+  const exponent = exponentOf(currency);
+  const [, whole, fraction = ""] = /^(\d{1,12})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
+  if (exponent === undefined || whole === undefined) return undefined;
+  const kept = fraction.slice(0, exponent).padEnd(exponent, "0");
+  return /[1-9]/.test(fraction.slice(exponent)) ? undefined : Number(`${whole}${kept}`);
+}
+
+function shift(amount: number, digits: number): number | undefined {
+  if (!Number.isSafeInteger(amount)) return undefined;
+  const factor = 10 ** Math.abs(digits);
+  const shifted = digits >= 0 ? amount * factor : amount / factor;
+  return Number.isSafeInteger(shifted) ? shifted : undefined;
+}

@@ -1,0 +1,68 @@
+import type { Readable } from "node:stream";
+import type { TenantId } from "../base/ids.js";
+import { EgressError } from "../egress/egress-error.js";
+import type { GuardedAgents } from "../egress/guarded-agents.js";
+import { guardedRequest } from "../egress/guarded-request.js";
+import type { HeaderPair } from "../egress/request-framing.js";
+
+/** One call to a payment service. Its body may hold a card: it is never logged, stored or put into an error. */
+export interface ProviderCall {
+  readonly method: "GET" | "POST" | "DELETE" | "PUT" | "PATCH";
+  readonly url: string;
+  readonly headers: readonly HeaderPair[];
+  readonly body?: string;
+}
+
+export interface ProviderAnswer {
+  readonly status: number;
+  /** A header by its lower-case name. */
+  header(name: string): string | undefined;
+  readonly text: string;
+}
+
+/** What became of a call. Nothing is ever sent a second time. */
+export type ProviderReply =
+  | { readonly kind: "answered"; readonly answer: ProviderAnswer }
+  /** No byte of the request left: the service cannot have acted. */
+  | { readonly kind: "never_sent"; readonly reason: string }
+  /** The service may have acted, and its answer is lost. */
+  | { readonly kind: "sent_unknown"; readonly reason: string };
+
+export type ProviderHttp = (call: ProviderCall) => Promise<ProviderReply>;
+
+/** Cards take an issuer some seconds; after these the answer is reconciled instead of waited for. */
+const PATIENCE_MS = 20_000;
+/** Far more than any answer of the services spoken to. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
+
+/** The one way to payment services: guarded, bounded in time and size, in the tenant's own connections. */
+export function providerHttp(agents: GuardedAgents, tenantId: TenantId, patienceMs = PATIENCE_MS): ProviderHttp {
+  return async ({ method, url, headers, body }) => {
+    const patience = new AbortController();
+    const timer = setTimeout(() => patience.abort(), patienceMs);
+    try {
+      const response = await guardedRequest(agents, {
+        ...{ url, method, headers },
+        ...(body === undefined ? {} : { body: Buffer.from(body) }),
+        pool: tenantId,
+        signal: patience.signal,
+        timeouts: { headersMs: patienceMs, bodyIdleMs: patienceMs },
+        maxBodyBytes: MAX_ANSWER_BYTES,
+      });
+      const text = await readText(response.body);
+      const named = new Map(response.rawHeaders.map(([name, value]) => [name.toLowerCase(), value]));
+      return { kind: "answered", answer: { status: response.status, header: (name) => named.get(name), text } };
+    } catch (error) {
+      if (!(error instanceof EgressError)) throw error;
+      return { kind: error.delivery === "not_sent" ? "never_sent" : "sent_unknown", reason: error.reason };
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+async function readText(body: Readable): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of body) chunks.push(Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk)));
+  return Buffer.concat(chunks).toString("utf8");
+}
