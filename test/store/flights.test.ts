@@ -248,10 +248,16 @@ describe("work in several steps", () => {
     expect(deck.proxy.texts.filter((text) => text.includes("select kind"))).toHaveLength(1);
   });
 
-  it("is one trip to the database where it asks nothing, and none where it wants nothing", async () => {
+  it("is no trip to the database where it wants nothing, but to its guard where it has one", async () => {
     await using deck = await openDeck(database);
-    await expect(deck.flights.run(deck.tenantId, FIRST_REVISION, async () => 7)).resolves.toBe(7);
+    await expect(deck.flights.run(deck.tenantId, "unguarded", async () => 7)).resolves.toBe(7);
     expect(deck.proxy.sent).toEqual([]);
+    await expect(deck.flights.run(deck.tenantId, FIRST_REVISION, async () => 7)).resolves.toBe(7);
+    const [begin, tenant, guard, commit] = deck.proxy.sent.map(({ text }) => text.trim());
+    expect(deck.proxy.sent).toHaveLength(4);
+    expect([begin, commit]).toEqual(["begin", "commit"]);
+    expect(tenant).toContain(deck.tenantId);
+    expect(guard).toContain("auth_revision");
   });
 });
 

@@ -20,7 +20,8 @@ export async function startReplica(environment: Readonly<Record<string, string>>
     stdio: ["ignore", "pipe", "pipe"],
   });
   let said = "";
-  const ended = once(child, "exit").then((): number | null => child.exitCode);
+  // Not "exit": its last words may still be on their way then.
+  const ended = once(child, "close").then((): number | null => child.exitCode);
   const url = await new Promise<string>((resolve, reject) => {
     const listen = (chunk: Buffer) => {
       said += chunk.toString();

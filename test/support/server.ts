@@ -45,7 +45,8 @@ export async function startServerProcess(
     env: { PATH: process.env.PATH, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const exited = once(child, "exit");
+  // Not "exit": its last words may still be on their way then.
+  const exited = once(child, "close");
   const logFile = join(directory, "server.log");
   const log = createWriteStream(logFile);
   child.stdout.pipe(log, { end: false });
