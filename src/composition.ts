@@ -20,7 +20,9 @@ import { RunQueue } from "./reactors/run-queue.js";
 import { createSandbox, type Sandbox } from "./sandbox/sandbox.js";
 import { applicationKeyService, applicationService, permissionService } from "./services/applications.js";
 import type { ServedMethod } from "./services/call.js";
+import { invitationService } from "./services/invitations.js";
 import { logService } from "./services/logs.js";
+import { memberService } from "./services/members.js";
 import { proxyService } from "./services/proxies.js";
 import { reactService } from "./services/react.js";
 import { reactorFormulaService } from "./services/reactor-formulas.js";
@@ -81,6 +83,8 @@ export function compose(vault: Vault, config: Config, log: OperatorLog, clock: C
     ...applicationKeyService(),
     ...permissionService(),
     ...tenantService(config),
+    ...memberService({ keyring }),
+    ...invitationService({ keyring }),
     ...sessionService(),
     ...logService(keyring),
     ...proxyService({ keyring, policy, compile, invoke }),

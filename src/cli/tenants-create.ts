@@ -1,4 +1,5 @@
 import { systemClock } from "../base/clock.js";
+import { parseEmailAddress } from "../tenancy/email-address.js";
 import { provisionTenant } from "../tenancy/provision.js";
 import { openVault } from "../vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
@@ -10,9 +11,9 @@ export const tenantsCreate: Command = {
   help: ["--name N           what the tenant is called", "--owner-email E    who owns it"],
   async run({ config, options, say, answer }) {
     const name = requiredText(options, "name");
-    const ownerEmail = requiredText(options, "owner-email");
+    const ownerEmail = parseEmailAddress(requiredText(options, "owner-email"));
     if (name.length > 200) throw new UsageError("--name must have at most 200 characters.");
-    if (!/^[^\s@]+@[^\s@]+$/.test(ownerEmail)) throw new UsageError("--owner-email must be an e-mail address.");
+    if (!ownerEmail) throw new UsageError("--owner-email must be an e-mail address.");
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const { tenantId, applicationId, managementKey } = await provisionTenant(vault.database, vault.rootKey, {
       name,

@@ -3,6 +3,7 @@ import { newUuid, type TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
 import { type DueMinute, forgetDue, SWEPT_KINDS, type SweptKind } from "../store/due.js";
 import { deleteDueIdempotencyKeys } from "../store/idempotency-keys.js";
+import { deleteDueInvitations } from "../store/invitations.js";
 import { deleteDueRuns } from "../store/reactor-runs.js";
 import { deleteDueSessions } from "../store/sessions.js";
 import { deleteDueCvc } from "../store/token-cvc.js";
@@ -87,6 +88,9 @@ function removeDue(tx: Transaction, kind: SweptKind): void {
       break;
     case "reactor_result":
       tx.tell(deleteDueRuns, "due");
+      break;
+    case "invitation":
+      tx.tell(deleteDueInvitations, "due");
       break;
     case "token":
       throw new Error("tokens are removed one by one, with their log rows");

@@ -2,10 +2,10 @@ import type { TenantId } from "../base/ids.js";
 import type { Sql } from "./connect.js";
 import { defineWrite } from "./statement.js";
 
-/** What a tenant may have to do at a time: what sweeps remove, and runs of reactors that are to be started. */
-export type DueKind = SweptKind | "reactor_run";
+/** What a tenant may have to do at a time: what sweeps remove, runs of reactors to start, messages to send. */
+export type DueKind = SweptKind | "reactor_run" | "mail";
 
-export const SWEPT_KINDS = ["token", "cvc", "session", "idempotency_key", "reactor_result"] as const;
+export const SWEPT_KINDS = ["token", "cvc", "session", "idempotency_key", "reactor_result", "invitation"] as const;
 export type SweptKind = (typeof SWEPT_KINDS)[number];
 
 export interface Due {

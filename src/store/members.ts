@@ -1,14 +1,22 @@
 import type { Uuid } from "../base/ids.js";
-import { defineWrite, inSizes } from "./statement.js";
+import { offsetOf, type PageRequest } from "../base/page.js";
+import { definePage } from "./counted-page.js";
+import { byteaArray } from "./parameters.js";
+import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
-export interface NewMember {
+export interface MemberRow {
   readonly id: Uuid;
   readonly user_id: Uuid;
   readonly role: string;
   readonly profile: Buffer;
   readonly email_term: Buffer;
   readonly created_by: Uuid | null;
+  readonly created_at: Date;
+  readonly modified_by: Uuid | null;
+  readonly modified_at: Date | null;
 }
+
+export type NewMember = Pick<MemberRow, "id" | "user_id" | "role" | "profile" | "email_term" | "created_by">;
 
 export const insertMember = defineWrite<NewMember>({
   table: "members",
@@ -18,4 +26,91 @@ export const insertMember = defineWrite<NewMember>({
       const rows = piece.map((input) => ({ tenant_id: tenantId, created_at: at, ...input }));
       return sql`insert into members ${sql(rows)}`;
     }),
+});
+
+export const readMember = defineStatement<Uuid, MemberRow | null, MemberRow>({
+  table: "members",
+  kind: "read",
+  sortKey: (id) => id,
+  queries: (sql, tenantId, ids) => [
+    sql`
+      select id, user_id, role, profile, email_term, created_by, created_at, modified_by, modified_at
+      from members where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])`,
+  ],
+  answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
+});
+
+/** The member that owns the tenant. */
+export const readOwner = defineStatement<"owner", MemberRow | null, MemberRow>({
+  table: "members",
+  kind: "read",
+  sortKey: () => "",
+  queries: (sql, tenantId) => [
+    sql`
+      select id, user_id, role, profile, email_term, created_by, created_at, modified_by, modified_at
+      from members where tenant_id = ${tenantId} and role = 'OWNER'`,
+  ],
+  answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
+});
+
+/** Whether somebody with this address is a member already. */
+export const isMemberAddress = defineStatement<Buffer, boolean, { readonly email_term: Buffer }>({
+  table: "members",
+  kind: "read",
+  sortKey: (term) => term.toString("hex"),
+  queries: (sql, tenantId, terms) => [
+    sql`
+      select email_term from members
+      where tenant_id = ${tenantId} and email_term = any(${byteaArray(sql, terms)})`,
+  ],
+  answers: ([rows = []], terms) => terms.map((term) => rows.some(({ email_term }) => email_term.equals(term))),
+});
+
+export interface MemberListing extends PageRequest {
+  /** None: all. */
+  readonly userIds: readonly Uuid[];
+}
+
+/** A page, newest first. */
+export const listMembers = definePage<MemberListing, MemberRow>({
+  table: "members",
+  sortKey: () => "",
+  pair(sql, tenantId, listing) {
+    const wanted = sql`
+      tenant_id = ${tenantId}
+      ${listing.userIds.length > 0 ? sql`and user_id = any(${[...listing.userIds]}::uuid[])` : sql``}`;
+    return {
+      total: sql`select count(*) as total from members where ${wanted}`,
+      rows: sql`
+        select id, user_id, role, profile, email_term, created_by, created_at, modified_by, modified_at
+        from members where ${wanted}
+        order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
+    };
+  },
+});
+
+export type MemberChange = Pick<MemberRow, "id" | "role"> & { readonly modified_by: Uuid };
+
+export const updateMemberRole = defineWrite<MemberChange>({
+  table: "members",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, changes, at) =>
+    changes.map(
+      ({ id, role, modified_by }) => sql`
+        update members set role = ${role}, modified_by = ${modified_by}, modified_at = ${at}
+        where tenant_id = ${tenantId} and id = ${id}`,
+    ),
+});
+
+/** Removes a member, though never the owner. Answers whether it was there. */
+export const deleteMemberRow = defineStatement<Uuid, boolean, unknown>({
+  table: "members",
+  kind: "write",
+  sortKey: (id) => id,
+  queries: (sql, tenantId, ids) =>
+    ids.map(
+      (id) => sql`
+        delete from members where tenant_id = ${tenantId} and id = ${id} and role <> 'OWNER' returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
 });

@@ -9,6 +9,8 @@ const LOCK_ORDER = [
   "tenants",
   "tenant_keys",
   "members",
+  "invitations",
+  "outbox",
   "applications",
   "application_keys",
   "sessions",

@@ -57,4 +57,5 @@ const VALUES: Readonly<Record<string, string>> = {
   timestamptz: "2001-01-01T00:00:00Z",
   jsonb: "{}",
   _text: "{}",
+  _bytea: "{}",
 };

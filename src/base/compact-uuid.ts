@@ -1,0 +1,15 @@
+import { fromBase62, toBase62 } from "./base-n.js";
+import { isUuid, type Uuid } from "./ids.js";
+
+/** A UUID in 22 letters and digits, as keys and links carry it. */
+export function compactUuid(id: Uuid): string {
+  return toBase62(Buffer.from(id.replaceAll("-", ""), "hex"), 22);
+}
+
+/** Reads what {@link compactUuid} wrote. Returns undefined for anything else. */
+export function expandUuid(text: string): Uuid | undefined {
+  const hex = fromBase62(text, 16)?.toString("hex");
+  if (!hex) return undefined;
+  const id = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+  return isUuid(id) ? id : undefined;
+}

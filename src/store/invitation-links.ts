@@ -1,0 +1,69 @@
+import type { Uuid } from "../base/ids.js";
+import { byteaArray } from "./parameters.js";
+import { defineStatement } from "./statement.js";
+
+/** What a link names: an invitation, and one of the secrets that accept it. */
+export interface LinkPlace {
+  readonly id: Uuid;
+  readonly hash: Buffer;
+}
+
+export interface LinkedInvitation {
+  readonly id: Uuid;
+  readonly email: Buffer;
+  readonly email_term: Buffer;
+  readonly role: string;
+  /** Null until it is accepted. */
+  readonly member_id: Uuid | null;
+}
+
+/** The invitation of a link that works: in time, of a tenant that is there. An accepted one is found too. */
+export const findLinkedInvitation = defineStatement<LinkPlace, LinkedInvitation | null, LinkedInvitation>({
+  table: "invitations",
+  kind: "read",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, places, at) =>
+    places.map(
+      ({ id, hash }) => sql`
+        select i.id, i.email, i.email_term, i.role, i.member_id from invitations i
+        join tenants t on t.tenant_id = i.tenant_id and t.state = 'active'
+        where i.tenant_id = ${tenantId} and i.id = ${id} and ${hash} = any(i.link_hashes) and i.expires_at > ${at}`,
+    ),
+  answers: (rows) => rows.map(([row]) => row ?? null),
+});
+
+/** Lets one link more open an invitation, unless it was sent again since. Answers with whom it is for. */
+export const addLink = defineStatement<
+  LinkPlace & { readonly revision: number },
+  LinkedInvitation | null,
+  LinkedInvitation
+>({
+  table: "invitations",
+  kind: "write",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map(
+      ({ id, hash, revision }) => sql`
+        update invitations set link_hashes = link_hashes || ${byteaArray(sql, [hash])}
+        where tenant_id = ${tenantId} and id = ${id} and revision = ${revision} and member_id is null
+          and expires_at > ${at}
+        returning id, email, email_term, role, member_id`,
+    ),
+  answers: (rows) => rows.map(([row]) => row ?? null),
+});
+
+/** Accepts an invitation for a member that is about to be made. Answers whether nobody did before. */
+export const acceptInvitationRow = defineStatement<LinkPlace & { readonly member_id: Uuid }, boolean, unknown>({
+  table: "invitations",
+  kind: "write",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map(
+      ({ id, hash, member_id }) => sql`
+        update invitations set member_id = ${member_id}
+        where tenant_id = ${tenantId} and id = ${id} and ${hash} = any(link_hashes) and member_id is null
+          and expires_at > ${at}
+        returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});

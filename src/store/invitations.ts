@@ -1,0 +1,140 @@
+import type { Uuid } from "../base/ids.js";
+import { offsetOf, type PageRequest } from "../base/page.js";
+import { definePage } from "./counted-page.js";
+import { byteaArray } from "./parameters.js";
+import { defineStatement, defineWrite } from "./statement.js";
+
+export interface InvitationRow {
+  readonly id: Uuid;
+  readonly email: Buffer;
+  readonly role: string;
+  readonly revision: number;
+  readonly expires_at: Date;
+  readonly created_by: Uuid | null;
+  readonly created_at: Date;
+  readonly modified_by: Uuid | null;
+  readonly modified_at: Date | null;
+}
+
+export type NewInvitation = Pick<InvitationRow, "id" | "email" | "role" | "expires_at" | "created_by"> & {
+  readonly email_term: Buffer;
+};
+
+export const insertInvitation = defineWrite<NewInvitation>({
+  table: "invitations",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map((input) => {
+      const row = { tenant_id: tenantId, revision: 1, created_at: at, ...input };
+      return sql`
+        insert into invitations ${sql({ ...row, link_hashes: byteaArray(sql, []) })}`;
+    }),
+});
+
+/** An invitation that nobody has accepted. */
+export const readInvitation = defineStatement<Uuid, InvitationRow | null, InvitationRow>({
+  table: "invitations",
+  kind: "read",
+  sortKey: (id) => id,
+  queries: (sql, tenantId, ids) => [
+    sql`
+      select id, email, role, revision, expires_at, created_by, created_at, modified_by, modified_at
+      from invitations where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[]) and member_id is null`,
+  ],
+  answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
+});
+
+/** Whether an address is invited: until it is accepted or deleted, also after its time. */
+export const isInvitedAddress = defineStatement<Buffer, boolean, { readonly email_term: Buffer }>({
+  table: "invitations",
+  kind: "read",
+  sortKey: (term) => term.toString("hex"),
+  queries: (sql, tenantId, terms) => [
+    sql`
+      select email_term from invitations
+      where tenant_id = ${tenantId} and email_term = any(${byteaArray(sql, terms)})`,
+  ],
+  answers: ([rows = []], terms) => terms.map((term) => rows.some(({ email_term }) => email_term.equals(term))),
+});
+
+export interface InvitationListing extends PageRequest {
+  /** Undefined: all. */
+  readonly isOver: boolean | undefined;
+}
+
+/** A page, newest first. */
+export const listInvitations = definePage<InvitationListing & { readonly now: Date }, InvitationRow>({
+  table: "invitations",
+  sortKey: () => "",
+  pair(sql, tenantId, listing) {
+    const { isOver, now } = listing;
+    const wanted = sql`
+      tenant_id = ${tenantId} and member_id is null
+      ${isOver === undefined ? sql`` : isOver ? sql`and expires_at <= ${now}` : sql`and expires_at > ${now}`}`;
+    return {
+      total: sql`select count(*) as total from invitations where ${wanted}`,
+      rows: sql`
+        select id, email, role, revision, expires_at, created_by, created_at, modified_by, modified_at
+        from invitations where ${wanted}
+        order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
+    };
+  },
+});
+
+export type InvitationRenewal = Pick<InvitationRow, "id" | "revision" | "expires_at"> & { readonly modified_by: Uuid };
+
+/** Ends all links of an invitation and gives it more time. Answers whether nobody else changed it since it was read. */
+export const renewInvitation = defineStatement<InvitationRenewal, boolean, unknown>({
+  table: "invitations",
+  kind: "write",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map(
+      ({ id, revision, expires_at, modified_by }) => sql`
+        update invitations set link_hashes = '{}', revision = revision + 1, expires_at = ${expires_at},
+          modified_by = ${modified_by}, modified_at = ${at}
+        where tenant_id = ${tenantId} and id = ${id} and revision = ${revision} and member_id is null returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
+
+/** Deletes an invitation that nobody has accepted. Answers whether it was there. */
+export const deleteInvitationRow = defineStatement<Uuid, boolean, unknown>({
+  table: "invitations",
+  kind: "write",
+  sortKey: (id) => id,
+  queries: (sql, tenantId, ids) =>
+    ids.map(
+      (id) => sql`
+        delete from invitations where tenant_id = ${tenantId} and id = ${id} and member_id is null returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
+
+export interface InvitationOfAddress {
+  readonly id: Uuid;
+  /** Null: it is open, in time or not. */
+  readonly member_id: Uuid | null;
+}
+
+/** Deletes whatever invited an address, also what it has accepted. Answers with what there was. */
+export const deleteInvitationsOf = defineStatement<Buffer, readonly InvitationOfAddress[], InvitationOfAddress>({
+  table: "invitations",
+  kind: "write",
+  sortKey: (term) => term.toString("hex"),
+  queries: (sql, tenantId, terms) =>
+    terms.map(
+      (term) => sql`
+        delete from invitations where tenant_id = ${tenantId} and email_term = ${term} returning id, member_id`,
+    ),
+  answers: (rows) => rows,
+});
+
+/** Deletes accepted invitations once their links are over. */
+export const deleteDueInvitations = defineWrite<"due">({
+  table: "invitations",
+  sortKey: () => "",
+  queries: (sql, tenantId, _inputs, at) => [
+    sql`delete from invitations where tenant_id = ${tenantId} and member_id is not null and expires_at <= ${at}`,
+  ],
+});

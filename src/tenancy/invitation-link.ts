@@ -1,0 +1,40 @@
+import { createHash, randomBytes } from "node:crypto";
+import { checksum } from "../access/key-text.js";
+import { toBase62 } from "../base/base-n.js";
+import { compactUuid, expandUuid } from "../base/compact-uuid.js";
+import { isTenantId, type TenantId, type Uuid } from "../base/ids.js";
+import { Sensitive } from "../crypto/sensitive.js";
+
+/** The path of the page that a link opens. */
+export const INVITATION_PATH = "/invitations";
+
+/** What a link that somebody opened names, before anything is known about it but its form. */
+export interface PresentedLink {
+  readonly tenantId: TenantId;
+  readonly invitationId: Uuid;
+  /** SHA-256 of the text. Links are stored as this hash only; 256 random bits need no slow hash. */
+  readonly hash: Buffer;
+}
+
+const FORM = /^inv_([0-9A-Za-z]{22})_([0-9A-Za-z]{22})_[0-9A-Za-z]{43}_([0-9A-Za-z]{6})$/;
+
+/** A new secret that accepts an invitation: `inv_<tenant>_<invitation>_<secret>_<checksum>`. Only its hash is stored. */
+export function newLink(tenantId: TenantId, invitationId: Uuid): { text: Sensitive<string>; hash: Buffer } {
+  const body = `inv_${compactUuid(tenantId)}_${compactUuid(invitationId)}_${toBase62(randomBytes(32), 43)}`;
+  const text = `${body}_${checksum(body)}`;
+  return { text: new Sensitive(text), hash: hashOf(text) };
+}
+
+/** Reads the last part of a link's path. Returns undefined for whatever is not one of ours. */
+export function parseLink(text: string): PresentedLink | undefined {
+  const [, tenant, invitation, sum] = FORM.exec(text) ?? [];
+  if (!tenant || !invitation || sum !== checksum(text.slice(0, -7))) return undefined;
+  const tenantId = expandUuid(tenant);
+  const invitationId = expandUuid(invitation);
+  if (!tenantId || !isTenantId(tenantId) || !invitationId) return undefined;
+  return { tenantId, invitationId, hash: hashOf(text) };
+}
+
+function hashOf(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

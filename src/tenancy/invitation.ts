@@ -1,0 +1,152 @@
+import { actorOf, type Caller } from "../access/caller.js";
+import { Refused } from "../access/refusal.js";
+import { ALL, logEntry } from "../audit/log-entry.js";
+import { Fault, invalid, notFound } from "../base/fault.js";
+import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
+import type { Page, PageRequest } from "../base/page.js";
+import { open, seal } from "../crypto/sealed.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import { noteDue } from "../store/due.js";
+import {
+  deleteInvitationRow,
+  type InvitationRow,
+  insertInvitation,
+  isInvitedAddress,
+  listInvitations,
+  readInvitation,
+  renewInvitation,
+} from "../store/invitations.js";
+import { isMemberAddress } from "../store/members.js";
+import { deleteMessagesOf, insertMessage } from "../store/outbox.js";
+import type { Transaction } from "../store/transaction.js";
+import { emailTerm } from "./profile.js";
+import { isRole, type Role } from "./role.js";
+
+export type InvitationStatus = "PENDING" | "EXPIRED";
+
+/** How long an invitation can be accepted, from its creation, and how much more each time that it is sent again. */
+const LIFETIME_MS = 72 * 60 * 60_000;
+
+/** Somebody is asked to join a tenant. */
+export interface Invitation {
+  readonly id: Uuid;
+  readonly email: string;
+  readonly status: InvitationStatus;
+  readonly role: Role;
+  readonly expiresAt: Date;
+  readonly createdBy: Uuid | null;
+  readonly createdAt: Date;
+  readonly modifiedBy: Uuid | null;
+  readonly modifiedAt: Date | null;
+}
+
+/** Invites an address, and has it told. Refused for who is a member or invited already. */
+export async function createInvitation(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  { email, role }: { readonly email: string; readonly role: Role },
+): Promise<Invitation | Refused> {
+  const term = emailTerm(keys, email);
+  const [isMember, isInvited] = await Promise.all([tx.ask(isMemberAddress, term), tx.ask(isInvitedAddress, term)]);
+  if (isMember) return new Refused(invalid("email", "must not be the address of a member"));
+  if (isInvited) return new Refused(invalid("email", "must not be invited already: send that invitation again"));
+  const id = newUuid();
+  const actor = actorOf(caller);
+  const row = {
+    id,
+    email: sealEmail(keys, tx.tenantId, id, email),
+    role,
+    expires_at: new Date(tx.now.getTime() + LIFETIME_MS),
+    created_by: actor.id,
+  };
+  tx.tell(insertInvitation, { ...row, email_term: term });
+  tellInvited(tx, id, 1);
+  writeLog(tx, logEntry(actor, "invitation", id, "create"));
+  const untouched = { revision: 1, created_at: tx.now, modified_by: null, modified_at: null };
+  return invitationOf(keys, tx, { ...row, ...untouched });
+}
+
+export async function getInvitation(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid,
+): Promise<Invitation | Refused> {
+  const row = await tx.ask(readInvitation, id);
+  if (!row) return new Refused(notFound("invitation"));
+  writeLog(tx, logEntry(actorOf(caller), "invitation", id, "read"));
+  return invitationOf(keys, tx, row);
+}
+
+export async function pageOfInvitations(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  { status, ...page }: PageRequest & { readonly status: InvitationStatus | undefined },
+): Promise<Page<Invitation>> {
+  const isOver = status === undefined ? undefined : status === "EXPIRED";
+  const { items, total } = await tx.ask(listInvitations, { ...page, isOver, now: tx.now });
+  writeLog(tx, logEntry(actorOf(caller), "invitation", ALL, "list"));
+  return { items: items.map((row) => invitationOf(keys, tx, row)), total };
+}
+
+/** Sends an invitation again, whether it is over or not: earlier links end, and it has 72 hours more. */
+export async function resendInvitation(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid,
+): Promise<Invitation | Refused> {
+  const row = await tx.ask(readInvitation, id);
+  if (!row) return new Refused(notFound("invitation"));
+  const actor = actorOf(caller);
+  // What is over starts anew: 72 hours after the end of an old one may have passed as well.
+  const from = Math.max(row.expires_at.getTime(), tx.now.getTime());
+  const change = { expires_at: new Date(from + LIFETIME_MS), modified_by: actor.id };
+  if (!(await tx.ask(renewInvitation, { id, revision: row.revision, ...change }))) {
+    return new Refused(new Fault("conflict", "The invitation was changed at the same time. Try again."));
+  }
+  tx.tell(deleteMessagesOf, id);
+  tellInvited(tx, id, row.revision + 1);
+  writeLog(tx, logEntry(actor, "invitation", id, "resend"));
+  return invitationOf(keys, tx, { ...row, ...change, modified_at: tx.now });
+}
+
+/** Withdraws an invitation; its links open nothing any more. */
+export async function removeInvitation(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
+  if (!(await tx.ask(deleteInvitationRow, id))) return new Refused(notFound("invitation"));
+  tx.tell(deleteMessagesOf, id);
+  writeLog(tx, logEntry(actorOf(caller), "invitation", id, "delete"));
+  return undefined;
+}
+
+export function openEmail(keys: TenantKeys, tenantId: TenantId, id: Uuid, sealed: Uint8Array): string {
+  return open(keys.data, { tenantId, entity: id, field: "email" }, sealed).toString();
+}
+
+function sealEmail(keys: TenantKeys, tenantId: TenantId, id: Uuid, email: string): Buffer {
+  return seal(keys.data, { tenantId, entity: id, field: "email" }, Buffer.from(email));
+}
+
+/** Has the message sent that carries a link. */
+function tellInvited(tx: Transaction, invitationId: Uuid, revision: number): void {
+  tx.tell(insertMessage, { id: newUuid(), invitation_id: invitationId, invitation_revision: revision });
+  tx.tell(noteDue, { kind: "mail", at: tx.now });
+}
+
+function invitationOf(keys: TenantKeys, { tenantId, now }: Transaction, row: InvitationRow): Invitation {
+  if (!isRole(row.role)) throw new Error("an invitation to an unknown role is stored");
+  return {
+    id: row.id,
+    email: openEmail(keys, tenantId, row.id, row.email),
+    status: row.expires_at > now ? "PENDING" : "EXPIRED",
+    role: row.role,
+    expiresAt: row.expires_at,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    modifiedBy: row.modified_by,
+    modifiedAt: row.modified_at,
+  };
+}

@@ -1,0 +1,106 @@
+import { actorOf, type Caller } from "../access/caller.js";
+import { Refused } from "../access/refusal.js";
+import { ALL, logEntry } from "../audit/log-entry.js";
+import { Fault, notFound } from "../base/fault.js";
+import type { TenantId, Uuid } from "../base/ids.js";
+import type { Page } from "../base/page.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import { deleteInvitationsOf } from "../store/invitations.js";
+import {
+  deleteMemberRow,
+  listMembers,
+  type MemberListing,
+  type MemberRow,
+  readMember,
+  readOwner,
+  updateMemberRole,
+} from "../store/members.js";
+import { deleteMessagesOf } from "../store/outbox.js";
+import type { Transaction } from "../store/transaction.js";
+import { openProfile, type Profile } from "./profile.js";
+import { isRole, type Role, requireGivenRole } from "./role.js";
+
+/** Somebody who belongs to a tenant. */
+export interface Member {
+  readonly id: Uuid;
+  readonly userId: Uuid;
+  readonly role: Role;
+  readonly profile: Profile;
+  readonly createdBy: Uuid | null;
+  readonly createdAt: Date;
+  readonly modifiedBy: Uuid | null;
+  readonly modifiedAt: Date | null;
+}
+
+export async function pageOfMembers(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  listing: MemberListing,
+): Promise<Page<Member>> {
+  const { items, total } = await tx.ask(listMembers, listing);
+  writeLog(tx, logEntry(actorOf(caller), "member", ALL, "list"));
+  return { items: items.map((row) => memberOf(keys, tx.tenantId, row)), total };
+}
+
+export async function getOwner(tx: Transaction, caller: Caller, keys: TenantKeys): Promise<Member | Refused> {
+  const row = await tx.ask(readOwner, "owner");
+  if (!row) return new Refused(notFound("owner"));
+  writeLog(tx, logEntry(actorOf(caller), "member", row.id, "read"));
+  return memberOf(keys, tx.tenantId, row);
+}
+
+/** Gives a member a role. The owner keeps its own, and can be given no other. */
+export async function changeRole(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid,
+  role: string,
+): Promise<Member | Refused> {
+  const row = await tx.ask(readMember, id);
+  if (!row) return new Refused(notFound("member"));
+  const actor = actorOf(caller);
+  if (row.role === "OWNER" && role === "ADMIN") return new Refused(ownerStays("given another role"));
+  const given = row.role === "OWNER" && role === "OWNER" ? role : requireGivenRole(role);
+  tx.tell(updateMemberRole, { id, role: given, modified_by: actor.id });
+  writeLog(tx, logEntry(actor, "member", id, "update"));
+  return memberOf(keys, tx.tenantId, { ...row, role: given, modified_by: actor.id, modified_at: tx.now });
+}
+
+/**
+ * Removes a member with all that could let it back in: whatever invited its address. Members sign in nowhere else, so
+ * that nothing of theirs is left to end.
+ */
+export async function removeMember(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
+  const row = await tx.ask(readMember, id);
+  if (!row) return new Refused(notFound("member"));
+  if (row.role === "OWNER") return new Refused(ownerStays("removed"));
+  if (!(await tx.ask(deleteMemberRow, id))) return new Refused(notFound("member"));
+  const actor = actorOf(caller);
+  for (const invitation of await tx.ask(deleteInvitationsOf, row.email_term)) {
+    tx.tell(deleteMessagesOf, invitation.id);
+    if (invitation.member_id === null) writeLog(tx, logEntry(actor, "invitation", invitation.id, "delete"));
+  }
+  writeLog(tx, logEntry(actor, "member", id, "delete"));
+  return undefined;
+}
+
+function ownerStays(whatCannotBe: string): Fault {
+  return new Fault("unprocessable", `The owner of a tenant cannot be ${whatCannotBe}.`);
+}
+
+function memberOf(keys: TenantKeys, tenantId: TenantId, row: MemberRow): Member {
+  if (!isRole(row.role)) throw new Error("a member of unknown role is stored");
+  return {
+    id: row.id,
+    userId: row.user_id,
+    role: row.role,
+    profile: openProfile(keys, tenantId, row.id, row.profile),
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    modifiedBy: row.modified_by,
+    modifiedAt: row.modified_at,
+  };
+}
