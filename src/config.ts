@@ -1,7 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import ipaddr from "ipaddr.js";
+import type { Network } from "./base/network.js";
 import { Sensitive } from "./crypto/sensitive.js";
 import { FORMULA_IDS, type FormulaId } from "./payments/formulas.js";
+import { DOCUMENTED_POINTS, type RatePoints, readRatePoints } from "./rate-limits/rate-scope.js";
 
 /** The configuration is wrong. The message is one line for the operator and says what to do. */
 export class ConfigError extends Error {
@@ -36,6 +39,12 @@ export interface Config {
   /** Addresses and hosts that tenants' requests may reach although they are not public, and those they may not. */
   readonly egressAllow: string | undefined;
   readonly egressDeny: string | undefined;
+  /** Proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly Network[];
+  /** Absent: requests are not counted. */
+  readonly rateLimits: RatePoints | undefined;
+  /** Where replicas share their counters. Absent: each counts by itself. */
+  readonly redisUrl: Sensitive<string> | undefined;
   /** Threads that run tenant code. Absent: by the number of processors. */
   readonly sandboxThreads: number | undefined;
   /** Where payment services are reached, without a slash at the end, in place of their public addresses. */
@@ -68,6 +77,10 @@ const NAMES = [
   "EGRESS_DENY",
   "SANDBOX_THREADS",
   "PAYMENT_ADDRESSES",
+  "TRUSTED_PROXIES",
+  "RATE_LIMITS",
+  "REDIS_URL",
+  "REDIS_URL_FILE",
 ] as const;
 type Name = (typeof NAMES)[number];
 
@@ -112,6 +125,9 @@ export function readConfig(environment: Environment): Config {
     includedMonthlyActiveTokens: whole("INCLUDED_MONTHLY_ACTIVE_TOKENS", 0, 0, 1_000_000_000_000),
     egressAllow: text("EGRESS_ALLOW"),
     egressDeny: text("EGRESS_DENY"),
+    trustedProxies: readNetworks("TRUSTED_PROXIES", text("TRUSTED_PROXIES") ?? ""),
+    rateLimits: readRateLimits(text("RATE_LIMITS")),
+    redisUrl: readRedisUrl(environment),
     sandboxThreads: text("SANDBOX_THREADS") === undefined ? undefined : whole("SANDBOX_THREADS", 4, 1, 64),
     paymentAddresses: readPaymentAddresses(text("PAYMENT_ADDRESSES") ?? ""),
   };
@@ -177,6 +193,41 @@ function readOrigins(text: string): string[] {
     }
   }
   return origins;
+}
+
+function readNetworks(name: Name, list: string): Network[] {
+  const entries = list.split(",").map((entry) => entry.trim());
+  return entries.filter((entry) => entry !== "").map((entry) => readNetwork(name, entry));
+}
+
+function readNetwork(name: Name, entry: string): Network {
+  const isSingle = ipaddr.isValid(entry);
+  if (!isSingle && !ipaddr.isValidCIDR(entry)) {
+    throw new ConfigError(
+      `CLOAKROOM_${name} must be addresses or networks such as 10.0.0.0/8, separated by commas; "${entry}" is none.`,
+    );
+  }
+  const [address, bits] = isSingle ? [ipaddr.parse(entry), undefined] : ipaddr.parseCIDR(entry);
+  const family = address.kind();
+  return { address: address.toString(), prefix: bits ?? (family === "ipv4" ? 32 : 128), family };
+}
+
+function readRateLimits(text: string | undefined): RatePoints | undefined {
+  if (text === undefined) return DOCUMENTED_POINTS;
+  if (text === "off") return undefined;
+  try {
+    return readRatePoints(text);
+  } catch (error) {
+    throw new ConfigError(error instanceof Error ? error.message : "CLOAKROOM_RATE_LIMITS cannot be read.");
+  }
+}
+
+function readRedisUrl(environment: Environment): Sensitive<string> | undefined {
+  const url = readSecret(environment, "CLOAKROOM_REDIS_URL");
+  if (url && !/^rediss?:\/\/.+/.test(url.reveal())) {
+    throw new ConfigError("CLOAKROOM_REDIS_URL must be an address such as redis://valkey.example.com:6379.");
+  }
+  return url;
 }
 
 function readLogLevel(text: string): LogLevel {

@@ -23,6 +23,7 @@ import { reactorRunsJob } from "./jobs/reactor-runs.js";
 import { startJobs } from "./jobs/schedule.js";
 import { sweepJob } from "./jobs/sweep.js";
 import { listenAt, readTls } from "./listening.js";
+import { openRateGate } from "./rate-limiting.js";
 import { openVault, type Vault } from "./vault.js";
 
 /** Every service of the protos. A method that has no handler yet answers "unimplemented" over RPC. */
@@ -100,6 +101,7 @@ export async function startServer(
     corsOrigins: config.corsOrigins,
     bodyLimit: config.bodyLimit,
     requestTimeout: config.requestTimeout,
+    rateGate: opened.use(await openRateGate(config, log)),
     tls,
     extend: registerDocs,
   });

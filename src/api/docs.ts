@@ -76,7 +76,7 @@ export async function registerDocs(app: FastifyInstance): Promise<void> {
 
 function serveFile(app: FastifyInstance, { path, type, content, caching }: DocsFile): void {
   const etag = `"${hashOf(content)}"`;
-  app.get(path, (request, reply) => {
+  app.get(path, { config: { rateScope: "portal" } }, (request, reply) => {
     reply.headers({ ...HEADERS, etag, "cache-control": caching });
     if (request.headers["if-none-match"]?.includes(etag)) return reply.code(304).send();
     return reply.type(type).send(content);

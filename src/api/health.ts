@@ -12,8 +12,9 @@ export interface Readiness {
 
 /** /healthz: this process answers. /readyz: it can serve; while it drains or a check fails, 503. */
 export function registerHealth(app: FastifyInstance, readiness: Readiness): void {
-  app.get("/healthz", (_request, reply) => reply.send({ status: "ok" }));
-  app.get("/readyz", async (_request, reply) => {
+  const uncounted = { config: { rateScope: "uncounted" } } as const;
+  app.get("/healthz", uncounted, (_request, reply) => reply.send({ status: "ok" }));
+  app.get("/readyz", uncounted, async (_request, reply) => {
     const checks = await readiness.check();
     const isReady = Object.values(checks).every((problem) => problem === undefined);
     const shown = Object.fromEntries(Object.entries(checks).map(([name, problem]) => [name, problem ?? "ok"]));

@@ -22,12 +22,20 @@ export type Observe = (request: ObservedRequest) => Observation;
 export function observeInto(log: OperatorLog): Observe {
   return ({ rpc, route, traceId }) => {
     const start = performance.now();
+    // Connect may answer with a refusal that the gate has told of already.
+    let isOver = false;
+    const isFirst = () => {
+      const wasOver = isOver;
+      isOver = true;
+      return !wasOver;
+    };
     const observation: Observation = {
       caller: undefined,
       end(status) {
-        log.info(fields(status), "served");
+        if (isFirst()) log.info(fields(status), "served");
       },
       fail(status, fault) {
+        if (!isFirst()) return;
         const line = { ...fields(status), code: fault.code };
         if (status < 500) log.info(line, "refused");
         else log.error({ ...line, reason: reasonOf(fault) }, "failed");

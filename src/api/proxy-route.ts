@@ -10,6 +10,7 @@ import { DestinationFailed } from "../proxy/destination-failed.js";
 import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/invoke.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { type Observe, toFault } from "./observation.js";
+import { rateRefusalOf } from "./rate-gate.js";
 import { problemOf } from "./rest/problem.js";
 import { traceIdOf } from "./trace.js";
 
@@ -27,6 +28,7 @@ export function registerProxyRoute(app: FastifyInstance, invoke: InvokeProxy, ob
       method: ["GET", "POST", "PUT", "PATCH", "DELETE"],
       url,
       exposeHeadRoute: false,
+      config: { answersRefusals: true },
       handler: (request, reply) => {
         reply.hijack();
         return serve(invoke, observe, request.raw, reply.raw);
@@ -49,6 +51,8 @@ async function serve(
   });
   response.setHeader("bt-trace-id", traceId);
   try {
+    const refused = rateRefusalOf(request);
+    if (refused) throw refused;
     const answer = await invoke(callOf(request, gone.signal));
     observation.end(answer.status);
     await send(response, answer, request);

@@ -5,6 +5,7 @@ import { Fault } from "../base/fault.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import type { Observation } from "./observation.js";
 import type { Admission } from "./pipeline.js";
+import { rateRefusalOf } from "./rate-gate.js";
 import { PROBLEM_TYPE, problemOf } from "./rest/problem.js";
 import { shortenDeadline } from "./rpc-deadline.js";
 import { connectErrorOf } from "./rpc-error.js";
@@ -55,10 +56,14 @@ export function withOurRefusals(
 async function inOurWords(
   response: UniversalServerResponse,
   { header }: UniversalServerRequest,
-  { observation, admission, isRead }: RpcCall,
+  { raw, observation, admission, isRead }: RpcCall,
   { messageBytes }: RpcLimits,
 ): Promise<UniversalServerResponse> {
   const traceId = traceIdOf(header.get("bt-trace-id") ?? undefined);
+  if (response.status === 405 || response.status === 415) {
+    const refused = rateRefusalOf(raw);
+    if (refused) return problem(refused, traceId, { "retry-after": String(refused.retryAfter ?? 1) });
+  }
   if (response.status === 405) {
     return problem(new Fault("method_not_allowed", "This path takes POST."), traceId, { allow: "POST" });
   }

@@ -3,7 +3,7 @@ import { encodeEnvelope, type UniversalServerResponse } from "@connectrpc/connec
 import { codeToHttpStatus, errorFromJsonBytes, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { findTrailerError, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerParse, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
-import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { Fault, type FieldFaults, invalid, isFaultCode } from "../base/fault.js";
 import { malformed } from "./json-text.js";
 
@@ -53,7 +53,11 @@ export async function readRefusal(response: UniversalServerResponse): Promise<Rp
  */
 export function faultOf(error: ConnectError, messageBytes: number): Fault | undefined {
   const [info] = error.findDetails(ErrorInfoSchema);
-  if (info && isFaultCode(info.reason)) return new Fault(info.reason, error.rawMessage, { fields: fieldsOf(error) });
+  if (info && isFaultCode(info.reason)) {
+    const [retry] = error.findDetails(RetryInfoSchema);
+    const wait = retry?.retryDelay ? { retryAfter: Number(retry.retryDelay.seconds) } : {};
+    return new Fault(info.reason, error.rawMessage, { fields: fieldsOf(error), ...wait });
+  }
   if (error.code === Code.Unimplemented) return undefined;
   if (error.code === Code.ResourceExhausted) {
     return new Fault("body_too_large", `The message must not be larger than ${messageBytes} bytes.`);

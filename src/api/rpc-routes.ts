@@ -19,6 +19,7 @@ import { RECURSION_LIMIT } from "./idempotency.js";
 import { checkJsonBytes } from "./json-text.js";
 import { type Observation, type Observe, toFault } from "./observation.js";
 import type { Admission, Pipeline } from "./pipeline.js";
+import { rateRefusalOf } from "./rate-gate.js";
 import { type RpcCall, type RpcLimits, withOurRefusals } from "./rpc-call.js";
 import { connectErrorOf, connectErrorOfFunction } from "./rpc-error.js";
 import { traceIdOf } from "./trace.js";
@@ -49,6 +50,8 @@ export function rpcOptions(
     jsonOptions: JSON_OPTIONS,
     contextValues: ({ raw }) => createContextValues().set(callKey, { raw, isRead: false }),
     requestGate: async (context) => {
+      const refused = rateRefusalOf(callOf(context).raw);
+      if (refused) throw refuseAtOnce(refused, context, observe);
       const pipeline = byMethod.get(context.method);
       if (pipeline) await gate(pipeline, context, observe);
     },
@@ -95,6 +98,11 @@ async function gate(pipeline: Pipeline, context: HandlerContext, observe: Observ
   } catch (error) {
     throw refusal(error, observation, traceId);
   }
+}
+
+function refuseAtOnce(fault: Fault, context: HandlerContext, observe: Observe): ConnectError {
+  const traceId = traceIdOf(context.requestHeader.get("bt-trace-id") ?? undefined);
+  return refusal(fault, observe({ rpc: context.method.name, traceId }), traceId);
 }
 
 function callOf(context: HandlerContext): RpcCall {

@@ -1,9 +1,12 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { DescService } from "@bufbuild/protobuf";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import Fastify, { type FastifyInstance } from "fastify";
+import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
+import { Health } from "../../gen/health/v1/health_pb.js";
 import { Fault } from "../base/fault.js";
 import { createCors } from "./cors.js";
 import { type Readiness, registerHealth, registerRpcHealth } from "./health.js";
@@ -12,6 +15,7 @@ import { CONNECTION_LIMITS, createOnePort } from "./one-port.js";
 import type { OperatorLog } from "./operator-log.js";
 import type { Pipeline } from "./pipeline.js";
 import { type InvokeProxy, registerProxyRoute } from "./proxy-route.js";
+import { type RateGate, type RouteScope, rateScopeOf } from "./rate-gate.js";
 import { registerReflection } from "./reflection.js";
 import { registerRest, sendFault } from "./rest/rest-routes.js";
 import { rpcOptions } from "./rpc-routes.js";
@@ -28,6 +32,7 @@ export interface ServerOptions {
   readonly corsOrigins: readonly string[];
   readonly bodyLimit: number;
   readonly requestTimeout: number;
+  readonly rateGate: RateGate;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   /** Routes that are none of a method: documentation pages, the raw proxy. */
   readonly extend?: (app: FastifyInstance) => void | Promise<void>;
@@ -54,6 +59,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   const cors = createCors(options.corsOrigins);
   const observe = observeInto(options.log);
   const shutdown = new AbortController();
+  const rpcScopes = rpcScopesOf(options.services);
 
   const admit = (request: IncomingMessage, response: ServerResponse) => {
     const traceId = traceOf(request);
@@ -71,6 +77,12 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
     if (request.method !== "OPTIONS") return done();
     reply.hijack();
     cors.answerPreflight(request.raw, reply.raw);
+  });
+  app.addHook("onRequest", async (request, reply) => {
+    const { url = "", config } = request.routeOptions;
+    const refused = await options.rateGate.pass(request.raw, reply.raw, config.rateScope ?? rpcScopes.get(url));
+    if (!refused || config.answersRefusals || rpcScopes.has(url)) return;
+    return sendFault(reply, refused, traceOf(request.raw));
   });
   app.addHook("onSend", (request, reply, _payload, done) => {
     if (request.raw.complete) return done();
@@ -126,6 +138,16 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
       await app.close();
     },
   };
+}
+
+/** What calls of each RPC path are counted as. Health is asked by load balancers. */
+function rpcScopesOf(services: readonly DescService[]): ReadonlyMap<string, RouteScope> {
+  const methods = [...services, ServerReflection, ServerReflectionAlpha].flatMap((service) => service.methods);
+  const pathOf = ({ parent, name }: DescMethod) => `/${parent.typeName}/${name}`;
+  return new Map([
+    ...methods.map((method): [string, RouteScope] => [pathOf(method), rateScopeOf(method)]),
+    ...Health.methods.map((method): [string, RouteScope] => [pathOf(method), "uncounted"]),
+  ]);
 }
 
 /** What Fastify refuses before a handler sees it: a content type that is none, for the most part. */

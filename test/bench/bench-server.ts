@@ -21,7 +21,13 @@ export interface BenchServer extends AsyncDisposable {
 export async function startBenchServer(settings: Readonly<Record<string, string>> = {}): Promise<BenchServer> {
   const directory = mkdtempSync(join(tmpdir(), "cloakroom-bench-"));
   const dataDir = join(directory, "data");
-  const environment = { CLOAKROOM_DATA_DIR: dataDir, CLOAKROOM_PORT: "0", CLOAKROOM_ADMIN_PORT: "0", ...settings };
+  const environment = {
+    CLOAKROOM_DATA_DIR: dataDir,
+    CLOAKROOM_PORT: "0",
+    CLOAKROOM_ADMIN_PORT: "0",
+    CLOAKROOM_RATE_LIMITS: "off",
+    ...settings,
+  };
   const process = spawn(globalThis.process.execPath, ["dist/src/main.js", "serve"], {
     env: { PATH: globalThis.process.env.PATH, ...environment },
     stdio: ["ignore", "ignore", "pipe"],

@@ -16,7 +16,13 @@ export interface Replica extends AsyncDisposable {
 /** Starts `cloakroom serve` with this environment, on a port of its own. */
 export async function startReplica(environment: Readonly<Record<string, string>>): Promise<Replica> {
   const child = spawn(process.execPath, ["dist/src/main.js", "serve"], {
-    env: { PATH: process.env.PATH, CLOAKROOM_PORT: "0", CLOAKROOM_ADMIN_PORT: "0", ...environment },
+    env: {
+      PATH: process.env.PATH,
+      CLOAKROOM_PORT: "0",
+      CLOAKROOM_ADMIN_PORT: "0",
+      CLOAKROOM_RATE_LIMITS: "off",
+      ...environment,
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let said = "";

@@ -37,6 +37,7 @@ export async function startServerProcess(
     CLOAKROOM_PORT: "0",
     CLOAKROOM_ADMIN_PORT: "0",
     CLOAKROOM_LOG_LEVEL: "info",
+    CLOAKROOM_RATE_LIMITS: "off",
   };
   for (const [name, value] of Object.entries(settings)) {
     environment[`CLOAKROOM_${name}`] = value.replace("{directory}", directory);

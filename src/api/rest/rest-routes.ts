@@ -5,6 +5,7 @@ import type { VerbatimAnswer } from "../../services/call.js";
 import { FAULT_TABLE } from "../fault-table.js";
 import { type Observation, type Observe, toFault } from "../observation.js";
 import type { Pipeline, RequestHead } from "../pipeline.js";
+import { rateScopeOf } from "../rate-gate.js";
 import { traceOf } from "../trace.js";
 import { routePath } from "./path-template.js";
 import { PROBLEM_TYPE, problemOf } from "./problem.js";
@@ -28,6 +29,7 @@ export function registerRest(
       app.route({
         method: rest.verb,
         url,
+        config: { rateScope: rateScopeOf(rest.method.desc) },
         handler: (request, reply) => answer(rest, pipeline, observe, request, reply),
       });
     }

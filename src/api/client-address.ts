@@ -1,0 +1,52 @@
+import type { IncomingMessage } from "node:http";
+import { BlockList, isIP } from "node:net";
+import ipaddr from "ipaddr.js";
+import type { Network } from "../base/network.js";
+
+/** Who a request is from, as far as counting goes. */
+export type ReadClient = (request: IncomingMessage) => string;
+
+/**
+ * The other end of the connection; behind proxies that the operator trusts, what they say. Each proxy adds to the right
+ * of X-Forwarded-For, so that it is read from there, up to the first address that is no trusted proxy: whatever stands
+ * left of that the client can have made up.
+ */
+export function clientReader(trusted: readonly Network[]): ReadClient {
+  if (trusted.length === 0) return ({ socket }) => countedAs(socket.remoteAddress ?? "");
+  const proxies = new BlockList();
+  for (const { address, prefix, family } of trusted) proxies.addSubnet(address, prefix, family);
+  const isTrusted = (address: string) => proxies.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  return ({ socket, headers }) => {
+    let client = plain(socket.remoteAddress ?? "");
+    const forwarded = headers["x-forwarded-for"];
+    const hops = (Array.isArray(forwarded) ? forwarded.join(",") : (forwarded ?? "")).split(",");
+    while (hops.length > 0 && isIP(client) !== 0 && isTrusted(client)) {
+      const hop = addressIn(hops.pop() ?? "");
+      // A proxy that passes on no address: it is the last that is known.
+      if (hop === undefined) break;
+      client = hop;
+    }
+    return countedAs(client);
+  };
+}
+
+/** Some proxies add the port: 203.0.113.7:5123, [2001:db8::1]:5123. */
+function addressIn(hop: string): string | undefined {
+  const text = hop.trim();
+  const [, bracketed, dotted] = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/.exec(text) ?? [];
+  const address = plain(bracketed ?? dotted ?? text);
+  return isIP(address) === 0 ? undefined : address;
+}
+
+/** An IPv4 client of a server that listens on IPv6 shows as ::ffff:203.0.113.7. */
+function plain(address: string): string {
+  return address.startsWith("::ffff:") && address.includes(".") ? address.slice("::ffff:".length) : address;
+}
+
+/** An IPv6 client has a /64 to itself at the least (RFC 6177): counted by address, it would have no limit. */
+function countedAs(address: string): string {
+  const client = plain(address);
+  if (isIP(client) !== 6) return client;
+  const [first = 0, second = 0, third = 0, fourth = 0] = ipaddr.IPv6.parse(client).parts;
+  return `${[first, second, third, fourth].map((part) => part.toString(16)).join(":")}::/64`;
+}

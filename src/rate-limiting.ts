@@ -1,0 +1,24 @@
+import { clientReader } from "./api/client-address.js";
+import type { OperatorLog } from "./api/operator-log.js";
+import { createRateGate, openGate, type RateGate } from "./api/rate-gate.js";
+import type { Config } from "./config.js";
+import { memoryRateLimits } from "./rate-limits/rate-limits.js";
+import { sharedRateLimits } from "./rate-limits/shared-rate-limits.js";
+
+/** The gate that requests pass first, as it is configured. */
+export async function openRateGate(
+  { rateLimits: points, redisUrl, trustedProxies }: Config,
+  log: OperatorLog,
+): Promise<RateGate & AsyncDisposable> {
+  if (!points) return { ...openGate, [Symbol.asyncDispose]: async () => {} };
+  const limits = redisUrl
+    ? await sharedRateLimits(redisUrl, points, {
+        onLost: () => log.warn({}, "the server of CLOAKROOM_REDIS_URL is away: this process counts requests by itself"),
+        onBack: () => log.info({}, "the server of CLOAKROOM_REDIS_URL is back: replicas count requests together"),
+      })
+    : memoryRateLimits(points);
+  return {
+    ...createRateGate(limits, clientReader(trustedProxies), () => {}),
+    [Symbol.asyncDispose]: () => limits[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,199 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { Health } from "../../gen/health/v1/health_pb.js";
+import { type Answer, type RestClient, restClient } from "../support/rest.js";
+import { failureOf, RPC_PROTOCOLS, rpcClient } from "../support/rpc.js";
+import { type ServerProcess, startServerProcess } from "../support/server.js";
+
+describe("the documented rate limits", () => {
+  let server: ServerProcess;
+  beforeAll(async () => {
+    // As they are unless an operator changes them. What comes from this machine is believed to be from elsewhere.
+    server = await startServerProcess({ RATE_LIMITS: "", TRUSTED_PROXIES: "127.0.0.0/8" });
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  let clients = 0;
+  /** An address of its own, as a proxy in front would tell it. */
+  const newAddress = (): string => {
+    clients += 1;
+    return `203.0.113.${clients}`;
+  };
+  const from = (address: string): RestClient => {
+    const client = restClient(server.url);
+    const headers = { "X-Forwarded-For": address };
+    return (method, path, request = {}) =>
+      client(method, path, { ...request, headers: { ...headers, ...request.headers } });
+  };
+  const many = async (count: number, send: (index: number) => Promise<Answer>): Promise<Answer[]> => {
+    const answers: Answer[] = [];
+    let next = 0;
+    const work = async () => {
+      while (next < count) {
+        next += 1;
+        answers.push(await send(next));
+      }
+    };
+    await Promise.all(Array.from({ length: 20 }, work));
+    return answers;
+  };
+  const refused = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 429);
+
+  it.each<[string, string, number]>([
+    ["GET", "/tokens", 100],
+    ["GET", "/v2/tokens", 100],
+    ["POST", "/tokens", 200],
+    ["POST", "/tokenize", 200],
+    ["POST", "/tokens/search", 50],
+    ["POST", "/v2/tokens/search", 50],
+    ["GET", "/docs", 600],
+    ["GET", "/openapi.json", 600],
+    ["GET", "/tokens/some-token", 1_000],
+    ["DELETE", "/nowhere", 1_000],
+  ])("%s %s serves its requests and refuses all that follow, before it asks for a key", async (method, path, limit) => {
+    const client = from(newAddress());
+    const answers = await many(limit, () => client(method, path));
+    expect(new Set(answers.map(({ status }) => status))).not.toContain(429);
+    const after = await many(20, () => client(method, path));
+    expect(refused(after)).toHaveLength(20);
+  });
+
+  it("count POST /tokens and /tokenize together, and together with the same over RPC", async () => {
+    const address = newAddress();
+    const client = from(address);
+    const half = await many(199, (index) => client("POST", index % 2 ? "/tokens" : "/tokenize", { body: {} }));
+    expect(refused(half)).toHaveLength(0);
+    const rpc = rpcClient(TokenService, "gRPC", { url: server.url, headers: { "x-forwarded-for": address } });
+    expect(await failureOf(rpc.createToken({}))).toMatchObject({ code: "Unauthenticated" });
+    expect(await failureOf(rpc.createToken({}))).toMatchObject({ code: "ResourceExhausted" });
+    expect(await client("POST", "/tokenize", { body: {} })).toMatchObject({ status: 429 });
+    expect(await client("GET", "/tokens")).toMatchObject({ status: 401 });
+  });
+
+  it("block one client in one scope, for ten seconds", async () => {
+    const [busy, other] = [from(newAddress()), from(newAddress())];
+    const start = performance.now();
+    expect(refused(await many(51, () => busy("POST", "/tokens/search", { body: {} })))).toHaveLength(1);
+    const blocked = performance.now();
+    expect(await other("POST", "/tokens/search", { body: {} })).toMatchObject({ status: 401 });
+    expect(await busy("POST", "/tokens", { body: {} })).toMatchObject({ status: 401 });
+    await pause(8_000);
+    const late = await busy("POST", "/tokens/search", { body: {} });
+    expect(late).toMatchObject({ status: 429 });
+    // What is sent while blocked does not make the block longer.
+    const wait = Number(late.headers.get("retry-after"));
+    expect(wait).toBeGreaterThanOrEqual(1);
+    expect(performance.now() + wait * 1_000).toBeLessThanOrEqual(blocked + 11_500);
+    await pause(wait * 1_000);
+    expect(await busy("POST", "/tokens/search", { body: {} })).toMatchObject({ status: 401 });
+    expect(performance.now() - start).toBeGreaterThanOrEqual(10_000);
+  });
+
+  it("tell in each answer how the client stands", async () => {
+    const client = from(newAddress());
+    const standing = ({ headers }: Answer) =>
+      ["limit", "remaining", "reset"].map((name) => Number(headers.get(`ratelimit-${name}`)));
+    expect(standing(await client("GET", "/tokens"))).toEqual([100, 99, 10]);
+    const [limit, remaining, reset] = standing(await client("GET", "/tokens"));
+    expect([limit, remaining]).toEqual([100, 98]);
+    expect(reset).toBeGreaterThan(0);
+    expect(standing(await client("GET", "/tenants/self")).slice(0, 2)).toEqual([1_000, 997]);
+  });
+
+  it("are told over REST as a problem, whose headers a browser may read", async () => {
+    const client = from(newAddress());
+    await many(50, () => client("POST", "/tokens/search"));
+    const answer = await client("POST", "/tokens/search", {
+      body: { large: "x".repeat(100_000) },
+      headers: { origin: "https://shop.example.com", "bt-trace-id": "my-trace" },
+    });
+    expect(answer).toMatchObject({
+      status: 429,
+      body: { status: 429, code: "rate_limited", title: "Too Many Requests", instance: "urn:cloakroom:trace:my-trace" },
+    });
+    expect(answer.headers.get("content-type")).toContain("application/json");
+    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(answer.headers.get("ratelimit-remaining")).toBe("0");
+    expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+    expect(answer.headers.get("access-control-expose-headers")).toContain("Retry-After");
+  });
+
+  it.each(RPC_PROTOCOLS)("are told over %s with the code, the reason and the wait", async (protocol) => {
+    const address = newAddress();
+    await many(50, () => from(address)("POST", "/tokens/search"));
+    const rpc = rpcClient(TokenService, protocol, { url: server.url, headers: { "x-forwarded-for": address } });
+    const failure = await failureOf(rpc.searchTokens({ query: "x".repeat(10_000) }));
+    expect(failure).toMatchObject({ code: "ResourceExhausted", reason: "rate_limited" });
+    expect(failure.retryAfter).toBeGreaterThan(0);
+    expect(Number(failure.metadata.get("retry-after"))).toBe(failure.retryAfter);
+    expect(failure.metadata.get("ratelimit-limit")).toBe("50");
+  });
+
+  describe("for one who has used up everything", () => {
+    const address = "198.51.100.1";
+    const client: RestClient = (method, path, request) => from(address)(method, path, request);
+    beforeAll(async () => {
+      await many(1_001, () => client("GET", "/tenants/self"));
+    });
+
+    it("hold on the proxy's route, in the proxy's form", async () => {
+      const answer = await client("POST", "/proxy/some/path", { raw: "x".repeat(100_000) });
+      expect(answer).toMatchObject({ status: 429, body: { proxy_error: { status: 429, code: "rate_limited" } } });
+      expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+    });
+
+    it("hold on wrong methods, wrong types, pages and paths that do not exist", async () => {
+      const rpc = "/cloakroom.v1.TokenService/GetToken";
+      const wrong: Promise<Answer>[] = [
+        client("PUT", "/tokens"),
+        client("DELETE", rpc),
+        client("POST", rpc, { raw: "x", headers: { "content-type": "text/plain" } }),
+        client("GET", "/docs"),
+        client("GET", "/nowhere"),
+      ];
+      for (const answer of await Promise.all(wrong)) {
+        expect(answer).toMatchObject({ status: 429, body: { code: "rate_limited" } });
+        expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+      }
+      const reflection = rpcClient(ServerReflection, "gRPC", {
+        url: server.url,
+        headers: { "x-forwarded-for": address },
+      });
+      const ask = async () => {
+        for await (const _ of reflection.serverReflectionInfo(noQuestions())) return;
+      };
+      expect(await failureOf(ask())).toMatchObject({ code: "ResourceExhausted", reason: "rate_limited" });
+    });
+
+    it("spare health checks and preflights", async () => {
+      expect(await client("GET", "/healthz")).toMatchObject({ status: 200 });
+      expect(await client("GET", "/readyz")).toMatchObject({ status: 200 });
+      const health = rpcClient(Health, "gRPC", { url: server.url, headers: { "x-forwarded-for": address } });
+      expect(await health.check({})).toMatchObject({ status: 1 });
+      expect(await client("OPTIONS", "/tokens", { headers: { origin: "https://shop.example.com" } })).toMatchObject({
+        status: 204,
+      });
+    });
+  });
+});
+
+async function* noQuestions(): AsyncGenerator<never> {}
+
+describe("rate limits without trusted proxies", () => {
+  it("count whoever connects, whatever X-Forwarded-For says, by the operator's numbers", async () => {
+    const server = await startServerProcess({ RATE_LIMITS: "token_search=5" });
+    try {
+      const client = restClient(server.url);
+      const statuses: number[] = [];
+      for (let round = 0; round < 7; round += 1) {
+        const headers = { "X-Forwarded-For": `203.0.113.${round}` };
+        statuses.push((await client("POST", "/tokens/search", { headers })).status);
+      }
+      expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
+    } finally {
+      await server[Symbol.asyncDispose]();
+    }
+  });
+});

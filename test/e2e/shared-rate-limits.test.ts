@@ -1,0 +1,86 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { cloakroom } from "../support/command.js";
+import { newDirectory } from "../support/databases.js";
+import { PostgresCluster } from "../support/postgres-cluster.js";
+import { RedisServer } from "../support/redis-server.js";
+import { type Replica, startReplica } from "../support/replica.js";
+import { restClient } from "../support/rest.js";
+import { newTenant } from "../support/tenant.js";
+
+const PASSWORD = "s3cr3t-word";
+
+describe("two replicas that share their counters in Redis", () => {
+  let cluster: PostgresCluster;
+  let redis: RedisServer;
+  let environment: Record<string, string>;
+  const directory = newDirectory();
+  const replicas: Replica[] = [];
+  beforeAll(async () => {
+    [cluster, redis] = await Promise.all([PostgresCluster.start(), RedisServer.start(PASSWORD)]);
+    environment = {
+      DATABASE_URL: await cluster.login("vault", { attributes: "createrole" }),
+      CLOAKROOM_DATA_DIR: join(directory, "data"),
+      CLOAKROOM_RATE_LIMITS: "",
+      CLOAKROOM_REDIS_URL: redis.url,
+      CLOAKROOM_TRUSTED_PROXIES: "127.0.0.1",
+    };
+    const init = await cloakroom(environment, "init");
+    if (init.code !== 0) throw new Error(init.stderr);
+    replicas.push(...(await Promise.all([startReplica(environment), startReplica(environment)])));
+  });
+  afterAll(async () => {
+    await Promise.all(replicas.map((replica) => replica.stop()));
+    await redis?.[Symbol.asyncDispose]();
+    await cluster?.[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  /** Searches of one client, at the replicas by turns. Gives the statuses. */
+  const search = async (address: string, count: number): Promise<number[]> => {
+    const statuses: number[] = [];
+    for (let round = 0; round < count; round += 1) {
+      const client = restClient(replicas[round % 2]?.url ?? "");
+      const answer = await client("POST", "/tokens/search", { headers: { "X-Forwarded-For": address } });
+      statuses.push(answer.status);
+    }
+    return statuses;
+  };
+  const served = (statuses: readonly number[]) => statuses.filter((status) => status === 401).length;
+  const said = (words: string) => replicas.map((replica) => replica.said().split(words).length - 1);
+
+  it("serve a client as often as one of them would, and both block it", async () => {
+    const statuses = await search("203.0.113.1", 60);
+    expect(statuses).toEqual([...Array(50).fill(401), ...Array(10).fill(429)]);
+  });
+
+  it("go on, each counting by itself, while Redis is away, and say so; and together again once it is back", async () => {
+    const { key } = await (await newTenant(replicas[0]?.url, environment)).backEnd();
+    await redis.stop();
+    await vi.waitFor(() => expect(said("is away")).toEqual([1, 1]), 5_000);
+    expect(served(await search("203.0.113.2", 110))).toBe(100);
+    const body = { type: "token", data: "kept without counters" };
+    expect(await restClient(replicas[1]?.url ?? "", key)("POST", "/tokens", { body })).toMatchObject({ status: 201 });
+    await redis.startAgain();
+    await vi.waitFor(() => expect(said("is back")).toEqual([1, 1]), 5_000);
+    expect(served(await search("203.0.113.3", 60))).toBe(50);
+    for (const replica of replicas) expect(replica.said()).not.toContain(PASSWORD);
+  });
+
+  it("do not wait for a Redis that does not answer", async () => {
+    const statuses = await redis.paused(() => search("203.0.113.4", 10));
+    expect(served(statuses)).toBe(10);
+  });
+
+  it("start without it", async () => {
+    await redis.stop();
+    const replica = await startReplica(environment);
+    try {
+      await vi.waitFor(() => expect(replica.said()).toContain("is away"), 5_000);
+      expect(await restClient(replica.url)("GET", "/readyz")).toMatchObject({ status: 200 });
+    } finally {
+      expect(await replica.stop()).toBe(0);
+    }
+  });
+});
