@@ -118,6 +118,7 @@ const TOLD: Readonly<
   killed: [500, RUNTIME_ERROR, "The code had to be stopped."],
   result_too_large: [500, RUNTIME_ERROR, "The code returned too much."],
   args_too_large: [413, RUNTIME_ERROR, "The arguments are too large."],
+  unsettled: [500, RUNTIME_ERROR, "The code waits for a promise that nothing can settle."],
   not_a_function: [
     422,
     "Invalid Reactor Formula",

@@ -49,6 +49,8 @@ export type RunFailure =
   /** Or nested deeper than 128 levels. */
   | "result_too_large"
   | "args_too_large"
+  /** It waited for a promise that nothing could settle any more. */
+  | "unsettled"
   /** `module.exports` is no function. */
   | "not_a_function"
   | "does_not_compile"

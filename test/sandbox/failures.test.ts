@@ -40,16 +40,31 @@ describe("code that does not end", () => {
     ["microtasks without end", "() => { const again = () => Promise.resolve().then(again); return again(); }"],
     ["timers without end", "() => new Promise(() => { const again = () => setTimeout(again, 0); again(); })"],
     ["an interval without end", "() => new Promise(() => setInterval(() => {}, 1))"],
-    ["a promise that never settles", "() => new Promise(() => {})"],
-    ["a thenable that never settles", "() => ({ then() {} })"],
     ["a catastrophic regular expression", "() => /^(a+)+$/.test('a'.repeat(40) + '!')"],
     ["a long walk of native code", "() => { const a = []; a.length = 2 ** 32 - 1; return a.indexOf(1); }"],
     ["a generator that never ends", "() => { function* g() { for (;;) yield 1; } return [...g()].length; }"],
     ["sorting with a comparison that loops", "() => [2, 1].sort(() => { for (;;); })"],
     ["catching the interruption", "() => { for (;;) { try { for (;;); } catch {} finally { for (;;); } } }"],
-    ["a loop in a finalizer's way", "async () => { try { await new Promise(() => {}); } finally { for (;;); } }"],
   ])("%s ends at its deadline", async (name, code) => {
     expect(await beside(exporting(code), name)).toMatchObject({ kind: "failed", reason: "timeout", retryable: false });
+    expect(opened.sandbox.metrics.threadsEnded).toBe(0);
+  });
+
+  test.each([
+    ["a promise that never settles", "() => new Promise(() => {})"],
+    ["a thenable that never settles", "() => ({ then() {} })"],
+    ["an await that never ends", "async () => { try { await new Promise(() => {}); } finally { for (;;); } }"],
+    ["one that a timer leaves alone", "async () => { setTimeout(() => {}, 5); await new Promise(() => {}); }"],
+    [
+      "one that a reply leaves alone",
+      "async () => { fetch('https://example.com').catch(() => {}); await new Promise(() => {}); }",
+    ],
+  ])("%s ends as soon as nothing can settle it", async (name, code) => {
+    expect(await beside(exporting(code), name)).toMatchObject({
+      kind: "failed",
+      reason: "unsettled",
+      retryable: false,
+    });
     expect(opened.sandbox.metrics.threadsEnded).toBe(0);
   });
 

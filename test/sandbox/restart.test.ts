@@ -165,7 +165,7 @@ describe("a runner that goes away", () => {
   test("is killed when it does not answer any more", async () => {
     const sandbox = opened({ kill: { pingMs: 100, silenceMs: 500 } });
     const pid = await runningPid(sandbox);
-    const call = sandbox.run(exporting("() => new Promise(() => {})"));
+    const call = sandbox.run(exporting("() => new Promise(() => setInterval(() => {}, 1_000))"));
     process.kill(pid, "SIGSTOP");
     expect(await call).toMatchObject({ kind: "failed", reason: "runner_restarted", retryable: true });
     expect(sandbox.incidents).toContainEqual(expect.objectContaining({ type: "runner_exited", reason: "silent" }));
@@ -175,7 +175,7 @@ describe("a runner that goes away", () => {
   test("runs that are under way when the sandbox is closed fail, and later ones are refused", async () => {
     const sandbox = opened();
     await runningPid(sandbox);
-    const call = sandbox.run(exporting("() => new Promise(() => {})"));
+    const call = sandbox.run(exporting("() => new Promise(() => setInterval(() => {}, 1_000))"));
     await new Promise((resolve) => setTimeout(resolve, 50));
     await sandbox[Symbol.asyncDispose]();
     expect(await call).toMatchObject({ kind: "failed", retryable: true });

@@ -204,7 +204,7 @@ describe("limits on size", () => {
 
 describe("a caller that goes away", () => {
   test.each([
-    ["while the code waits", "() => new Promise(() => {})"],
+    ["while the code waits", "() => new Promise(() => setInterval(() => {}, 1_000))"],
     ["while the code runs", "() => { for (;;); }"],
   ])("%s", async (_name, code) => {
     const reason = new Error("nobody waits");

@@ -54,6 +54,6 @@ export type EngineResult =
     }
   | {
       readonly kind: "failed";
-      readonly reason: EngineFailure | "result_too_large" | "not_a_function";
+      readonly reason: EngineFailure | "result_too_large" | "not_a_function" | "unsettled";
       readonly console: readonly ConsoleLine[];
     };

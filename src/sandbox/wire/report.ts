@@ -20,6 +20,7 @@ const failures: readonly RunFailure[] = [
   "killed",
   "result_too_large",
   "args_too_large",
+  "unsettled",
   "not_a_function",
   "does_not_compile",
   "overloaded",

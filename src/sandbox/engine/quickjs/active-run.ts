@@ -18,6 +18,7 @@ export class ActiveRun {
   readonly #wall: NodeJS.Timeout;
   #outcome: Outcome | undefined;
   #hostCalls = 0;
+  #awaitedReplies = 0;
 
   /** @param onTimeout is called when the deadline passes while the code waits. */
   constructor(run: EngineRun, onTimeout: () => void) {
@@ -56,10 +57,23 @@ export class ActiveRun {
     this.#timers.delete(number);
   }
 
-  /** Whether the run may make one more host call. The guest keeps count itself; this holds where it was tampered with. */
-  mayCallHost(bytes: number): boolean {
+  /**
+   * Makes a host call, if the run may make one more. The guest keeps count itself; this holds where it was tampered with.
+   */
+  callHost(payload: Uint8Array<ArrayBuffer>, deliver: (reply: Uint8Array) => void): void {
+    const { hostCalls, hostCallBytes } = this.run.limits;
     this.#hostCalls += 1;
-    return this.#hostCalls <= this.run.limits.hostCalls && bytes <= this.run.limits.hostCallBytes;
+    if (this.#hostCalls > hostCalls || payload.length > hostCallBytes) return;
+    this.#awaitedReplies += 1;
+    this.run.callHost(payload, (reply) => {
+      this.#awaitedReplies -= 1;
+      deliver(reply);
+    });
+  }
+
+  /** Whether neither a timer nor a reply of the host can make code run any more: what it awaits never comes. */
+  get awaitsNothing(): boolean {
+    return this.#timers.size === 0 && this.#awaitedReplies === 0;
   }
 
   /** Gives out the outcome. Nothing of this run reaches the instance afterwards. */

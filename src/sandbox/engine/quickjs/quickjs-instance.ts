@@ -108,6 +108,11 @@ export class QuickJsInstance implements Instance, HostFunctions {
   #enter(active: ActiveRun, deadline: number, enter: (vm: QuickJS) => void): void {
     if (this.#active !== active) return;
     this.#run(active, deadline, enter);
+    if (!active.hasOutcome && active.awaitsNothing) {
+      // A later call could settle the promise of this one: no later call comes here.
+      active.decide({ kind: "failed", reason: "unsettled" });
+      this.#isUsable = false;
+    }
     if (active.hasOutcome) this.#end(active);
   }
 
@@ -168,8 +173,7 @@ export class QuickJsInstance implements Instance, HostFunctions {
 
   send(number: number, payload: Uint8Array<ArrayBuffer>): void {
     const active = this.#active;
-    if (active === undefined || !active.mayCallHost(payload.length)) return;
-    active.run.callHost(payload, (reply) => {
+    active?.callHost(payload, (reply) => {
       this.#enter(active, active.deadline, (vm) => {
         using name = vm.newNumber(number);
         using payload = vm.newUint8Array(reply);

@@ -1,0 +1,157 @@
+import { dirname, join } from "node:path";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { createAuthority } from "../../egress/certificates.js";
+import { startReceiver } from "../../support/receiver.js";
+import { type Replica, startReplica } from "../../support/replica.js";
+import type { RestClient } from "../../support/rest.js";
+import { restClient } from "../../support/rest.js";
+import { type ServerProcess, startServerProcess } from "../../support/server.js";
+import { firstTenant, type TestTenant } from "../../support/tenant.js";
+
+type Application = Awaited<ReturnType<TestTenant["backEnd"]>>;
+
+const UUID = /^[0-9a-f-]{36}$/;
+const PRELUDE = "const errors = require('@basis-theory/basis-theory-reactor-formulas-sdk-js');";
+
+let server: ServerProcess;
+let tenant: TestTenant;
+let caller: Application;
+let token: string;
+
+/** A server of its own: results are sent to this machine, and it is killed on the way. */
+beforeAll(async () => {
+  server = await startServerProcess({ EGRESS_ALLOW: "127.0.0.1" });
+  tenant = await firstTenant(server);
+  caller = await tenant.backEnd();
+  token = (await caller("POST", "/tokens", { body: { type: "token", data: { coat: "blue" } } })).body.id;
+  return async () => server[Symbol.asyncDispose]();
+});
+
+async function reactor(code: string): Promise<string> {
+  const { status, body } = await tenant.manage("POST", "/reactors", { body: { name: "Later", code } });
+  expect(status, JSON.stringify(body)).toBe(201);
+  return body.id;
+}
+
+function resultOf(client: RestClient, reactorId: string, requestId: string) {
+  return vi.waitFor(
+    async () => {
+      const answer = await client("GET", `/reactors/${reactorId}/results/${requestId}`);
+      expect(answer.status).not.toBe(404);
+      return answer;
+    },
+    { timeout: 20_000, interval: 100 },
+  );
+}
+
+describe("a reactor that is called for later", () => {
+  it("answers 202 with the id of the request, and its result is there once it is ready", async () => {
+    const id = await reactor("module.exports = async (req) => ({ raw: req.args.coat, tokenize: { a: 'b' } });");
+    const started = await caller("POST", `/reactors/${id}/react-async`, { body: { args: { coat: `{{ ${token} }}` } } });
+    expect(started.status).toBe(202);
+    expect(started.body).toEqual({ asyncReactorRequestId: expect.stringMatching(UUID) });
+    const { status, body } = await resultOf(caller, id, started.body.asyncReactorRequestId);
+    expect(status).toBe(200);
+    expect(body).toEqual({ raw: { coat: "blue" }, tokens: { a: expect.stringMatching(UUID) } });
+  });
+
+  it.each<[string, string, number, unknown]>([
+    [
+      "its error",
+      `${PRELUDE} module.exports = () => { throw new errors.RateLimitError('slow down'); };`,
+      429,
+      { status: 429, detail: "Rate Limit Exceeded", errors: { error: ["slow down"] } },
+    ],
+    [
+      "its own answer",
+      `${PRELUDE} module.exports = () => { throw new errors.CustomHttpResponseError({ status: 299, headers: {}, body: { a: 1 } }); };`,
+      299,
+      { a: 1 },
+    ],
+  ])("gives %s as a waiting caller would have got it", async (_, code, expected, shown) => {
+    const id = await reactor(code);
+    const { body: started } = await caller("POST", `/reactors/${id}/react-async`, { body: {} });
+    const { status, body } = await resultOf(caller, id, started.asyncReactorRequestId);
+    expect({ status, body }).toEqual({ status: expected, body: shown });
+  });
+
+  it("shows its result to nobody else, and a request that never was to nobody", async () => {
+    const id = await reactor("module.exports = () => ({ raw: 1 });");
+    const { body } = await caller("POST", `/reactors/${id}/react-async`, { body: {} });
+    await resultOf(caller, id, body.asyncReactorRequestId);
+    const other = await tenant.backEnd();
+    expect((await other("GET", `/reactors/${id}/results/${body.asyncReactorRequestId}`)).status).toBe(404);
+    const never = "00000000-0000-4000-8000-000000000000";
+    expect((await caller("GET", `/reactors/${id}/results/${never}`)).status).toBe(404);
+    expect((await caller("GET", `/reactors/${id}/results/nonsense`)).status).toBe(400);
+  });
+
+  it("gives the refusal of an unknown token as its result, and refuses at once whoever may use none", async () => {
+    const id = await reactor("module.exports = () => ({ raw: 1 });");
+    const unknown = { args: { a: "{{ 00000000-0000-4000-8000-000000000000 }}" } };
+    const { body: started } = await caller("POST", `/reactors/${id}/react-async`, { body: unknown });
+    const { status, body: refusal } = await resultOf(caller, id, started.asyncReactorRequestId);
+    expect(status).toBe(400);
+    expect(refusal).toMatchObject({ status: 400, code: "validation_failed" });
+    const powerless = await tenant.application({ type: "private", permissions: ["token:read"] });
+    const body = { args: { a: `{{ ${token} }}` } };
+    expect((await powerless("POST", `/reactors/${id}/react-async`, { body })).status).toBe(403);
+  });
+});
+
+describe("a reactor that is called with a callback", () => {
+  it.each(["http://example.com/", "ftp://example.com/", "https://10.0.0.1/x", "nonsense"])(
+    "refuses %s as its address",
+    async (callbackUrl) => {
+      const id = await reactor("module.exports = () => ({ raw: 1 });");
+      const { status, body } = await caller("POST", `/reactors/${id}/react`, {
+        body: { args: {}, callback_url: callbackUrl },
+      });
+      expect(status).toBe(400);
+      expect(Object.keys(body.errors)).toEqual(["callback_url"]);
+    },
+  );
+});
+
+describe("runs that wait", () => {
+  it("survive the server that took them, and results are sent until they are taken", async () => {
+    const authority = await createAuthority();
+    await using receiver = await startReceiver([503], await authority.issue([], ["127.0.0.1"]));
+    const own = await startServerProcess({ EGRESS_ALLOW: "127.0.0.1" }, { "authority.pem": authority.pem });
+    let second: Replica | undefined;
+    try {
+      const first = await firstTenant(own);
+      const client = await first.backEnd();
+      const code =
+        "module.exports = async () => { await new Promise((done) => setTimeout(done, 1500)); return { raw: 'late' }; };";
+      const { body: made } = await first.manage("POST", "/reactors", { body: { name: "Slow", code } });
+      const ids: string[] = [];
+      for (let i = 0; i < 3; i += 1) {
+        ids.push((await client("POST", `/reactors/${made.id}/react-async`, { body: {} })).body.asyncReactorRequestId);
+      }
+      const callback = await client("POST", `/reactors/${made.id}/react`, {
+        body: { args: {}, callback_url: `${receiver.url}/done?order=7` },
+      });
+      expect({ status: callback.status, body: callback.body }).toEqual({ status: 202, body: "" });
+      await own.stop();
+      expect(receiver.received).toEqual([]);
+
+      second = await startReplica({
+        ...own.environment,
+        CLOAKROOM_PORT: "0",
+        CLOAKROOM_ADMIN_PORT: "0",
+        NODE_EXTRA_CA_CERTS: join(dirname(own.logFile), "authority.pem"),
+      });
+      const again = restClient(second.url, client.key);
+      for (const id of ids) expect((await resultOf(again, made.id, id)).body).toEqual({ raw: "late" });
+      await vi.waitFor(() => expect(receiver.received).toHaveLength(2), { timeout: 25_000, interval: 200 });
+      for (const { method, path, headers, body } of receiver.received) {
+        expect({ method, path, body }).toEqual({ method: "POST", path: "/done?order=7", body: '{"raw":"late"}' });
+        expect(headers["content-type"]).toMatch(/^application\/json/);
+      }
+    } finally {
+      await second?.stop();
+      await own[Symbol.asyncDispose]();
+    }
+  }, 45_000);
+});
