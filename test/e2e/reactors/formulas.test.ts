@@ -1,0 +1,191 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { cloakroom } from "../../support/command.js";
+import { newTenant, type TestTenant } from "../../support/tenant.js";
+
+type Application = Awaited<ReturnType<TestTenant["backEnd"]>>;
+
+const CODE =
+  "module.exports = async (req) => ({ raw: { total: req.args.amount + req.configuration.FEE, rest: Object.keys(req.args), live: req.configuration.LIVE } });";
+const FORMULA = {
+  type: "private",
+  name: "Add the fee",
+  description: "Adds what the shop takes",
+  icon: "data:image/png;base64,iVBORw0KGgo=",
+  code: CODE,
+  configuration: [
+    { name: "FEE", description: "In cents", type: "number" },
+    { name: "LIVE", type: "boolean" },
+  ],
+  request_parameters: [
+    { name: "amount", description: "In cents", type: "number" },
+    { name: "customer.name", type: "string", optional: true },
+  ],
+};
+
+let tenant: TestTenant;
+let caller: Application;
+let directory: string;
+const official = "6f6b1c1e-31a8-4b5e-9a64-0c7d7b5f2a10";
+
+beforeAll(async () => {
+  tenant = await newTenant();
+  caller = await tenant.backEnd();
+  directory = mkdtempSync(join(tmpdir(), "cloakroom-formulas-"));
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+async function made(change: object = {}): Promise<string> {
+  const { status, body } = await tenant.manage("POST", "/reactor-formulas", { body: { ...FORMULA, ...change } });
+  expect(status, JSON.stringify(body)).toBe(201);
+  return body.id;
+}
+
+function reactorFrom(formula: string, configuration: object = { FEE: "30", LIVE: "true" }) {
+  return tenant.manage("POST", "/reactors", {
+    body: { name: "From a formula", formula: { id: formula }, configuration },
+  });
+}
+
+describe("a reactor formula", () => {
+  it("is created, read, listed by name, replaced and deleted", async () => {
+    const id = await made({ name: "Wardrobe one" });
+    const { body } = await tenant.manage("GET", `/reactor-formulas/${id}`);
+    expect(body).toMatchObject({ ...FORMULA, name: "Wardrobe one", id, status: "verified" });
+    const listed = await tenant.manage("GET", "/reactor-formulas?name=Wardrobe*");
+    expect(listed.body.data.map((formula: { id: string }) => formula.id)).toEqual([id]);
+    const replaced = await tenant.manage("PUT", `/reactor-formulas/${id}`, {
+      body: { type: "private", name: "Wardrobe two", code: CODE },
+    });
+    expect(replaced.status).toBe(200);
+    expect(replaced.body).toMatchObject({ name: "Wardrobe two", configuration: [], request_parameters: [] });
+    expect((await tenant.manage("DELETE", `/reactor-formulas/${id}`)).status).toBe(204);
+    expect((await tenant.manage("GET", `/reactor-formulas/${id}`)).status).toBe(404);
+  });
+
+  it.each<[string, object, number, string]>([
+    ["no name", { name: undefined }, 400, "name"],
+    ["a description of 1,001 characters", { description: "x".repeat(1001) }, 400, "description"],
+    ["an icon that is a drawing", { icon: "data:image/svg+xml;base64,AAAA" }, 400, "icon"],
+    ["an icon that is no data URL", { icon: "https://example.com/icon.png" }, 400, "icon"],
+    [
+      "a dot in a configuration name",
+      { configuration: [{ name: "a.b", type: "string" }] },
+      400,
+      "configuration[0].name",
+    ],
+    ["a configuration type of its own", { configuration: [{ name: "a", type: "date" }] }, 400, "configuration[0].type"],
+    [
+      "a request parameter of one character",
+      { request_parameters: [{ name: "a", type: "string" }] },
+      400,
+      "request_parameters[0].name",
+    ],
+    [
+      "two parameters of one name",
+      { request_parameters: [FORMULA.request_parameters[0], FORMULA.request_parameters[0]] },
+      400,
+      "request_parameters[1].name",
+    ],
+    ["code that does not compile", { code: "module.exports = (" }, 422, "code"],
+  ])("with %s is refused by the name of its field", async (_, change, status, field) => {
+    const answer = await tenant.manage("POST", "/reactor-formulas", {
+      body: { ...FORMULA, name: "Refused", ...change },
+    });
+    expect(answer.status).toBe(status);
+    expect(Object.keys(answer.body.errors)).toContain(field);
+    const listed = await tenant.manage("GET", "/reactor-formulas?name=Refused");
+    expect(listed.body.data).toEqual([]);
+  });
+
+  it("that is official is none of a tenant's making", async () => {
+    const { status } = await tenant.manage("POST", "/reactor-formulas", { body: { ...FORMULA, type: "official" } });
+    expect(status).toBe(403);
+  });
+
+  it("that a reactor uses cannot be deleted", async () => {
+    const id = await made();
+    expect((await reactorFrom(id)).status).toBe(201);
+    expect((await tenant.manage("DELETE", `/reactor-formulas/${id}`)).status).toBe(409);
+    expect((await tenant.manage("GET", `/reactor-formulas/${id}`)).status).toBe(200);
+  });
+});
+
+describe("a reactor made from a formula", () => {
+  it("gets its configuration in the declared types, and arguments that nobody declared", async () => {
+    const { body: reactor } = await reactorFrom(await made());
+    const token = (await caller("POST", "/tokens", { body: { type: "token", data: 1000 } })).body.id;
+    const { status, body } = await caller("POST", `/reactors/${reactor.id}/react`, {
+      body: { args: { amount: `{{ ${token} }}`, note: "x" } },
+    });
+    expect(status, JSON.stringify(body)).toBe(200);
+    expect(body.raw).toEqual({ total: 1030, rest: ["amount", "note"], live: true });
+  });
+
+  it.each<[string, object, string]>([
+    ["a missing argument", { note: 1 }, "amount"],
+    ["an argument of another type", { amount: "ten" }, "amount"],
+    ["a nested argument of another type", { amount: 1, customer: { name: 5 } }, "customer.name"],
+  ])("refuses %s with 400", async (_, args, name) => {
+    const { body: reactor } = await reactorFrom(await made());
+    const { status, body } = await caller("POST", `/reactors/${reactor.id}/react`, { body: { args } });
+    expect(status).toBe(400);
+    expect(JSON.stringify(body.errors)).toContain(name);
+  });
+
+  it.each<[string, object]>([
+    ["without an entry", { FEE: "30" }],
+    ["with one of another type", { FEE: "much", LIVE: "true" }],
+  ])("is refused %s of its configuration", async (_, configuration) => {
+    const { status, body } = await reactorFrom(await made(), configuration);
+    expect(status).toBe(400);
+    expect(JSON.stringify(body)).toMatch(/configuration/i);
+  });
+
+  it("is refused for a formula of another tenant", async () => {
+    const stranger = await newTenant();
+    const { body } = await stranger.manage("POST", "/reactor-formulas", { body: FORMULA });
+    expect((await reactorFrom(body.id)).status).toBe(400);
+  });
+});
+
+describe("official formulas", () => {
+  async function importing(documents: unknown) {
+    const file = join(directory, "formulas.json");
+    writeFileSync(file, JSON.stringify(documents));
+    return cloakroom(inject("serverEnvironment"), "formulas", "import", "--file", file, "--json");
+  }
+
+  it("are imported by the operator, offered to every tenant, and fixed for all", async () => {
+    const name = `Official ${official.slice(0, 4)}`;
+    const imported = await importing([{ ...FORMULA, type: "official", id: official, name }]);
+    expect(imported.stderr).toBe("");
+    expect(JSON.parse(imported.stdout)).toEqual([{ id: official, name }]);
+    for (const { manage } of [tenant, await newTenant()]) {
+      const { body } = await manage("GET", `/reactor-formulas?name=${encodeURIComponent(name)}`);
+      expect(body.data).toEqual([expect.objectContaining({ id: official, type: "official", name })]);
+    }
+    expect((await tenant.manage("DELETE", `/reactor-formulas/${official}`)).status).toBe(403);
+    const replaced = await tenant.manage("PUT", `/reactor-formulas/${official}`, { body: FORMULA });
+    expect(replaced.status).toBe(403);
+    const { status, body: reactor } = await reactorFrom(official);
+    expect(status).toBe(201);
+    const { body } = await caller("POST", `/reactors/${reactor.id}/react`, { body: { args: { amount: 5 } } });
+    expect(body.raw.total).toBe(35);
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    ["no id", { ...FORMULA, type: "official" }, /id/],
+    ["code that does not compile", { ...FORMULA, type: "official", id: official, code: "(" }, /compile|code/],
+  ])("with %s are refused in one line, and nothing is imported", async (_, document, words) => {
+    const { code, stderr, stdout } = await importing([
+      { ...FORMULA, id: official, type: "official", name: "Half" },
+      document,
+    ]);
+    expect({ failed: code !== 0, stdout }).toEqual({ failed: true, stdout: "" });
+    expect(stderr).toMatch(words);
+    expect((await tenant.manage("GET", "/reactor-formulas?name=Half")).body.data).toEqual([]);
+  });
+});
