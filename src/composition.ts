@@ -6,6 +6,7 @@ import type { InvokeProxy } from "./api/proxy-route.js";
 import { problemJson } from "./api/rest/problem.js";
 import type { Clock } from "./base/clock.js";
 import { newUuid } from "./base/ids.js";
+import { composePayments, type Payments } from "./compose-payments.js";
 import { type Config, ConfigError } from "./config.js";
 import { EgressPolicy } from "./egress/egress-policy.js";
 import { createGuardedAgents, type GuardedAgents } from "./egress/guarded-agents.js";
@@ -38,10 +39,17 @@ export interface Composition extends AsyncDisposable {
   readonly pipelines: readonly Pipeline[];
   readonly invokeProxy: InvokeProxy;
   readonly runs: RunQueue;
+  readonly payments: Payments;
 }
 
 /** Puts the parts together, from the bottom up: each is given what it uses, and knows nothing of the rest. */
-export function compose(vault: Vault, config: Config, log: OperatorLog, clock: Clock): Composition {
+export function compose(
+  vault: Vault,
+  config: Config,
+  log: OperatorLog,
+  clock: Clock,
+  address: () => string,
+): Composition {
   const { database, keyring } = vault;
   const authenticator = new Authenticator(database, clock);
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
@@ -77,6 +85,8 @@ export function compose(vault: Vault, config: Config, log: OperatorLog, clock: C
     onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a reactor's run failed and will be tried again"),
   });
 
+  const payments = composePayments({ vault, agents, clock, log, address });
+
   const compile: CompileCode = (code) => sandbox.compile(code);
   const others = pipelinesOf([
     ...applicationService(),
@@ -95,17 +105,19 @@ export function compose(vault: Vault, config: Config, log: OperatorLog, clock: C
       react: (caller, keys, run, args, signal) => react(reacting, caller, keys, run, args, signal),
       wake: (tenantId) => runs.wake(tenantId),
     }),
+    ...payments.methods,
   ]);
   return {
     pipelines: [...tokens, ...others],
     invokeProxy: invoke,
     runs,
-    [Symbol.asyncDispose]: () => close(runs, sandbox, agents),
+    payments,
+    [Symbol.asyncDispose]: () => close(runs, payments, sandbox, agents),
   };
 }
 
-async function close(runs: RunQueue, sandbox: Sandbox, agents: GuardedAgents): Promise<void> {
-  await runs.stop();
+async function close(runs: RunQueue, payments: Payments, sandbox: Sandbox, agents: GuardedAgents): Promise<void> {
+  await Promise.all([runs.stop(), payments.stop()]);
   await sandbox.close();
   agents.close();
 }

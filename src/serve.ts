@@ -72,7 +72,8 @@ export async function startServer(
   const draining = new AbortController();
   const readiness = readinessOf(vault, draining.signal);
   const { database, keyring } = vault;
-  const parts = opened.use(compose(vault, config, log, clock));
+  let url = config.publicUrl ?? "";
+  const parts = opened.use(compose(vault, config, log, clock, () => url));
   const jobs = startJobs(
     [
       sweepJob({
@@ -88,6 +89,7 @@ export async function startServer(
         clock,
         onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's runs could not be looked over"),
       }),
+      ...parts.payments.jobs,
     ],
     ({ name }) => log.warn({ reason: name }, "a job failed and will be tried again"),
   );
@@ -113,7 +115,7 @@ export async function startServer(
   const adminAddress = { host: config.adminHost, port: config.adminPort };
   const adminUrl = await listenAt("ADMIN_", adminAddress, () => admin.listen(adminAddress));
   const scheme = config.tlsCertFile ? "https" : "http";
-  const url = config.publicUrl ?? `${scheme}://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
+  url ||= `${scheme}://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
   announce(`Serving REST, gRPC, gRPC-Web and Connect at ${url}`);
   announce(`Health at ${adminUrl}/readyz`);
 

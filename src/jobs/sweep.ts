@@ -6,6 +6,7 @@ import { deleteDueIdempotencyKeys } from "../store/idempotency-keys.js";
 import { deleteDueInvitations } from "../store/invitations.js";
 import { deleteDueRuns } from "../store/reactor-runs.js";
 import { deleteDueSessions } from "../store/sessions.js";
+import { deleteDueThreeDSSessions } from "../store/three-ds-sessions.js";
 import { deleteDueCvc } from "../store/token-cvc.js";
 import { listExpiredRows } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
@@ -91,6 +92,9 @@ function removeDue(tx: Transaction, kind: SweptKind): void {
       break;
     case "invitation":
       tx.tell(deleteDueInvitations, "due");
+      break;
+    case "three_ds_session":
+      tx.tell(deleteDueThreeDSSessions, "due");
       break;
     case "token":
       throw new Error("tokens are removed one by one, with their log rows");

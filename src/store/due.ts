@@ -2,10 +2,21 @@ import type { TenantId } from "../base/ids.js";
 import type { Sql } from "./connect.js";
 import { defineWrite } from "./statement.js";
 
-/** What a tenant may have to do at a time: what sweeps remove, runs of reactors to start, messages to send. */
-export type DueKind = SweptKind | "reactor_run" | "mail";
+/** What a tenant may have to do at a time: what sweeps remove, and work that is to be started. */
+export type DueKind = SweptKind | StartedKind;
 
-export const SWEPT_KINDS = ["token", "cvc", "session", "idempotency_key", "reactor_result", "invitation"] as const;
+/** Runs of reactors, messages to send, credentials of connections to be checked, payments to be asked about. */
+export type StartedKind = "reactor_run" | "mail" | "connection_check" | "payment";
+
+export const SWEPT_KINDS = [
+  "token",
+  "cvc",
+  "session",
+  "idempotency_key",
+  "reactor_result",
+  "invitation",
+  "three_ds_session",
+] as const;
 export type SweptKind = (typeof SWEPT_KINDS)[number];
 
 export interface Due {

@@ -1,0 +1,64 @@
+import type { OperatorLog } from "./api/operator-log.js";
+import type { Clock } from "./base/clock.js";
+import type { TenantId, Uuid } from "./base/ids.js";
+import type { TenantKeys } from "./crypto/tenant-keys.js";
+import type { GuardedAgents } from "./egress/guarded-agents.js";
+import type { Job } from "./jobs/schedule.js";
+import { tenantWorkJob } from "./jobs/tenant-work.js";
+import { uuidFrom, writeAddress } from "./payments/addresses.js";
+import { checkConnections } from "./payments/check-connections.js";
+import { Connectors } from "./payments/connectors.js";
+import { providerHttp } from "./payments/provider-http.js";
+import { Books } from "./payments/simulator/books.js";
+import { Simulator } from "./payments/simulator/simulator.js";
+import { TenantTurns } from "./payments/tenant-turns.js";
+import type { ServedMethod } from "./services/call.js";
+import { connectionService } from "./services/connections.js";
+import { hasChecksDue } from "./store/connections.js";
+import type { Vault } from "./vault.js";
+
+/** Everything about payments, put together. */
+export interface Payments {
+  readonly methods: readonly ServedMethod[];
+  readonly jobs: readonly Job[];
+  stop(): Promise<void>;
+}
+
+export interface PaymentsParts {
+  readonly vault: Vault;
+  readonly agents: GuardedAgents;
+  readonly clock: Clock;
+  readonly log: OperatorLog;
+  /** Where callers reach this server. Known once it listens. */
+  readonly address: () => string;
+}
+
+export function composePayments({ vault, agents, clock, log, address }: PaymentsParts): Payments {
+  const { database, keyring } = vault;
+  const approvalPage = async (tenantId: TenantId, reference: string) => {
+    const id = uuidFrom(reference);
+    if (!id) throw new Error("a payment has a malformed reference");
+    const keys = await keyring.of(tenantId);
+    return `${address()}/simulator/approvals/${writeAddress(keys, "simulator-approval", tenantId, id)}`;
+  };
+  const connectors = new Connectors([new Simulator(new Books(database), approvalPage)], (tenantId) =>
+    providerHttp(agents, tenantId),
+  );
+  const checks = new TenantTurns(
+    (tenantId, signal) => checkConnections({ database, keyring, connectors }, tenantId, signal),
+    (tenantId) => log.error({ tenant_id: tenantId }, "the credentials of a connection could not be checked"),
+  );
+  const webhookUrl = (keys: TenantKeys, tenantId: TenantId, connectionId: Uuid) =>
+    `${address()}/orchestration/webhooks/${writeAddress(keys, "payment-webhook", tenantId, connectionId)}`;
+  return {
+    methods: connectionService({ keyring, webhookUrl, checkSoon: (tenantId) => checks.wake(tenantId) }),
+    jobs: [
+      tenantWorkJob({
+        ...{ name: "credentials checks", kind: "connection_check", database, clock, isPending: hasChecksDue },
+        wake: (tenantId) => checks.wake(tenantId),
+        onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's connections could not be looked over"),
+      }),
+    ],
+    stop: () => checks.stop(),
+  };
+}

@@ -1,0 +1,45 @@
+import type { Clock } from "../base/clock.js";
+import type { TenantId } from "../base/ids.js";
+import type { Database } from "../store/database.js";
+import { type DueMinute, forgetDue, MINUTE_MS, type StartedKind } from "../store/due.js";
+import type { Statement } from "../store/statement.js";
+import type { Job } from "./schedule.js";
+
+/** Work is begun by the replica that took the request; this finds the rest: retries, and what others left. */
+const EVERY_MS = 2_000;
+
+export interface TenantWorkParts {
+  readonly name: string;
+  readonly kind: StartedKind;
+  readonly database: Database;
+  readonly clock: Clock;
+  /** Whether anything is open that is due before a time: its minute then stays. */
+  readonly isPending: Statement<Date, boolean>;
+  readonly wake: (tenantId: TenantId) => void;
+  readonly onFailure: (tenantId: TenantId) => void;
+}
+
+/** Wakes the tenants that have work of a kind. Every replica does: what may not be done twice is leased. */
+export function tenantWorkJob({ name, kind, database, clock, isPending, wake, onFailure }: TenantWorkParts): Job {
+  const forgetFinished = ({ tenantId, minute }: DueMinute) =>
+    database.slow.run(tenantId, "unguarded", async (tx) => {
+      const stays = await tx.ask(isPending, new Date(minute.getTime() + MINUTE_MS));
+      if (!stays) tx.tell(forgetDue, { kind, minute });
+    });
+  return {
+    name,
+    every: EVERY_MS,
+    async run(signal) {
+      const now = new Date(clock.now());
+      let due: readonly DueMinute[] = [];
+      do {
+        due = await database.due([kind], now, due.at(-1));
+        for (const minute of due) {
+          wake(minute.tenantId);
+          if (minute.minute.getTime() + MINUTE_MS > now.getTime()) continue;
+          await forgetFinished(minute).catch(() => onFailure(minute.tenantId));
+        }
+      } while (due.length > 0 && !signal.aborted);
+    },
+  };
+}

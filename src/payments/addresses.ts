@@ -1,0 +1,51 @@
+import { fromBase62, toBase62 } from "../base/base-n.js";
+import { isTenantId, isUuid, type TenantId, type Uuid } from "../base/ids.js";
+import { isProof, proofOf } from "../crypto/keyed-hash.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+
+/** What an address that we hand out leads to. */
+export type AddressKind = "payment-return" | "payment-webhook" | "simulator-approval" | "three-ds-challenge";
+
+/** An address that somebody came to. Its proof is still to be checked, with the keys of the tenant that it names. */
+export interface PresentedAddress {
+  readonly tenantId: TenantId;
+  readonly id: Uuid;
+  readonly proof: Buffer;
+}
+
+const FORM = /^([0-9A-Za-z]{22})([0-9A-Za-z]{22})([0-9A-Za-z]{22})$/;
+
+/** A path segment of 66 letters and digits: tenant, entity and a proof that we made it. */
+export function writeAddress(keys: TenantKeys, kind: AddressKind, tenantId: TenantId, id: Uuid): string {
+  return `${base62Of(tenantId)}${base62Of(id)}${toBase62(addressProof(keys, kind, tenantId, id), 22)}`;
+}
+
+/** Undefined for what cannot be one of ours. */
+export function readAddress(text: string): PresentedAddress | undefined {
+  const [, tenant = "", entity = "", proof = ""] = FORM.exec(text) ?? [];
+  const tenantId = uuidFrom(tenant);
+  const id = uuidFrom(entity);
+  const bytes = fromBase62(proof, 16);
+  return tenantId && isTenantId(tenantId) && id && bytes ? { tenantId, id, proof: bytes } : undefined;
+}
+
+export function isGenuine(keys: TenantKeys, kind: AddressKind, { tenantId, id, proof }: PresentedAddress): boolean {
+  return isProof(addressProof(keys, kind, tenantId, id), proof);
+}
+
+/** The id of 128 bits as 22 letters and digits: what payment services are given (some take fewer than 36). */
+export function base62Of(id: Uuid): string {
+  return toBase62(Buffer.from(id.replaceAll("-", ""), "hex"), 22);
+}
+
+/** The way back from {@link base62Of}. */
+export function uuidFrom(text: string): Uuid | undefined {
+  const hex = text.length === 22 ? fromBase62(text, 16)?.toString("hex") : undefined;
+  if (!hex) return undefined;
+  const id = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+  return isUuid(id) ? id : undefined;
+}
+
+function addressProof(keys: TenantKeys, kind: AddressKind, tenantId: TenantId, id: Uuid): Buffer {
+  return proofOf(keys.proof, ["cloakroom/address/1", kind, tenantId, id]);
+}

@@ -1,0 +1,51 @@
+import type { TenantId } from "../base/ids.js";
+import { type ConnectionRow, listDueChecks, noteCheck } from "../store/connections.js";
+import type { Database } from "../store/database.js";
+import { noteDue } from "../store/due.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { openConnection } from "./connection.js";
+import type { CredentialsOutcome } from "./connector.js";
+import type { Connectors } from "./connectors.js";
+
+export interface CheckParts {
+  readonly database: Database;
+  readonly keyring: Keyring;
+  readonly connectors: Connectors;
+}
+
+const FIRST_DELAY_MS = 10_000;
+const LONGEST_DELAY_MS = 3_600_000;
+/** 10 s, doubled up to an hour: together a little more than a day, after which the connection has failed. */
+const MAX_CHECKS = 32;
+
+/** Checks the credentials of a tenant's connections that wait for it. Harmless, so that two replicas may both do it. */
+export async function checkConnections(
+  { database, keyring, connectors }: CheckParts,
+  tenantId: TenantId,
+  signal: AbortSignal,
+): Promise<void> {
+  const rows = await database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listDueChecks, "due"));
+  const keys = rows.length > 0 ? await keyring.of(tenantId) : undefined;
+  for (const row of rows) {
+    if (signal.aborted || !keys) return;
+    const connection = openConnection(keys, tenantId, row);
+    const connector = connectors.of(connection.formula.id);
+    const outcome = await connector.checkCredentials(connectors.contextOf(tenantId, connection, new Date()));
+    await database.fast.run(tenantId, "unguarded", async (tx) => {
+      const result = resultOf(row, outcome, tx.now);
+      tx.tell(noteCheck, result);
+      if (result.check_due_at) tx.tell(noteDue, { kind: "connection_check", at: result.check_due_at });
+    });
+  }
+}
+
+function resultOf(row: ConnectionRow, { kind }: CredentialsOutcome, now: Date) {
+  const { id, revision } = row;
+  if (kind === "accepted") return { id, revision, status: "available", checks: 0, check_due_at: null } as const;
+  const checks = row.checks + 1;
+  if (kind === "refused" || checks > MAX_CHECKS) {
+    return { id, revision, status: "failed", checks, check_due_at: null } as const;
+  }
+  const delay = Math.min(FIRST_DELAY_MS * 2 ** row.checks, LONGEST_DELAY_MS);
+  return { id, revision, status: "pending", checks, check_due_at: new Date(now.getTime() + delay) } as const;
+}

@@ -1,0 +1,181 @@
+import { actorOf, type Caller } from "../access/caller.js";
+import { Refused } from "../access/refusal.js";
+import { ALL, logEntry } from "../audit/log-entry.js";
+import { Fault, invalid, notFound } from "../base/fault.js";
+import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
+import { open, seal } from "../crypto/sealed.js";
+import { Sensitive } from "../crypto/sensitive.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import {
+  type ConnectionRow,
+  type ConnectionStatus,
+  deleteConnectionRow,
+  insertConnection,
+  listConnections,
+  readConnection,
+  updateConnection,
+} from "../store/connections.js";
+import { noteDue } from "../store/due.js";
+import type { Transaction } from "../store/transaction.js";
+import { type ConnectionFields, type GivenField, readFields, sameFields } from "./connection-fields.js";
+import { type Formula, findFormula } from "./formulas.js";
+
+export interface ConnectionProperties {
+  readonly displayName: string;
+  /** ISO 3166-1 alpha-2, at least one. */
+  readonly acceptedCountries: readonly string[];
+  /** ISO 4217, at least one. */
+  readonly acceptedCurrencies: readonly string[];
+  /** The owner's switch; the status is what we found out. Both are needed to pay. */
+  readonly active: boolean;
+}
+
+/** A tenant's credentials at a payment service. */
+export interface Connection extends ConnectionProperties {
+  readonly id: Uuid;
+  readonly formula: Formula;
+  readonly fields: ConnectionFields;
+  readonly status: ConnectionStatus;
+  readonly checks: number;
+  readonly revision: number;
+}
+
+/** A connection as a caller wants it. */
+export interface ConnectionDraft extends ConnectionProperties {
+  readonly formula: Formula;
+  readonly fields: readonly GivenField[];
+}
+
+const TRIES = 5;
+
+/** @throws {Fault} validation_failed naming connection_formula_id or method. */
+export function chooseFormula(id: string, method: string): Formula {
+  const formula = findFormula(id);
+  if (!formula)
+    throw invalid(
+      "connection_formula_id",
+      "must be the id of a formula that GET /orchestration/connection_formulas lists",
+    );
+  if (method !== formula.method) throw invalid("method", `must be ${formula.method}`);
+  return formula;
+}
+
+/** @throws {Fault} validation_failed naming the first country or currency that the payment service does not take. */
+export function requireSupported({ formula, acceptedCountries, acceptedCurrencies }: ConnectionDraft): void {
+  const country = acceptedCountries.findIndex((code) => !formula.countries.includes(code));
+  if (country >= 0) {
+    throw invalid(`accepted_countries[${country}]`, "must be an ISO 3166-1 alpha-2 code that the formula supports");
+  }
+  const currency = acceptedCurrencies.findIndex((code) => !formula.currencies.includes(code));
+  if (currency >= 0) {
+    throw invalid(`accepted_currencies[${currency}]`, "must be an ISO 4217 code that the formula supports");
+  }
+}
+
+export function createConnection(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  { formula, fields: given, ...properties }: ConnectionDraft,
+): Connection {
+  const connection: Connection = {
+    ...{ id: newUuid(), formula, fields: readFields(formula, given), ...properties },
+    ...{ status: "pending", checks: 0, revision: 1 },
+  };
+  tx.tell(insertConnection, {
+    ...rowOf(tx.tenantId, keys, connection),
+    check_due_at: tx.now,
+    created_by: caller.application.id,
+  });
+  tx.tell(noteDue, { kind: "connection_check", at: tx.now });
+  writeLog(tx, logEntry(actorOf(caller), "connection", connection.id, "create"));
+  return connection;
+}
+
+export async function getConnection(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid,
+): Promise<Connection | Refused> {
+  const row = await tx.ask(readConnection, id);
+  if (!row) return new Refused(notFound("connection"));
+  writeLog(tx, logEntry(actorOf(caller), "connection", id, "read"));
+  return openConnection(keys, tx.tenantId, row);
+}
+
+export async function allConnections(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+): Promise<readonly Connection[]> {
+  const rows = await tx.ask(listConnections, "all");
+  writeLog(tx, logEntry(actorOf(caller), "connection", ALL, "list"));
+  return rows.map((row) => openConnection(keys, tx.tenantId, row));
+}
+
+/** Other credentials are checked anew; a change of the rest leaves the status as it is, unless the check had failed. */
+export async function replaceConnection(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid,
+  { formula, fields: given, ...properties }: ConnectionDraft,
+): Promise<Connection | Refused> {
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const row = await tx.ask(readConnection, id);
+    if (!row) return new Refused(notFound("connection"));
+    const current = openConnection(keys, tx.tenantId, row);
+    const isSameService = current.formula.id === formula.id;
+    const fields = readFields(formula, given, isSameService ? current.fields : undefined);
+    const isChecked = isSameService && sameFields(fields, current.fields) && current.status === "available";
+    const changed: Connection = {
+      ...{ id, formula, fields, ...properties },
+      ...{ status: isChecked ? "available" : "pending", checks: 0, revision: row.revision },
+    };
+    const written = {
+      ...rowOf(tx.tenantId, keys, changed),
+      check_due_at: isChecked ? null : tx.now,
+      modified_by: caller.application.id,
+    };
+    if (!(await tx.ask(updateConnection, { ...written, revision: row.revision }))) continue;
+    if (!isChecked) tx.tell(noteDue, { kind: "connection_check", at: tx.now });
+    writeLog(tx, logEntry(actorOf(caller), "connection", id, "update"));
+    return changed;
+  }
+  return new Refused(new Fault("conflict", "The connection keeps being changed. Try again."));
+}
+
+export async function deleteConnection(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
+  if (!(await tx.ask(deleteConnectionRow, id))) return new Refused(notFound("connection"));
+  writeLog(tx, logEntry(actorOf(caller), "connection", id, "delete"));
+  return undefined;
+}
+
+export function openConnection(keys: TenantKeys, tenantId: TenantId, row: ConnectionRow): Connection {
+  const formula = findFormula(row.formula_id);
+  if (!formula) throw new Error("a connection of an unknown formula is stored");
+  const fields: Record<string, string> = JSON.parse(open(keys.data, placeOf(tenantId, row.id), row.fields).toString());
+  return {
+    ...{ id: row.id, formula, displayName: row.display_name },
+    fields: new Map(Object.entries(fields).map(([key, value]) => [key, new Sensitive(value)])),
+    ...{ acceptedCountries: row.accepted_countries, acceptedCurrencies: row.accepted_currencies },
+    ...{ active: row.active, status: row.status, checks: row.checks, revision: row.revision },
+  };
+}
+
+function rowOf(tenantId: TenantId, keys: TenantKeys, connection: Connection) {
+  const { id, formula, fields, displayName, acceptedCountries, acceptedCurrencies, active, status, checks } =
+    connection;
+  const written = Object.fromEntries([...fields].map(([key, value]) => [key, value.reveal()]));
+  return {
+    ...{ id, formula_id: formula.id, display_name: displayName, active, status, checks },
+    fields: seal(keys.data, placeOf(tenantId, id), Buffer.from(JSON.stringify(written))),
+    ...{ accepted_countries: [...acceptedCountries], accepted_currencies: [...acceptedCurrencies] },
+  };
+}
+
+function placeOf(tenantId: TenantId, entity: Uuid) {
+  return { tenantId, entity, field: "connection" };
+}

@@ -1,0 +1,119 @@
+import type { CreateConnectionRequest, ReplaceConnectionRequest } from "../../gen/cloakroom/v1/connections_pb.js";
+import { ConnectionService } from "../../gen/cloakroom/v1/connections_pb.js";
+import type { TenantId, Uuid } from "../base/ids.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import {
+  allConnections,
+  type Connection,
+  type ConnectionDraft,
+  chooseFormula,
+  createConnection,
+  deleteConnection,
+  getConnection,
+  replaceConnection,
+  requireSupported,
+} from "../payments/connection.js";
+import { FEATURES, FORMULAS, type Formula, hasThreeDSecure } from "../payments/formulas.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { NOTHING, type ServedMethod, serve } from "./call.js";
+import { uuidOf } from "./show.js";
+
+export interface ConnectionServiceParts {
+  readonly keyring: Keyring;
+  /** Where the payment service is to post its webhooks of a connection. */
+  readonly webhookUrl: (keys: TenantKeys, tenantId: TenantId, connectionId: Uuid) => string;
+  /** Credentials of this tenant are there to be checked. */
+  readonly checkSoon: (tenantId: TenantId) => void;
+}
+
+export function connectionService({ keyring, webhookUrl, checkSoon }: ConnectionServiceParts): ServedMethod[] {
+  const { method } = ConnectionService;
+  return [
+    serve(method.createConnection, async (request, call) => {
+      const { tenantId } = call.caller;
+      const keys = await keyring.of(tenantId);
+      const draft = readDraft(request);
+      const shown = await call.transact(
+        async (tx) => createConnection(tx, call.caller, keys, draft),
+        ({ id, ...rest }) => ({ ...show({ id, ...rest }), webhookUrl: webhookUrl(keys, tenantId, id) }),
+      );
+      checkSoon(tenantId);
+      return shown;
+    }),
+    serve(method.listConnections, async (_request, call) => {
+      const { tenantId } = call.caller;
+      const keys = await keyring.of(tenantId);
+      return call.list(
+        (tx) => allConnections(tx, call.caller, keys),
+        (found) => ({ data: found.map((item) => showWhole(item, webhookUrl(keys, tenantId, item.id))) }),
+      );
+    }),
+    serve(method.getConnection, async ({ id }, call) => {
+      const { tenantId } = call.caller;
+      const keys = await keyring.of(tenantId);
+      return call.transact(
+        (tx) => getConnection(tx, call.caller, keys, uuidOf(id)),
+        (found) => showWhole(found, webhookUrl(keys, tenantId, found.id)),
+      );
+    }),
+    serve(method.replaceConnection, async (request, call) => {
+      const { tenantId } = call.caller;
+      const keys = await keyring.of(tenantId);
+      const draft = readDraft(request);
+      const shown = await call.transact(
+        (tx) => replaceConnection(tx, call.caller, keys, uuidOf(request.id), draft),
+        (changed) => showWhole(changed, webhookUrl(keys, tenantId, changed.id)),
+      );
+      checkSoon(tenantId);
+      return shown;
+    }),
+    serve(method.deleteConnection, async ({ id }, call) =>
+      call.transact(
+        (tx) => deleteConnection(tx, call.caller, uuidOf(id)),
+        () => ({}),
+      ),
+    ),
+    serve(method.listConnectionFormulas, async (_request, call) =>
+      call.transact(NOTHING, () => ({ data: FORMULAS.map(showFormula) })),
+    ),
+  ];
+}
+
+function readDraft(request: CreateConnectionRequest | ReplaceConnectionRequest): ConnectionDraft {
+  const draft = {
+    formula: chooseFormula(request.connectionFormulaId, request.method),
+    fields: request.fields,
+    displayName: request.displayName,
+    acceptedCountries: [...new Set(request.acceptedCountries)],
+    acceptedCurrencies: [...new Set(request.acceptedCurrencies)],
+    active: request.active ?? true,
+  };
+  requireSupported(draft);
+  return draft;
+}
+
+/** Creation answers without the method, as documented. */
+function show({ id, formula, displayName, status, acceptedCountries, acceptedCurrencies, active }: Connection) {
+  return {
+    ...{ id, connectionFormulaId: formula.id, displayName, status, active },
+    acceptedCountries: [...acceptedCountries],
+    acceptedCurrencies: [...acceptedCurrencies],
+    threeDSecureEnabled: hasThreeDSecure(formula),
+  };
+}
+
+function showWhole(connection: Connection, webhookUrl: string) {
+  return { ...show(connection), method: connection.formula.method, webhookUrl };
+}
+
+function showFormula({ id, displayName, method, fields, currencies, countries, features }: Formula) {
+  return {
+    ...{ id, displayName, method },
+    fields: fields.map(({ key, displayName: name, required, format, secret }) => ({
+      ...{ key, displayName: name, required, format, secret },
+    })),
+    supportedCurrencies: [...currencies],
+    supportedCountries: [...countries],
+    supportedFeatures: Object.fromEntries(FEATURES.map((feature) => [feature, features.has(feature)])),
+  };
+}

@@ -1,0 +1,129 @@
+import type { Uuid } from "../base/ids.js";
+import { defineStatement, defineWrite } from "./statement.js";
+
+export type ConnectionStatus = "pending" | "available" | "failed";
+
+export interface ConnectionRow {
+  readonly id: Uuid;
+  readonly formula_id: string;
+  readonly display_name: string;
+  readonly fields: Buffer;
+  readonly accepted_countries: string[];
+  readonly accepted_currencies: string[];
+  readonly active: boolean;
+  readonly status: ConnectionStatus;
+  readonly checks: number;
+  readonly check_due_at: Date | null;
+  readonly revision: number;
+}
+
+export type NewConnection = Omit<ConnectionRow, "revision"> & { readonly created_by: Uuid };
+
+export const insertConnection = defineWrite<NewConnection>({
+  table: "connections",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map((input) => {
+      const row = { tenant_id: tenantId, revision: 1, created_at: at, ...input };
+      return sql`insert into connections ${sql(row)}`;
+    }),
+});
+
+const COLUMNS =
+  "id, formula_id, display_name, fields, accepted_countries, accepted_currencies, active, status, checks, check_due_at, revision";
+
+export const readConnection = defineStatement<Uuid, ConnectionRow | null, ConnectionRow>({
+  table: "connections",
+  kind: "read",
+  sortKey: (id) => id,
+  queries: (sql, tenantId, ids) => [
+    sql`
+      select ${sql.unsafe(COLUMNS)} from connections
+      where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])`,
+  ],
+  answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
+});
+
+/** All of a tenant, newest first. */
+export const listConnections = defineStatement<"all", readonly ConnectionRow[], ConnectionRow>({
+  table: "connections",
+  kind: "read",
+  sortKey: () => "",
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      () => sql`
+        select ${sql.unsafe(COLUMNS)} from connections where tenant_id = ${tenantId}
+        order by created_at desc, id desc`,
+    ),
+  answers: (rows) => rows,
+});
+
+/** Connections whose credentials are to be checked now. */
+export const listDueChecks = defineStatement<"due", readonly ConnectionRow[], ConnectionRow>({
+  table: "connections",
+  kind: "read",
+  sortKey: () => "",
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map(
+      () => sql`
+        select ${sql.unsafe(COLUMNS)} from connections
+        where tenant_id = ${tenantId} and check_due_at <= ${at} order by check_due_at limit 20`,
+    ),
+  answers: (rows) => rows,
+});
+
+/** Whether any credentials check is open that is due before a time. */
+export const hasChecksDue = defineStatement<Date, boolean, unknown>({
+  table: "connections",
+  kind: "read",
+  sortKey: (until) => until.toISOString(),
+  queries: (sql, tenantId, times) =>
+    times.map(
+      (until) => sql`select 1 from connections where tenant_id = ${tenantId} and check_due_at < ${until} limit 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
+
+export type ConnectionChange = ConnectionRow & { readonly modified_by: Uuid };
+
+/** Answers whether nobody changed the connection since it was read. */
+export const updateConnection = defineStatement<ConnectionChange, boolean, unknown>({
+  table: "connections",
+  kind: "write",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, changes, at) =>
+    changes.map(
+      (change) => sql`
+        update connections set formula_id = ${change.formula_id}, display_name = ${change.display_name},
+          fields = ${change.fields}, accepted_countries = ${change.accepted_countries},
+          accepted_currencies = ${change.accepted_currencies}, active = ${change.active}, status = ${change.status},
+          checks = ${change.checks}, check_due_at = ${change.check_due_at}, modified_by = ${change.modified_by},
+          modified_at = ${at}, revision = revision + 1
+        where tenant_id = ${tenantId} and id = ${change.id} and revision = ${change.revision} returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
+
+export type CheckResult = Pick<ConnectionRow, "id" | "status" | "checks" | "check_due_at" | "revision">;
+
+/** Notes what a credentials check found, of the connection as it was when the check began. */
+export const noteCheck = defineWrite<CheckResult>({
+  table: "connections",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, results) =>
+    results.map(
+      ({ id, status, checks, check_due_at, revision }) => sql`
+        update connections set status = ${status}, checks = ${checks}, check_due_at = ${check_due_at}
+        where tenant_id = ${tenantId} and id = ${id} and revision = ${revision}`,
+    ),
+});
+
+/** Answers whether it was there. */
+export const deleteConnectionRow = defineStatement<Uuid, boolean, unknown>({
+  table: "connections",
+  kind: "write",
+  sortKey: (id) => id,
+  queries: (sql, tenantId, ids) =>
+    ids.map((id) => sql`delete from connections where tenant_id = ${tenantId} and id = ${id} returning 1`),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});

@@ -1,0 +1,51 @@
+import type { JsonObject } from "../base/json.js";
+import { defineStatement } from "./statement.js";
+
+/** A page of the simulator's books. */
+export interface SimulatorRow {
+  readonly reference: string;
+  /** What the simulator wrote there, by itself. */
+  readonly ledger: JsonObject;
+  readonly revision: number;
+}
+
+export const readSimulatorPayment = defineStatement<string, SimulatorRow | null, SimulatorRow>({
+  table: "simulator_payments",
+  kind: "read",
+  sortKey: (reference) => reference,
+  queries: (sql, tenantId, references) => [
+    sql`
+      select reference, ledger, revision from simulator_payments
+      where tenant_id = ${tenantId} and reference = any(${[...references]}::text[])`,
+  ],
+  answers: ([rows = []], references) =>
+    references.map((wanted) => rows.find((row) => row.reference === wanted) ?? null),
+});
+
+/** Answers whether the page was free. */
+export const insertSimulatorPayment = defineStatement<Omit<SimulatorRow, "revision">, boolean, unknown>({
+  table: "simulator_payments",
+  kind: "write",
+  sortKey: ({ reference }) => reference,
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map(
+      ({ reference, ledger }) => sql`
+        insert into simulator_payments (tenant_id, reference, ledger, revision, created_at)
+        values (${tenantId}, ${reference}, ${sql.json(ledger)}, 1, ${at}) on conflict do nothing returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
+
+/** Answers whether nobody wrote on the page since it was read. */
+export const updateSimulatorPayment = defineStatement<SimulatorRow, boolean, unknown>({
+  table: "simulator_payments",
+  kind: "write",
+  sortKey: ({ reference }) => reference,
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      ({ reference, ledger, revision }) => sql`
+        update simulator_payments set ledger = ${sql.json(ledger)}, revision = revision + 1
+        where tenant_id = ${tenantId} and reference = ${reference} and revision = ${revision} returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
