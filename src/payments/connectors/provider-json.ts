@@ -1,0 +1,56 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { JsonObject } from "../../base/json.js";
+import type { ConnectorContext, ProviderCodes, Unknown } from "../connector.js";
+import type { ErrorCode } from "../error-code.js";
+import type { ProviderCall, ProviderReply } from "../provider-http.js";
+import { parseObject } from "./read-json.js";
+
+/** What came back, as far as it can be believed. */
+export type JsonReply =
+  /** Any 2xx with a JSON object, any 4xx: its body is empty where the service sent no JSON. */
+  | { readonly kind: "json"; readonly status: number; readonly body: JsonObject }
+  | { readonly kind: "never_sent"; readonly codes: ProviderCodes }
+  | Unknown;
+
+/** Refused for their number, requests were not looked at: they may be sent again, with the same key. */
+const TOO_MANY = 429;
+const RETRY_AFTER_MS = [200, 600];
+
+/** Sends one call and reads its JSON. Only a 429 is answered by sending again, twice at most. */
+export async function callJson({ send }: ConnectorContext, call: ProviderCall): Promise<JsonReply> {
+  for (const delay of RETRY_AFTER_MS) {
+    const reply = await send(call);
+    if (!isRefusedForNumber(reply)) return readReply(reply);
+    await wait(delay);
+  }
+  return readReply(await send(call));
+}
+
+function isRefusedForNumber(reply: ProviderReply): boolean {
+  return reply.kind === "answered" && reply.answer.status === TOO_MANY;
+}
+
+function readReply(reply: ProviderReply): JsonReply {
+  if (reply.kind === "never_sent") return { kind: "never_sent", codes: { rawCode: reply.reason } };
+  if (reply.kind === "sent_unknown") return { kind: "unknown", codes: { rawCode: reply.reason } };
+  const { status, text } = reply.answer;
+  const body = parseObject(text);
+  if (status >= 200 && status < 300) {
+    return body ? { kind: "json", status, body } : { kind: "unknown", codes: { rawCode: "unreadable_answer" } };
+  }
+  if (status >= 400 && status < 500) return { kind: "json", status, body: body ?? {} };
+  return { kind: "unknown", codes: { rawCode: `http_${status}` } };
+}
+
+/** What refusals mean that are told by their HTTP status alone, for all services (orchestration.md 4.3). */
+const BY_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
+  [401, "invalid_service_credentials"],
+  [403, "insufficient_service_permissions"],
+  [404, "unknown_service_resource"],
+  [409, "service_resource_conflict"],
+  [TOO_MANY, "service_rate_limit"],
+]);
+
+export function errorOfStatus(status: number): ErrorCode {
+  return BY_STATUS.get(status) ?? "invalid_service_request";
+}

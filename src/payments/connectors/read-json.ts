@@ -1,0 +1,53 @@
+import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
+
+type Steps = readonly (string | number)[];
+
+/** What stands at a path of keys and indexes; undefined where the path leads nowhere. */
+export function valueAt(value: Json | undefined, ...steps: Steps): Json | undefined {
+  let current = value;
+  for (const step of steps) {
+    if (Array.isArray(current)) current = typeof step === "number" ? current[step] : undefined;
+    else if (isJsonObject(current) && Object.hasOwn(current, step)) current = current[step];
+    else return undefined;
+  }
+  return current;
+}
+
+/** A text that is not empty. */
+export function textAt(value: Json | undefined, ...steps: Steps): string | undefined {
+  const found = valueAt(value, ...steps);
+  return typeof found === "string" && found !== "" ? found : undefined;
+}
+
+/** A whole number. */
+export function wholeAt(value: Json | undefined, ...steps: Steps): number | undefined {
+  const found = valueAt(value, ...steps);
+  return typeof found === "number" && Number.isSafeInteger(found) ? found : undefined;
+}
+
+export function objectAt(value: Json | undefined, ...steps: Steps): JsonObject | undefined {
+  const found = valueAt(value, ...steps);
+  return isJsonObject(found) ? found : undefined;
+}
+
+/** Empty where there is no list. */
+export function listAt(value: Json | undefined, ...steps: Steps): readonly Json[] {
+  const found = valueAt(value, ...steps);
+  return Array.isArray(found) ? found : [];
+}
+
+/** A JSON object, or undefined for any other text. Some services put a byte order mark before it. */
+export function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: Json = JSON.parse(text.replace(/^\uFEFF/, ""));
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A time in ISO 8601; undefined for anything else. */
+export function timeOf(text: string | undefined): Date | undefined {
+  const time = text === undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(time) ? undefined : new Date(time);
+}

@@ -1,0 +1,108 @@
+import type { Card } from "../card.js";
+import type { Connector, ConnectorContext, ProviderCodes, ThreeDSOutcome, WebhookReading } from "../connector.js";
+
+/** What stands where something secret was. */
+const REDACTED = "[redacted]";
+/** A card number however it is grouped: no service's own codes are that long. */
+const CARD_NUMBER = /\d(?:[ -]?\d){11,18}/g;
+const MOST = 200;
+/** A secret shorter than this is no secret, and would blot out common words. */
+const SHORTEST_SECRET = 6;
+
+/**
+ * Lets nothing secret out of a connector in the texts that it takes over from its service: a service that is sent
+ * nonsense may quote it, card number and all.
+ */
+export function redacting(inner: Connector): Connector {
+  return {
+    formulaId: inner.formulaId,
+    async authorize(context, request) {
+      const clean = cleaner(context, request.card.reveal());
+      return cleanAll(await inner.authorize(context, request), clean);
+    },
+    async capture(context, request) {
+      return cleanAll(await inner.capture(context, request), cleaner(context));
+    },
+    async void(context, request) {
+      return cleanAll(await inner.void(context, request), cleaner(context));
+    },
+    async refund(context, request) {
+      return cleanAll(await inner.refund(context, request), cleaner(context));
+    },
+    async lookUp(context, payment) {
+      return cleanFound(await inner.lookUp(context, payment), cleaner(context));
+    },
+    async finishApproval(context, approval) {
+      return cleanFound(await inner.finishApproval(context, approval), cleaner(context));
+    },
+    checkCredentials: (context) => inner.checkCredentials(context),
+    readWebhook: (context, delivery) => cleanReading(inner.readWebhook(context, delivery), cleaner(context)),
+  };
+}
+
+type Clean = (text: string) => string;
+
+function cleaner(context: ConnectorContext, card?: Card): Clean {
+  const secrets = [...context.fields.values()].map((field) => field.reveal());
+  const words = [...secrets.filter((secret) => secret.length >= SHORTEST_SECRET), ...(card ? [card.number] : [])];
+  // Three digits may stand in many a text; alone between other characters, these three are the card's.
+  const cvc = card?.cvc === undefined ? undefined : new RegExp(`(?<!\\d)${card.cvc}(?!\\d)`, "g");
+  return (text) => {
+    const shown = words.reduce((rest, word) => rest.replaceAll(word, REDACTED), text).replace(CARD_NUMBER, REDACTED);
+    return (cvc ? shown.replace(cvc, REDACTED) : shown).slice(0, MOST);
+  };
+}
+
+interface Told {
+  readonly codes?: ProviderCodes;
+  readonly threeDS?: ThreeDSOutcome | undefined;
+}
+
+function cleanAll<T extends Told>(outcome: T, clean: Clean): T {
+  const { codes, threeDS } = outcome;
+  return {
+    ...outcome,
+    ...(codes && { codes: cleanCodes(codes, clean) }),
+    ...(threeDS?.error && {
+      threeDS: {
+        ...threeDS,
+        error: { code: clean(threeDS.error.code), description: clean(threeDS.error.description) },
+      },
+    }),
+  };
+}
+
+function cleanCodes(codes: ProviderCodes, clean: Clean): ProviderCodes {
+  const { rawCode, rawDescription, authResponseCode } = codes;
+  return {
+    ...codes,
+    ...(rawCode !== undefined && { rawCode: clean(rawCode) }),
+    ...(rawDescription !== undefined && { rawDescription: clean(rawDescription) }),
+    ...(authResponseCode !== undefined && { authResponseCode: clean(authResponseCode) }),
+  };
+}
+
+type Found = Awaited<ReturnType<Connector["lookUp"]>>;
+
+function cleanFound(found: Found, clean: Clean): Found {
+  if (found.kind === "unknown") return cleanAll(found, clean);
+  if (found.kind !== "found") return found;
+  const refunds = found.refunds?.map((refund) => ({ ...refund, outcome: cleanAll(refund.outcome, clean) }));
+  return { kind: "found", standing: cleanAll(found.standing, clean), ...(refunds && { refunds }) };
+}
+
+function cleanReading(reading: WebhookReading, clean: Clean): WebhookReading {
+  if (reading.kind !== "verified") return reading;
+  const events = reading.events.map((event) => {
+    const { report } = event;
+    switch (report.kind) {
+      case "payment":
+        return { ...event, report: { ...report, standing: cleanAll(report.standing, clean) } };
+      case "changed":
+        return event;
+      default:
+        return { ...event, report: { ...report, outcome: cleanAll(report.outcome, clean) } };
+    }
+  });
+  return { ...reading, events };
+}

@@ -1,0 +1,10 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+/** Compares in a time that tells nothing about where the two differ. */
+export function isSame(expected: Buffer, given: Buffer): boolean {
+  return expected.length === given.length && timingSafeEqual(expected, given);
+}
+
+export function hmac(hash: "sha256" | "sha512", key: string | Buffer, content: string | Buffer): Buffer {
+  return createHmac(hash, key).update(content).digest();
+}

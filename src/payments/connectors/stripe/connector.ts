@@ -1,0 +1,148 @@
+import { toProviderAmount } from "../../amount.js";
+import type {
+  AuthorizationOutcome,
+  AuthorizationRequest,
+  CaptureRequest,
+  Connector,
+  ConnectorContext,
+  CredentialsOutcome,
+  FollowUpOutcome,
+  PaymentReference,
+  RefundRequest,
+  VoidRequest,
+} from "../../connector.js";
+import { ended, INEXPRESSIBLE, refused } from "../ending.js";
+import { callJson, type JsonReply } from "../provider-json.js";
+import { objectAt, textAt } from "../read-json.js";
+import { redacting } from "../redacting.js";
+import { moneyAt, STRIPE_AMOUNTS } from "./amounts.js";
+import { codesOf, errorOf } from "./error.js";
+import { findIntent, lookUpIntent } from "./look-up.js";
+import { refundOutcome } from "./refund.js";
+import { StripeRequests } from "./requests.js";
+import { standingOf } from "./standing.js";
+import { readStripeWebhook } from "./webhook.js";
+
+const ADDRESS = "https://api.stripe.com";
+
+/** Stripe's payment intents. `address` is where they are reached, without a slash at the end. */
+export function stripeConnector(address: string = ADDRESS): Connector {
+  const requestsFor = (context: ConnectorContext) => new StripeRequests(address, context);
+  const lookUp = (context: ConnectorContext, payment: PaymentReference) =>
+    lookUpIntent(requestsFor(context), context, payment);
+  return redacting({
+    formulaId: "stripe-card",
+    authorize: (context, request) => authorize(requestsFor(context), context, request),
+    capture: (context, request) => capture(requestsFor(context), context, request),
+    void: (context, request) => release(requestsFor(context), context, request),
+    refund: (context, request) => refund(requestsFor(context), context, request),
+    lookUp,
+    finishApproval: (context, { payment }) => lookUp(context, payment),
+    checkCredentials: (context) => checkCredentials(requestsFor(context), context),
+    readWebhook: readStripeWebhook,
+  });
+}
+
+async function authorize(
+  requests: StripeRequests,
+  context: ConnectorContext,
+  request: AuthorizationRequest,
+): Promise<AuthorizationOutcome> {
+  const amount = toProviderAmount(STRIPE_AMOUNTS, request.money);
+  if (amount === undefined) return ended("invalid_amount", { codes: INEXPRESSIBLE });
+  const reply = await callJson(context, requests.create(request, amount));
+  if (reply.kind === "never_sent") return ended("service_network_error", { codes: reply.codes });
+  if (reply.kind === "unknown") return reply;
+  if (isStillRunning(reply)) return { kind: "unknown", codes: codesOf(objectAt(reply.body, "error")) };
+  if (reply.status >= 400) return refusal(reply, request);
+  const standing = standingOf(reply.body, request.intent);
+  if (standing.kind === "failed" && standing.errorCode === "invalid_operation" && standing.providerId !== undefined) {
+    // The buyer would need something other than a page: nobody will come to approve this one.
+    await callJson(context, requests.cancel(standing.providerId, `${request.idempotencyKey}-x`));
+  }
+  const isAsked = request.card.reveal().cvc !== undefined && !request.isMerchantInitiated;
+  const isApproved = standing.kind === "authorized" || standing.kind === "captured";
+  if (isAsked || !isApproved || standing.codes.cvv !== undefined) return standing;
+  return { ...standing, codes: { ...standing.codes, cvv: "not_provided" } };
+}
+
+/** The first request with this key has not ended, or was another one: only a look-up can tell how it did. */
+function isStillRunning({ status, body }: JsonReply & { kind: "json" }): boolean {
+  const type = textAt(body, "error", "type");
+  return status === 409 || type === "idempotency_error";
+}
+
+function refusal({ status, body }: JsonReply & { kind: "json" }, request: AuthorizationRequest): AuthorizationOutcome {
+  const error = objectAt(body, "error");
+  const intent = objectAt(error, "payment_intent");
+  const standing = intent && standingOf({ ...intent, last_payment_error: error ?? null }, request.intent);
+  if (standing?.kind === "declined" || standing?.kind === "failed") return standing;
+  return ended(errorOf(error, status), { codes: codesOf(error), providerId: textAt(intent, "id") });
+}
+
+async function capture(
+  requests: StripeRequests,
+  context: ConnectorContext,
+  { payment, money, idempotencyKey }: CaptureRequest,
+): Promise<FollowUpOutcome> {
+  const amount = toProviderAmount(STRIPE_AMOUNTS, money);
+  if (amount === undefined) return refused("invalid_amount", INEXPRESSIBLE);
+  const reply = await callJson(context, requests.capture(payment.providerId, idempotencyKey, amount));
+  return followUp(reply, "succeeded");
+}
+
+async function release(
+  requests: StripeRequests,
+  context: ConnectorContext,
+  { payment, idempotencyKey }: VoidRequest,
+): Promise<FollowUpOutcome> {
+  const found = payment.providerId ?? (await findIntent(requests, context, payment.reconciliationId));
+  if (typeof found !== "string") {
+    return found.kind === "unknown" ? found : { kind: "unknown", codes: { rawCode: "no_such_payment" } };
+  }
+  return followUp(await callJson(context, requests.cancel(found, idempotencyKey)), "canceled");
+}
+
+/**
+ * How a capture or a cancellation ended. When Stripe refuses because the payment is where it was to go, an earlier request
+ * of ours brought it there, whose answer was lost.
+ */
+function followUp(reply: JsonReply, wanted: "succeeded" | "canceled"): FollowUpOutcome {
+  if (reply.kind === "never_sent") return refused("service_network_error", reply.codes);
+  if (reply.kind === "unknown") return reply;
+  const error = objectAt(reply.body, "error");
+  if (isStillRunning(reply)) return { kind: "unknown", codes: codesOf(error) };
+  const intent = reply.status < 400 ? reply.body : objectAt(error, "payment_intent");
+  const status = textAt(intent, "status");
+  const codes = reply.status < 400 ? {} : codesOf(error);
+  if (status === wanted) {
+    const amount = wanted === "succeeded" ? moneyAt(intent, "amount_received") : undefined;
+    return { kind: "done", codes, ...(amount === undefined ? {} : { amount }) };
+  }
+  if (reply.status < 400) return status === "processing" ? { kind: "accepted", codes } : { kind: "unknown", codes };
+  const expired = status === "canceled" && wanted === "succeeded";
+  return refused(expired ? "expired_authorization" : errorOf(error, reply.status), codes);
+}
+
+async function refund(
+  requests: StripeRequests,
+  context: ConnectorContext,
+  request: RefundRequest,
+): Promise<FollowUpOutcome> {
+  const amount = toProviderAmount(STRIPE_AMOUNTS, request.money);
+  if (amount === undefined) return refused("invalid_amount", INEXPRESSIBLE);
+  const reply = await callJson(context, requests.refund(request, amount));
+  if (reply.kind === "never_sent") return refused("service_network_error", reply.codes);
+  if (reply.kind === "unknown") return reply;
+  const error = objectAt(reply.body, "error");
+  if (isStillRunning(reply)) return { kind: "unknown", codes: codesOf(error) };
+  if (reply.status < 400) return refundOutcome(reply.body);
+  return refused(errorOf(error, reply.status), codesOf(error));
+}
+
+async function checkCredentials(requests: StripeRequests, context: ConnectorContext): Promise<CredentialsOutcome> {
+  const reply = await callJson(context, requests.list({ limit: 1 }));
+  if (reply.kind !== "json") return { kind: "unclear" };
+  if (reply.status === 200) return { kind: "accepted" };
+  return reply.status === 401 || reply.status === 403 ? { kind: "refused" } : { kind: "unclear" };
+}

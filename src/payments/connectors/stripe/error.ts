@@ -1,0 +1,26 @@
+import type { JsonObject } from "../../../base/json.js";
+import type { ProviderCodes } from "../../connector.js";
+import type { ErrorCode } from "../../error-code.js";
+import { errorOfStatus } from "../provider-json.js";
+import { textAt } from "../read-json.js";
+import { errorOfStripeCode } from "./decline-codes.js";
+
+/** How Stripe answers an account that may not send card numbers itself: it has no code for it. */
+const WANTS_TOKENS = /card numbers? directly|raw card data/i;
+
+/** Why a request was refused, from Stripe's `error` object. */
+export function errorOf(error: JsonObject | undefined, status: number): ErrorCode {
+  if (WANTS_TOKENS.test(textAt(error, "message") ?? "")) return "invalid_service_configuration";
+  const known = errorOfStripeCode(textAt(error, "decline_code"), textAt(error, "code"));
+  if (known !== undefined) return known;
+  return status === 402 || textAt(error, "type") === "card_error" ? "other_decline" : errorOfStatus(status);
+}
+
+export function codesOf(error: JsonObject | undefined): ProviderCodes {
+  return {
+    rawCode: textAt(error, "decline_code") ?? textAt(error, "code") ?? textAt(error, "type"),
+    rawDescription: textAt(error, "message"),
+    authResponseCode: textAt(error, "network_decline_code"),
+    cvv: /^(?:incorrect|invalid)_cvc$/.test(textAt(error, "code") ?? "") ? "no_match" : undefined,
+  };
+}

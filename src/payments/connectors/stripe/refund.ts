@@ -1,0 +1,31 @@
+import type { JsonObject } from "../../../base/json.js";
+import type { FollowUpOutcome } from "../../connector.js";
+import { refused } from "../ending.js";
+import { textAt } from "../read-json.js";
+import { moneyAt } from "./amounts.js";
+
+/** How a refund stands. */
+export function refundOutcome(refund: JsonObject): FollowUpOutcome {
+  const providerId = textAt(refund, "id");
+  const amount = moneyAt(refund, "amount");
+  const status = textAt(refund, "status");
+  const codes = { rawCode: textAt(refund, "failure_reason") ?? status };
+  switch (status) {
+    case "succeeded":
+      return { kind: "done", providerId, codes, ...(amount === undefined ? {} : { amount }) };
+    case "failed":
+      return refused(FAILURES[codes.rawCode ?? ""] ?? "service_error", codes);
+    case "canceled":
+      return refused("canceled", codes);
+    default:
+      return { kind: "accepted", providerId, codes };
+  }
+}
+
+/** `failure_reason` of a refund. */
+const FAILURES: Readonly<Record<string, "canceled_payment_method" | "disputed_transaction" | "unexpected_state">> = {
+  charge_for_pending_refund_disputed: "disputed_transaction",
+  expired_or_canceled_card: "canceled_payment_method",
+  lost_or_stolen_card: "canceled_payment_method",
+  merchant_request: "unexpected_state",
+};

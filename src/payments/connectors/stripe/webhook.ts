@@ -1,0 +1,64 @@
+import type { ConnectorContext, WebhookDelivery, WebhookEvent, WebhookReading } from "../../connector.js";
+import { fieldOf } from "../fields.js";
+import { objectAt, parseObject, textAt } from "../read-json.js";
+import { hmac, isSame } from "../signature.js";
+import { refundOutcome } from "./refund.js";
+
+/** How old a signed webhook may be: Stripe's own libraries take as much. */
+const TOLERANCE_MS = 300_000;
+
+/**
+ * Events come in any order, and in the shapes of the version that the endpoint was set up with. So what they say of a
+ * payment is only that it changed; how it stands is then asked.
+ */
+export function readStripeWebhook(context: ConnectorContext, delivery: WebhookDelivery): WebhookReading {
+  const secret = fieldOf(context, "webhook_secret");
+  if (secret === undefined || !isSigned(secret, delivery, context.now)) return { kind: "unverified" };
+  const body = parseObject(delivery.body.toString("utf8"));
+  const eventId = textAt(body, "id");
+  const type = textAt(body, "type");
+  const object = objectAt(body, "data", "object");
+  if (eventId === undefined || type === undefined || object === undefined) return { kind: "malformed" };
+  const events = eventsOf(eventId, type, object);
+  return { kind: "verified", events };
+}
+
+function eventsOf(eventId: string, type: string, object: NonNullable<ReturnType<typeof objectAt>>): WebhookEvent[] {
+  switch (textAt(object, "object")) {
+    case "payment_intent": {
+      const reconciliationId = textAt(object, "metadata", "reconciliation_id");
+      return [
+        { eventId, payment: { reconciliationId, providerId: textAt(object, "id") }, report: { kind: "changed" } },
+      ];
+    }
+    case "charge": {
+      const providerId = textAt(object, "payment_intent");
+      return providerId === undefined ? [] : [{ eventId, payment: { providerId }, report: { kind: "changed" } }];
+    }
+    case "refund": {
+      const providerId = textAt(object, "payment_intent");
+      if (providerId === undefined) return [];
+      const reference = textAt(object, "metadata", "reference");
+      const outcome = type === "refund.failed" ? refundOutcome({ ...object, status: "failed" }) : refundOutcome(object);
+      return [
+        {
+          eventId,
+          payment: { providerId },
+          report: { kind: "refund", reference, providerId: textAt(object, "id"), outcome },
+        },
+      ];
+    }
+    default:
+      return [];
+  }
+}
+
+/** `t=1700000000,v1=<hex>,v1=<hex>`: one signature for each secret while secrets are being changed. */
+function isSigned(secret: string, { headers, body }: WebhookDelivery, now: Date): boolean {
+  const parts = (headers["stripe-signature"] ?? "").split(",").map((part) => part.trim().split(/=(.*)/s));
+  const time = parts.find(([name]) => name === "t")?.[1];
+  if (time === undefined || !/^\d{1,12}$/.test(time)) return false;
+  if (Math.abs(now.getTime() - Number(time) * 1000) > TOLERANCE_MS) return false;
+  const expected = hmac("sha256", secret, Buffer.concat([Buffer.from(`${time}.`), body]));
+  return parts.some(([name, value = ""]) => name === "v1" && isSame(expected, Buffer.from(value, "hex")));
+}

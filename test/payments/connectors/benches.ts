@@ -1,0 +1,5 @@
+import type { Bench } from "./bench.js";
+import { stripeBench } from "./stripe-bench.js";
+
+/** Every connector, with its stand-in. */
+export const BENCHES: readonly (readonly [name: string, open: () => Promise<Bench>])[] = [["stripe-card", stripeBench]];
