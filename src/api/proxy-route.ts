@@ -1,22 +1,29 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingMessage, type ServerResponse, validateHeaderValue } from "node:http";
+import { Http2ServerRequest } from "node:http2";
 import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { finished, pipeline } from "node:stream/promises";
 import type { FastifyInstance } from "fastify";
 import { Fault } from "../base/fault.js";
 import type { Json } from "../base/json.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import { DestinationFailed } from "../proxy/destination-failed.js";
+import { proxyKeyIn } from "../proxy/forward.js";
 import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/invoke.js";
+import { CallerBody } from "./caller-body.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { type Observe, toFault } from "./observation.js";
 import { rateRefusalOf } from "./rate-gate.js";
-import { problemOf } from "./rest/problem.js";
+import { PROBLEM_TYPE, problemOf } from "./rest/problem.js";
 import { traceIdOf } from "./trace.js";
+import { dropUnreadBody } from "./unread-body.js";
 
 export type InvokeProxy = (call: ProxyCall) => Promise<ProxyAnswer>;
 
 const DESTINATION_STATUS = "BT-PROXY-DESTINATION-STATUS";
+
+/** What can stand behind a status (RFC 9112, 4). */
+const REASON_PHRASE = /^[\t\x20-\x7e\x80-\xff]+$/;
 
 /**
  * Any method on /proxy and below. The one route written by hand: what comes and goes is the destination's business, in
@@ -29,9 +36,13 @@ export function registerProxyRoute(app: FastifyInstance, invoke: InvokeProxy, ob
       url,
       exposeHeadRoute: false,
       config: { answersRefusals: true },
-      handler: (request, reply) => {
+      // Taken before the framework looks at the content type: any is proxied, also one that it cannot read.
+      onRequest: (request, reply) => {
         reply.hijack();
-        return serve(invoke, observe, request.raw, reply.raw);
+        serve(invoke, observe, request.raw, reply.raw).catch(() => reply.raw.destroy());
+      },
+      handler: () => {
+        throw new Error("a proxied request reached its route's handler");
       },
     });
   }
@@ -50,46 +61,72 @@ async function serve(
     if (!response.writableFinished) gone.abort();
   });
   response.setHeader("bt-trace-id", traceId);
+  const body = hasBody(request) ? new CallerBody(request) : Buffer.alloc(0);
   try {
     const refused = rateRefusalOf(request);
     if (refused) throw refused;
-    const answer = await invoke(callOf(request, gone.signal));
+    const answer = await invoke(callOf(request, body, gone.signal));
+    requireSendable(answer);
     observation.end(answer.status);
     await send(response, answer, request);
+    await leaveReusable(request, body);
   } catch (error) {
     if (response.headersSent) {
       response.destroy();
       return;
     }
-    const { status, body, destinationStatus, fault } = errorOf(error, traceId);
+    const { status, body: problem, destinationStatus, fault } = errorOf(error, traceId);
     observation.fail(status, fault);
+    // Read on for a while: who is still sending may else see the connection reset instead of the answer.
+    const isAllRead = await dropUnreadBody(request);
     if (destinationStatus !== undefined) response.setHeader(DESTINATION_STATUS, destinationStatus);
     if (fault.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
-    if (!request.complete && request.httpVersionMajor === 1) response.setHeader("connection", "close");
-    response.writeHead(status, { "content-type": "application/json; charset=utf-8" });
-    response.end(JSON.stringify(body));
+    if (!isAllRead && request.httpVersionMajor === 1) response.setHeader("connection", "close");
+    const text = Buffer.from(JSON.stringify(problem));
+    response.writeHead(status, { "content-type": PROBLEM_TYPE, "content-length": text.length });
+    response.end(text);
   }
 }
 
-function callOf(request: IncomingMessage, signal: AbortSignal): ProxyCall {
+/** A connection whose request nobody reads to its end cannot serve another. */
+async function leaveReusable(request: IncomingMessage, body: CallerBody | Buffer): Promise<void> {
+  if (Buffer.isBuffer(body)) return;
+  await finished(body, { writable: false }).catch(() => {});
+  const isAllRead = await dropUnreadBody(request);
+  if (!isAllRead && request.httpVersionMajor === 1) request.destroy();
+}
+
+/** Whether a body follows the headers: where one of no length does, the destination is sent one too. */
+function hasBody(request: IncomingMessage): boolean {
+  if (request instanceof Http2ServerRequest) return !request.stream.endAfterHeaders;
+  return request.headers["content-length"] !== undefined || request.headers["transfer-encoding"] !== undefined;
+}
+
+function callOf(request: IncomingMessage, body: CallerBody | Buffer, signal: AbortSignal): ProxyCall {
   const url = request.url ?? "/proxy";
   const mark = url.indexOf("?");
   const query = mark < 0 ? "" : url.slice(mark);
   return {
     method: request.method ?? "GET",
-    path: (mark < 0 ? url : url.slice(0, mark)).slice("/proxy".length),
+    path: pathBelow(mark < 0 ? url : url.slice(0, mark)),
     query,
     headers: headerPairs(request.rawHeaders),
-    body: request,
+    body,
     apiKey: headerOf(request, "bt-api-key"),
     target: targetOf(headerOf(request, "bt-proxy-key"), headerOf(request, "bt-proxy-url"), query),
     signal,
   };
 }
 
+/** What follows the first segment, however that is spelled: the router takes /%70roxy for /proxy too. */
+function pathBelow(path: string): string {
+  const end = path.indexOf("/", 1);
+  return end < 0 ? "" : path.slice(end);
+}
+
 /** A pre-configured proxy by its key, in the header or in the query; else an ephemeral one by its destination. */
 function targetOf(key: string | undefined, url: string | undefined, query: string): ProxyTarget | undefined {
-  const chosen = key ?? new URLSearchParams(query).get("bt-proxy-key") ?? undefined;
+  const chosen = key ?? proxyKeyIn(query);
   if (chosen !== undefined) return { kind: "configured", key: chosen };
   return url === undefined ? undefined : { kind: "ephemeral", url };
 }
@@ -105,6 +142,17 @@ function headerOf(request: IncomingMessage, name: string): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
+/** What a destination says must not stop us from answering: it is checked before the first of it is passed on. */
+function requireSendable({ status, headers, destinationStatus }: ProxyAnswer): void {
+  try {
+    if (status < 200) throw new Error("no final status");
+    for (const [name, value] of headers) validateHeaderValue(name, value);
+  } catch {
+    const fault = new Fault("destination_unreachable", "The destination's answer is not valid HTTP.");
+    throw new DestinationFailed(fault, destinationStatus);
+  }
+}
+
 async function send(response: ServerResponse, answer: ProxyAnswer, request: IncomingMessage): Promise<void> {
   const isHttp1 = request.httpVersionMajor === 1;
   const ours = Object.entries(response.getHeaders()).flatMap(([name, value]): HeaderPair[] => {
@@ -117,9 +165,13 @@ async function send(response: ServerResponse, answer: ProxyAnswer, request: Inco
     answer.destinationStatus > 0 ? [[DESTINATION_STATUS, String(answer.destinationStatus)]] : [];
   const length: HeaderPair[] = Buffer.isBuffer(answer.body) ? [["Content-Length", String(answer.body.length)]] : [];
   const theirs = answer.headers.filter(([name]) => length.length === 0 || name.toLowerCase() !== "content-length");
-  for (const [name, values] of grouped([...ours, ...theirs, ...length, ...status])) response.setHeader(name, values);
+  for (const [name, values] of grouped([...ours, ...theirs, ...length, ...status])) {
+    // HTTP/2 knows headers that have one value; there only cookies are sent apart.
+    const isApart = isHttp1 || name.toLowerCase() === "set-cookie";
+    response.setHeader(name, isApart ? values : values.join(", "));
+  }
   // HTTP/2 has no reason phrases.
-  if (isHttp1 && answer.statusText !== "") response.statusMessage = answer.statusText;
+  if (isHttp1 && REASON_PHRASE.test(answer.statusText)) response.statusMessage = answer.statusText;
   response.writeHead(answer.status);
   await pipeline(Buffer.isBuffer(answer.body) ? Readable.from([answer.body]) : answer.body, response);
 }

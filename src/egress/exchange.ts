@@ -12,7 +12,10 @@ export interface ExchangeLimits {
   /** Ends the call, and also a body that is still being read. */
   readonly signal?: AbortSignal | undefined;
   readonly timeouts?: {
-    /** From the call to the answer's headers: waiting for a connection, connecting and sending included. Default 25,000. */
+    /**
+     * From the call to the answer's headers: waiting for a connection and connecting included. A body that is streamed has
+     * it anew with every piece of it that is sent. Default 25,000.
+     */
     readonly headersMs?: number;
     /** Between two bytes of the answer's body. Default 25,000. */
     readonly bodyIdleMs?: number;
@@ -59,6 +62,7 @@ export class Exchange {
     if (body === undefined || body instanceof Uint8Array) this.#outgoing.end(body);
     else {
       body.once("error", (error) => this.#fail("request_body_failed", error));
+      body.on("data", () => this.#outlast());
       // Ends are told by the request and the body themselves; pipeline destroys each when the other is gone.
       pipeline(body, this.#outgoing, () => {});
     }
@@ -101,6 +105,11 @@ export class Exchange {
       rawHeaders: pairs(rawHeaders),
       body,
     });
+  }
+
+  /** What is still being sent cannot be answered yet. */
+  #outlast(): void {
+    if (this.#body === undefined && this.#stage === "written") this.#deadline.refresh();
   }
 
   readonly #abort = (): void => this.#fail("aborted");

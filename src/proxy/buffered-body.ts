@@ -1,9 +1,11 @@
 import type { Readable } from "node:stream";
 import { Fault } from "../base/fault.js";
+import { EgressError } from "../egress/egress-error.js";
 
 /**
  * Reads a body to its end.
- * @throws {Fault} body_too_large, or malformed_body when it ends early.
+ * @throws {Fault} body_too_large; when it ends early malformed_body for a caller's, destination_unreachable or
+ * destination_timeout for a destination's.
  */
 export async function readWhole(body: Readable | Buffer, most: number): Promise<Buffer> {
   if (Buffer.isBuffer(body)) {
@@ -20,6 +22,7 @@ export async function readWhole(body: Readable | Buffer, most: number): Promise<
       chunks.push(bytes);
     }
   } catch (error) {
+    if (error instanceof EgressError) throw error.toFault();
     throw error instanceof Fault ? error : new Fault("malformed_body", "The body ended before it was complete.");
   }
   return Buffer.concat(chunks);

@@ -1,21 +1,31 @@
-import { Fault } from "../base/fault.js";
+import { invalid } from "../base/fault.js";
 
 /**
- * The address that a call goes to: the proxy's own, with the caller's path and query behind it, byte for byte.
- * @throws {Fault} validation_failed for a path that leads out of the destination's own, in whatever spelling.
+ * Path and query at the destination: the proxy's own, with the caller's behind them, byte for byte. The result always
+ * begins with a slash, so that nothing of it can become a part of the host.
+ * @param path empty, or with its leading slash.
+ * @param query empty, or with its leading question mark.
+ * @throws {Fault} validation_failed for a path that leads out of the proxy's own, in whatever spelling, and for what no
+ * request line can carry.
  */
-export function destinationOf(base: string, path: string, query: string): string {
+export function destinationTarget(base: string, path: string, query: string): string {
+  if (path !== "" && !path.startsWith("/")) throw invalid("path", "must begin with a slash");
+  requireCarried("path", path);
+  requireCarried("query", query);
   for (const segment of path.split(/\/|\\|%2f|%5c/i)) {
-    if (/^(?:\.|%2e){1,2}$/i.test(segment)) {
-      throw new Fault("validation_failed", "The path must not hold . or .. as a segment.", {
-        fields: { path: ["must not hold . or .. as a segment"] },
-      });
-    }
+    if (/^(?:\.|%2e){1,2}$/i.test(segment)) throw invalid("path", "must not hold . or .. as a segment");
   }
-  const mark = base.indexOf("?");
-  const basePath = (mark < 0 ? base : base.slice(0, mark)).replace(/\/+$/, "");
-  const baseQuery = mark < 0 ? "" : base.slice(mark + 1);
-  const callerQuery = query.replace(/^\?/, "");
-  const joined = [baseQuery, callerQuery].filter((part) => part !== "").join("&");
-  return `${basePath}${path}${joined === "" ? "" : `?${joined}`}`;
+  const own = base.replace(/^[a-z]+:\/\/[^/?]*/i, "");
+  const mark = own.indexOf("?");
+  const ownPath = mark < 0 ? own : own.slice(0, mark);
+  const joinedPath = path === "" ? ownPath : `${ownPath.replace(/\/+$/, "")}${path}`;
+  const queries = [mark < 0 ? "" : own.slice(mark + 1), query.replace(/^\?/, "")].filter((part) => part !== "");
+  return `${joinedPath === "" ? "/" : joinedPath}${queries.length === 0 ? "" : `?${queries.join("&")}`}`;
+}
+
+/** Blanks and line breaks would end the request line early, and a fragment is never sent. Others stay as they came. */
+function requireCarried(field: string, text: string): void {
+  if (!/^[\x21\x22\x24-\x7e\x80-\xff]*$/.test(text)) {
+    throw invalid(field, "must not hold blanks, control characters, # or characters that are not percent-encoded");
+  }
 }

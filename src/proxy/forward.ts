@@ -3,19 +3,17 @@ import type { HeaderPair } from "../egress/request-framing.js";
 /** Names that reach the destination: all others are dropped silently (specification, Invoke a proxy). */
 const FORWARDED = /^[A-Za-z0-9_-]+$/;
 
-/** Of one connection only (RFC 9110, 7.6.1), or made anew for the destination. */
+/** Of one connection only (RFC 9110, 7.6.1), or made anew for the other side. */
 const OF_CONNECTION = new Set([
   "connection",
   "keep-alive",
   "proxy-connection",
-  "proxy-authenticate",
   "transfer-encoding",
   "te",
   "trailer",
   "upgrade",
   "expect",
   "host",
-  "content-length",
   "http2-settings",
 ]);
 
@@ -39,22 +37,26 @@ export function forwardedHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
 
 /** The destination's headers as the caller gets them: all but those of the connection between us and it. */
 export function returnedHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
-  return headers.filter(([name]) => {
-    const lower = name.toLowerCase();
-    return lower === "content-length" || !OF_CONNECTION.has(lower);
-  });
+  return headers.filter(([name]) => !OF_CONNECTION.has(name.toLowerCase()));
 }
 
 export function headerValue(headers: readonly HeaderPair[], lowerName: string): string | undefined {
   return headers.find(([name]) => name.toLowerCase() === lowerName)?.[1];
 }
 
+/** The parameter that names a proxy. It is found in every spelling that is read as its name: a key must not travel on. */
+const KEY_PARAMETER = "bt-proxy-key";
+
 /** The query as the destination gets it: what the caller wrote, without the parameter that is ours. */
 export function forwardedQuery(query: string): string {
-  if (!/bt-proxy-key/i.test(query)) return query;
-  const kept = query
-    .slice(1)
-    .split("&")
-    .filter((pair) => pair.split("=", 1)[0] !== "bt-proxy-key");
+  if (!query.includes("%") && !query.includes(KEY_PARAMETER)) return query;
+  const pairs = query.slice(1).split("&");
+  const kept = pairs.filter((pair) => !new URLSearchParams(pair).has(KEY_PARAMETER));
+  if (kept.length === pairs.length) return query;
   return kept.length === 0 ? "" : `?${kept.join("&")}`;
+}
+
+/** The key of the proxy that a query names. */
+export function proxyKeyIn(query: string): string | undefined {
+  return new URLSearchParams(query).get(KEY_PARAMETER) ?? undefined;
 }

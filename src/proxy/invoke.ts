@@ -6,7 +6,7 @@ import { Refused, refuse } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault, invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
-import { readDestination } from "../egress/destination.js";
+import { readDestination, requireNamedDestination } from "../egress/destination.js";
 import { EgressError } from "../egress/egress-error.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { guardedRequest } from "../egress/guarded-request.js";
@@ -20,16 +20,15 @@ import { findTokens, tokenLookup } from "../tokens/detokenize.js";
 import type { ReadableToken } from "../tokens/read.js";
 import { bodyPlaces } from "./body-format.js";
 import { readWhole } from "./buffered-body.js";
-import { destinationOf } from "./destination.js";
+import { destinationTarget } from "./destination.js";
 import { DestinationFailed } from "./destination-failed.js";
 import { forwardedHeaders, forwardedQuery, headerValue, returnedHeaders } from "./forward.js";
 import type { LoadedProxy, ProxyLoader } from "./load-proxy.js";
-import { readDestinationUrl } from "./prepare-proxy.js";
 import { type ProxyDefinition, requestSteps, responseSteps } from "./proxy.js";
 import { RequestReferences } from "./references.js";
 import type { RunTransforms } from "./run-transforms.js";
-import { placesInText } from "./splice/plain.js";
-import { placesInUrl } from "./splice/url.js";
+import { placesInHeader } from "./splice/header.js";
+import { placesInPath, placesInQuery } from "./splice/url.js";
 
 /** The largest body that is read to look for references or to be transformed (specification, Limits). */
 export const MAX_BUFFERED = 5 * 1024 * 1024;
@@ -120,7 +119,8 @@ async function chooseRoute(parts: ProxyParts, { target, apiKey }: ProxyCall): Pr
   }
   if (target.kind === "ephemeral") {
     const caller = await parts.authenticator.authenticate(apiKey);
-    const definition = ephemeralDefinition(readDestinationUrl(parts.agents.policy, target.url, "BT-PROXY-URL"));
+    requireNamedDestination("BT-PROXY-URL", target.url, parts.agents.policy);
+    const definition = ephemeralDefinition(target.url);
     return { tenantId: caller.tenantId, caller, proxy: undefined, definition, revision: caller.revision };
   }
   const proxy = await parts.loader.find(target.key);
@@ -166,14 +166,14 @@ async function scan(call: ProxyCall, definition: ProxyDefinition): Promise<Draft
     references: new RequestReferences(),
   };
   const { references } = draft;
-  references.scan("path", draft.path, placesInUrl, (path) => {
+  references.scan("path", draft.path, placesInPath, (path) => {
     draft.path = path;
   });
-  references.scan("query", draft.query, placesInUrl, (query) => {
+  references.scan("query", draft.query, placesInQuery, (query) => {
     draft.query = query;
   });
   for (const [index, [name, value]] of draft.headers.entries()) {
-    references.scan(`headers.${name}`, value, placesInText, (text) => {
+    references.scan(`headers.${name}`, value, placesInHeader, (text) => {
       requireHeaderValue(name, text);
       draft.headers[index] = [name, text];
     });
@@ -249,25 +249,20 @@ function refusalOf(tx: Transaction, { caller, proxy }: Route, ids: readonly stri
 
 async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: Draft): Promise<ProxyAnswer> {
   const { definition, tenantId } = route;
-  const changed = await parts.transforms.request(route, requestSteps(definition), {
-    method: call.method,
-    path: draft.path,
-    query: draft.query,
-    headers: draft.headers,
-    body: draft.body,
-    signal: call.signal,
-  });
-  if (changed.kind === "answer") return { ...changed.answer, destinationStatus: 0 };
-  const url = destinationOf(definition.destinationUrl, draft.path, draft.query);
+  const { method, signal } = call;
+  const { path, query, headers, body } = draft;
+  const url = definition.destinationUrl;
+  const target = destinationTarget(url, path, query);
   checkAgain(parts.agents, url);
+  const request = { method, path, query, headers, body, signal };
+  const changed = await parts.transforms.request(route, requestSteps(definition), request);
+  if (changed.kind === "answer") return { ...changed.answer, destinationStatus: 0 };
+  const isEmpty = Buffer.isBuffer(changed.body) && changed.body.length === 0;
   const answer = await guardedRequest(parts.agents, {
-    url,
-    target: targetOf(url),
-    method: call.method,
+    ...{ url, target, method, signal },
     headers: changed.headers,
-    body: hasBody(changed.body, call) ? changed.body : undefined,
+    body: isEmpty ? undefined : changed.body,
     pool: tenantId,
-    signal: call.signal,
   }).catch((error: unknown) => {
     throw error instanceof EgressError ? error.toFault() : error;
   });
@@ -281,8 +276,10 @@ async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: 
   const steps = responseSteps(definition);
   if (steps.length === 0 || answer.status < 200 || answer.status > 299) return plain;
   try {
-    return await parts.transforms.response(route, steps, plain, call.signal);
+    const transformed = await parts.transforms.response(route, steps, plain, signal);
+    return { ...transformed, headers: returnedHeaders(transformed.headers) };
   } catch (error) {
+    answer.body.destroy();
     throw new DestinationFailed(error, answer.status);
   }
 }
@@ -296,19 +293,4 @@ function checkAgain({ policy }: GuardedAgents, url: string): void {
     throw error instanceof EgressError ? error.toFault() : error;
   }
   throw new Fault("destination_unreachable", "The destination must be named by a host, not an address.");
-}
-
-/** Path and query as they are to stand on the wire. */
-function targetOf(url: string): string {
-  const start = url.indexOf("/", url.indexOf("//") + 2);
-  if (start < 0) return "/";
-  return url.slice(start);
-}
-
-/** A stream that says nothing of its length may hold nothing: methods without a body get none. */
-function hasBody(body: Readable | Buffer, { method, headers }: ProxyCall): boolean {
-  if (Buffer.isBuffer(body)) return body.length > 0 || headerValue(headers, "content-length") === "0";
-  const isAnnounced =
-    headerValue(headers, "content-length") !== undefined || headerValue(headers, "transfer-encoding") !== undefined;
-  return isAnnounced || (method !== "GET" && method !== "DELETE");
 }

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../base/json.js";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import type { MaskMatcher } from "./transform.js";
 
 /**
@@ -32,25 +32,13 @@ module.exports = function ({ args }) {
 `;
 
 /** Masking works on the text of a body, whatever its type. */
-export function maskArguments(matcher: MaskMatcher, replacement: string, body: Json): JsonObject {
-  return {
-    matcher: matcher.kind,
-    ...(matcher.kind === "regex" ? { expression: matcher.expression } : {}),
-    replacement,
-    text: typeof body === "string" ? body : JSON.stringify(body),
-  };
+export function maskArguments(matcher: MaskMatcher, replacement: string, text: string): JsonObject {
+  const expression = matcher.kind === "regex" ? { expression: matcher.expression } : {};
+  return { matcher: matcher.kind, ...expression, replacement, text };
 }
 
-/** The masked body: of the type that it had, as far as it still is JSON. */
-export function maskedBody(returned: Json, original: Json): Json {
-  const text =
-    typeof returned === "object" && returned !== null && !Array.isArray(returned) ? returned.text : undefined;
+export function maskedText(returned: Json): string {
+  const text = isJsonObject(returned) ? returned.text : undefined;
   if (typeof text !== "string") throw new Error("masking returned no text");
-  if (typeof original === "string") return text;
-  try {
-    const parsed: Json = JSON.parse(text);
-    return parsed;
-  } catch {
-    return text;
-  }
+  return text;
 }

@@ -89,10 +89,10 @@ export async function checkPatch(
   });
 }
 
-/** Without the slashes at its end: paths are put behind it. */
-export function readDestinationUrl(policy: EgressPolicy, url: string, field = "destination_url"): string {
-  requireNamedDestination(field, url, policy);
-  return url.replace(/\/+$/, "");
+/** Without the slashes at its end: paths are put behind it. A query keeps them. */
+function readDestinationUrl(policy: EgressPolicy, url: string): string {
+  requireNamedDestination("destination_url", url, policy);
+  return url.includes("?") ? url : url.replace(/\/+$/, "");
 }
 
 function parseAll(drafts: readonly TransformDraft[], field: string, isResponse: boolean): Transform[] {

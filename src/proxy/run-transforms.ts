@@ -1,19 +1,16 @@
 import type { Readable } from "node:stream";
-import { promisify } from "node:util";
-import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import type { Caller } from "../access/caller.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
-import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import type { Json, JsonObject } from "../base/json.js";
 import type { HeaderPair } from "../egress/request-framing.js";
-import { FunctionFailed } from "../functions/function-failed.js";
 import type { FunctionAnswer, FunctionRunner } from "../functions/function-runner.js";
 import type { FunctionKind } from "../sandbox/limits.js";
-import { isJsonBody } from "./body-format.js";
 import { readWhole } from "./buffered-body.js";
-import { headerValue } from "./forward.js";
+import { decodedBody } from "./decoded-body.js";
 import type { LoadedProxy } from "./load-proxy.js";
-import { MASK_CODE, maskArguments, maskedBody } from "./mask-transform.js";
+import { MASK_CODE, maskArguments, maskedText } from "./mask-transform.js";
+import { headerPair, Message } from "./message.js";
 import { type Remembered, StepExpressions } from "./step-expressions.js";
 import type { Transform } from "./transform.js";
 
@@ -56,13 +53,6 @@ export interface TransformParts {
 /** The largest body that transforms see (specification, Limits). */
 const MAX_BODY = 5 * 1024 * 1024;
 
-/** A body and headers on their way through the steps. */
-interface Message {
-  headers: HeaderPair[];
-  /** Parsed, where the body is JSON; else its text. */
-  body: Json;
-}
-
 /** Runs the transforms of a proxy, in order, each on what the one before left. */
 export class RunTransforms {
   readonly #parts: TransformParts;
@@ -78,7 +68,7 @@ export class RunTransforms {
   ): Promise<TransformedRequest> {
     const { proxy } = scope;
     if (steps.length === 0 || !proxy) return { kind: "request", headers: request.headers, body: request.body };
-    const message = readMessage(request.headers, await readWhole(request.body, MAX_BODY));
+    const message = new Message(request.headers, await readWhole(request.body, MAX_BODY));
     const { method, path, query, signal } = request;
     const answer = await this.#run(
       scope.tenantId,
@@ -90,7 +80,7 @@ export class RunTransforms {
       signal,
     );
     if (answer) return { kind: "answer", answer };
-    return { kind: "request", ...writeMessage(message) };
+    return { kind: "request", headers: message.headers, body: message.bytes };
   }
 
   async response(
@@ -101,11 +91,12 @@ export class RunTransforms {
   ): Promise<TransformedAnswer & { readonly destinationStatus: number }> {
     const { proxy } = scope;
     if (!proxy) return answer;
-    const { headers, body } = await decoded(answer);
-    const message = readMessage(headers, body);
+    const { headers, body } = await decodedBody(answer.headers, answer.body, MAX_BODY);
+    const message = new Message(headers, body);
     const own = await this.#run(scope.tenantId, proxy, "response_transform", steps, message, {}, signal);
     const { destinationStatus, status, statusText } = answer;
-    return own ? { ...own, destinationStatus } : { ...writeMessage(message), status, statusText, destinationStatus };
+    if (own) return { ...own, destinationStatus };
+    return { status, statusText, headers: message.headers, body: message.bytes, destinationStatus };
   }
 
   async #run(
@@ -125,19 +116,19 @@ export class RunTransforms {
       const expressions = new StepExpressions(remembered, kind === "response_transform" ? message.body : undefined);
       switch (step.type) {
         case "code": {
-          const args = { body: message.body, headers: headersObject(message.headers), ...extra };
+          const args = { body: message.body, headers: message.headersObject(), ...extra };
           const result = await this.#parts.functions.run({ ...fn, code: step.code }, args, signal);
           if (result.kind === "answered") return answerOf(result.answer);
-          takeReturned(message, result.value);
+          message.take(result.value);
           break;
         }
         case "mask": {
           const masked = await this.#parts.functions.run(
             { ...fn, application: undefined, configuration: {}, code: MASK_CODE },
-            maskArguments(step.matcher, step.replacement, message.body),
+            maskArguments(step.matcher, step.replacement, message.bytes.toString("utf8")),
             signal,
           );
-          if (masked.kind === "returned") message.body = maskedBody(masked.value, message.body);
+          if (masked.kind === "returned") message.rewrite(maskedText(masked.value));
           break;
         }
         case "tokenize": {
@@ -151,52 +142,12 @@ export class RunTransforms {
           message.body = expressions.append(message.body, step.location, step.value);
           break;
         case "append_header":
-          message.headers = [...message.headers, [step.location, expressions.text(step.value, "value")]];
+          message.headers = [...message.headers, headerPair(step.location, expressions.text(step.value, "value"))];
           break;
       }
     }
     return undefined;
   }
-}
-
-function readMessage(headers: readonly HeaderPair[], bytes: Buffer): Message {
-  const text = bytes.toString("utf8");
-  if (!isJsonBody(headerValue(headers, "content-type"))) return { headers: [...headers], body: text };
-  return { headers: [...headers], body: parseJson(text) };
-}
-
-/** A body that calls itself JSON and is none reaches the code as the text that it is. */
-function parseJson(text: string): Json {
-  try {
-    const parsed: Json = JSON.parse(text);
-    return parsed;
-  } catch {
-    return text;
-  }
-}
-
-function writeMessage({ headers, body }: Message): { headers: HeaderPair[]; body: Buffer } {
-  const text = typeof body === "string" ? body : JSON.stringify(body);
-  return { headers: headers.filter(([name]) => name.toLowerCase() !== "content-length"), body: Buffer.from(text) };
-}
-
-function headersObject(headers: readonly HeaderPair[]): JsonObject {
-  const object: Record<string, string> = {};
-  for (const [name, value] of headers) object[name] = object[name] === undefined ? value : `${object[name]}, ${value}`;
-  return object;
-}
-
-function takeReturned(message: Message, value: Json): void {
-  const headers = isJsonObject(value) ? value.headers : undefined;
-  if (!isJsonObject(value) || value.body === undefined || !isJsonObject(headers)) {
-    throw new FunctionFailed(500, "Reactor Runtime Error", {
-      error: ["A transform must return an object with body and headers."],
-    });
-  }
-  message.body = value.body;
-  message.headers = Object.entries(headers).flatMap(([name, text]) =>
-    text === null || typeof text === "object" ? [] : [[name, String(text)] as const],
-  );
 }
 
 function answerOf({ status, headers, body }: FunctionAnswer): TransformedAnswer {
@@ -208,27 +159,4 @@ function answerOf({ status, headers, body }: FunctionAnswer): TransformedAnswer 
     headers: [...Object.entries(headers).map(([name, value]): HeaderPair => [name, value]), ...type],
     body: Buffer.from(isText ? body : JSON.stringify(body)),
   };
-}
-
-const DECODERS: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
-  gzip: (bytes) => promisify(gunzip)(bytes, { maxOutputLength: MAX_BODY }),
-  "x-gzip": (bytes) => promisify(gunzip)(bytes, { maxOutputLength: MAX_BODY }),
-  br: (bytes) => promisify(brotliDecompress)(bytes, { maxOutputLength: MAX_BODY }),
-  deflate: (bytes) => promisify(inflate)(bytes, { maxOutputLength: MAX_BODY }),
-};
-
-/** Code sees what the destination meant, not how it was packed: it goes on to the caller unpacked. */
-async function decoded({ headers, body }: TransformedAnswer): Promise<{ headers: HeaderPair[]; body: Buffer }> {
-  const bytes = await readWhole(body, MAX_BODY);
-  const encoding = headerValue(headers, "content-encoding")?.trim().toLowerCase();
-  const kept = headers.filter(([name]) => !["content-encoding", "content-length"].includes(name.toLowerCase()));
-  if (encoding === undefined || encoding === "identity") return { headers: kept, body: bytes };
-  const decode = DECODERS[encoding];
-  if (!decode)
-    throw new Fault("unprocessable", "The destination's answer has an encoding that cannot be undone for a transform.");
-  try {
-    return { headers: kept, body: await decode(bytes) };
-  } catch {
-    throw new Fault("unprocessable", "The destination's answer is too large, or not encoded as it says.");
-  }
 }

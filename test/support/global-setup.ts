@@ -1,4 +1,5 @@
 import type { TestProject } from "vitest/node";
+import { createAuthority, type Identity } from "../egress/certificates.js";
 import { startServerProcess } from "./server.js";
 
 declare module "vitest" {
@@ -9,15 +10,22 @@ declare module "vitest" {
     serverEnvironment: Record<string, string>;
     /** The file that grows with what the shared server prints. */
     serverLog: string;
+    /** With this, a test's own TLS server at 127.0.0.1 is trusted by the shared server. */
+    trustedIdentity: Identity;
   }
 }
 
-/** One server with one embedded database for the whole run, as `npm start` runs it. Each test file has a tenant of its own. */
+/**
+ * One server with one embedded database for the whole run, as `npm start` runs it. Each test file has a tenant of its own.
+ * Of all addresses that are not public it may call 127.0.0.1 alone, where tests have their destinations.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const server = await startServerProcess();
+  const authority = await createAuthority();
+  const server = await startServerProcess({ EGRESS_ALLOW: "127.0.0.1" }, {}, authority.pem);
   project.provide("serverUrl", server.url);
   project.provide("serverEnvironment", { ...server.environment });
   project.provide("serverLog", server.logFile);
+  project.provide("trustedIdentity", await authority.issue(["localhost"], ["127.0.0.1"]));
   return async () => {
     await server[Symbol.asyncDispose]();
   };

@@ -22,11 +22,13 @@ export interface ServerProcess extends AsyncDisposable {
 
 /**
  * Starts a server: about two seconds. `settings` are names without their prefix; `files` are written into its directory
- * first, and `{directory}` in a setting stands for that.
+ * first, and `{directory}` in a setting stands for that. `trusted` is a certificate authority, in PEM, that the server takes
+ * destinations' certificates from beside the public ones.
  */
 export async function startServerProcess(
   settings: Readonly<Record<string, string>> = {},
   files: Readonly<Record<string, string>> = {},
+  trusted?: string,
 ): Promise<ServerProcess> {
   const directory = mkdtempSync(join(tmpdir(), "cloakroom-test-"));
   // PostgreSQL's own account must pass, or root's database would go where nobody removes it.
@@ -42,8 +44,11 @@ export async function startServerProcess(
   for (const [name, value] of Object.entries(settings)) {
     environment[`CLOAKROOM_${name}`] = value.replace("{directory}", directory);
   }
+  const authorityFile = join(directory, "trusted.pem");
+  if (trusted !== undefined) writeFileSync(authorityFile, trusted);
+  const trust = trusted === undefined ? {} : { NODE_EXTRA_CA_CERTS: authorityFile };
   const child = spawn(process.execPath, ["dist/src/main.js", "serve"], {
-    env: { PATH: process.env.PATH, ...environment },
+    env: { PATH: process.env.PATH, ...environment, ...trust },
     stdio: ["ignore", "pipe", "pipe"],
   });
   // Not "exit": its last words may still be on their way then.

@@ -6,53 +6,84 @@ import { asText, type FindPlaces, type Place } from "./place.js";
  * JSON: an object or array that a string consists of alone takes the place of the string, quotes included; everything
  * else stays inside the quotes, escaped. An expression outside of quotes becomes the JSON of its value. The text is not
  * parsed and written again: signatures, number spellings and key order depend on its bytes.
+ *
+ * An expression stands within one string, or outside of all: braces that open in one string and close in another are text.
  */
 export const placesInJson: FindPlaces = (text) => {
   const places: Place[] = [];
-  let string = nextString(text, 0);
-  for (const span of expressionSpans(text)) {
-    while (string && string.end <= span.start) string = nextString(text, string.end);
-    const isInside = string !== undefined && string.start < span.start && span.end < string.end;
-    places.push(string && isInside ? placeInString(span, string) : placeOutside(span));
+  const quoteFrom = finder(text, '"');
+  const openFrom = finder(text, "{{");
+  const closeFrom = finder(text, "}}");
+  for (let at = 0; ; ) {
+    const quote = quoteFrom(at);
+    const open = openFrom(at);
+    if (open < 0) return places;
+    if (quote >= 0 && quote < open) {
+      const end = endOfString(text, quote);
+      if (open < end) places.push(...placesInString(text, quote, end));
+      at = end;
+    } else {
+      const close = closeFrom(open + 2);
+      if (close >= 0) places.push(placeOutside(text, text.lastIndexOf("{{", close - 2), close));
+      at = close < 0 ? open + 2 : close + 2;
+    }
   }
-  return places;
 };
 
-interface StringLiteral {
-  /** The opening quote. */
-  readonly start: number;
-  /** Behind the closing quote. */
-  readonly end: number;
+/** Finds the next occurrence from positions that only grow: the text is searched once, whatever it holds. */
+function finder(text: string, wanted: string): (from: number) => number {
+  let found = text.indexOf(wanted);
+  return (from) => {
+    if (found >= 0 && found < from) found = text.indexOf(wanted, from);
+    return found;
+  };
 }
 
-function nextString(text: string, from: number): StringLiteral | undefined {
-  const start = text.indexOf('"', from);
-  if (start < 0) return undefined;
+/** Behind the closing quote; the end of the text where there is none. */
+function endOfString(text: string, start: number): number {
   let end = start;
   for (;;) {
     end = text.indexOf('"', end + 1);
-    if (end < 0) return { start, end: text.length };
+    if (end < 0) return text.length;
     let slashes = 0;
     while (text.charCodeAt(end - 1 - slashes) === 0x5c) slashes += 1;
-    if (slashes % 2 === 0) return { start, end: end + 1 };
+    if (slashes % 2 === 0) return end + 1;
   }
 }
 
-function placeInString(span: ExpressionSpan, string: StringLiteral): Place {
-  const expression = unescaped(span.expression);
-  const isAlone = string.start === span.start - 1 && string.end === span.end + 1;
-  if (!isAlone) return { start: span.start, end: span.end, expression, write: (value) => escaped(asText(value)) };
+function placesInString(text: string, start: number, end: number): Place[] {
+  const isClosed = end - start > 1 && text.charCodeAt(end - 1) === 0x22;
+  const content = text.slice(start + 1, isClosed ? end - 1 : end);
+  return [...expressionSpans(content)].map((span) => {
+    const isAlone = isClosed && span.start === 0 && span.end === content.length;
+    return isAlone ? placeOfString(span, start, end) : placeInString(span, start + 1);
+  });
+}
+
+function placeInString({ start, end, expression }: ExpressionSpan, offset: number): Place {
   return {
-    start: string.start,
-    end: string.end,
-    expression,
+    start: start + offset,
+    end: end + offset,
+    expression: unescaped(expression),
+    write: (value) => escaped(asText(value)),
+  };
+}
+
+function placeOfString({ expression }: ExpressionSpan, start: number, end: number): Place {
+  return {
+    ...{ start, end },
+    expression: unescaped(expression),
     write: (value) =>
       typeof value === "object" && value !== null ? JSON.stringify(value) : `"${escaped(asText(value))}"`,
   };
 }
 
-function placeOutside({ start, end, expression }: ExpressionSpan): Place {
-  return { start, end, expression, write: (value: Json) => JSON.stringify(value) };
+function placeOutside(text: string, start: number, close: number): Place {
+  return {
+    ...{ start, end: close + 2 },
+    expression: text.slice(start + 2, close),
+    write: (value: Json) => JSON.stringify(value),
+  };
 }
 
 function escaped(text: string): string {

@@ -4,18 +4,26 @@ import { asText, type FindPlaces, type Place } from "./place.js";
 const OPEN = /(?:\{|%7B){2}/gi;
 const CLOSE = /(?:\}|%7D){2}/gi;
 
-/** Paths and queries: values are percent-encoded. */
-export const placesInUrl: FindPlaces = (text) => encodedPlaces(text, encodeURIComponent, (raw) => raw);
+/** Paths: values are percent-encoded. */
+export const placesInPath: FindPlaces = (text) => encodedPlaces(text, encode, (raw) => raw);
+
+/** Queries: clients write blanks as a plus too, and every server reads %20. */
+export const placesInQuery: FindPlaces = (text) => encodedPlaces(text, encode, withBlanks);
 
 /** Forms: a blank is a plus. */
 export const placesInForm: FindPlaces = (text) =>
-  encodedPlaces(
-    text,
-    (value) => encodeURIComponent(value).replaceAll("%20", "+"),
-    (raw) => raw.replaceAll("+", " "),
-  );
+  encodedPlaces(text, (value) => encode(value).replaceAll("%20", "+"), withBlanks);
 
-function encodedPlaces(text: string, encode: (value: string) => string, readBlanks: (raw: string) => string): Place[] {
+/** A lone surrogate has no bytes: it becomes the replacement character. */
+function encode(value: string): string {
+  return encodeURIComponent(value.toWellFormed());
+}
+
+function withBlanks(raw: string): string {
+  return raw.replaceAll("+", " ");
+}
+
+function encodedPlaces(text: string, write: (value: string) => string, readBlanks: (raw: string) => string): Place[] {
   const places: Place[] = [];
   const opens = [...text.matchAll(OPEN)].map(({ index, 0: braces }) => ({ index, end: index + braces.length }));
   let next = 0;
@@ -34,7 +42,7 @@ function encodedPlaces(text: string, encode: (value: string) => string, readBlan
       start: open.index,
       end: from,
       expression: decoded(readBlanks(text.slice(open.end, close.index))),
-      write: (value) => encode(asText(value)),
+      write: (value) => write(asText(value)),
     });
   }
   return places;

@@ -1,0 +1,40 @@
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+
+/**
+ * The body of a request, cut loose from its connection. Whoever gives a body up destroys it; of Node's own that would end
+ * the connection too, on which the answer is still to go out.
+ */
+export class CallerBody extends Readable {
+  readonly #source: IncomingMessage;
+
+  constructor(source: IncomingMessage) {
+    super();
+    this.#source = source;
+    source.pause();
+    source.on("data", this.#take).once("end", this.#end).once("close", this.#close);
+    source.on("error", this.#close);
+    // A body that nobody reads any more must not bring the process down when its caller leaves.
+    this.on("error", () => {});
+  }
+
+  override _read(): void {
+    this.#source.resume();
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.#source.off("data", this.#take).off("end", this.#end).off("close", this.#close);
+    if (!this.#source.readableEnded) this.#source.pause();
+    callback(error);
+  }
+
+  readonly #take = (chunk: Buffer): void => {
+    if (!this.push(chunk)) this.#source.pause();
+  };
+
+  readonly #end = (): void => void this.push(null);
+
+  readonly #close = (): void => {
+    if (!this.#source.readableEnded) this.destroy(new Error("The body ended before it was complete."));
+  };
+}

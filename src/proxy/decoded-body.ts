@@ -1,0 +1,34 @@
+import type { Readable } from "node:stream";
+import { promisify } from "node:util";
+import { brotliDecompress, gunzip, inflate } from "node:zlib";
+import { Fault } from "../base/fault.js";
+import type { HeaderPair } from "../egress/request-framing.js";
+import { readWhole } from "./buffered-body.js";
+import { headerValue } from "./forward.js";
+
+const DECODERS: Readonly<Record<string, (bytes: Buffer, most: number) => Promise<Buffer>>> = {
+  gzip: (bytes, most) => promisify(gunzip)(bytes, { maxOutputLength: most }),
+  "x-gzip": (bytes, most) => promisify(gunzip)(bytes, { maxOutputLength: most }),
+  br: (bytes, most) => promisify(brotliDecompress)(bytes, { maxOutputLength: most }),
+  deflate: (bytes, most) => promisify(inflate)(bytes, { maxOutputLength: most }),
+};
+
+/** Code sees what the destination meant, not how it was packed: it goes on to the caller unpacked. */
+export async function decodedBody(
+  headers: readonly HeaderPair[],
+  body: Readable | Buffer,
+  most: number,
+): Promise<{ readonly headers: HeaderPair[]; readonly body: Buffer }> {
+  const bytes = await readWhole(body, most);
+  const encoding = headerValue(headers, "content-encoding")?.trim().toLowerCase();
+  const kept = headers.filter(([name]) => !["content-encoding", "content-length"].includes(name.toLowerCase()));
+  if (encoding === undefined || encoding === "identity" || bytes.length === 0) return { headers: kept, body: bytes };
+  const decode = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding] : undefined;
+  if (!decode)
+    throw new Fault("unprocessable", "The destination's answer has an encoding that cannot be undone for a transform.");
+  try {
+    return { headers: kept, body: await decode(bytes, most) };
+  } catch {
+    throw new Fault("unprocessable", "The destination's answer is too large, or not encoded as it says.");
+  }
+}

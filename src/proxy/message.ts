@@ -1,0 +1,100 @@
+import { validateHeaderName, validateHeaderValue } from "node:http";
+import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
+import type { HeaderPair } from "../egress/request-framing.js";
+import { FunctionFailed } from "../functions/function-failed.js";
+import { isJsonBody } from "./body-format.js";
+import { headerValue } from "./forward.js";
+
+/**
+ * Headers and a body on their way through transforms. A body that no step has changed leaves with the bytes it came with:
+ * written anew, JSON would have other spellings, and what is no text would be destroyed.
+ */
+export class Message {
+  headers: readonly HeaderPair[];
+  #body: Json;
+  #bytes: Buffer | undefined;
+
+  constructor(headers: readonly HeaderPair[], bytes: Buffer) {
+    const text = bytes.toString("utf8");
+    this.headers = headers;
+    this.#body = isJsonBody(headerValue(headers, "content-type")) ? parsedOr(text) : text;
+    this.#bytes = bytes;
+  }
+
+  /** Parsed, where the body is JSON; else its text. Not to be changed in place. */
+  get body(): Json {
+    return this.#body;
+  }
+
+  set body(body: Json) {
+    if (body === this.#body) return;
+    this.#body = body;
+    this.#bytes = undefined;
+  }
+
+  get bytes(): Buffer {
+    if (this.#bytes) return this.#bytes;
+    if (this.#body === null) return Buffer.alloc(0);
+    return Buffer.from(typeof this.#body === "string" ? this.#body : JSON.stringify(this.#body));
+  }
+
+  /** Changes the text of the body, whatever its type, which it keeps as far as it still is JSON. */
+  rewrite(text: string): void {
+    if (text === this.bytes.toString("utf8")) return;
+    this.#body = typeof this.#body === "string" ? text : parsedOr(text);
+    this.#bytes = Buffer.from(text);
+  }
+
+  /** Headers as code sees them: the values of one name in one text, but for cookies, which cannot be told apart then. */
+  headersObject(): JsonObject {
+    const object: JsonObject = {};
+    for (const [name, value] of this.headers) {
+      const earlier = Object.hasOwn(object, name) ? object[name] : undefined;
+      if (earlier === undefined) setOwn(object, name, value);
+      else if (name.toLowerCase() === "set-cookie") setOwn(object, name, [earlier, value].flat());
+      else setOwn(object, name, `${earlier}, ${value}`);
+    }
+    return object;
+  }
+
+  /**
+   * Takes what code returned.
+   * @throws {FunctionFailed} when that is no body with headers, or the headers cannot be sent.
+   */
+  take(returned: Json): void {
+    const headers = isJsonObject(returned) ? returned.headers : undefined;
+    if (!isJsonObject(returned) || returned.body === undefined || !isJsonObject(headers)) {
+      throw failed("A transform must return an object with body and headers.");
+    }
+    this.headers = Object.entries(headers).flatMap(([name, value]) =>
+      [value].flat().flatMap((one) => (one === null || typeof one === "object" ? [] : [headerPair(name, String(one))])),
+    );
+    this.body = returned.body;
+  }
+}
+
+/** A header as it is sent, with characters beyond one byte as UTF-8. @throws {FunctionFailed} for one that cannot be. */
+export function headerPair(name: string, text: string): HeaderPair {
+  const value = /^[\0-\xff]*$/.test(text) ? text : Buffer.from(text).toString("latin1");
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+  } catch {
+    throw failed("A transform must return headers that HTTP can carry, without line breaks.");
+  }
+  return [name, value];
+}
+
+function failed(text: string): FunctionFailed {
+  return new FunctionFailed(500, "Reactor Runtime Error", { error: [text] });
+}
+
+/** A body that calls itself JSON and is none reaches the code as the text that it is. */
+function parsedOr(text: string): Json {
+  try {
+    const parsed: Json = JSON.parse(text);
+    return parsed;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { createAuthority } from "../../egress/certificates.js";
+import { type RestClient, restClient } from "../../support/rest.js";
+import { newTenant, type TestTenant } from "../../support/tenant.js";
+import { answer, type Destination, startDestination } from "./support/destination.js";
+import { type MadeProxy, makeProxy } from "./support/proxies.js";
+import { rawCall } from "./support/raw-call.js";
+
+describe("a request through a proxy", () => {
+  let tenant: TestTenant;
+  let destination: Destination;
+  let proxy: MadeProxy;
+  let backEnd: RestClient & { readonly key: string };
+
+  beforeAll(async () => {
+    tenant = await newTenant();
+    destination = await startDestination();
+    backEnd = await tenant.backEnd();
+    proxy = await makeProxy(tenant, { destination_url: `${destination.url}/base` });
+  });
+  afterAll(() => destination[Symbol.asyncDispose]());
+
+  const raw = (line: string, headers: readonly string[] = [], body: Buffer | string = "") =>
+    rawCall([`${line} HTTP/1.1`, `BT-API-KEY: ${backEnd.key}`, `BT-PROXY-KEY: ${proxy.key}`, ...headers], body);
+
+  it.each(["GET", "POST", "PUT", "PATCH", "DELETE"])("goes by %s to the path itself and below it", async (method) => {
+    expect((await raw(`${method} /proxy`)).status).toBe(200);
+    expect(destination.last().line).toBe(`${method} /base HTTP/1.1`);
+    expect((await raw(`${method} /proxy/a/b?c=d`)).status).toBe(200);
+    expect(destination.last().line).toBe(`${method} /base/a/b?c=d HTTP/1.1`);
+  });
+
+  it.each(["HEAD", "OPTIONS", "TRACE"])("does not go by %s", async (method) => {
+    const before = destination.requests.length;
+    await raw(`${method} /proxy/a`);
+    expect(destination.requests).toHaveLength(before);
+  });
+
+  it.each([
+    ["/", "/base/"],
+    ["/a//b///", "/base/a//b///"],
+    ["/%41%7e%2C?%20=+&x", "/base/%41%7e%2C?%20=+&x"],
+    ["/a;b=c,d:e@f!$&'()*+", "/base/a;b=c,d:e@f!$&'()*+"],
+    ["?", "/base"],
+    ["?a=1&a=2&&b=&=c&%zz", "/base?a=1&a=2&&b=&=c&%zz"],
+    ["/p?q=http://x/y?z", "/base/p?q=http://x/y?z"],
+  ])("carries the path and query %s byte for byte", async (sent, received) => {
+    expect((await raw(`GET /proxy${sent}`)).status).toBe(200);
+    expect(destination.last().line).toBe(`GET ${received} HTTP/1.1`);
+  });
+
+  it.each(["/..", "/a/../b", "/%2e%2e/b", "/a/.%2E", "/a%2f..%2fb", "/a\\..\\b", "/./a"])(
+    "does not leave the destination's own path by %s",
+    async (path) => {
+      const before = destination.requests.length;
+      const { status, body } = await raw(`GET /proxy${path}`);
+      expect({ status, asked: destination.requests.length - before }).toEqual({ status: 400, asked: 0 });
+      expect(JSON.parse(body.toString()).proxy_error.errors).toEqual({
+        path: ["must not hold . or .. as a segment"],
+      });
+    },
+  );
+
+  it.each(["/%70roxy/x", "/prox%79/x", "/%70%72%6f%78%79/x"])(
+    "never makes a part of its own path a part of the host: %s",
+    async (path) => {
+      const { status } = await raw(`GET ${path}`);
+      if (status === 200) expect(destination.last().line).toBe("GET /base/x HTTP/1.1");
+      else expect(status).toBe(404);
+    },
+  );
+
+  it("takes the key from the query, and does not hand it on in whatever spelling", async () => {
+    for (const [query, left] of [
+      [`?bt-proxy-key=${proxy.key}`, ""],
+      [`?a=1&bt-proxy-key=${proxy.key}&b=%20`, "?a=1&b=%20"],
+      [`?bt%2Dproxy-key=${proxy.key}&b`, "?b"],
+    ]) {
+      const { status } = await rawCall([`GET /proxy/q${query} HTTP/1.1`, `BT-API-KEY: ${backEnd.key}`]);
+      expect(status).toBe(200);
+      expect(destination.last().line).toBe(`GET /base/q${left} HTTP/1.1`);
+    }
+  });
+
+  it("has the caller's headers in their case and order, without ours and without those of the connection", async () => {
+    await raw(
+      "POST /proxy",
+      [
+        "X-Zulu: 1",
+        "x-alpha: 2",
+        "X-ZULU: 3",
+        "Authorization: Bearer of-the-destination",
+        "Cookie: a=b; c=d",
+        "X_Under-Score9: yes",
+        "X.Dotted: no",
+        "X~Tilde: no",
+        "X!: no",
+        "BT-TRACE-ID: trace-1",
+        "bt-idempotency-key: none",
+        "BT-Anything: no",
+        "Keep-Alive: timeout=5",
+        "TE: trailers",
+        "Trailer: X-After",
+        "Upgrade: h2c",
+        "Expect: 100-continue",
+        "Content-Type: application/octet-stream",
+        "Content-Length: 3",
+      ],
+      "abc",
+    );
+    const { headers, body } = destination.last();
+    expect(headers).toEqual([
+      ["Host", `127.0.0.1:${destination.port}`],
+      ["X-Zulu", "1"],
+      ["x-alpha", "2"],
+      ["X-ZULU", "3"],
+      ["Authorization", "Bearer of-the-destination"],
+      ["Cookie", "a=b; c=d"],
+      ["X_Under-Score9", "yes"],
+      ["Content-Type", "application/octet-stream"],
+      ["Content-Length", "3"],
+      ["Connection", "keep-alive"],
+    ]);
+    expect(body.toString()).toBe("abc");
+  });
+
+  it("sets KEEP-ALIVE and CONNECTION to any value that is asked for", async () => {
+    await raw("GET /proxy", ["BT-PROXY-KEEP-ALIVE: timeout=7, max=3", "bt-proxy-connection: x-Whatever"]);
+    expect(destination.last().headers.slice(1)).toEqual([
+      ["KEEP-ALIVE", "timeout=7, max=3"],
+      ["CONNECTION", "x-Whatever"],
+    ]);
+    await raw("GET /proxy", ["BT-PROXY-CONNECTION: close"]);
+    expect(destination.last().header("connection")).toBe("close");
+  });
+
+  it("keeps the bytes of header values beyond ASCII", async () => {
+    await raw("GET /proxy", ["X-Name: J\xc3\xbcrgen"]);
+    expect(destination.last().header("x-name")).toBe("J\xc3\xbcrgen");
+  });
+
+  it("keeps the length of a body that has one, and sends one without in chunks", async () => {
+    await raw("POST /proxy", ["Content-Type: image/png", "Content-Length: 4"], Buffer.from([0x89, 0, 0xff, 0x7b]));
+    expect(destination.last().header("content-length")).toBe("4");
+    expect([...destination.last().body]).toEqual([0x89, 0, 0xff, 0x7b]);
+    await raw(
+      "POST /proxy",
+      ["Content-Type: image/png", "Transfer-Encoding: chunked"],
+      "2\r\nab\r\n1\r\nc\r\n0\r\n\r\n",
+    );
+    expect(destination.last().header("transfer-encoding")).toBe("chunked");
+    expect(destination.last().body.toString()).toBe("abc");
+  });
+
+  it.each(["GET", "DELETE"])(
+    "has a body by %s too where the caller sends one, and says nothing of one else",
+    async (method) => {
+      await raw(`${method} /proxy`, ["Content-Type: application/json", "Content-Length: 9"], '{ "a": 1}');
+      expect(destination.last().body.toString()).toBe('{ "a": 1}');
+      await raw(`${method} /proxy`);
+      expect(destination.last().header("content-length")).toBeUndefined();
+      expect(destination.last().header("transfer-encoding")).toBeUndefined();
+    },
+  );
+
+  it("may have any content type, also one that is none", async () => {
+    for (const type of ["nothing", "a/b;;", "multipart/form-data", "text/html; charset=utf-16", "*/*"]) {
+      expect([type, (await raw("POST /proxy", [`Content-Type: ${type}`, "Content-Length: 2"], "hi")).status]).toEqual([
+        type,
+        200,
+      ]);
+      expect(destination.last().header("content-type")).toBe(type);
+    }
+    expect((await raw("POST /proxy", ["Content-Length: 2"], "hi")).status).toBe(200);
+    expect(destination.last().body.toString()).toBe("hi");
+  });
+
+  it.each([
+    ["both lengths", ["Content-Length: 5", "Transfer-Encoding: chunked"], "0\r\n\r\nGET /x HTTP/1.1\r\n\r\n"],
+    ["two lengths", ["Content-Length: 0", "Content-Length: 30"], "GET /smuggled HTTP/1.1\r\nA: b\r\n\r\n"],
+    ["a length with a sign", ["Content-Length: +5"], "hello"],
+    ["a hidden encoding", ["Transfer-Encoding: xchunked"], "0\r\n\r\n"],
+    ["a blank before the colon", ["Transfer-Encoding : chunked"], "0\r\n\r\n"],
+    ["a folded header", ["X-A: b", " Transfer-Encoding: chunked"], ""],
+    ["a bare line feed", ["X-A: b\nTransfer-Encoding: chunked"], "0\r\n\r\n"],
+  ])("is refused with %s", async (_, headers, body) => {
+    const before = destination.requests.length;
+    const { status } = await raw("POST /proxy", ["Content-Type: image/png", ...headers], body);
+    expect({ status, asked: destination.requests.length - before }).toEqual({ status: 400, asked: 0 });
+  });
+
+  it("with more headers than are taken is refused as a whole or loses none", async () => {
+    const { status } = await raw("GET /proxy", [`X-Long: ${"x".repeat(40_000)}`]);
+    expect(status).toBe(431);
+    const many = Array.from({ length: 190 }, (_, n) => `X-H${n}: ${n}`);
+    expect((await raw("GET /proxy", many)).status).toBe(200);
+    expect(destination.last().header("x-h189")).toBe("189");
+  });
+
+  it("goes to a TLS destination that is trusted, and no other", async () => {
+    await using secure = await startDestination(answer("200 OK", [], "secret"), inject("trustedIdentity"));
+    const call = restClient(inject("serverUrl"), backEnd.key);
+    const ephemeral = (url: string) => call("GET", "/proxy/x", { headers: { "BT-PROXY-URL": url } });
+    expect(await ephemeral(`${secure.url}/p`)).toMatchObject({ status: 200, body: "secret" });
+    expect(secure.last().line).toBe("GET /p/x HTTP/1.1");
+    const stranger = await (await createAuthority()).issue(["localhost"], ["127.0.0.1"]);
+    await using untrusted = await startDestination(answer("200 OK", [], "secret"), stranger);
+    const refused = await ephemeral(untrusted.url);
+    expect(refused).toMatchObject({ status: 502, body: { proxy_error: { code: "destination_unreachable" } } });
+    expect(refused.headers.has("BT-PROXY-DESTINATION-STATUS")).toBe(false);
+  });
+});

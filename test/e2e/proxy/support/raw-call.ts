@@ -1,0 +1,45 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { inject } from "vitest";
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly reason: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** As it stood on the wire, chunks included. */
+  readonly body: Buffer;
+  header(name: string): string | undefined;
+}
+
+/**
+ * Sends a request byte for byte, as no client library would, and reads until the connection ends. The lines are joined
+ * with CRLF; `Host` and `Connection: close` are added.
+ */
+export async function rawCall(lines: readonly string[], body: Buffer | string = "", url = inject("serverUrl")) {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+  socket.on("error", () => {});
+  const [first = "", ...rest] = lines;
+  const head = [first, "Host: vault.example", "Connection: close", ...rest].join("\r\n");
+  socket.write(Buffer.concat([Buffer.from(`${head}\r\n\r\n`, "latin1"), Buffer.from(body)]));
+  await once(socket, "close");
+  return readAnswer(Buffer.concat(chunks));
+}
+
+function readAnswer(bytes: Buffer): RawAnswer {
+  const end = bytes.indexOf("\r\n\r\n");
+  const [line = "", ...lines] = bytes.toString("latin1", 0, end < 0 ? 0 : end).split("\r\n");
+  const [, status, reason = ""] = /^HTTP\/1\.1 (\d{3}) ?(.*)$/.exec(line) ?? [];
+  const headers = lines.map((text) => {
+    const colon = text.indexOf(":");
+    return [text.slice(0, colon), text.slice(colon + 1).trim()] as const;
+  });
+  return {
+    status: Number(status ?? 0),
+    ...{ reason, headers },
+    body: bytes.subarray(end + 4),
+    header: (wanted) => headers.find(([name]) => name.toLowerCase() === wanted.toLowerCase())?.[1],
+  };
+}
