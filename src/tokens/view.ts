@@ -21,8 +21,8 @@ export interface TokenView {
   readonly expiresAt?: string;
   readonly card?: CardDetails;
   readonly bank?: BankDetails;
-  readonly createdBy: Uuid;
-  readonly createdAt: Date;
+  readonly createdBy?: Uuid;
+  readonly createdAt?: Date;
   readonly modifiedBy?: Uuid;
   readonly modifiedAt?: Date;
   /** On create and tokenize: whether this is an older token of the same content. */
@@ -61,7 +61,7 @@ export function viewOf(tenantId: TenantId, token: Token, transform: Transform): 
   };
 }
 
-/** A token that a caller meets without being allowed to read it: enough to know that it is there. */
+/** A token that a caller meets without being allowed to read it: enough to know that it is there (api-facts 5.3). */
 export function outlineOf(tenantId: TenantId, token: Token): TokenView {
   return {
     id: token.id,
@@ -69,8 +69,6 @@ export function outlineOf(tenantId: TenantId, token: Token): TokenView {
     type: token.type.name,
     ...(token.fingerprint ? { fingerprint: showFingerprint(token.fingerprint) } : {}),
     containers: token.containers,
-    createdBy: token.createdBy,
-    createdAt: token.createdAt,
   };
 }
 
@@ -90,8 +88,8 @@ export function viewToJson(view: TokenView): JsonObject {
     ...(view.expiresAt === undefined ? {} : { expires_at: view.expiresAt }),
     ...(view.card ? { card: { ...view.card } } : {}),
     ...(view.bank ? { bank: { ...view.bank } } : {}),
-    created_by: view.createdBy,
-    created_at: view.createdAt.toISOString(),
+    ...(view.createdBy ? { created_by: view.createdBy } : {}),
+    ...(view.createdAt ? { created_at: view.createdAt.toISOString() } : {}),
     ...(view.modifiedBy ? { modified_by: view.modifiedBy } : {}),
     ...(view.modifiedAt ? { modified_at: view.modifiedAt.toISOString() } : {}),
     ...(view.deduplicated === undefined ? {} : { _extras: { deduplicated: view.deduplicated } }),

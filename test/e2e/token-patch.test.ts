@@ -1,0 +1,219 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { RestClient } from "../support/rest.js";
+import { newTenant, type TestTenant } from "../support/tenant.js";
+
+const MERGE_PATCH = { "Content-Type": "application/merge-patch+json" };
+const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
+
+describe("a patch", () => {
+  let tenant: TestTenant;
+  let backEnd: RestClient;
+  beforeAll(async () => {
+    tenant = await newTenant();
+    backEnd = await tenant.backEnd();
+  });
+  const make = async (body: object): Promise<string> => {
+    const made = await backEnd("POST", "/tokens", { body });
+    if (made.status !== 201) throw new Error(`creating answered ${made.status}: ${JSON.stringify(made.body)}`);
+    return made.body.id;
+  };
+  const patch = (id: string, body: unknown, headers: Record<string, string> = MERGE_PATCH) =>
+    backEnd("PATCH", `/tokens/${id}`, { body, headers });
+  const read = async (id: string) => (await backEnd("GET", `/tokens/${id}`)).body;
+  const logOf = async (id: string): Promise<string[]> => {
+    const { body } = await tenant.manage("GET", `/logs?entity_id=${id}&size=100`);
+    return body.data.map(({ operation }: { operation: string }) => operation);
+  };
+
+  // The cases of RFC 7386, appendix A, whose target is an object, and some around them.
+  it.each([
+    [{ a: "b" }, { a: "c" }, { a: "c" }],
+    [{ a: "b" }, { b: "c" }, { a: "b", b: "c" }],
+    [{ a: "b", b: "c" }, { a: null }, { b: "c" }],
+    [{ a: ["b"] }, { a: "c" }, { a: "c" }],
+    [{ a: "c" }, { a: ["b"] }, { a: ["b"] }],
+    [{ a: { b: "c" } }, { a: { b: "d", c: null } }, { a: { b: "d" } }],
+    [{ a: [{ b: "c" }] }, { a: [1] }, { a: [1] }],
+    [{ a: "foo" }, "bar", "bar"],
+    [{ e: null }, { a: 1 }, { e: null, a: 1 }],
+    [[1, 2], { a: "b", c: null }, { a: "b" }],
+    [{ x: 1 }, { a: { bb: { ccc: null } } }, { x: 1, a: { bb: {} } }],
+    ["a", ["c", "d"], ["c", "d"]],
+    [{ ["__proto__"]: 1 }, { constructor: 2 }, { ["__proto__"]: 1, constructor: 2 }],
+  ])("of %j by %j gives %j", async (data, change, result) => {
+    const id = await make({ type: "token", data });
+    expect(await patch(id, { data: change })).toMatchObject({ status: 200, body: { data: result } });
+    expect((await read(id)).data).toEqual(result);
+  });
+
+  it("merges data, mask and metadata, and replaces the others", async () => {
+    const id = await make({
+      type: "token",
+      data: { a: 1, b: 2 },
+      mask: { a: "A", b: { c: "C", d: "D" } },
+      metadata: { x: "1", y: "2" },
+      containers: ["/one/", "/two/"],
+      search_indexes: ["{{ data.a }}"],
+      fingerprint_expression: "{{ data.a }}",
+      expires_at: "2040-01-01",
+    });
+    const before = await read(id);
+    const { status, body } = await patch(id, {
+      data: { b: 3 },
+      mask: { b: { c: null } },
+      metadata: { y: "zwei", z: "3" },
+      containers: ["/Three/"],
+      search_indexes: ["{{ data.b }}"],
+      fingerprint_expression: "{{ data.b }}",
+      expires_at: "2041-01-01T00:00:00+02:00",
+    });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      data: { a: 1, b: 3 },
+      mask: { a: "A", b: { d: "D" } },
+      metadata: { x: "1", y: "zwei", z: "3" },
+      containers: ["/three/"],
+      search_indexes: ["{{ data.b }}"],
+      fingerprint_expression: "{{ data.b }}",
+      expires_at: "2041-01-01T00:00:00+02:00",
+      created_at: before.created_at,
+    });
+    expect(body.fingerprint).not.toBe(before.fingerprint);
+    expect(await read(id)).toEqual(body);
+  });
+
+  it("clears with null, and gives the type's own defaults back", async () => {
+    const id = await make({
+      type: "card",
+      data: CARD,
+      mask: "hidden",
+      metadata: { x: "1" },
+      containers: ["/one/"],
+      search_indexes: ["{{ data.number }}"],
+      fingerprint_expression: "{{ data.expiration_year }}",
+      expires_at: "2040-01-01",
+    });
+    const cleared = { mask: null, metadata: null, containers: null, search_indexes: null };
+    const { status, body } = await patch(id, { ...cleared, fingerprint_expression: null, expires_at: null });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      mask: { ...CARD, number: "XXXXXXXXXXXX4242" },
+      containers: ["/pci/high/"],
+      fingerprint_expression: "{{ data.number }}",
+    });
+    for (const field of ["metadata", "search_indexes", "expires_at", "fingerprint"]) {
+      expect(body[field] ?? "absent", field).toBe("absent");
+    }
+    expect(await read(id)).toEqual(body);
+    expect(await backEnd("POST", "/tokens/search", { body: { query: "data:4242424242424242" } })).toMatchObject({
+      body: { pagination: { total_items: 0 } },
+    });
+  });
+
+  it("is found by what it is now, and no longer by what it was", async () => {
+    const id = await make({ type: "token", data: "old", metadata: { k: "old" }, search_indexes: ["{{ data }}"] });
+    await patch(id, { data: "new", metadata: { k: "new" } });
+    const found = async (query: string) =>
+      (await backEnd("POST", "/tokens/search", { body: { query } })).body.data.map((token: { id: string }) => token.id);
+    expect(await found("data:old")).toEqual([]);
+    expect(await found("metadata.k:old")).toEqual([]);
+    expect(await found("data:new")).toEqual([id]);
+    expect(await found("metadata.k:new")).toEqual([id]);
+  });
+
+  it.each([["application/json"], ["application/json-patch+json"], ["text/plain"], ["application/merge-patch+xml"]])(
+    "as %s is refused",
+    async (type) => {
+      const id = await make({ type: "token", data: "x" });
+      const answer = await patch(id, { data: "y" }, { "Content-Type": type });
+      expect(answer).toMatchObject({ status: 415, body: { code: "unsupported_media_type" } });
+      expect((await read(id)).data).toBe("x");
+    },
+  );
+
+  it.each([
+    ["a number that fails Luhn", { data: { number: "4242424242424241" } }, "data.number"],
+    ["a month beyond 12", { data: { expiration_month: 13 } }, "data.expiration_month"],
+    ["an unknown field of a card", { data: { colour: "red" } }, "data.colour"],
+    ["data without its number", { data: { number: null } }, "data.number"],
+    ["data as a whole", { data: null }, "data"],
+    ["metadata that is no text", { metadata: { x: 5 } }, "metadata.x"],
+    ["metadata that is a list", { metadata: [] }, "metadata"],
+    ["a malformed container", { containers: ["pci"] }, "containers[0]"],
+    ["containers that are a text", { containers: "/pci/" }, "containers"],
+    ["an index that gives nothing", { search_indexes: ["{{ data.nothing }}"] }, "search_indexes[0]"],
+    ["an expiry that is over", { expires_at: "2020-01-01" }, "expires_at"],
+    ["a flag that is a text", { deduplicate_token: "yes" }, "deduplicate_token"],
+    ["several faults at once", { metadata: { x: 5, y: [] } }, "metadata.x,metadata.y"],
+  ])("with %s is refused, names it, and changes nothing", async (_, change, fields) => {
+    const id = await make({ type: "card", data: CARD, metadata: { x: "1" } });
+    const before = await read(id);
+    const { status, body } = await patch(id, { ...change, mask: "not to be kept" });
+    expect({ status, fields: Object.keys(body.errors ?? {}).join() }).toEqual({ status: 400, fields });
+    expect(await read(id)).toEqual(before);
+    expect(await logOf(id)).toEqual(["read", "read", "create"]);
+  });
+
+  it("changes neither id, type nor who made it when", async () => {
+    const id = await make({ type: "token", data: "x" });
+    const before = await read(id);
+    const stolen = { id: "other", type: "card", tenant_id: id, created_by: id, created_at: "2020-01-01" };
+    expect(await patch(id, { ...stolen, data: "y" })).toMatchObject({ status: 200 });
+    const { id: _, data, modified_at, modified_by, ...after } = await read(id);
+    expect({ data, modified_at, modified_by }).toEqual({
+      data: "y",
+      modified_at: expect.any(String),
+      modified_by: before.created_by,
+    });
+    expect({ id, data: "x", ...after }).toEqual(before);
+  });
+
+  it.each([
+    ["nothing", {}],
+    ["the same data", { data: { ...CARD } }],
+    ["the same of everything", { metadata: { x: "1" }, containers: ["/PCI/"], data: {}, deduplicate_token: false }],
+  ])("of %s writes its log row and nothing else", async (_, change) => {
+    const id = await make({ type: "card", data: CARD, metadata: { x: "1" }, containers: ["/pci/"] });
+    const before = await read(id);
+    expect(await patch(id, change)).toMatchObject({ status: 200, body: before });
+    expect(await read(id)).toEqual(before);
+    expect(await logOf(id)).toEqual(["read", "update", "read", "create"]);
+  });
+
+  it("loses no field to others at the same time", async () => {
+    const id = await make({ type: "token", data: { start: true }, metadata: { start: "1" } });
+    const names = Array.from({ length: 40 }, (_, number) => `field${number}`);
+    const patchUntilKept = async (name: string) => {
+      for (;;) {
+        const { status } = await patch(id, { data: { [name]: name }, metadata: { [name]: "1" } });
+        if (status === 200) return;
+        expect(status).toBe(409);
+      }
+    };
+    await Promise.all(names.map(patchUntilKept));
+    const { data, metadata } = await read(id);
+    expect(Object.keys(data).sort()).toEqual(["start", ...names].sort());
+    expect(Object.keys(metadata).sort()).toEqual(["start", ...names].sort());
+    const { body } = await backEnd("POST", "/tokens/search", {
+      body: { query: "metadata.field7:1 AND metadata.field39:1" },
+    });
+    expect(body.data.map((token: { id: string }) => token.id)).toEqual([id]);
+  });
+
+  it("brings a verification code, takes it away, and leaves it alone", async () => {
+    const id = await make({ type: "card", data: CARD });
+    expect((await patch(id, { data: { cvc: "123" } })).body.data).toEqual({ ...CARD, cvc: "123" });
+    expect((await patch(id, { data: { expiration_year: 2031 } })).body.data).toEqual({
+      ...CARD,
+      expiration_year: 2031,
+      cvc: "123",
+    });
+    expect((await patch(id, { data: { cvc: null } })).body.data).toEqual({ ...CARD, expiration_year: 2031 });
+    expect((await read(id)).data).toEqual({ ...CARD, expiration_year: 2031 });
+    expect(await patch(id, { data: { cvc: "12345" } })).toMatchObject({ status: 400 });
+  });
+
+  it("of a token that is not there is a 404, whatever it says", async () => {
+    expect(await patch("not-there", { data: "x" })).toMatchObject({ status: 404, body: { code: "not_found" } });
+  });
+});
