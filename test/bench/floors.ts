@@ -1,0 +1,30 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { LoadRequest } from "./load.js";
+import type { Table } from "./table.js";
+import { CARD_BODY, JSON_TYPE } from "./token-requests.js";
+
+/** What HTTP alone costs here: a bare Fastify server that parses our body and writes it again. */
+export async function measureFloors(table: Table): Promise<void> {
+  const echo = spawn(process.execPath, ["dist/test/bench/echo-server.js"], { stdio: ["ignore", "ignore", "pipe"] });
+  try {
+    const target = { host: "127.0.0.1", port: await portOf(echo), pid: echo.pid ?? 0 };
+    await table.measure(target, {
+      operation: "floor: Fastify JSON echo, 32 connections",
+      protocol: "http1",
+      connections: 32,
+      expect: 200,
+      request: (): LoadRequest => ({ method: "POST", path: "/", headers: JSON_TYPE, body: CARD_BODY }),
+    });
+  } finally {
+    echo.kill("SIGTERM");
+    await once(echo, "exit");
+  }
+}
+
+function portOf(echo: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    echo.stderr?.on("data", (chunk: Buffer) => resolve(Number(/:(\d+)/.exec(chunk.toString())?.[1])));
+    echo.once("exit", (code) => reject(new Error(`the echo server ended with ${code}`)));
+  });
+}

@@ -1,0 +1,77 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { CreateTokenRequestSchema, GetTokenRequestSchema } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { toValue } from "../../src/services/value.js";
+import type { BenchServer } from "./bench-server.js";
+import type { LoadRequest } from "./load.js";
+
+export const JSON_TYPE = { "Content-Type": "application/json" };
+const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030, cvc: "123" };
+export const CARD_BODY = Buffer.from(JSON.stringify({ type: "card", data: CARD }));
+const CARD_MESSAGE = Buffer.from(
+  toBinary(CreateTokenRequestSchema, create(CreateTokenRequestSchema, { type: "card", data: toValue(CARD) })),
+);
+const LEAVES = Buffer.from(JSON.stringify(Array.from({ length: 100 }, (_, n) => `value ${n}`)));
+
+/** A request of the setup, outside of what is measured. */
+export async function post(server: BenchServer, path: string, key: string, body: unknown) {
+  const response = await fetch(`http://${server.host}:${server.port}${path}`, {
+    method: "POST",
+    headers: { ...JSON_TYPE, "BT-API-KEY": key },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+  return JSON.parse(await response.text());
+}
+
+/** Makes an application that may do everything with tokens, and sees them in the clear. */
+export async function makeApplication(server: BenchServer, managementKey: string): Promise<string> {
+  const permissions = ["token:create", "token:read", "token:search", "token:update", "token:delete", "token:use"];
+  const rules = [{ priority: 1, container: "/", transform: "reveal", permissions }];
+  const { key } = await post(server, "/applications", managementKey, { name: "Bench", type: "private", rules });
+  return key;
+}
+
+/** Makes `hundreds` times a hundred cards, and gives their ids. */
+export async function makeCards(server: BenchServer, key: string, hundreds: number): Promise<string[]> {
+  const ids: string[] = [];
+  const cards = Array.from({ length: 100 }, () => ({ type: "card", data: CARD }));
+  for (let batch = 0; batch < hundreds; batch += 1) {
+    const items: { id: string }[] = await post(server, "/tokenize", key, cards);
+    ids.push(...items.map(({ id }) => id));
+  }
+  return ids;
+}
+
+export const createCard = (key: string): LoadRequest => ({
+  method: "POST",
+  path: "/tokens",
+  headers: { "BT-API-KEY": key, ...JSON_TYPE },
+  body: CARD_BODY,
+});
+
+export const getToken = (key: string, id: string): LoadRequest => ({
+  method: "GET",
+  path: `/tokens/${id}`,
+  headers: { "BT-API-KEY": key },
+});
+
+export const tokenizeLeaves = (key: string): LoadRequest => ({
+  method: "POST",
+  path: "/tokenize",
+  headers: { "BT-API-KEY": key, ...JSON_TYPE },
+  body: LEAVES,
+});
+
+export const createCardOverGrpc = (key: string): LoadRequest => ({
+  method: "POST",
+  path: "/cloakroom.v1.TokenService/CreateToken",
+  headers: { "bt-api-key": key },
+  body: CARD_MESSAGE,
+});
+
+export const getTokenOverGrpc = (key: string, id: string): LoadRequest => ({
+  method: "POST",
+  path: "/cloakroom.v1.TokenService/GetToken",
+  headers: { "bt-api-key": key },
+  body: Buffer.from(toBinary(GetTokenRequestSchema, create(GetTokenRequestSchema, { id }))),
+});
