@@ -2,9 +2,11 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import ipaddr from "ipaddr.js";
 import type { Network } from "./base/network.js";
+import type { RootKeyHolder } from "./crypto/root-keys.js";
 import { Sensitive } from "./crypto/sensitive.js";
 import { FORMULA_IDS, type FormulaId } from "./payments/formulas.js";
 import { DOCUMENTED_POINTS, type RatePoints, readRatePoints } from "./rate-limits/rate-scope.js";
+import { type RootKeyTexts, readRootKeyHolder } from "./root-key-holder.js";
 
 /** The configuration is wrong. The message is one line for the operator and says what to do. */
 export class ConfigError extends Error {
@@ -21,6 +23,7 @@ export interface Config {
   readonly publicUrl: string | undefined;
   readonly dataDir: string;
   readonly rootKeyFile: string;
+  readonly rootKeyHolder: RootKeyHolder;
   /** Absent: the embedded database. */
   readonly databaseUrl: Sensitive<string> | undefined;
   /** A role of its own for migrations. */
@@ -63,6 +66,15 @@ const NAMES = [
   "PUBLIC_URL",
   "DATA_DIR",
   "ROOT_KEY_FILE",
+  "TRANSIT_URL",
+  "TRANSIT_TOKEN",
+  "TRANSIT_TOKEN_FILE",
+  "TRANSIT_ROLE_ID",
+  "TRANSIT_SECRET_ID",
+  "TRANSIT_SECRET_ID_FILE",
+  "TRANSIT_NAMESPACE",
+  "TRANSIT_CA_FILE",
+  "KMS_KEY_ID",
   "TLS_CERT_FILE",
   "TLS_KEY_FILE",
   "CORS_ORIGINS",
@@ -98,6 +110,7 @@ export function readConfig(environment: Environment): Config {
     throw new ConfigError(`CLOAKROOM_${name} must be a whole number from ${least} to ${most}; it is "${value}".`);
   };
   const dataDir = resolve(text("DATA_DIR") ?? ".cloakroom");
+  const rootKeyFile = resolve(text("ROOT_KEY_FILE") ?? join(dataDir, "root.key"));
   const tlsCertFile = text("TLS_CERT_FILE");
   const tlsKeyFile = text("TLS_KEY_FILE");
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
@@ -110,7 +123,17 @@ export function readConfig(environment: Environment): Config {
     adminPort: whole("ADMIN_PORT", 9090, 0, 65_535),
     publicUrl: readPublicUrl(text("PUBLIC_URL")),
     dataDir,
-    rootKeyFile: resolve(text("ROOT_KEY_FILE") ?? join(dataDir, "root.key")),
+    rootKeyFile,
+    rootKeyHolder: holderOf({
+      keyFile: rootKeyFile,
+      transitUrl: text("TRANSIT_URL"),
+      transitToken: readSecret(environment, "CLOAKROOM_TRANSIT_TOKEN"),
+      transitRoleId: text("TRANSIT_ROLE_ID"),
+      transitSecretId: readSecret(environment, "CLOAKROOM_TRANSIT_SECRET_ID"),
+      transitNamespace: text("TRANSIT_NAMESPACE"),
+      transitCaFile: text("TRANSIT_CA_FILE"),
+      kmsKeyId: text("KMS_KEY_ID"),
+    }),
     databaseUrl: readSecret(environment, "DATABASE_URL"),
     migrateDatabaseUrl: readSecret(environment, "MIGRATE_DATABASE_URL"),
     fastConnections: whole("DB_POOL_FAST", 8, 1, 100),
@@ -131,6 +154,12 @@ export function readConfig(environment: Environment): Config {
     sandboxThreads: text("SANDBOX_THREADS") === undefined ? undefined : whole("SANDBOX_THREADS", 4, 1, 64),
     paymentAddresses: readPaymentAddresses(text("PAYMENT_ADDRESSES") ?? ""),
   };
+}
+
+function holderOf(texts: RootKeyTexts): RootKeyHolder {
+  const holder = readRootKeyHolder(texts);
+  if (typeof holder === "string") throw new ConfigError(holder);
+  return holder;
 }
 
 function refuseUnknownNames(environment: Environment): void {

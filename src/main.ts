@@ -9,13 +9,22 @@ import { tenantsCreate } from "./cli/tenants-create.js";
 import { tenantsList } from "./cli/tenants-list.js";
 import { ConfigError } from "./config.js";
 import { KeyFileError } from "./crypto/key-file.js";
+import { RootKeyDenied, RootKeyUnreachable } from "./crypto/root-key.js";
 import { EmbeddedDatabaseError } from "./store/embedded/embedded-database.js";
 import { DatabaseSetupError } from "./store/roles.js";
 
 const COMMANDS = [serve, init, migrate, tenantsCreate, tenantsList, formulasImport, doctor];
 
 /** Errors whose message is written for the operator. */
-const FOR_OPERATORS = [UsageError, ConfigError, KeyFileError, EmbeddedDatabaseError, DatabaseSetupError];
+const FOR_OPERATORS = [
+  UsageError,
+  ConfigError,
+  KeyFileError,
+  RootKeyDenied,
+  RootKeyUnreachable,
+  EmbeddedDatabaseError,
+  DatabaseSetupError,
+];
 
 try {
   await runCommand(COMMANDS, process.argv.slice(2));

@@ -1,7 +1,6 @@
-import { access } from "node:fs/promises";
-import type { Config } from "./config.js";
-import { createKeyFile, KeyFileError, readKeyFile } from "./crypto/key-file.js";
+import { createKeyFile, hasKeyFile, KeyFileError } from "./crypto/key-file.js";
 import { fitsCheckValue, makeCheckValue, type RootKey } from "./crypto/root-key.js";
+import type { RootKeys } from "./crypto/root-keys.js";
 import { connect, type DatabaseAddress } from "./store/connect.js";
 import { underLease } from "./store/lease.js";
 import { DatabaseSetupError } from "./store/roles.js";
@@ -10,27 +9,30 @@ import { insertRootKey, listRootKeys, type RootKeyRow } from "./store/root-keys.
 /** A process that dies while it makes the root key keeps others from it for so long. */
 const LEASE_SECONDS = 10;
 
+export interface OpenRootKeyOptions {
+  readonly rootKeys: RootKeys;
+  readonly address: DatabaseAddress;
+  /** A key may be made, or taken as it is configured, where the database has none yet. */
+  readonly mayMake: boolean;
+  readonly announce: (line: string) => void;
+}
+
 /**
  * The root key must be the one that the database was made with. One is made only where the database has none yet, so
  * that nothing can have been sealed under another.
+ * @throws {KeyFileError | DatabaseSetupError | RootKeyDenied | RootKeyUnreachable} with one line for the operator.
  */
-export async function openRootKey(
-  config: Config,
-  address: DatabaseAddress,
-  mayMake: boolean,
-  announce: (line: string) => void,
-): Promise<{ rootKey: RootKey; isNew: boolean }> {
+export async function openRootKey(options: OpenRootKeyOptions): Promise<{ rootKey: RootKey; isNew: boolean }> {
+  const { rootKeys, address, mayMake, announce } = options;
   const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
   try {
     const registered = await listRootKeys(sql);
-    if (registered.length > 0) return { rootKey: await registeredKey(config, registered), isNew: false };
+    if (registered.length > 0) return { rootKey: await registeredKey(rootKeys, registered), isNew: false };
     if (!mayMake) throw new DatabaseSetupError("The database has no root key yet. Run: cloakroom init");
     return await underLease(address, "root-key", LEASE_SECONDS, async () => {
       const meanwhile = await listRootKeys(sql);
-      if (meanwhile.length > 0) return { rootKey: await registeredKey(config, meanwhile), isNew: false };
-      const rootKey = (await exists(config.rootKeyFile))
-        ? await readKeyFile(config.rootKeyFile)
-        : await makeRootKey(config, announce);
+      if (meanwhile.length > 0) return { rootKey: await registeredKey(rootKeys, meanwhile), isNew: false };
+      const rootKey = await firstKey(rootKeys, announce);
       await insertRootKey(sql, { id: rootKey.id, check_value: await makeCheckValue(rootKey) });
       return { rootKey, isNew: true };
     });
@@ -39,25 +41,48 @@ export async function openRootKey(
   }
 }
 
-async function registeredKey({ rootKeyFile }: Config, registered: readonly RootKeyRow[]): Promise<RootKey> {
-  const rootKey = await readKeyFile(rootKeyFile);
-  const row = registered.find(({ id }) => id === rootKey.id);
-  if (row && (await fitsCheckValue(rootKey, row.check_value))) return rootKey;
-  const needed = registered.map(({ id }) => id).join(", ");
-  throw new KeyFileError(
-    `The root key ${rootKeyFile} is not the one this database was made with (it needs ${needed}). Restore the right one from your backup, or name its place in CLOAKROOM_ROOT_KEY_FILE.`,
+/** The key that wraps. Those that are being replaced must be at hand too: some tenants' keys still need them. */
+async function registeredKey(rootKeys: RootKeys, registered: readonly RootKeyRow[]): Promise<RootKey> {
+  const current = await rootKeys.current();
+  for (const row of registered.filter(({ retired_at }) => retired_at !== null)) {
+    const retired = await rootKeys.find(row.id);
+    if (!retired || !(await fitsCheckValue(retired, row.check_value))) {
+      throw new KeyFileError(
+        `The root key ${row.id} still wraps keys of tenants and is not at hand. Put its line back into ${placeOf(rootKeys)}, then run: cloakroom keys rotate --root`,
+      );
+    }
+  }
+  const row = registered.find(({ id, retired_at }) => id === current.id && retired_at === null);
+  if (row && (await fitsCheckValue(current, row.check_value))) return current;
+  throw wrongKey(rootKeys, registered);
+}
+
+function wrongKey({ holder }: RootKeys, registered: readonly RootKeyRow[]): KeyFileError {
+  const needed = registered
+    .filter(({ retired_at }) => retired_at === null)
+    .map(({ id }) => id)
+    .join(", ");
+  if (holder.kind === "file") {
+    return new KeyFileError(
+      `The root key ${holder.path} is not the one this database was made with (it needs ${needed}). Restore the right one from your backup, or name its place in CLOAKROOM_ROOT_KEY_FILE.`,
+    );
+  }
+  const setting = holder.kind === "transit" ? "CLOAKROOM_TRANSIT_URL" : "CLOAKROOM_KMS_KEY_ID";
+  return new KeyFileError(
+    `The root key that ${setting} names is not the one this database was made with (it needs ${needed}). Correct ${setting}, or move to this key with: cloakroom keys rotate --root`,
   );
 }
 
-async function makeRootKey(config: Config, announce: (line: string) => void): Promise<RootKey> {
-  const rootKey = await createKeyFile(config.rootKeyFile);
-  announce(`Made the root key ${config.rootKeyFile}. Back it up: without it nothing stored can ever be read.`);
-  return rootKey;
+function placeOf({ holder }: RootKeys): string {
+  return holder.kind === "file" ? holder.path : "CLOAKROOM_ROOT_KEY_FILE";
 }
 
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
+/** A key file is made where there is none; a key that a service holds is made there, by whoever runs it. */
+async function firstKey(rootKeys: RootKeys, announce: (line: string) => void): Promise<RootKey> {
+  const { holder } = rootKeys;
+  if (holder.kind === "file" && !(await hasKeyFile(holder.path))) {
+    await createKeyFile(holder.path);
+    announce(`Made the root key ${holder.path}. Back it up: without it nothing stored can ever be read.`);
+  }
+  return rootKeys.current();
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "./base/clock.js";
 import type { Config } from "./config.js";
 import type { RootKey } from "./crypto/root-key.js";
+import { RootKeys } from "./crypto/root-keys.js";
 import { openRootKey } from "./open-root-key.js";
 import { connect, type DatabaseAddress, type Sql } from "./store/connect.js";
 import { type Database, openDatabase } from "./store/database.js";
@@ -20,6 +21,8 @@ export interface Vault extends AsyncDisposable {
   readonly keyring: Keyring;
   /** The key that new tenants' keys are wrapped by. */
   readonly rootKey: RootKey;
+  /** All root keys within reach. */
+  readonly rootKeys: RootKeys;
   /** The embedded database, where that is used. */
   readonly embedded: EmbeddedDatabase | undefined;
   /** The root key was registered in this start: nothing can have been stored before. */
@@ -52,7 +55,9 @@ export async function openVault({ config, as, announce, clock }: OpenVaultOption
       await requireMigrated(ownerAddress);
     }
     await checkRole(address);
-    const { rootKey, isNew } = await openRootKey(config, ownerAddress, embedded !== undefined, announce);
+    const rootKeys = rootKeysOf(config);
+    const mayMake = embedded !== undefined;
+    const { rootKey, isNew } = await openRootKey({ rootKeys, address: ownerAddress, mayMake, announce });
     const database = stack.use(
       openDatabase({
         address,
@@ -61,10 +66,10 @@ export async function openVault({ config, as, announce, clock }: OpenVaultOption
         clock,
       }),
     );
-    const keyring = new Keyring(database, new Map([[rootKey.id, rootKey]]));
+    const keyring = new Keyring(database, rootKeys);
     const owned = stack.move();
     return {
-      ...{ database, address, ownerAddress, keyring, rootKey, embedded, isNew },
+      ...{ database, address, ownerAddress, keyring, rootKey, rootKeys, embedded, isNew },
       [Symbol.asyncDispose]: () => owned.disposeAsync(),
     };
   } catch (error) {
@@ -84,8 +89,13 @@ export async function initVault(config: Config, announce: (line: string) => void
   const { ownerAddress, address } = addressesOf(config, undefined);
   for (const name of await migrateVault(config)) announce(`Applied migration ${name}`);
   await checkRole(address);
-  const { rootKey, isNew } = await openRootKey(config, ownerAddress, true, announce);
+  const rootKeys = rootKeysOf(config);
+  const { rootKey, isNew } = await openRootKey({ rootKeys, address: ownerAddress, mayMake: true, announce });
   if (!isNew) announce(`The root key ${rootKey.id} is the one of this database.`);
+}
+
+export function rootKeysOf({ rootKeyHolder, rootKeyFile }: Config): RootKeys {
+  return new RootKeys(rootKeyHolder, rootKeyFile);
 }
 
 export function addressesOf(

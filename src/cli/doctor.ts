@@ -1,10 +1,14 @@
 import { systemClock } from "../base/clock.js";
 import { KeyFileError } from "../crypto/key-file.js";
+import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
 import { connect } from "../store/connect.js";
 import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
 import { DatabaseSetupError } from "../store/roles.js";
 import { openVault } from "../vault.js";
 import type { Command } from "./command.js";
+
+/** Whose messages say what to do. */
+const OURS = [DatabaseSetupError, KeyFileError, RootKeyDenied, RootKeyUnreachable, EmbeddedDatabaseError];
 
 export const doctor: Command = {
   name: "doctor",
@@ -30,9 +34,7 @@ export const doctor: Command = {
         await sql.end({ timeout: 5 });
       }
     } catch (error) {
-      const isOurs =
-        error instanceof DatabaseSetupError || error instanceof KeyFileError || error instanceof EmbeddedDatabaseError;
-      if (!isOurs) throw error;
+      if (!(error instanceof Error) || !OURS.some((kind) => error instanceof kind)) throw error;
       answer({ healthy: false, problem: error.message });
       process.exitCode = 1;
     }

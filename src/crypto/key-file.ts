@@ -1,13 +1,11 @@
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { mkdir, open, readFile, stat } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { newNonce } from "./bytes.js";
-import { type RootKey, RootKeyRefused } from "./root-key.js";
+import { LocalRootKey } from "./local-root-key.js";
+import { Sensitive } from "./sensitive.js";
 
 const LINE = /^cloakroom-root-key-1\.([a-z0-9]{16})\.([A-Za-z0-9_-]{43})$/;
-const NONCE = 12;
-const TAG = 16;
 
 /** The key file is missing, unreadable or not ours. The message is one line for the operator and says what to do. */
 export class KeyFileError extends Error {
@@ -18,33 +16,23 @@ export class KeyFileError extends Error {
  * Makes a key file with a new root key: one line, mode 0600. Never overwrites.
  * @throws {KeyFileError} when the file exists.
  */
-export async function createKeyFile(path: string): Promise<RootKey> {
+export async function createKeyFile(path: string): Promise<LocalRootKey> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const id = randomBytes(8).toString("hex");
-  const secret = randomBytes(32);
-  try {
-    const file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
-    try {
-      await file.writeFile(`cloakroom-root-key-1.${id}.${secret.toString("base64url")}\n`);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") {
-      throw new KeyFileError(
-        `There is a root key at ${path} already; it is never overwritten. Move it away if it belongs to nothing.`,
-      );
-    }
-    throw error;
-  }
-  const directory = await open(dirname(path), constants.O_RDONLY);
-  await directory.sync().finally(() => directory.close());
-  return new KeyFileRootKey(id, createSecretKey(secret));
+  const key = newKey();
+  await writeNew(path, lineOf(key)).catch((error: unknown) => {
+    if (!isExisting(error)) throw error;
+    throw new KeyFileError(
+      `There is a root key at ${path} already; it is never overwritten. Move it away if it belongs to nothing.`,
+    );
+  });
+  return key;
 }
 
-/** @throws {KeyFileError} when the file is missing, open to others, or malformed. */
-export async function readKeyFile(path: string): Promise<RootKey> {
+/**
+ * The root keys of a file, the one that wraps last: while a root key is replaced, the file holds both.
+ * @throws {KeyFileError} when the file is missing, open to others, or malformed.
+ */
+export async function readKeyFile(path: string): Promise<readonly [LocalRootKey, ...LocalRootKey[]]> {
   const found = await stat(path).catch(() => undefined);
   if (!found) {
     throw new KeyFileError(
@@ -54,47 +42,90 @@ export async function readKeyFile(path: string): Promise<RootKey> {
   if (process.platform !== "win32" && (found.mode & 0o077) !== 0) {
     throw new KeyFileError(`The root key ${path} can be read by others. Run: chmod 600 ${path}`);
   }
-  const match = LINE.exec((await readFile(path, "utf8")).trim());
-  const [, id, secret] = match ?? [];
-  if (!id || !secret) {
+  const keys = (await readFile(path, "utf8")).trim().split("\n").map(keyOf);
+  const [first, ...others] = keys.filter((key) => key !== undefined);
+  if (!first || others.length + 1 !== keys.length) {
     throw new KeyFileError(
       `${path} is not a Cloakroom root key. Restore it from your backup, or name another in CLOAKROOM_ROOT_KEY_FILE.`,
     );
   }
-  return new KeyFileRootKey(id, createSecretKey(Buffer.from(secret, "base64url")));
+  return [first, ...others];
 }
 
-/** Wraps with AES-256-GCM. Layout: nonce (12), ciphertext, tag (16). */
-class KeyFileRootKey implements RootKey {
-  readonly id: string;
-  readonly #key: KeyObject;
+/** Adds a new root key as the last, in a file that is replaced as a whole. Makes the file where there is none. */
+export async function addToKeyFile(path: string): Promise<LocalRootKey> {
+  if (!(await hasKeyFile(path))) return createKeyFile(path);
+  const keys = await readKeyFile(path);
+  const added = newKey();
+  await replace(path, [...keys, added]);
+  return added;
+}
 
-  constructor(id: string, key: KeyObject) {
-    this.id = id;
-    this.#key = key;
-  }
+/**
+ * Takes a root key out of a file, into a file of its own: backups from before still need it.
+ * @returns the path of that file, or undefined where the key was not in the file.
+ */
+export async function retireFromKeyFile(path: string, id: string): Promise<string | undefined> {
+  const keys = await readKeyFile(path);
+  const retired = keys.find((key) => key.id === id);
+  if (!retired || keys.length === 1) return undefined;
+  const place = `${path}.retired-${id}`;
+  await writeNew(place, lineOf(retired)).catch((error: unknown) => {
+    // A run that was cut off had put it there.
+    if (!isExisting(error)) throw error;
+  });
+  await replace(
+    path,
+    keys.filter((key) => key !== retired),
+  );
+  return place;
+}
 
-  async wrap(secret: Uint8Array, context: Uint8Array): Promise<Buffer> {
-    const nonce = newNonce();
-    const cipher = createCipheriv("aes-256-gcm", this.#key, nonce);
-    cipher.setAAD(context);
-    const ciphertext = cipher.update(secret);
-    cipher.final();
-    return Buffer.concat([nonce, ciphertext, cipher.getAuthTag()]);
-  }
+export function hasKeyFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
 
-  async unwrap(wrapped: Uint8Array, context: Uint8Array): Promise<Buffer> {
-    const bytes = Buffer.from(wrapped);
-    if (bytes.length < NONCE + TAG) throw new RootKeyRefused("a wrapped key is malformed");
-    try {
-      const decipher = createDecipheriv("aes-256-gcm", this.#key, bytes.subarray(0, NONCE));
-      decipher.setAAD(context);
-      decipher.setAuthTag(bytes.subarray(bytes.length - TAG));
-      const secret = decipher.update(bytes.subarray(NONCE, bytes.length - TAG));
-      decipher.final();
-      return secret;
-    } catch {
-      throw new RootKeyRefused("a wrapped key does not open under this root key");
-    }
+function newKey(): LocalRootKey {
+  return new LocalRootKey(randomBytes(8).toString("hex"), new Sensitive(randomBytes(32)));
+}
+
+function keyOf(line: string): LocalRootKey | undefined {
+  const [, id, secret] = LINE.exec(line.trim()) ?? [];
+  return id && secret ? new LocalRootKey(id, new Sensitive(Buffer.from(secret, "base64url"))) : undefined;
+}
+
+function lineOf(key: LocalRootKey): string {
+  return `cloakroom-root-key-1.${key.id}.${key.export().reveal().toString("base64url")}\n`;
+}
+
+async function replace(path: string, keys: readonly LocalRootKey[]): Promise<void> {
+  const draft = `${path}.new`;
+  await rm(draft, { force: true });
+  await writeNew(draft, keys.map(lineOf).join(""));
+  await rename(draft, path);
+  await syncDirectory(path);
+}
+
+/** Readable by its owner alone, and on the disk when this returns. */
+export async function writeNew(path: string, text: string): Promise<void> {
+  const file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
   }
+  await syncDirectory(path);
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(dirname(path), constants.O_RDONLY);
+  await directory.sync().finally(() => directory.close());
+}
+
+function isExisting(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "EEXIST";
 }

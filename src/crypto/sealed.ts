@@ -28,6 +28,12 @@ export class SealBroken extends Error {
 }
 
 /**
+ * A sealed value names a key version that is not among the keys at hand: they were read before the tenant's keys were
+ * rotated, or the value is forged. Reading keys and value again tells which.
+ */
+export class KeyVersionUnknown extends SealBroken {}
+
+/**
  * Encrypts with AES-256-GCM under a key derived for the entity alone, so that the 2^32 limit for random nonces counts
  * per entity and not per tenant. Layout: format, key version (4), nonce (12), ciphertext, tag (16): 33 bytes more than
  * the plaintext.
@@ -52,6 +58,7 @@ export function open(keys: KeyVersions, place: SealedPlace, sealed: Uint8Array):
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
   if (bytes.length < HEADER + TAG || bytes[0] !== FORMAT) throw new SealBroken("a sealed value is malformed");
   const version = bytes.readUInt32BE(1);
+  if (!keys.byVersion.has(version)) throw new KeyVersionUnknown("the key of a sealed value is not at hand");
   try {
     const decipher = createDecipheriv("aes-256-gcm", entityKey(keys, version, place.entity), bytes.subarray(5, HEADER));
     decipher.setAAD(additionalData(place, version));

@@ -1,7 +1,8 @@
 import { createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 import type { TenantId } from "../base/ids.js";
 import { lengthPrefixed } from "./bytes.js";
-import type { RootKey } from "./root-key.js";
+import { type RootKey, RootKeyDenied } from "./root-key.js";
+import type { RootKeys } from "./root-keys.js";
 import type { KeyVersions } from "./sealed.js";
 
 /**
@@ -14,6 +15,13 @@ import type { KeyVersions } from "./sealed.js";
 export const KEY_PURPOSES = ["data", "cvc", "fingerprint", "search", "proof"] as const;
 export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 
+/**
+ * The purposes whose keys are rotated: what they sealed can be sealed again. Fingerprints, search terms, cursors and the
+ * hashes of idempotency keys are compared with others of their kind, so that their keys stay.
+ */
+export const ROTATED_PURPOSES = ["data", "cvc"] as const satisfies readonly KeyPurpose[];
+export type RotatedPurpose = (typeof ROTATED_PURPOSES)[number];
+
 /** A tenant key as it is stored: wrapped by a root key, bound to its tenant, purpose and version. */
 export interface WrappedTenantKey {
   readonly purpose: KeyPurpose;
@@ -24,6 +32,9 @@ export interface WrappedTenantKey {
   /** New values are sealed under the current version; retired ones are kept to open older values. */
   readonly state: "current" | "retired";
 }
+
+/** Unwrapped keys by purpose and version, so that a tenant's next load unwraps only what is new. */
+export type UnwrappedKeys = ReadonlyMap<string, KeyObject>;
 
 /** The unwrapped keys of one tenant. Key bytes stay inside `KeyObject`s, out of reach of heap dumps read as text. */
 export interface TenantKeys {
@@ -51,23 +62,28 @@ export async function generateTenantKey(
   return { purpose, version, wrapped, rootKeyId: root.id, state: "current" };
 }
 
+/** What {@link unwrapTenantKeys} gives: the keys, and each of them for the next time. */
+export interface UnwrappedTenant {
+  readonly keys: TenantKeys;
+  readonly unwrapped: UnwrappedKeys;
+}
+
 /**
  * Unwraps the keys of a tenant.
+ * @param known what was unwrapped of the same tenant before: the root key's holder is not asked for that again.
  * @throws {RootKeyRefused} when a row was changed or belongs to another tenant, purpose or version.
+ * @throws {RootKeyDenied | RootKeyUnreachable}
  */
 export async function unwrapTenantKeys(
-  roots: ReadonlyMap<string, RootKey>,
+  roots: Pick<RootKeys, "find">,
   tenantId: TenantId,
   rows: readonly WrappedTenantKey[],
-): Promise<TenantKeys> {
+  known: UnwrappedKeys = new Map(),
+): Promise<UnwrappedTenant> {
   const unwrapped = await Promise.all(
     rows.map(async (row) => {
-      const root = roots.get(row.rootKeyId);
-      if (!root) throw new Error(`root key ${row.rootKeyId} is not at hand`);
-      const secret = await root.unwrap(row.wrapped, wrappingContext(tenantId, row.purpose, row.version));
-      const key = createSecretKey(secret);
-      secret.fill(0);
-      return { row, key };
+      const name = `${row.purpose} ${row.version}`;
+      return { row, name, key: known.get(name) ?? createSecretKey(await unwrapTenantKey(roots, tenantId, row)) };
     }),
   );
   const versions = (purpose: KeyPurpose): KeyVersions => {
@@ -82,13 +98,39 @@ export async function unwrapTenantKeys(
     if (!key) throw new Error(`the tenant has no ${purpose} key`);
     return key;
   };
-  return {
+  const keys = {
     data: versions("data"),
     cvc: versions("cvc"),
     fingerprint: single("fingerprint"),
     search: single("search"),
     proof: single("proof"),
   };
+  return { keys, unwrapped: new Map(unwrapped.map(({ name, key }) => [name, key])) };
+}
+
+/** Wraps a tenant key by another root key. Its bytes pass through this process, and stay the same. */
+export async function rewrapTenantKey(
+  roots: Pick<RootKeys, "find">,
+  to: RootKey,
+  tenantId: TenantId,
+  row: WrappedTenantKey,
+): Promise<Buffer> {
+  const secret = await unwrapTenantKey(roots, tenantId, row);
+  try {
+    return await to.wrap(secret, wrappingContext(tenantId, row.purpose, row.version));
+  } finally {
+    secret.fill(0);
+  }
+}
+
+async function unwrapTenantKey(
+  roots: Pick<RootKeys, "find">,
+  tenantId: TenantId,
+  { purpose, version, wrapped, rootKeyId }: WrappedTenantKey,
+): Promise<Buffer> {
+  const root = await roots.find(rootKeyId);
+  if (!root) throw new RootKeyDenied(`The root key ${rootKeyId}, which wraps keys of tenants, is not at hand.`);
+  return root.unwrap(wrapped, wrappingContext(tenantId, purpose, version));
 }
 
 function wrappingContext(tenantId: TenantId, purpose: KeyPurpose, version: number): Buffer {

@@ -10,13 +10,22 @@ export interface TenantKeyRow {
   readonly state: string;
 }
 
+/** A tenant key with the tenant's revision that it was read at, and when it was made. */
+export interface ListedTenantKey extends TenantKeyRow {
+  readonly auth_revision: number;
+  readonly created_at: Date;
+}
+
 /** All keys of the tenant. */
-export const listTenantKeys = defineStatement<TenantId, readonly TenantKeyRow[], TenantKeyRow>({
+export const listTenantKeys = defineStatement<TenantId, readonly ListedTenantKey[], ListedTenantKey>({
   table: "tenant_keys",
   kind: "read",
   sortKey: () => "",
   queries: (sql, tenantId) => [
-    sql`select purpose, version, wrapped, root_key_id, state from tenant_keys where tenant_id = ${tenantId}`,
+    sql`
+      select k.purpose, k.version, k.wrapped, k.root_key_id, k.state, k.created_at, t.auth_revision
+      from tenant_keys k join tenants t on t.tenant_id = k.tenant_id
+      where k.tenant_id = ${tenantId} order by k.purpose, k.version`,
   ],
   answers: ([rows = []], inputs) => inputs.map(() => rows),
 });
@@ -30,4 +39,54 @@ export const insertTenantKey = defineWrite<TenantKeyRow>({
       return sql`insert into tenant_keys ${sql(rows)}`;
     });
   },
+});
+
+export interface KeyVersionName {
+  readonly purpose: string;
+  readonly version: number;
+}
+
+/** Makes a current key one that only opens. Answers whether it was current. */
+export const retireTenantKey = defineStatement<KeyVersionName, boolean, unknown>({
+  table: "tenant_keys",
+  kind: "write",
+  sortKey: ({ purpose, version }) => `${purpose} ${version}`,
+  queries: (sql, tenantId, names) =>
+    names.map(
+      ({ purpose, version }) => sql`
+        update tenant_keys set state = 'retired'
+        where tenant_id = ${tenantId} and purpose = ${purpose} and version = ${version} and state = 'current'
+        returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
+
+/** Destroys a key that nothing is sealed under any more: its wrapped bytes are gone. */
+export const deleteRetiredTenantKey = defineWrite<KeyVersionName>({
+  table: "tenant_keys",
+  sortKey: ({ purpose, version }) => `${purpose} ${version}`,
+  queries: (sql, tenantId, names) =>
+    names.map(
+      ({ purpose, version }) => sql`
+        delete from tenant_keys
+        where tenant_id = ${tenantId} and purpose = ${purpose} and version = ${version} and state = 'retired'`,
+    ),
+});
+
+export interface Rewrapping extends KeyVersionName {
+  readonly from: Buffer;
+  readonly to: Buffer;
+  readonly root_key_id: string;
+}
+
+/** Puts a key that was wrapped anew in place of itself, unless another process was first. */
+export const rewrapTenantKeyRow = defineWrite<Rewrapping>({
+  table: "tenant_keys",
+  sortKey: ({ purpose, version }) => `${purpose} ${version}`,
+  queries: (sql, tenantId, rewrappings) =>
+    rewrappings.map(
+      ({ purpose, version, from, to, root_key_id }) => sql`
+        update tenant_keys set wrapped = ${to}, root_key_id = ${root_key_id}
+        where tenant_id = ${tenantId} and purpose = ${purpose} and version = ${version} and wrapped = ${from}`,
+    ),
 });

@@ -1,56 +1,103 @@
 import { LRUCache } from "lru-cache";
 import type { TenantId } from "../base/ids.js";
-import type { RootKey } from "../crypto/root-key.js";
+import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
+import type { RootKeys } from "../crypto/root-keys.js";
 import {
   KEY_PURPOSES,
   type KeyPurpose,
   type TenantKeys,
+  type UnwrappedKeys,
   unwrapTenantKeys,
   type WrappedTenantKey,
 } from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
+import { unavailable } from "../store/database-error.js";
 import { listTenantKeys, type TenantKeyRow } from "../store/tenant-keys.js";
 
 /**
- * The unwrapped keys of tenants, remembered for five minutes. While the root key's holder is away, tenants that are
- * remembered are served on; all others fail.
+ * How long keys are used without another look at the database. A key that is known already is not unwrapped again, so
+ * that a look costs one query. Whoever writes unguarded is done with a retired key so much later at the latest.
+ */
+export const KEYS_FRESH_MS = 10_000;
+
+interface Entry {
+  readonly keys: TenantKeys;
+  readonly unwrapped: UnwrappedKeys;
+  /** The tenant's revision that they were read at. */
+  readonly revision: number;
+  readonly since: number;
+}
+
+/**
+ * The unwrapped keys of tenants. While the root key's holder is away, tenants whose keys are known are served on; all
+ * others are told to come back.
+ *
+ * A rotation raises the tenant's revision. Callers that were authorized under it are never given older keys
+ * ({@link expect}), and those of before fail at the guard of their transaction: new values are sealed under the new key at
+ * once, on all replicas.
  */
 export class Keyring {
   readonly #database: Database;
-  readonly #roots: ReadonlyMap<string, RootKey>;
-  readonly #keys = new LRUCache<TenantId, TenantKeys>({ max: 10_000, ttl: 5 * 60_000 });
-  readonly #loading = new Map<TenantId, Promise<TenantKeys>>();
+  readonly #roots: Pick<RootKeys, "find">;
+  readonly #entries = new LRUCache<TenantId, Entry>({ max: 10_000 });
+  readonly #expected = new LRUCache<TenantId, number>({ max: 20_000 });
+  readonly #loading = new Map<TenantId, Promise<Entry>>();
 
-  constructor(database: Database, roots: ReadonlyMap<string, RootKey>) {
+  constructor(database: Database, roots: Pick<RootKeys, "find">) {
     this.#database = database;
     this.#roots = roots;
   }
 
-  of(tenantId: TenantId): Promise<TenantKeys> {
-    const known = this.#keys.get(tenantId);
-    if (known) return Promise.resolve(known);
-    let loading = this.#loading.get(tenantId);
-    if (!loading) {
-      loading = this.#load(tenantId).finally(() => this.#loading.delete(tenantId));
-      this.#loading.set(tenantId, loading);
-    }
-    return loading;
+  /**
+   * The keys of a tenant, as of `revision` of it or later.
+   * @throws {Fault} unavailable while the root key's holder is away.
+   */
+  async of(tenantId: TenantId, revision = 0): Promise<TenantKeys> {
+    const needed = Math.max(revision, this.#expected.get(tenantId) ?? 0);
+    const known = this.#entries.get(tenantId);
+    if (known && known.revision >= needed && performance.now() - known.since < KEYS_FRESH_MS) return known.keys;
+    const shared = this.#loading.get(tenantId);
+    const loaded = await (shared ?? this.#start(tenantId));
+    // The shared load may have begun before the revision was there.
+    return loaded.revision >= needed || !shared ? loaded.keys : (await this.#start(tenantId)).keys;
+  }
+
+  /** Somebody was authorized under this revision: older keys are not to be used for the tenant any more. */
+  expect(tenantId: TenantId, revision: number): void {
+    if (revision > (this.#expected.get(tenantId) ?? 0)) this.#expected.set(tenantId, revision);
   }
 
   /** Drops what is remembered: the tenant is deleted, or its keys were rotated. */
   forget(tenantId: TenantId): void {
-    this.#keys.delete(tenantId);
+    this.#entries.delete(tenantId);
   }
 
-  async #load(tenantId: TenantId): Promise<TenantKeys> {
+  #start(tenantId: TenantId): Promise<Entry> {
+    const loading = this.#load(tenantId).finally(() => {
+      if (this.#loading.get(tenantId) === loading) this.#loading.delete(tenantId);
+    });
+    this.#loading.set(tenantId, loading);
+    return loading;
+  }
+
+  async #load(tenantId: TenantId): Promise<Entry> {
+    const since = performance.now();
     const rows = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listTenantKeys, tenantId));
-    const keys = await unwrapTenantKeys(this.#roots, tenantId, rows.map(wrappedKeyOf));
-    this.#keys.set(tenantId, keys);
-    return keys;
+    const known = this.#entries.get(tenantId)?.unwrapped;
+    const unwrapped = await unwrapTenantKeys(this.#roots, tenantId, rows.map(wrappedKeyOf), known).catch(
+      (error: unknown) => {
+        const isAway = error instanceof RootKeyUnreachable || error instanceof RootKeyDenied;
+        throw isAway ? unavailable("the root key's holder does not unwrap the tenant's keys") : error;
+      },
+    );
+    const entry = { ...unwrapped, revision: rows[0]?.auth_revision ?? 0, since };
+    this.#entries.set(tenantId, entry);
+    return entry;
   }
 }
 
-function wrappedKeyOf({ purpose, version, wrapped, root_key_id, state }: TenantKeyRow): WrappedTenantKey {
+/** @throws {Error} for a purpose that this release does not know. */
+export function wrappedKeyOf({ purpose, version, wrapped, root_key_id, state }: TenantKeyRow): WrappedTenantKey {
   if (!isKeyPurpose(purpose)) throw new Error(`a tenant key of unknown purpose is stored: ${purpose}`);
   return { purpose, version, wrapped, rootKeyId: root_key_id, state: state === "current" ? "current" : "retired" };
 }

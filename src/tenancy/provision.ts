@@ -28,7 +28,7 @@ export async function provisionTenant(
 ): Promise<ProvisionedTenant> {
   const tenantId = newTenantId();
   const wrapped = await generateTenantKeys(root, tenantId);
-  const keys = await unwrapTenantKeys(new Map([[root.id, root]]), tenantId, wrapped);
+  const { keys } = await unwrapTenantKeys({ find: async () => root }, tenantId, wrapped);
   const ownerId = newUuid();
   const memberId = newUuid();
   const permissions = PERMISSIONS.map(({ permission }) => permission).filter((permission) =>

@@ -1,0 +1,73 @@
+import { hasKeyFile, readKeyFile } from "./key-file.js";
+import { KmsRootKey } from "./kms-key.js";
+import type { RootKey } from "./root-key.js";
+import type { TransitSettings } from "./transit-client.js";
+import { TransitRootKey, transitKeyId } from "./transit-key.js";
+
+/** Who holds the root key that wraps. */
+export type RootKeyHolder =
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "transit"; readonly settings: TransitSettings }
+  | { readonly kind: "kms"; readonly keyId: string };
+
+/** The root keys within reach, by the ids that the database knows them by. */
+export class RootKeys {
+  readonly holder: RootKeyHolder;
+  /** Where a key of another holder may still lie, while the root key moves from a file to a service. */
+  readonly #keyFile: string;
+  readonly #known = new Map<string, RootKey>();
+
+  constructor(holder: RootKeyHolder, keyFile: string) {
+    this.holder = holder;
+    this.#keyFile = keyFile;
+  }
+
+  /**
+   * The key that wraps, as it is configured.
+   * @throws {KeyFileError}
+   */
+  async current(): Promise<RootKey> {
+    switch (this.holder.kind) {
+      case "file": {
+        const keys = await readKeyFile(this.holder.path);
+        for (const key of keys) this.#known.set(key.id, key);
+        return keys[keys.length - 1] ?? keys[0];
+      }
+      case "transit":
+        return this.#keep(
+          this.#known.get(transitKeyId(this.holder.settings)) ?? new TransitRootKey(this.holder.settings),
+        );
+      case "kms":
+        return this.#keep(this.#known.get(`kms:${this.holder.keyId}`) ?? new KmsRootKey(this.holder.keyId));
+    }
+  }
+
+  /** A key by its id. A key file is read again for an id that is new: it may have been rotated since the start. */
+  async find(id: string): Promise<RootKey | undefined> {
+    const known = this.#known.get(id);
+    if (known) return known;
+    const opened = this.#open(id);
+    if (opened) return this.#keep(opened);
+    if (!(await hasKeyFile(this.#keyFile))) return undefined;
+    for (const key of await readKeyFile(this.#keyFile)) this.#known.set(key.id, key);
+    return this.#known.get(id);
+  }
+
+  /** Takes a key that no holder has: it was put together from shares. */
+  hold(key: RootKey): void {
+    this.#known.set(key.id, key);
+  }
+
+  #keep(key: RootKey): RootKey {
+    this.#known.set(key.id, key);
+    return key;
+  }
+
+  #open(id: string): RootKey | undefined {
+    const [, kind, name = ""] = /^(transit|kms):(.+)$/.exec(id) ?? [];
+    if (kind === "kms") return new KmsRootKey(name);
+    if (this.holder.kind !== "transit") return undefined;
+    const [, mount, keyName] = /^(.+)\/([^/]+)$/.exec(name) ?? [];
+    return mount && keyName ? new TransitRootKey({ ...this.holder.settings, mount, keyName }) : undefined;
+  }
+}

@@ -1,0 +1,159 @@
+import { request as requestPlain } from "node:http";
+import { request as requestTls } from "node:https";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { RootKeyDenied, RootKeyUnreachable } from "./root-key.js";
+import type { Sensitive } from "./sensitive.js";
+
+/** How we prove ourselves to Vault or OpenBao. */
+export type TransitCredentials =
+  | { readonly kind: "token"; readonly token: Sensitive<string> }
+  | { readonly kind: "approle"; readonly roleId: string; readonly secretId: Sensitive<string> };
+
+export interface TransitSettings {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** Where the Transit engine is mounted: "transit", or a path such as "team/transit". */
+  readonly mount: string;
+  readonly keyName: string;
+  readonly credentials: TransitCredentials;
+  readonly namespace: string | undefined;
+  /** Certificates to trust in place of the system's, in PEM. */
+  readonly ca: string | undefined;
+  /** Milliseconds that an answer may take. */
+  readonly timeout?: number;
+}
+
+type Answer = { readonly ok: true; readonly body: JsonObject } | ({ readonly ok: false } & Refusal);
+
+interface Refusal {
+  readonly status: number;
+  readonly errors: string;
+}
+
+const TIMEOUT_MS = 5_000;
+const LONGEST_ANSWER = 256 * 1024;
+
+/**
+ * Calls the HTTP interface of Vault or OpenBao. It is the operator's own destination, outside of the guard for what
+ * tenants reach. The login of an AppRole is kept until it is refused.
+ */
+export class TransitClient {
+  readonly #settings: TransitSettings;
+  #login: Promise<string> | undefined;
+
+  constructor(settings: TransitSettings) {
+    this.#settings = settings;
+  }
+
+  /**
+   * @param path below `/v1/`
+   * @returns the `data` of the answer, or "refused" for a 400: what was sent does not fit the key.
+   * @throws {RootKeyDenied | RootKeyUnreachable}
+   */
+  async write(path: string, body: JsonObject): Promise<JsonObject | "refused"> {
+    let answer = await this.#send(path, body, await this.#token());
+    // The login may have run out: its time is the operator's to choose.
+    if (!answer.ok && answer.status === 403 && this.#settings.credentials.kind === "approle") {
+      this.#login = undefined;
+      answer = await this.#send(path, body, await this.#token());
+    }
+    if (answer.ok) return isJsonObject(answer.body.data) ? answer.body.data : {};
+    if (answer.status === 400) return "refused";
+    throw this.#inOperatorsWords(answer);
+  }
+
+  #token(): Promise<string> {
+    const { credentials } = this.#settings;
+    if (credentials.kind === "token") return Promise.resolve(credentials.token.reveal());
+    this.#login ??= this.#logIn(credentials.roleId, credentials.secretId).catch((error: unknown) => {
+      this.#login = undefined;
+      throw error;
+    });
+    return this.#login;
+  }
+
+  async #logIn(roleId: string, secretId: Sensitive<string>): Promise<string> {
+    const body = { role_id: roleId, secret_id: secretId.reveal() };
+    const answer = await this.#send("auth/approle/login", body, undefined);
+    if (!answer.ok) {
+      if (answer.status >= 500 || answer.status === 429) throw this.#inOperatorsWords(answer);
+      throw new RootKeyDenied(
+        `${this.#settings.origin} refuses the AppRole login (${answer.status}). Check CLOAKROOM_TRANSIT_ROLE_ID and CLOAKROOM_TRANSIT_SECRET_ID.`,
+      );
+    }
+    const { auth } = answer.body;
+    const token = isJsonObject(auth) ? auth.client_token : undefined;
+    if (typeof token !== "string") throw this.#unreachable("its login answer holds no token");
+    return token;
+  }
+
+  async #send(path: string, body: JsonObject, token: string | undefined): Promise<Answer> {
+    const { namespace, origin } = this.#settings;
+    const headers = {
+      "Content-Type": "application/json",
+      "X-Vault-Request": "true",
+      ...(token === undefined ? {} : { "X-Vault-Token": token }),
+      ...(namespace === undefined ? {} : { "X-Vault-Namespace": namespace }),
+    };
+    const { status, text } = await this.#exchange(new URL(`/v1/${path}`, origin), headers, JSON.stringify(body));
+    if (status === 204) return { ok: true, body: {} };
+    let answer: Json;
+    try {
+      answer = JSON.parse(text);
+    } catch {
+      throw this.#unreachable(`status ${status} without JSON`);
+    }
+    if (!isJsonObject(answer)) throw this.#unreachable(`status ${status} without an object`);
+    if (status >= 200 && status < 300) return { ok: true, body: answer };
+    return { ok: false, status, errors: Array.isArray(answer.errors) ? answer.errors.map(String).join(" ") : "" };
+  }
+
+  #exchange(url: URL, headers: Record<string, string>, body: string): Promise<{ status: number; text: string }> {
+    const { ca, timeout = TIMEOUT_MS } = this.#settings;
+    const options = { method: "POST", headers, signal: AbortSignal.timeout(timeout), agent: false };
+    return new Promise((resolve, reject) => {
+      const fail = (error: unknown) => reject(this.#unreachable(reasonOf(error, timeout)));
+      const request =
+        url.protocol === "https:" ? requestTls(url, { ...options, ...(ca ? { ca } : {}) }) : requestPlain(url, options);
+      request.on("error", fail);
+      request.on("response", (response) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on("error", fail);
+        response.on("data", (chunk: Buffer) => {
+          size += chunk.length;
+          chunks.push(chunk);
+          if (size > LONGEST_ANSWER) request.destroy(new Error("the answer is too long"));
+        });
+        response.on("end", () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
+      });
+      request.end(body);
+    });
+  }
+
+  #inOperatorsWords({ status, errors }: Refusal): RootKeyDenied | RootKeyUnreachable {
+    const { origin, mount, keyName } = this.#settings;
+    if (status >= 500 || status === 429) {
+      const isSealed = errors.includes("sealed");
+      return this.#unreachable(isSealed ? "it is sealed" : `status ${status}`);
+    }
+    const remedy =
+      status === 403
+        ? `Check CLOAKROOM_TRANSIT_TOKEN or the AppRole, and that its policy allows update on ${mount}/encrypt/${keyName} and ${mount}/decrypt/${keyName}.`
+        : "Check the mount and the name of the key in CLOAKROOM_TRANSIT_URL.";
+    return new RootKeyDenied(`${origin} does not let us use the root key ${mount}/${keyName} (${status}). ${remedy}`);
+  }
+
+  #unreachable(reason: string): RootKeyUnreachable {
+    return new RootKeyUnreachable(
+      `The root key's holder ${this.#settings.origin} does not answer (${reason}). Start it or unseal it, or correct CLOAKROOM_TRANSIT_URL.`,
+    );
+  }
+}
+
+/** A code, never a text: a message of the client may hold what was sent. */
+function reasonOf(error: unknown, timeout: number): string {
+  if (!(error instanceof Error)) return "unknown";
+  if (error.name === "AbortError" || error.name === "TimeoutError") return `nothing within ${timeout} ms`;
+  return "code" in error ? String(error.code) : "no HTTP answer";
+}
