@@ -32,6 +32,7 @@ import { sessionService } from "./services/sessions.js";
 import { tenantService } from "./services/tenants.js";
 import { tokenizeService } from "./services/tokenize.js";
 import { tokenService } from "./services/tokens.js";
+import { InvitationDesk } from "./tenancy/accept-invitation.js";
 import type { Vault } from "./vault.js";
 
 /** Everything that serves requests, put together. */
@@ -40,6 +41,7 @@ export interface Composition extends AsyncDisposable {
   readonly invokeProxy: InvokeProxy;
   readonly runs: RunQueue;
   readonly payments: Payments;
+  readonly invitations: InvitationDesk;
 }
 
 /** Puts the parts together, from the bottom up: each is given what it uses, and knows nothing of the rest. */
@@ -112,6 +114,7 @@ export function compose(
     invokeProxy: invoke,
     runs,
     payments,
+    invitations: new InvitationDesk(database, keyring),
     [Symbol.asyncDispose]: () => close(runs, payments, sandbox, agents),
   };
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import parseAddresses from "email-addresses";
 import ipaddr from "ipaddr.js";
 import type { Network } from "./base/network.js";
 import type { RootKeyHolder } from "./crypto/root-keys.js";
@@ -48,6 +49,10 @@ export interface Config {
   readonly rateLimits: RatePoints | undefined;
   /** Where replicas share their counters. Absent: each counts by itself. */
   readonly redisUrl: Sensitive<string> | undefined;
+  /** The mail server, with its password. Absent: messages are written to files. */
+  readonly smtpUrl: Sensitive<string> | undefined;
+  /** Whom messages come from. Absent: no-reply at the host of the public URL. */
+  readonly mailFrom: string | undefined;
   /** Threads that run tenant code. Absent: by the number of processors. */
   readonly sandboxThreads: number | undefined;
   /** Where payment services are reached, without a slash at the end, in place of their public addresses. */
@@ -93,6 +98,9 @@ const NAMES = [
   "RATE_LIMITS",
   "REDIS_URL",
   "REDIS_URL_FILE",
+  "SMTP_URL",
+  "SMTP_URL_FILE",
+  "MAIL_FROM",
 ] as const;
 type Name = (typeof NAMES)[number];
 
@@ -151,6 +159,8 @@ export function readConfig(environment: Environment): Config {
     trustedProxies: readNetworks("TRUSTED_PROXIES", text("TRUSTED_PROXIES") ?? ""),
     rateLimits: readRateLimits(text("RATE_LIMITS")),
     redisUrl: readRedisUrl(environment),
+    smtpUrl: readSmtpUrl(readSecret(environment, "CLOAKROOM_SMTP_URL")),
+    mailFrom: readMailFrom(text("MAIL_FROM")),
     sandboxThreads: text("SANDBOX_THREADS") === undefined ? undefined : whole("SANDBOX_THREADS", 4, 1, 64),
     paymentAddresses: readPaymentAddresses(text("PAYMENT_ADDRESSES") ?? ""),
   };
@@ -209,6 +219,21 @@ function readPaymentAddresses(text: string): ReadonlyMap<FormulaId, string> {
         `CLOAKROOM_PAYMENT_ADDRESSES must be entries such as stripe-card=https://stripe.example.com, separated by commas; "${entry}" is none.`,
       );
     }),
+  );
+}
+
+/** The message does not repeat what it is: it holds a password. */
+function readSmtpUrl(url: Sensitive<string> | undefined): Sensitive<string> | undefined {
+  if (url === undefined) return undefined;
+  const parsed = URL.canParse(url.reveal()) ? new URL(url.reveal()) : undefined;
+  if ((parsed?.protocol === "smtp:" || parsed?.protocol === "smtps:") && parsed.hostname !== "") return url;
+  throw new ConfigError("CLOAKROOM_SMTP_URL must be an address such as smtps://user:password@mail.example.com:465.");
+}
+
+function readMailFrom(text: string | undefined): string | undefined {
+  if (text === undefined || (!/\p{Cc}/u.test(text) && parseAddresses({ input: text, startAt: "mailbox" }))) return text;
+  throw new ConfigError(
+    `CLOAKROOM_MAIL_FROM must be an address such as Cloakroom <vault@example.com>; it is "${text}".`,
   );
 }
 

@@ -14,16 +14,22 @@ import { TokenizeService, TokenService } from "../gen/cloakroom/v1/tokens_pb.js"
 import { TransactionService } from "../gen/cloakroom/v1/transactions_pb.js";
 import { registerDocs } from "./api/docs.js";
 import { type Readiness, registerHealth } from "./api/health.js";
-import { createOperatorLog } from "./api/operator-log.js";
+import { registerInvitationPage } from "./api/invitation-page.js";
+import { observeInto } from "./api/observation.js";
+import { createOperatorLog, type OperatorLog } from "./api/operator-log.js";
 import { createApiServer } from "./api/server.js";
 import { type Clock, systemClock } from "./base/clock.js";
 import { compose } from "./composition.js";
 import type { Config } from "./config.js";
+import { mailJob } from "./jobs/mail.js";
 import { reactorRunsJob } from "./jobs/reactor-runs.js";
 import { startJobs } from "./jobs/schedule.js";
 import { sweepJob } from "./jobs/sweep.js";
 import { listenAt, readTls } from "./listening.js";
+import type { MailCarrier } from "./mail/carrier.js";
+import { chooseCarrier } from "./mail/choose-carrier.js";
 import { openRateGate } from "./rate-limiting.js";
+import { Outbox } from "./tenancy/outbox.js";
 import { openVault, type Vault } from "./vault.js";
 
 /** Every service of the protos. A method that has no handler yet answers "unimplemented" over RPC. */
@@ -105,7 +111,10 @@ export async function startServer(
     requestTimeout: config.requestTimeout,
     rateGate: opened.use(await openRateGate(config, log)),
     tls,
-    extend: registerDocs,
+    async extend(app) {
+      await registerDocs(app);
+      registerInvitationPage(app, parts.invitations, observeInto(log));
+    },
   });
   const admin = Fastify({ logger: false });
   registerHealth(admin, readiness);
@@ -116,6 +125,7 @@ export async function startServer(
   const adminUrl = await listenAt("ADMIN_", adminAddress, () => admin.listen(adminAddress));
   const scheme = config.tlsCertFile ? "https" : "http";
   url ||= `${scheme}://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
+  opened.use(startMail(vault, chooseCarrier(config, announce), url, clock, log));
   announce(`Serving REST, gRPC, gRPC-Web and Connect at ${url}`);
   announce(`Health at ${adminUrl}/readyz`);
 
@@ -134,6 +144,25 @@ export async function startServer(
       return stopping;
     },
   };
+}
+
+/** Links lead to where the server is reached, which may be known only once it listens. */
+function startMail(
+  { database, keyring }: Vault,
+  carrier: MailCarrier,
+  publicUrl: string,
+  clock: Clock,
+  log: OperatorLog,
+): AsyncDisposable {
+  const job = mailJob({
+    database,
+    outbox: new Outbox({ database, keyring, carrier, publicUrl }),
+    clock,
+    onTrouble: (tenantId, reason) =>
+      log.warn({ reason, ...(tenantId ? { tenant_id: tenantId } : {}) }, "messages were not sent"),
+  });
+  const jobs = startJobs([job], ({ name }) => log.warn({ reason: name }, "a job failed and will be tried again"));
+  return { [Symbol.asyncDispose]: () => jobs.stop() };
 }
 
 function readinessOf(vault: Vault, draining: AbortSignal): Readiness {

@@ -13,6 +13,7 @@ export interface LinkedInvitation {
   readonly email: Buffer;
   readonly email_term: Buffer;
   readonly role: string;
+  readonly expires_at: Date;
   /** Null until it is accepted. */
   readonly member_id: Uuid | null;
 }
@@ -25,7 +26,7 @@ export const findLinkedInvitation = defineStatement<LinkPlace, LinkedInvitation 
   queries: (sql, tenantId, places, at) =>
     places.map(
       ({ id, hash }) => sql`
-        select i.id, i.email, i.email_term, i.role, i.member_id from invitations i
+        select i.id, i.email, i.email_term, i.role, i.expires_at, i.member_id from invitations i
         join tenants t on t.tenant_id = i.tenant_id and t.state = 'active'
         where i.tenant_id = ${tenantId} and i.id = ${id} and ${hash} = any(i.link_hashes) and i.expires_at > ${at}`,
     ),
@@ -47,7 +48,7 @@ export const addLink = defineStatement<
         update invitations set link_hashes = link_hashes || ${byteaArray(sql, [hash])}
         where tenant_id = ${tenantId} and id = ${id} and revision = ${revision} and member_id is null
           and expires_at > ${at}
-        returning id, email, email_term, role, member_id`,
+        returning id, email, email_term, role, expires_at, member_id`,
     ),
   answers: (rows) => rows.map(([row]) => row ?? null),
 });

@@ -4,6 +4,7 @@ import type { Json } from "../../base/json.js";
 import { malformed, parseJsonBytes } from "../json-text.js";
 
 const JSON_TYPE = /^application\/(?:json|[a-z0-9.-]+\+json)$|^text\/json$/;
+const FORM_TYPE = "application/x-www-form-urlencoded";
 const MERGE_PATCH = "application/merge-patch+json";
 
 export interface BodyRules {
@@ -27,13 +28,25 @@ export async function readJsonBody(
   }
   const bytes = await readAll(request, maxBytes);
   if (bytes.length === 0) return undefined;
-  if (type === "application/x-www-form-urlencoded") {
+  if (type === FORM_TYPE) {
     throw malformed("must be JSON; it was sent as a form");
   }
   if (type === undefined || !JSON_TYPE.test(type)) {
     throw new Fault("unsupported_media_type", "Send this request with Content-Type application/json.");
   }
   return parseJsonBytes(bytes);
+}
+
+/**
+ * Reads what an HTML form sent. An empty body is an empty form.
+ * @throws {Fault} unsupported_media_type, body_too_large or malformed_body.
+ */
+export async function readForm(request: IncomingMessage, maxBytes: number): Promise<URLSearchParams> {
+  const bytes = await readAll(request, maxBytes);
+  if (bytes.length > 0 && mediaType(request) !== FORM_TYPE) {
+    throw new Fault("unsupported_media_type", `Send this request with Content-Type ${FORM_TYPE}.`);
+  }
+  return new URLSearchParams(bytes.toString());
 }
 
 function mediaType(request: IncomingMessage): string | undefined {

@@ -1,0 +1,142 @@
+import { createHash } from "node:crypto";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { Fault } from "../base/fault.js";
+import type { InvitationDesk, OpenedInvitation, OwnNames } from "../tenancy/accept-invitation.js";
+import { INVITATION_PATH } from "../tenancy/invitation-link.js";
+import { FAULT_TABLE } from "./fault-table.js";
+import { type Observe, toFault } from "./observation.js";
+import { readForm } from "./rest/body.js";
+import { traceOf } from "./trace.js";
+
+const ROUTE = `${INVITATION_PATH}/:link`;
+/** Longer than two names can be. */
+const FORM_BYTES = 16 * 1024;
+const LONGEST_NAME = 200;
+
+const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem;color:#1a1a1a}
+label{display:block;margin:1rem 0 .25rem}
+input{font:inherit;width:100%;box-sizing:border-box;padding:.5rem}
+button{font:inherit;margin-top:1.5rem;padding:.5rem 1.5rem}`;
+
+/** The page runs no script, loads nothing, and sends its form here alone. Its address is a secret: no referrer, no cache. */
+const HEADERS = {
+  "content-security-policy": [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`,
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+  "content-type": "text/html; charset=utf-8",
+  "cache-control": "no-store",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};
+
+/** A page as it is answered. */
+interface Shown {
+  readonly status: number;
+  readonly title: string;
+  readonly body: string;
+}
+
+/** Serves the page that the link of an invitation opens, to anybody who has the link. */
+export function registerInvitationPage(app: FastifyInstance, desk: InvitationDesk, observe: Observe): void {
+  const answer = (work: (link: string, request: FastifyRequest) => Promise<Shown>) => {
+    return async (request: FastifyRequest, reply: FastifyReply) => {
+      const observation = observe({ rpc: "AcceptInvitation", route: ROUTE, traceId: traceOf(request.raw) });
+      const shown = await work(linkOf(request), request).catch((error: unknown) => {
+        const fault = toFault(error);
+        const { http: status } = FAULT_TABLE[fault.code];
+        observation.fail(status, fault);
+        return showFault(status, fault);
+      });
+      if (shown.status < 400) observation.end(shown.status);
+      return reply.code(shown.status).headers(HEADERS).send(pageOf(shown));
+    };
+  };
+  // Programs that check mails for harm open links: only the button changes anything.
+  app.get(
+    ROUTE,
+    answer(async (link) => showInvitation(await desk.look(link))),
+  );
+  app.post(
+    ROUTE,
+    answer(async (link, request) => {
+      const names = readNames(await readForm(request.raw, FORM_BYTES));
+      return showInvitation(await desk.accept(link, names));
+    }),
+  );
+}
+
+function linkOf({ params }: FastifyRequest): string {
+  const link = typeof params === "object" && params !== null && "link" in params ? params.link : undefined;
+  return typeof link === "string" ? link : "";
+}
+
+/** @throws {Fault} validation_failed for a name that is too long. */
+function readNames(form: URLSearchParams): OwnNames {
+  const firstName = readName(form, "first_name");
+  const lastName = readName(form, "last_name");
+  return { ...(firstName ? { firstName } : {}), ...(lastName ? { lastName } : {}) };
+}
+
+function readName(form: URLSearchParams, field: string): string | undefined {
+  const name = form
+    .get(field)
+    ?.replaceAll(/\p{Cc}+/gu, " ")
+    .trim();
+  if (!name) return undefined;
+  if ([...name].length <= LONGEST_NAME) return name;
+  throw new Fault("validation_failed", `A name must have at most ${LONGEST_NAME} characters.`);
+}
+
+function showInvitation(opened: OpenedInvitation | undefined): Shown {
+  if (!opened) {
+    throw new Fault("not_found", "This invitation is not valid: it is over, or was withdrawn or sent again.");
+  }
+  const tenant = `<strong>${escaped(opened.tenantName)}</strong>`;
+  const email = escaped(opened.email);
+  if (opened.isAccepted) {
+    return { status: 200, title: "Welcome", body: `<p>You are a member of ${tenant} now, as ${email}.</p>` };
+  }
+  return {
+    status: 200,
+    title: "Invitation",
+    body: `<p>You are invited to become a member of ${tenant}, as ${email}.</p>
+<form method="post">
+<label for="first_name">First name (optional)</label>
+<input id="first_name" name="first_name" autocomplete="given-name" maxlength="${LONGEST_NAME}">
+<label for="last_name">Last name (optional)</label>
+<input id="last_name" name="last_name" autocomplete="family-name" maxlength="${LONGEST_NAME}">
+<button type="submit">Accept</button>
+</form>`,
+  };
+}
+
+function showFault(status: number, { message }: Fault): Shown {
+  const title = status < 500 ? "This did not work" : "Something went wrong";
+  const text = status < 500 ? message : "Please try again in a moment.";
+  return { status, title, body: `<p>${escaped(text)}</p>` };
+}
+
+function pageOf({ title, body }: Shown): string {
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>${title}</h1>
+${body}
+</body>
+</html>
+`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
+}

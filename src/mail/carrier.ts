@@ -1,0 +1,24 @@
+import type { Sensitive } from "../crypto/sensitive.js";
+
+/** A message to one person, in plain text. */
+export interface Message {
+  /** An address as RFC 5322 writes it, without a name. */
+  readonly to: string;
+  readonly subject: string;
+  /** It may hold a link that lets somebody in. */
+  readonly text: Sensitive<string>;
+}
+
+/**
+ * How an attempt to send ended:
+ * - `sent`: somebody else is answerable for the message now
+ * - `refused`: it will never be taken; trying again is of no use
+ * - `later`: it was not taken this time
+ * - `unreachable`: nobody was there to take it, nor anything else
+ */
+export type Carried = "sent" | "refused" | "later" | "unreachable";
+
+/** Takes messages out of the house. */
+export interface MailCarrier {
+  carry(message: Message): Promise<Carried>;
+}

@@ -1,0 +1,20 @@
+import { join } from "node:path";
+import type { Config } from "../config.js";
+import type { MailCarrier } from "./carrier.js";
+import { fileCarrier } from "./file-carrier.js";
+import { smtpCarrier } from "./smtp-carrier.js";
+
+/** The mail server that is configured, or else files below the data directory; the operator is told of the latter. */
+export function chooseCarrier(config: Config, announce: (line: string) => void): MailCarrier {
+  const from = config.mailFrom ?? `Cloakroom <no-reply@${hostOf(config.publicUrl)}>`;
+  if (config.smtpUrl) return smtpCarrier(config.smtpUrl, from);
+  const directory = join(config.dataDir, "mail");
+  announce(`No mail server is set (CLOAKROOM_SMTP_URL): messages are written to files in ${directory}`);
+  return fileCarrier(directory, from);
+}
+
+/** Numbers are no domain to send from. */
+function hostOf(publicUrl: string | undefined): string {
+  const host = publicUrl === undefined ? "localhost" : new URL(publicUrl).hostname;
+  return /^\[|^[\d.]+$/.test(host) ? "localhost" : host;
+}

@@ -1,0 +1,102 @@
+import type { Actor } from "../access/caller.js";
+import { logEntry } from "../audit/log-entry.js";
+import { newUuid } from "../base/ids.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import type { Database } from "../store/database.js";
+import { noteDue } from "../store/due.js";
+import { acceptInvitationRow, findLinkedInvitation, type LinkedInvitation } from "../store/invitation-links.js";
+import { insertMember } from "../store/members.js";
+import { deleteMessagesOf } from "../store/outbox.js";
+import { readTenant } from "../store/tenants.js";
+import type { Transaction } from "../store/transaction.js";
+import { openEmail } from "./invitation.js";
+import { type PresentedLink, parseLink } from "./invitation-link.js";
+import type { Keyring } from "./keyring.js";
+import { type Profile, sealProfile } from "./profile.js";
+
+/** What whoever holds a link may know of its invitation. */
+export interface OpenedInvitation {
+  readonly tenantName: string;
+  readonly email: string;
+  readonly isAccepted: boolean;
+}
+
+/** What people say of themselves when they accept. */
+export type OwnNames = Pick<Profile, "firstName" | "lastName">;
+
+/** Where links are shown. */
+export class InvitationDesk {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+
+  constructor(database: Database, keyring: Keyring) {
+    this.#database = database;
+    this.#keyring = keyring;
+  }
+
+  /** What a link opens: undefined for a link that does not work, whatever the reason. Changes nothing. */
+  async look(text: string): Promise<OpenedInvitation | undefined> {
+    const link = parseLink(text);
+    const found = link && (await this.#find(link));
+    if (!found) return undefined;
+    const keys = await this.#keyring.of(link.tenantId);
+    return {
+      tenantName: found.tenantName,
+      email: openEmail(keys, link.tenantId, found.invitation.id, found.invitation.email),
+      isAccepted: found.invitation.member_id !== null,
+    };
+  }
+
+  /** Makes whoever holds the link a member, once: to accept again changes nothing, and is no mistake. */
+  async accept(text: string, names: OwnNames): Promise<OpenedInvitation | undefined> {
+    const link = parseLink(text);
+    const opened = link && (await this.look(text));
+    if (!opened || opened.isAccepted) return opened;
+    const keys = await this.#keyring.of(link.tenantId);
+    const profile = { email: opened.email, ...names };
+    const isOpen = await this.#database.fast.run(link.tenantId, "unguarded", (tx) => accept(tx, keys, link, profile));
+    return isOpen ? { ...opened, isAccepted: true } : undefined;
+  }
+
+  async #find(link: PresentedLink) {
+    const { tenantId, invitationId: id, hash } = link;
+    const [invitation, tenant] = await this.#database.fast.run(tenantId, "unguarded", (tx) =>
+      Promise.all([tx.ask(findLinkedInvitation, { id, hash }), tx.ask(readTenant, tenantId)]),
+    );
+    return invitation && tenant ? { invitation, tenantName: tenant.name } : undefined;
+  }
+}
+
+/** Answers whether the link still works. Of two at the same moment, one makes the member and the other finds it. */
+async function accept(tx: Transaction, keys: TenantKeys, link: PresentedLink, profile: Profile): Promise<boolean> {
+  const place = { id: link.invitationId, hash: link.hash };
+  const memberId = newUuid();
+  const isFirst = await tx.ask(acceptInvitationRow, { ...place, member_id: memberId });
+  const invitation = await tx.ask(findLinkedInvitation, place);
+  if (isFirst && invitation) makeMember(tx, keys, memberId, invitation, profile);
+  return invitation !== null && invitation.member_id !== null;
+}
+
+function makeMember(
+  tx: Transaction,
+  keys: TenantKeys,
+  id: LinkedInvitation["id"],
+  invitation: LinkedInvitation,
+  profile: Profile,
+): void {
+  const userId = newUuid();
+  const actor: Actor = { id: userId, type: "user" };
+  tx.tell(insertMember, {
+    id,
+    user_id: userId,
+    role: invitation.role,
+    profile: sealProfile(keys, tx.tenantId, id, profile),
+    email_term: invitation.email_term,
+    created_by: userId,
+  });
+  tx.tell(deleteMessagesOf, invitation.id);
+  tx.tell(noteDue, { kind: "invitation", at: invitation.expires_at });
+  writeLog(tx, logEntry(actor, "invitation", invitation.id, "accept"));
+  writeLog(tx, logEntry(actor, "member", id, "create"));
+}

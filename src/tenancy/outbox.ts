@@ -1,0 +1,92 @@
+import type { TenantId } from "../base/ids.js";
+import { Sensitive } from "../crypto/sensitive.js";
+import type { Carried, MailCarrier, Message } from "../mail/carrier.js";
+import type { Database } from "../store/database.js";
+import { noteDue } from "../store/due.js";
+import { addLink } from "../store/invitation-links.js";
+import { claimMessages, deleteMessage, type MessageRow, postponeMessage } from "../store/outbox.js";
+import { readTenant } from "../store/tenants.js";
+import { openEmail } from "./invitation.js";
+import { INVITATION_PATH, newLink } from "./invitation-link.js";
+import type { Keyring } from "./keyring.js";
+
+export interface OutboxParts {
+  readonly database: Database;
+  readonly keyring: Keyring;
+  readonly carrier: MailCarrier;
+  /** Where links lead, without a slash at the end. */
+  readonly publicUrl: string;
+}
+
+/** Longer than an attempt may take. */
+const LEASE_SECONDS = 120;
+const FIRST_DELAY_MS = 2_000;
+/** A mail server that is away for hours is asked again this often, for as long as an invitation lasts. */
+const LONGEST_DELAY_MS = 15 * 60_000;
+
+/**
+ * Sends what stands in the outbox. A message is sent at least once: when its replica is gone between sending and noting
+ * so, another sends it again, with another link that works as well.
+ */
+export class Outbox {
+  readonly #parts: OutboxParts;
+
+  constructor(parts: OutboxParts) {
+    this.#parts = parts;
+  }
+
+  /** Sends one message of a tenant. Answers how that ended, or `none` where nothing is to be sent. */
+  async sendNext(tenantId: TenantId): Promise<Carried | "none"> {
+    const { database, carrier } = this.#parts;
+    const [row] = await database.fast.run(tenantId, "unguarded", (tx) =>
+      tx.ask(claimMessages, { limit: 1, seconds: LEASE_SECONDS }),
+    );
+    if (!row) return "none";
+    const message = await this.#write(tenantId, row);
+    const carried = message ? await carrier.carry(message).catch((): Carried => "later") : "refused";
+    await this.#settle(tenantId, row, carried);
+    return message ? carried : "sent";
+  }
+
+  /** Makes the message with a link of its own. Undefined once the invitation is over, deleted, accepted or sent again. */
+  async #write(tenantId: TenantId, row: MessageRow): Promise<Message | undefined> {
+    const { database, keyring, publicUrl } = this.#parts;
+    const link = newLink(tenantId, row.invitation_id);
+    const place = { id: row.invitation_id, hash: link.hash, revision: row.invitation_revision };
+    const [invitation, tenant] = await database.fast.run(tenantId, "unguarded", (tx) =>
+      Promise.all([tx.ask(addLink, place), tx.ask(readTenant, tenantId)]),
+    );
+    if (!invitation || !tenant) return undefined;
+    const keys = await keyring.of(tenantId);
+    // A name is whatever its tenant likes: it is to stay on its line.
+    const name = tenant.name.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
+    const url = `${publicUrl}${INVITATION_PATH}/${link.text.reveal()}`;
+    return {
+      to: openEmail(keys, tenantId, invitation.id, invitation.email),
+      subject: `Invitation to ${name}`,
+      text: new Sensitive(textOf(name, url, invitation.expires_at)),
+    };
+  }
+
+  async #settle(tenantId: TenantId, { id, claim, attempts }: MessageRow, carried: Carried): Promise<void> {
+    await this.#parts.database.fast.run(tenantId, "unguarded", async (tx) => {
+      if (carried === "sent" || carried === "refused") return tx.tell(deleteMessage, { id, claim });
+      const delay = Math.min(FIRST_DELAY_MS * 2 ** attempts, LONGEST_DELAY_MS);
+      const due = new Date(tx.now.getTime() + delay);
+      tx.tell(postponeMessage, { id, claim, attempts: attempts + 1, due_at: due });
+      tx.tell(noteDue, { kind: "mail", at: due });
+    });
+  }
+}
+
+function textOf(tenantName: string, url: string, until: Date): string {
+  return `You are invited to become a member of ${tenantName}, which keeps its data in Cloakroom.
+
+To accept, open this address:
+
+${url}
+
+It works until ${until.toUTCString()}. It lets whoever has it accept, so keep it to yourself.
+If you did not expect this invitation, there is nothing that you need to do.
+`;
+}

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { linkIn, type Mailbox, newMailbox } from "../support/mail.js";
+import { type ServerProcess, startServerProcess } from "../support/server.js";
+import { firstTenant, type TestTenant } from "../support/tenant.js";
+
+const PASSWORD = "s3cret/of:the@mail";
+const REFUSED = "gone@example.com";
+const GREYLISTED = "slow@example.com";
+
+let mailbox: Mailbox;
+let server: ServerProcess;
+let tenant: TestTenant;
+const asked = new Map<string, number>();
+beforeAll(async () => {
+  mailbox = await newMailbox({
+    login: { user: "vault", pass: PASSWORD },
+    refuse(address) {
+      const before = asked.get(address) ?? 0;
+      asked.set(address, before + 1);
+      if (address === REFUSED) return { code: 550 };
+      return address === GREYLISTED && before === 0 ? { code: 451 } : undefined;
+    },
+  });
+  server = await startServerProcess(
+    { SMTP_URL_FILE: "{directory}/smtp-url", MAIL_FROM: "The Vault <vault@example.com>" },
+    { "smtp-url": `${mailbox.url}\n` },
+  );
+  tenant = await firstTenant(server);
+});
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]();
+  await mailbox?.[Symbol.asyncDispose]();
+});
+
+const invite = async (email: string) => {
+  const { status, body } = await tenant.manage("POST", "/tenants/self/invitations", { body: { email } });
+  expect(status).toBe(201);
+  return body;
+};
+const mailsTo = (email: string) => mailbox.mails.filter(({ to }) => to.includes(email));
+const arrived = (email: string, count: number) =>
+  vi.waitFor(() => expect(mailsTo(email)).toHaveLength(count), { timeout: 15_000, interval: 100 });
+const opens = async (email: string, which: number) => {
+  const link = linkIn(mailsTo(email)[which]?.text ?? "");
+  return (await fetch(link)).status;
+};
+
+describe("the message of an invitation", () => {
+  const WAITING = ["reader@example.com", "twice@example.com", "a@[192.0.2.1]", REFUSED, GREYLISTED];
+
+  it("is sent once the mail server is back that was away, and once only", async () => {
+    await tenant.manage("PUT", "/tenants/self", { body: { name: "Müller & Söhne\u2028Bcc: eve@example.com" } });
+    for (const email of WAITING) await invite(email);
+    await vi.waitFor(() => expect(server.said()).toContain("the mail server cannot be reached"), { timeout: 10_000 });
+    expect(mailbox.mails).toEqual([]);
+    await mailbox.open();
+    for (const email of WAITING.filter((each) => each !== REFUSED)) await arrived(email, 1);
+    expect(await opens("reader@example.com", 0)).toBe(200);
+    await invite("last@example.com");
+    await arrived("last@example.com", 1);
+    expect(mailbox.mails).toHaveLength(WAITING.length);
+  }, 60_000);
+
+  it("says what it is about, from whom the operator chose", async () => {
+    const [mail] = mailsTo("reader@example.com");
+    expect(mail).toMatchObject({ to: ["reader@example.com"], from: "vault@example.com" });
+    expect(mail?.raw).toMatch(/^From: The Vault <vault@example\.com>\r$/m);
+    expect(mail?.raw).not.toMatch(/^Bcc:/im);
+    expect(mail?.text).toContain("Müller & Söhne Bcc: eve@example.com");
+    expect(linkIn(mail?.text ?? "")).toMatch(
+      new RegExp(`^${server.url}/invitations/inv_[0-9A-Za-z]{22}_[0-9A-Za-z]{22}_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$`),
+    );
+  });
+
+  it("is tried again where the server asks for patience, and not where it refuses", () => {
+    expect(server.said()).toContain("the mail server refused a message for good");
+    expect(asked.get(GREYLISTED)).toBe(2);
+    expect(asked.get(REFUSED)).toBe(1);
+  });
+
+  it("is sent again with another link, which ends the earlier ones; none is sent once it is withdrawn", async () => {
+    const { body } = await tenant.manage("GET", "/tenants/self/invitations");
+    const { id } = body.data.find(({ email }: { email: string }) => email === "twice@example.com");
+    expect(await opens("twice@example.com", 0)).toBe(200);
+    expect((await tenant.manage("POST", `/tenants/self/invitations/${id}/resend`)).status).toBe(200);
+    expect(await opens("twice@example.com", 0)).toBe(404);
+    await arrived("twice@example.com", 2);
+    expect(await opens("twice@example.com", 1)).toBe(200);
+
+    await mailbox.close();
+    expect((await tenant.manage("POST", `/tenants/self/invitations/${id}/resend`)).status).toBe(200);
+    expect((await tenant.manage("DELETE", `/tenants/self/invitations/${id}`)).status).toBe(204);
+    await mailbox.open();
+    await invite("after@example.com");
+    await arrived("after@example.com", 1);
+    expect(mailsTo("twice@example.com")).toHaveLength(2);
+    expect(await opens("twice@example.com", 1)).toBe(404);
+  }, 30_000);
+
+  it("leaves neither links nor addresses nor the password in what the server says", () => {
+    const said = server.said();
+    for (const { text } of mailbox.mails) expect(said).not.toContain(linkIn(text).split("/").at(-1));
+    expect(said).not.toContain("@example.com");
+    expect(said).not.toContain(PASSWORD);
+    expect(said).not.toContain("No mail server is set");
+  });
+});
