@@ -42,6 +42,7 @@ export interface Composition extends AsyncDisposable {
   readonly runs: RunQueue;
   readonly payments: Payments;
   readonly invitations: InvitationDesk;
+  readonly sandbox: Pick<Sandbox, "metrics">;
 }
 
 /** Puts the parts together, from the bottom up: each is given what it uses, and knows nothing of the rest. */
@@ -115,6 +116,7 @@ export function compose(
     runs,
     payments,
     invitations: new InvitationDesk(database, keyring),
+    sandbox,
     [Symbol.asyncDispose]: () => close(runs, payments, sandbox, agents),
   };
 }

@@ -4,11 +4,13 @@ import { createRateGate, openGate, type RateGate } from "./api/rate-gate.js";
 import type { Config } from "./config.js";
 import { memoryRateLimits } from "./rate-limits/rate-limits.js";
 import { sharedRateLimits } from "./rate-limits/shared-rate-limits.js";
+import type { Meters } from "./telemetry/meters.js";
 
 /** The gate that requests pass first, as it is configured. */
 export async function openRateGate(
   { rateLimits: points, redisUrl, trustedProxies }: Config,
   log: OperatorLog,
+  meters: Meters,
 ): Promise<RateGate & AsyncDisposable> {
   if (!points) return { ...openGate, [Symbol.asyncDispose]: async () => {} };
   const limits = redisUrl
@@ -18,7 +20,7 @@ export async function openRateGate(
       })
     : memoryRateLimits(points);
   return {
-    ...createRateGate(limits, clientReader(trustedProxies), () => {}),
+    ...createRateGate(limits, clientReader(trustedProxies), ({ scope }) => meters.rateRefused(scope)),
     [Symbol.asyncDispose]: () => limits[Symbol.asyncDispose](),
   };
 }

@@ -17,6 +17,7 @@ import { type Readiness, registerHealth } from "./api/health.js";
 import { registerInvitationPage } from "./api/invitation-page.js";
 import { observeInto } from "./api/observation.js";
 import { createOperatorLog, type OperatorLog } from "./api/operator-log.js";
+import { registerMetrics } from "./api/metrics-route.js";
 import { createApiServer } from "./api/server.js";
 import { type Clock, systemClock } from "./base/clock.js";
 import { compose } from "./composition.js";
@@ -30,6 +31,9 @@ import type { MailCarrier } from "./mail/carrier.js";
 import { chooseCarrier } from "./mail/choose-carrier.js";
 import { openRateGate } from "./rate-limiting.js";
 import { Outbox } from "./tenancy/outbox.js";
+import { gaugeDatabase } from "./telemetry/database-gauges.js";
+import { createMeters } from "./telemetry/meters.js";
+import { gaugeSandbox } from "./telemetry/sandbox-gauges.js";
 import { openVault, type Vault } from "./vault.js";
 
 /** Every service of the protos. A method that has no handler yet answers "unimplemented" over RPC. */
@@ -71,6 +75,7 @@ export async function startServer(
   clock: Clock = systemClock,
 ): Promise<RunningServer> {
   const log = createOperatorLog(config.logLevel);
+  const meters = createMeters();
   const tls = await readTls(config);
   // Whatever is open already is closed again when a later step fails: an open vault would keep the process from ending.
   await using opened = new AsyncDisposableStack();
@@ -96,7 +101,7 @@ export async function startServer(
         onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's runs could not be looked over"),
       }),
       ...parts.payments.jobs,
-    ],
+    ].map((job) => meters.timed(job)),
     ({ name }) => log.warn({ reason: name }, "a job failed and will be tried again"),
   );
   opened.defer(() => jobs.stop());
@@ -109,15 +114,19 @@ export async function startServer(
     corsOrigins: config.corsOrigins,
     bodyLimit: config.bodyLimit,
     requestTimeout: config.requestTimeout,
-    rateGate: opened.use(await openRateGate(config, log)),
+    rateGate: opened.use(await openRateGate(config, log, meters)),
+    meters,
     tls,
     async extend(app) {
       await registerDocs(app);
-      registerInvitationPage(app, parts.invitations, observeInto(log));
+      registerInvitationPage(app, parts.invitations, observeInto(log, meters.operation));
     },
   });
+  gaugeDatabase(meters.registry, database, () => clock.now());
+  gaugeSandbox(meters.registry, parts.sandbox);
   const admin = Fastify({ logger: false });
   registerHealth(admin, readiness);
+  registerMetrics(admin, meters.registry);
   opened.defer(() => admin.close());
   const { port } = await listenAt("", config, () => server.listen(config.host, config.port));
   opened.defer(() => server.close(GRACE_MS));

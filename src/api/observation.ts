@@ -1,5 +1,6 @@
 import type { Caller } from "../access/caller.js";
 import { Fault, Reason } from "../base/fault.js";
+import type { EndedOperation } from "../telemetry/meters.js";
 import type { LogFields, OperatorLog } from "./operator-log.js";
 
 /** What the operator's log is told of one request. */
@@ -19,7 +20,7 @@ export interface ObservedRequest {
 export type Observe = (request: ObservedRequest) => Observation;
 
 /** One line a request: info when it succeeded or the caller was at fault, error with the reason when we were. */
-export function observeInto(log: OperatorLog): Observe {
+export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => void): Observe {
   return ({ rpc, route, traceId }) => {
     const start = performance.now();
     // Connect may answer with a refusal that the gate has told of already.
@@ -32,15 +33,22 @@ export function observeInto(log: OperatorLog): Observe {
     const observation: Observation = {
       caller: undefined,
       end(status) {
-        if (isFirst()) log.info(fields(status), "served");
+        if (!isFirst()) return;
+        onEnd(ended("ok"));
+        log.info(fields(status), "served");
       },
       fail(status, fault) {
         if (!isFirst()) return;
+        onEnd(ended(fault.code));
         const line = { ...fields(status), code: fault.code };
         if (status < 500) log.info(line, "refused");
         else log.error({ ...line, reason: reasonOf(fault) }, "failed");
       },
     };
+    const ended = (code: string): EndedOperation => ({
+      ...{ rpc, route, code },
+      seconds: (performance.now() - start) / 1_000,
+    });
     const fields = (status: number): LogFields => ({
       trace_id: traceId,
       rpc,

@@ -8,6 +8,7 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js"
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { Fault } from "../base/fault.js";
+import type { Meters } from "../telemetry/meters.js";
 import { createCors } from "./cors.js";
 import { type Readiness, registerHealth, registerRpcHealth } from "./health.js";
 import { observeInto, toFault } from "./observation.js";
@@ -33,6 +34,7 @@ export interface ServerOptions {
   readonly bodyLimit: number;
   readonly requestTimeout: number;
   readonly rateGate: RateGate;
+  readonly meters: Meters;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   /** Routes that are none of a method: documentation pages, the raw proxy. */
   readonly extend?: (app: FastifyInstance) => void | Promise<void>;
@@ -57,7 +59,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
     },
   });
   const cors = createCors(options.corsOrigins);
-  const observe = observeInto(options.log);
+  const observe = observeInto(options.log, options.meters.operation);
   const shutdown = new AbortController();
   const rpcScopes = rpcScopesOf(options.services);
 
@@ -83,6 +85,11 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
     const refused = await options.rateGate.pass(request.raw, reply.raw, config.rateScope ?? rpcScopes.get(url));
     if (!refused || config.answersRefusals || rpcScopes.has(url)) return;
     return sendFault(reply, refused, traceOf(request.raw));
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    const { method, routeOptions } = request;
+    options.meters.request(method, routeOptions.url, reply.raw.statusCode, reply.elapsedTime / 1_000);
+    done();
   });
   app.addHook("onSend", (request, reply, _payload, done) => {
     if (request.raw.complete) return done();

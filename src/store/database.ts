@@ -3,7 +3,7 @@ import type { Uuid } from "../base/ids.js";
 import { commitLookupIn } from "./commit-lookup.js";
 import type { DatabaseAddress, Sql } from "./connect.js";
 import { toStoreError } from "./database-error.js";
-import { type DueKind, type DueMinute, listDue } from "./due.js";
+import { type DueKind, type DueMinute, listDue, listOldestDue } from "./due.js";
 import { FAST_LIMITS, SLOW_LIMITS } from "./flight-limits.js";
 import { Flights } from "./flights.js";
 import { Lane } from "./lane.js";
@@ -28,6 +28,8 @@ export interface Database extends AsyncDisposable {
     now: Date,
     after: DueMinute | undefined,
   ): Promise<readonly DueMinute<Kind>[]>;
+  /** The first minute of each kind of work that is noted. */
+  oldestDue(): Promise<ReadonlyMap<string, Date>>;
   /** Takes or keeps a named lock. Returns whether `holder` has it. */
   lease(name: string, holder: Uuid, seconds: number): Promise<boolean>;
   /** @throws when the database does not answer within two seconds. */
@@ -49,6 +51,7 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
     fast,
     slow,
     due: (kinds, now, after) => renewing(jobs, (sql) => listDue(sql, kinds, now, after)),
+    oldestDue: () => renewing(jobs, listOldestDue),
     lease: (name, holder, seconds) => renewing(heartbeat, (sql) => takeLease(sql, name, holder, seconds)),
     async ping() {
       const late = setTimeout(() => heartbeat.renew(), 2_000);

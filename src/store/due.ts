@@ -2,12 +2,6 @@ import type { TenantId } from "../base/ids.js";
 import type { Sql } from "./connect.js";
 import { defineWrite } from "./statement.js";
 
-/** What a tenant may have to do at a time: what sweeps remove, and work that is to be started. */
-export type DueKind = SweptKind | StartedKind;
-
-/** Runs of reactors, messages to send, credentials of connections to be checked, payments to be asked about. */
-export type StartedKind = "reactor_run" | "mail" | "connection_check" | "payment";
-
 export const SWEPT_KINDS = [
   "token",
   "cvc",
@@ -18,6 +12,14 @@ export const SWEPT_KINDS = [
   "three_ds_session",
 ] as const;
 export type SweptKind = (typeof SWEPT_KINDS)[number];
+
+/** Runs of reactors, messages to send, credentials of connections to be checked, payments to be asked about. */
+export const STARTED_KINDS = ["reactor_run", "mail", "connection_check", "payment"] as const;
+export type StartedKind = (typeof STARTED_KINDS)[number];
+
+/** What a tenant may have to do at a time: what sweeps remove, and work that is to be started. */
+export const DUE_KINDS = [...SWEPT_KINDS, ...STARTED_KINDS] as const;
+export type DueKind = (typeof DUE_KINDS)[number];
 
 export interface Due {
   readonly kind: DueKind;
@@ -77,3 +79,9 @@ export const forgetDue = defineWrite<Pick<DueMinute, "kind" | "minute">>({
           and due_at <= ${new Date(at.getTime() - MINUTE_MS)}`,
     ),
 });
+
+/** The first minute of each kind that is noted, of whatever tenant. Kinds without any are left out. */
+export async function listOldestDue(sql: Sql): Promise<ReadonlyMap<string, Date>> {
+  const rows = await sql<{ kind: string; oldest: Date }[]>`select kind, min(due_at) as oldest from due group by kind`;
+  return new Map(rows.map(({ kind, oldest }) => [kind, oldest]));
+}

@@ -34,6 +34,18 @@ class TenantQueue {
   }
 }
 
+/** How busy the connections are. */
+export interface FlightLoad {
+  /** Connections, and those of them that a transaction uses now. */
+  readonly lanes: number;
+  readonly used: number;
+  /** Requests that wait for a flight. */
+  readonly queued: number;
+  /** Transactions since the start, and the requests that they carried. */
+  readonly flown: number;
+  readonly carried: number;
+}
+
 /**
  * Requests of one tenant share transactions; tenants take turns. Nothing waits for a timer: what arrives while a flight
  * is under way shares the next one.
@@ -48,6 +60,8 @@ export class Flights {
   /** Tenants in the order of their turns. */
   readonly #turns = new Set<TenantQueue>();
   #queued = 0;
+  #flown = 0;
+  #carried = 0;
   #scheduled = false;
   #isClosed = false;
   /** Looks for requests that waited too long, for as long as any waits: a stuck database wakes nobody. */
@@ -64,6 +78,12 @@ export class Flights {
   /** Requests that wait for a flight now. */
   get queued(): number {
     return this.#queued;
+  }
+
+  get load(): FlightLoad {
+    const lanes = this.#lanes.length;
+    const used = lanes - this.#free.length;
+    return { lanes, used, queued: this.#queued, flown: this.#flown, carried: this.#carried };
   }
 
   /**
@@ -197,6 +217,8 @@ export class Flights {
 
   async #launch(lane: Lane, queue: TenantQueue, batch: Waiting[], guard: Guard): Promise<void> {
     queue.inFlight += 1;
+    this.#flown += 1;
+    this.#carried += batch.length;
     const patience = setTimeout(() => lane.renew(), this.#limits.patience);
     const works = batch.map(({ work }) => work);
     const result = await fly(lane, queue.tenantId, guard, new Date(this.#clock.now()), works).catch(

@@ -1,0 +1,49 @@
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { Database } from "../store/database.js";
+import { DUE_KINDS } from "../store/due.js";
+import type { FlightLoad } from "../store/flights.js";
+
+const POOL = "db_client_connection_pool_name";
+
+/** Connections, queues and what waits for background work, as they are when they are asked for. */
+export function gaugeDatabase(registry: Registry, database: Database, now: () => number): void {
+  const registers = [registry];
+  const pools = { fast: database.fast, slow: database.slow };
+  const perPool = (name: string, help: string, read: (load: FlightLoad) => number) =>
+    new Gauge({
+      ...{ name, help, registers },
+      labelNames: [POOL],
+      collect() {
+        for (const [pool, flights] of Object.entries(pools)) this.set({ [POOL]: pool }, read(flights.load));
+      },
+    });
+  perPool("db_client_connection_max", "Connections that a pool has at most.", ({ lanes }) => lanes);
+  perPool("db_client_connection_used", "Connections that a transaction uses now.", ({ used }) => used);
+  perPool("db_client_connection_pending_requests", "Requests that wait for a transaction.", ({ queued }) => queued);
+  const countPerPool = (name: string, help: string, read: (load: FlightLoad) => number) =>
+    new Counter({
+      ...{ name, help, registers },
+      labelNames: [POOL],
+      collect() {
+        this.reset();
+        for (const [pool, flights] of Object.entries(pools)) this.inc({ [POOL]: pool }, read(flights.load));
+      },
+    });
+  countPerPool("cloakroom_flights_total", "Transactions that requests shared.", ({ flown }) => flown);
+  countPerPool("cloakroom_flight_passengers_total", "Requests that they carried.", ({ carried }) => carried);
+  new Gauge({
+    name: "cloakroom_due_age_seconds",
+    help: "Age of the oldest minute with background work that is not done, by kind. Above 300, work is falling behind.",
+    labelNames: ["kind"],
+    registers,
+    async collect() {
+      // A database that is away is told of by readiness; the rest of the page is then worth all the more.
+      const oldest = await database.oldestDue().catch(() => undefined);
+      if (!oldest) return this.reset();
+      for (const kind of DUE_KINDS) {
+        const at = oldest.get(kind);
+        this.set({ kind }, at === undefined ? 0 : Math.max(0, (now() - at.getTime()) / 1_000));
+      }
+    },
+  });
+}

@@ -1,0 +1,108 @@
+import { STATUS_CODES } from "node:http";
+import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import type { Job } from "../jobs/schedule.js";
+import { RATE_SCOPES, type RateScope } from "../rate-limits/rate-scope.js";
+
+/** Seconds, as the semantic conventions of OpenTelemetry advise for durations of requests. */
+const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** An operation that has ended, over whatever protocol. */
+export interface EndedOperation {
+  readonly rpc: string;
+  /** The path template; absent over RPC protocols. */
+  readonly route: string | undefined;
+  /** `ok`, or the code of the fault. */
+  readonly code: string;
+  readonly seconds: number;
+}
+
+/** What the process counts. Every label is from a closed list: none ever holds what a caller or a tenant wrote. */
+export interface Meters {
+  readonly registry: Registry;
+  /** @param route the router's pattern; absent where none fits. */
+  request(method: string, route: string | undefined, status: number, seconds: number): void;
+  operation(ended: EndedOperation): void;
+  rateRefused(scope: RateScope): void;
+  /** The same job, its runs counted. */
+  timed(job: Job): Job;
+}
+
+export function createMeters(): Meters {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const requests = new Histogram({
+    name: "http_server_request_duration_seconds",
+    help: "Duration of HTTP requests, over every protocol.",
+    labelNames: ["http_request_method", "http_route", "http_response_status_code"],
+    buckets: DURATIONS,
+    registers,
+  });
+  const calls = new Histogram({
+    name: "rpc_server_call_duration_seconds",
+    help: "Duration of calls over gRPC, gRPC-Web and Connect.",
+    labelNames: ["rpc_method", "code"],
+    buckets: DURATIONS,
+    registers,
+  });
+  const operations = new Counter({
+    name: "cloakroom_operations_total",
+    help: "Operations by their outcome, over every protocol.",
+    labelNames: ["rpc", "code"],
+    registers,
+  });
+  const refusals = new Counter({
+    name: "cloakroom_rate_limited_total",
+    help: "Requests that were refused because their client had sent too many.",
+    labelNames: ["scope"],
+    registers,
+  });
+  for (const scope of RATE_SCOPES) refusals.inc({ scope }, 0);
+  const jobs = new Histogram({
+    name: "cloakroom_job_duration_seconds",
+    help: "Duration of background jobs.",
+    labelNames: ["job", "outcome"],
+    buckets: [0.01, 0.1, 1, 10, 60, 600],
+    registers,
+  });
+  const patterns = new Map<string, string>();
+  const patternOf = (route: string) => {
+    const known = patterns.get(route) ?? route.replace(/:(\w+)/g, "{$1}");
+    patterns.set(route, known);
+    return known;
+  };
+  return {
+    registry,
+    request(method, route, status, seconds) {
+      requests.observe(
+        {
+          http_request_method: METHODS.has(method) ? method : "_OTHER",
+          http_route: route === undefined ? "other" : patternOf(route),
+          // Destinations of proxies and tenants' code choose theirs.
+          http_response_status_code: STATUS_CODES[status] === undefined ? "other" : status,
+        },
+        seconds,
+      );
+    },
+    operation({ rpc, route, code, seconds }) {
+      operations.inc({ rpc, code });
+      if (route === undefined) calls.observe({ rpc_method: rpc, code }, seconds);
+    },
+    rateRefused: (scope) => refusals.inc({ scope }),
+    timed: (job) => ({
+      ...job,
+      async run(signal) {
+        const end = jobs.startTimer({ job: job.name });
+        try {
+          await job.run(signal);
+          end({ outcome: "done" });
+        } catch (error) {
+          end({ outcome: "failed" });
+          throw error;
+        }
+      },
+    }),
+  };
+}

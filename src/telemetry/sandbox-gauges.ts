@@ -1,0 +1,77 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { HistogramSnapshot } from "../sandbox/histogram.js";
+import type { SandboxMetrics } from "../sandbox/metrics.js";
+
+/** What the sandbox has counted, and how its runner is. */
+export function gaugeSandbox(registry: Registry, sandbox: { readonly metrics: SandboxMetrics }): void {
+  const registers = [registry];
+  const gauge = (name: string, help: string, read: (metrics: SandboxMetrics) => number) =>
+    new Gauge({
+      ...{ name, help, registers },
+      collect() {
+        this.set(read(sandbox.metrics));
+      },
+    });
+  const counter = (name: string, help: string, read: (metrics: SandboxMetrics) => number) =>
+    new Counter({
+      ...{ name, help, registers },
+      collect() {
+        this.reset();
+        this.inc(read(sandbox.metrics));
+      },
+    });
+  new Counter({
+    name: "sandbox_runs_total",
+    help: "Runs of tenant code, by how they ended.",
+    labelNames: ["outcome"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [outcome, count] of Object.entries(sandbox.metrics.runs)) this.inc({ outcome }, count);
+    },
+  });
+  counter("sandbox_cold_starts_total", "Runs for which an instance had to be started.", (seen) => seen.coldStarts);
+  counter("sandbox_threads_ended_total", "Threads ended with code that did not yield.", (seen) => seen.threadsEnded);
+  counter("sandbox_runners_ended_total", "Runner processes that went away.", (seen) => seen.runnersEnded);
+  gauge("sandbox_runs_active", "Runs under way, those that wait included.", ({ underWay }) => underWay);
+  gauge("sandbox_runner_memory_bytes", "Resident memory of the runner.", ({ runner }) => runner?.rssBytes ?? 0);
+  gauge("sandbox_runner_threads", "Threads of the runner.", ({ runner }) => runner?.threads ?? 0);
+  gauge("sandbox_runner_queue", "Runs that wait in the runner.", ({ runner }) => runner?.queued ?? 0);
+  registry.registerMetric(
+    new CountedElsewhere("sandbox_run_duration_seconds", "Duration of runs.", () => sandbox.metrics.duration),
+  );
+  registry.registerMetric(
+    new CountedElsewhere("sandbox_run_wait_seconds", "Time that runs waited.", () => sandbox.metrics.wait),
+  );
+}
+
+/** A histogram whose observations the sandbox keeps. A gauge, since the registry asks that for nothing but `get`. */
+class CountedElsewhere extends Gauge<"le"> {
+  readonly #shape: Histogram;
+  readonly #read: () => HistogramSnapshot;
+
+  constructor(name: string, help: string, read: () => HistogramSnapshot) {
+    super({ name, help, registers: [] });
+    this.#shape = new Histogram({ name, help, registers: [] });
+    this.#read = read;
+  }
+
+  override async get() {
+    const { buckets, count, sum } = this.#read();
+    const shape = await this.#shape.get();
+    const row = (suffix: string, value: number, labels: { le?: string | number } = {}) => ({
+      metricName: `${shape.name}_${suffix}`,
+      value,
+      labels,
+    });
+    return {
+      ...shape,
+      values: [
+        ...buckets.map((bucket) => row("bucket", bucket.count, { le: bucket.le })),
+        row("bucket", count, { le: "+Inf" }),
+        row("sum", sum),
+        row("count", count),
+      ],
+    };
+  }
+}
