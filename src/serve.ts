@@ -15,9 +15,9 @@ import { TransactionService } from "../gen/cloakroom/v1/transactions_pb.js";
 import { registerDocs } from "./api/docs.js";
 import { type Readiness, registerHealth } from "./api/health.js";
 import { registerInvitationPage } from "./api/invitation-page.js";
+import { registerMetrics } from "./api/metrics-route.js";
 import { observeInto } from "./api/observation.js";
 import { createOperatorLog, type OperatorLog } from "./api/operator-log.js";
-import { registerMetrics } from "./api/metrics-route.js";
 import { createApiServer } from "./api/server.js";
 import { type Clock, systemClock } from "./base/clock.js";
 import { compose } from "./composition.js";
@@ -30,10 +30,10 @@ import { listenAt, readTls } from "./listening.js";
 import type { MailCarrier } from "./mail/carrier.js";
 import { chooseCarrier } from "./mail/choose-carrier.js";
 import { openRateGate } from "./rate-limiting.js";
-import { Outbox } from "./tenancy/outbox.js";
 import { gaugeDatabase } from "./telemetry/database-gauges.js";
 import { createMeters } from "./telemetry/meters.js";
 import { gaugeSandbox } from "./telemetry/sandbox-gauges.js";
+import { Outbox } from "./tenancy/outbox.js";
 import { openVault, type Vault } from "./vault.js";
 
 /** Every service of the protos. A method that has no handler yet answers "unimplemented" over RPC. */
