@@ -22,6 +22,7 @@ import { createApiServer } from "./api/server.js";
 import { type Clock, systemClock } from "./base/clock.js";
 import { compose } from "./composition.js";
 import type { Config } from "./config.js";
+import { logSealsJob } from "./jobs/log-seals.js";
 import { mailJob } from "./jobs/mail.js";
 import { reactorRunsJob } from "./jobs/reactor-runs.js";
 import { startJobs } from "./jobs/schedule.js";
@@ -93,6 +94,13 @@ export async function startServer(
         clock,
         onFailure: (tenantId) =>
           log.error({ tenant_id: tenantId }, "a sweep of this tenant failed and will be tried again"),
+      }),
+      logSealsJob({
+        ...{ database, keyring, clock, retentionDays: config.logRetentionDays },
+        onFailure: (tenantId) =>
+          log.error({ tenant_id: tenantId }, "the log of this tenant could not be sealed; this will be tried again"),
+        onBroken: (tenantId) =>
+          log.error({ tenant_id: tenantId }, "the log of this tenant was tampered with. Run: cloakroom audit verify"),
       }),
       reactorRunsJob({
         database,

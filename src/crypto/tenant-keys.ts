@@ -11,8 +11,9 @@ import type { KeyVersions } from "./sealed.js";
  * - `cvc`: seals card verification codes, which live for an hour
  * - `fingerprint`, `search`: keyed hashes; never rotated on schedule, since that changes every fingerprint and term
  * - `proof`: cursors and other texts that we hand out and want back unchanged
+ * - `audit`: seals of the log; an older version is kept for as long as its seals are to be verified
  */
-export const KEY_PURPOSES = ["data", "cvc", "fingerprint", "search", "proof"] as const;
+export const KEY_PURPOSES = ["data", "cvc", "fingerprint", "search", "proof", "audit"] as const;
 export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 
 /**
@@ -43,6 +44,7 @@ export interface TenantKeys {
   readonly fingerprint: KeyObject;
   readonly search: KeyObject;
   readonly proof: KeyObject;
+  readonly audit: KeyVersions;
 }
 
 /** The keys of a tenant that does not have any yet: one of each purpose. */
@@ -104,6 +106,7 @@ export async function unwrapTenantKeys(
     fingerprint: single("fingerprint"),
     search: single("search"),
     proof: single("proof"),
+    audit: versions("audit"),
   };
   return { keys, unwrapped: new Map(unwrapped.map(({ name, key }) => [name, key])) };
 }

@@ -1,5 +1,6 @@
 import type { Uuid } from "../base/ids.js";
-import { defineStatement, defineWrite, inSizes } from "./statement.js";
+import { MINUTE_MS, noteDue } from "./due.js";
+import { defineStatement, defineWrite, inSizes, type Query } from "./statement.js";
 import type { Transaction } from "./transaction.js";
 
 /** A log row to write. Its time is that of the flight. */
@@ -16,7 +17,7 @@ const insertLogRow = defineWrite<LogRowDraft>({
   table: "audit_logs",
   sortKey: ({ id }) => id,
   queries(sql, tenantId, drafts, at) {
-    return inSizes(drafts, (piece) => {
+    const inserts: Query<unknown>[] = inSizes(drafts, (piece) => {
       const rows = piece.map(({ id, actor, entityType, entityId, operation, message }) => ({
         tenant_id: tenantId,
         created_at: at,
@@ -30,12 +31,22 @@ const insertLogRow = defineWrite<LogRowDraft>({
       }));
       return sql`insert into audit_logs ${sql(rows)}`;
     });
+    // Fails in a minute that is closed, and from here to its end keeps this one open: closing asks for the same row for
+    // update. It comes last since the lock is then held for little more than the commit. ln(0) is an error of its own.
+    const isOpen = sql`
+      select ln((audit_closed_until is null or audit_closed_until <= ${at})::int) from tenants
+      where tenant_id = ${tenantId} for key share`;
+    return [...inserts, isOpen];
   },
 });
+
+/** Milliseconds from the start of a minute until it is sealed: the minute itself, and one for clocks that differ. */
+export const SEALED_AFTER_MS = 2 * MINUTE_MS;
 
 /** Writes a log row in the transaction of what it tells about. An unknown commit is looked up by it. */
 export function writeLog(tx: Transaction, draft: LogRowDraft): void {
   tx.tell(insertLogRow, draft);
+  if (tx.isFirstInMinute) tx.tell(noteDue, { kind: "log_seal", at: new Date(tx.now.getTime() + SEALED_AFTER_MS) });
   tx.witness({ createdAt: tx.now, id: draft.id });
 }
 

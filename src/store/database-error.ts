@@ -20,6 +20,8 @@ export type DatabaseTrouble =
   | "resources"
   /** The callers of the flight were authorized under an older revision. */
   | "stale_authorization"
+  /** The flight's log rows would have come into a minute that is closed. */
+  | "closed_minute"
   /** A statement earlier in the transaction failed. */
   | "aborted_before"
   | "other";
@@ -59,6 +61,9 @@ export function troubleOf(error: unknown): DatabaseTrouble {
       return "statement_timeout";
     case "22012":
       return "stale_authorization";
+    // "cannot take logarithm of zero": the one statement that takes a logarithm asks whether the minute is open.
+    case "2201E":
+      return "closed_minute";
     case "25P02":
       return "aborted_before";
     case "25006":

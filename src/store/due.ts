@@ -17,8 +17,12 @@ export type SweptKind = (typeof SWEPT_KINDS)[number];
 export const STARTED_KINDS = ["reactor_run", "mail", "connection_check", "payment"] as const;
 export type StartedKind = (typeof STARTED_KINDS)[number];
 
-/** What a tenant may have to do at a time: what sweeps remove, and work that is to be started. */
-export const DUE_KINDS = [...SWEPT_KINDS, ...STARTED_KINDS] as const;
+/** The log: a minute that is to be sealed, a day on which rows may have come to their end. */
+export const LOG_KINDS = ["log_seal", "log_retention"] as const;
+export type LogDueKind = (typeof LOG_KINDS)[number];
+
+/** What a tenant may have to do at a time: what sweeps remove, work that is to be started, the log. */
+export const DUE_KINDS = [...SWEPT_KINDS, ...STARTED_KINDS, ...LOG_KINDS] as const;
 export type DueKind = (typeof DUE_KINDS)[number];
 
 export interface Due {

@@ -5,7 +5,7 @@ import type { Sql } from "./connect.js";
 import { ConnectionLost, troubleOf } from "./database-error.js";
 import type { Lane } from "./lane.js";
 import { Boarding } from "./statement.js";
-import { Passenger, type Witness, type Work } from "./transaction.js";
+import { type Departure, Passenger, type Witness, type Work } from "./transaction.js";
 
 /** The revision that all callers of a flight were authorized under, or "unguarded" for work of our own. */
 export type Guard = number | "unguarded";
@@ -33,12 +33,13 @@ export async function fly(
   lane: Lane,
   tenantId: TenantId,
   guard: Guard,
-  now: Date,
+  departure: Departure,
   works: readonly Work<unknown>[],
 ): Promise<FlightResult> {
   const { sql } = lane;
+  const { now } = departure;
   const passengers = works.map((work) => {
-    const passenger = new Passenger(tenantId, now);
+    const passenger = new Passenger(tenantId, departure);
     passenger.start(work);
     return passenger;
   });

@@ -7,6 +7,7 @@ import { toStoreError, troubleOf, unavailable } from "./database-error.js";
 import { type FlightResult, fly, type Guard } from "./flight.js";
 import type { FlightLimits } from "./flight-limits.js";
 import type { Lane } from "./lane.js";
+import { LoggedMinutes } from "./logged-minutes.js";
 import type { Passenger, Work } from "./transaction.js";
 
 /** Attempts after which a conflict or an absent database is reported to the caller. */
@@ -59,6 +60,7 @@ export class Flights {
   readonly #queues = new Map<TenantId, TenantQueue>();
   /** Tenants in the order of their turns. */
   readonly #turns = new Set<TenantQueue>();
+  readonly #logged = new LoggedMinutes();
   #queued = 0;
   #flown = 0;
   #carried = 0;
@@ -221,9 +223,14 @@ export class Flights {
     this.#carried += batch.length;
     const patience = setTimeout(() => lane.renew(), this.#limits.patience);
     const works = batch.map(({ work }) => work);
-    const result = await fly(lane, queue.tenantId, guard, new Date(this.#clock.now()), works).catch(
+    const now = new Date(this.#clock.now());
+    const departure = { now, isFirstInMinute: !this.#logged.has(queue.tenantId, now) };
+    const result = await fly(lane, queue.tenantId, guard, departure, works).catch(
       (error: unknown): FlightResult => ({ kind: "aborted", error }),
     );
+    if (result.kind === "landed" && result.passengers.some(({ outcome, seen }) => outcome?.ok && seen)) {
+      this.#logged.add(queue.tenantId, now);
+    }
     clearTimeout(patience);
     if (leavesDoubt(result)) lane.renew();
     this.#free.push(lane);
@@ -254,6 +261,8 @@ export class Flights {
         return this.#again(tenantId, batch, unavailable("transactions kept conflicting"));
       case "connection":
         return this.#again(tenantId, batch, unavailable("the database is away"));
+      case "closed_minute":
+        return this.#again(tenantId, batch, unavailable("the clock of this server is more than a minute slow"));
       default:
     }
     if (batch.length === 1) return rejectAll(batch, toStoreError(result.error));

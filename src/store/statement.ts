@@ -28,6 +28,8 @@ const LOCK_ORDER = [
   "token_terms",
   "idempotency_keys",
   "audit_logs",
+  "audit_seals",
+  "audit_heads",
   "token_activity",
   "due",
   "token_counts",

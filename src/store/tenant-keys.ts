@@ -90,3 +90,14 @@ export const rewrapTenantKeyRow = defineWrite<Rewrapping>({
         where tenant_id = ${tenantId} and purpose = ${purpose} and version = ${version} and wrapped = ${from}`,
     ),
 });
+
+/** A key of that purpose and version that is there already stays. */
+export const insertTenantKeyIfMissing = defineWrite<TenantKeyRow>({
+  table: "tenant_keys",
+  sortKey: ({ purpose, version }) => `${purpose} ${version}`,
+  queries: (sql, tenantId, drafts, at) =>
+    drafts.map(
+      (draft) => sql`
+        insert into tenant_keys ${sql({ tenant_id: tenantId, created_at: at, ...draft })} on conflict do nothing`,
+    ),
+});

@@ -7,6 +7,13 @@ export interface Witness {
   readonly id: string;
 }
 
+/** What is known of a flight when it starts. */
+export interface Departure {
+  readonly now: Date;
+  /** No flight of this process is known to have brought log rows of the tenant's into the same minute yet. */
+  readonly isFirstInMinute: boolean;
+}
+
 /**
  * One request's part in a transaction that it shares with other requests of its tenant.
  *
@@ -17,6 +24,8 @@ export interface Transaction {
   readonly tenantId: TenantId;
   /** When the flight started: the time of everything it writes. */
   readonly now: Date;
+  /** See {@link Departure}. */
+  readonly isFirstInMinute: boolean;
   /** Runs a statement and waits for its answer. */
   ask<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output>;
   /** Runs a statement whose answer nobody needs, together with the next batch or the commit. */
@@ -33,6 +42,7 @@ type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: fals
 export class Passenger<T = unknown> implements Transaction {
   readonly tenantId: TenantId;
   readonly now: Date;
+  readonly isFirstInMinute: boolean;
   outcome: Outcome<T> | undefined;
   seen: Witness | undefined;
   /** It has written in the open transaction, so that it cannot leave the flight alone any more. */
@@ -40,9 +50,10 @@ export class Passenger<T = unknown> implements Transaction {
   #waiting: { readonly writes: boolean; readonly join: (boarding: Boarding) => void }[] = [];
   #asking = 0;
 
-  constructor(tenantId: TenantId, now: Date) {
+  constructor(tenantId: TenantId, { now, isFirstInMinute }: Departure) {
     this.tenantId = tenantId;
     this.now = now;
+    this.isFirstInMinute = isFirstInMinute;
   }
 
   /** Starts the work. Its outcome appears here some microtasks after its last answer. */

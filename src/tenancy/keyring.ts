@@ -3,6 +3,7 @@ import type { TenantId } from "../base/ids.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import {
+  generateTenantKey,
   KEY_PURPOSES,
   type KeyPurpose,
   type TenantKeys,
@@ -12,7 +13,7 @@ import {
 } from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
 import { unavailable } from "../store/database-error.js";
-import { listTenantKeys, type TenantKeyRow } from "../store/tenant-keys.js";
+import { insertTenantKeyIfMissing, listTenantKeys, type TenantKeyRow } from "../store/tenant-keys.js";
 
 /**
  * How long keys are used without another look at the database. A key that is known already is not unwrapped again, so
@@ -82,17 +83,34 @@ export class Keyring {
 
   async #load(tenantId: TenantId): Promise<Entry> {
     const since = performance.now();
-    const rows = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listTenantKeys, tenantId));
+    const stored = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listTenantKeys, tenantId));
     const known = this.#entries.get(tenantId)?.unwrapped;
-    const unwrapped = await unwrapTenantKeys(this.#roots, tenantId, rows.map(wrappedKeyOf), known).catch(
-      (error: unknown) => {
-        const isAway = error instanceof RootKeyUnreachable || error instanceof RootKeyDenied;
-        throw isAway ? unavailable("the root key's holder does not unwrap the tenant's keys") : error;
-      },
-    );
-    const entry = { ...unwrapped, revision: rows[0]?.auth_revision ?? 0, since };
-    this.#entries.set(tenantId, entry);
-    return entry;
+    try {
+      const rows = await this.#complete(tenantId, stored.map(wrappedKeyOf));
+      const unwrapped = await unwrapTenantKeys(this.#roots, tenantId, rows, known);
+      const entry = { ...unwrapped, revision: stored[0]?.auth_revision ?? 0, since };
+      this.#entries.set(tenantId, entry);
+      return entry;
+    } catch (error) {
+      const isAway = error instanceof RootKeyUnreachable || error instanceof RootKeyDenied;
+      throw isAway ? unavailable("the root key's holder does not unwrap the tenant's keys") : error;
+    }
+  }
+
+  /** Tenants that are older than a purpose get its key when they are first met. */
+  async #complete(tenantId: TenantId, stored: readonly WrappedTenantKey[]): Promise<readonly WrappedTenantKey[]> {
+    const missing = KEY_PURPOSES.filter((purpose) => !stored.some((key) => key.purpose === purpose));
+    const [sibling] = stored;
+    const root = missing.length > 0 && sibling ? await this.#roots.find(sibling.rootKeyId) : undefined;
+    if (!root) return stored;
+    const made = await Promise.all(missing.map((purpose) => generateTenantKey(root, tenantId, purpose, 1)));
+    return this.#database.fast.run(tenantId, "unguarded", async (tx) => {
+      for (const { wrapped, rootKeyId, ...key } of made) {
+        tx.tell(insertTenantKeyIfMissing, { ...key, wrapped: Buffer.from(wrapped), root_key_id: rootKeyId });
+      }
+      // Another process may have been first: what it made counts.
+      return (await tx.ask(listTenantKeys, tenantId)).map(wrappedKeyOf);
+    });
   }
 }
 

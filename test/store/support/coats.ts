@@ -1,7 +1,7 @@
 import type { TenantId } from "../../../src/base/ids.js";
 import { defineStatement, defineWrite, inSizes } from "../../../src/store/statement.js";
 
-/** The simplest thing that a tenant can store: a named row. `due` has room for it, and nothing else reads it there. */
+/** The simplest thing that a tenant can store: a named row. `due` has room for it, and nothing else stands there at that time. */
 export const HUNG_AT = new Date("2001-01-01T00:00:00Z");
 
 const rowsOf = (tenantId: TenantId, names: readonly string[]) =>

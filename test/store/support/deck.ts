@@ -11,7 +11,7 @@ import { insertTenant } from "../../../src/store/tenants.js";
 import type { Transaction } from "../../../src/store/transaction.js";
 import { asTenant, type TestDatabase } from "../../support/databases.js";
 import { PostgresProxy } from "../../support/postgres-proxy.js";
-import { hangCoat } from "./coats.js";
+import { HUNG_AT, hangCoat } from "./coats.js";
 
 /** The guard that fits a new tenant. */
 export const FIRST_REVISION = 1;
@@ -61,7 +61,11 @@ export async function openDeck(database: TestDatabase, options: DeckOptions = {}
     ...{ proxy, flights, tenantId, newTenant },
     hang: (name, of = tenantId) => flights.run(of, FIRST_REVISION, async (tx) => hangAndLog(tx, name)),
     async coats(of = tenantId) {
-      const rows = await asTenant<{ kind: string }>(database.owner, of, "select kind from due order by kind");
+      const rows = await asTenant<{ kind: string }>(
+        database.owner,
+        of,
+        `select kind from due where due_at = '${HUNG_AT.toISOString()}' order by kind`,
+      );
       return rows.map(({ kind }) => kind);
     },
     async logs(of = tenantId) {

@@ -1,0 +1,54 @@
+import { removeOldLog } from "../audit/retain-log.js";
+import { type SealOutcome, type SealParts, sealLog } from "../audit/seal-log.js";
+import type { Clock } from "../base/clock.js";
+import { newUuid, type TenantId } from "../base/ids.js";
+import { SEALED_AFTER_MS } from "../store/audit-logs.js";
+import { type DueMinute, LOG_KINDS, type LogDueKind } from "../store/due.js";
+import type { Job } from "./schedule.js";
+
+/** A minute is to be sealed 60 s after its end, and ten seconds more at most. */
+const EVERY_MS = 10_000;
+const LEASE_SECONDS = 60;
+
+export interface LogSealsParts extends SealParts {
+  readonly clock: Clock;
+  /** Days that rows are kept for; 0: for ever. */
+  readonly retentionDays: number;
+  readonly onFailure: (tenantId: TenantId, error: unknown) => void;
+  /** The chain of seals was tampered with. */
+  readonly onBroken: (tenantId: TenantId) => void;
+}
+
+/**
+ * Seals the log of each tenant minute by minute, and removes what is older than it is to be kept. One replica does at a
+ * time, for speed and not for safety: two would find each other's seals.
+ */
+export function logSealsJob(parts: LogSealsParts): Job {
+  const holder = newUuid();
+  const { database, clock } = parts;
+  return {
+    name: "log seals",
+    every: EVERY_MS,
+    async run(signal) {
+      if (!(await database.lease("log-seals", holder, LEASE_SECONDS))) return;
+      let due: readonly DueMinute<LogDueKind>[] = [];
+      do {
+        due = await database.due(LOG_KINDS, new Date(clock.now()), due.at(-1));
+        for (const minute of due) {
+          if (signal.aborted) return;
+          await serve(parts, minute).catch((error: unknown) => parts.onFailure(minute.tenantId, error));
+        }
+      } while (due.length > 0 && !signal.aborted && (await database.lease("log-seals", holder, LEASE_SECONDS)));
+    },
+  };
+}
+
+async function serve(parts: LogSealsParts, { tenantId, kind, minute: dueAt }: DueMinute<LogDueKind>): Promise<void> {
+  if (kind === "log_retention") {
+    const now = new Date(parts.clock.now());
+    return removeOldLog({ ...parts, days: parts.retentionDays }, tenantId, { now, dueAt });
+  }
+  const minute = new Date(dueAt.getTime() - SEALED_AFTER_MS);
+  const outcome: SealOutcome = await sealLog(parts, tenantId, { minute, dueAt });
+  if (outcome === "broken") parts.onBroken(tenantId);
+}

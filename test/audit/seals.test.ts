@@ -1,0 +1,391 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sealLog } from "../../src/audit/seal-log.js";
+import type { TenantId } from "../../src/base/ids.js";
+import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
+
+let ledger: Ledger;
+beforeAll(async () => {
+  ledger = await openLedger();
+});
+afterAll(() => ledger?.[Symbol.asyncDispose]());
+
+const later = (minutes: number) => {
+  ledger.clock.time += minutes * MINUTE;
+};
+const sealsOf = (tenantId: TenantId) =>
+  ledger.rows<{ number: number; window_start: Date; row_count: number }>(
+    tenantId,
+    "select number, window_start, row_count from audit_seals order by number",
+  );
+const dueOf = (tenantId: TenantId, kind: string) =>
+  ledger.rows<{ due_at: Date }>(tenantId, `select due_at from due where kind = '${kind}' order by due_at`);
+
+/** The rows that the making of a tenant leaves. */
+const MADE = 4;
+
+/** A tenant whose log has four minutes: that in which it was made, with 4 rows, then 5, none and 2. */
+async function sealedTenant() {
+  const start = Math.ceil(ledger.clock.time / MINUTE) * MINUTE;
+  ledger.clock.time = start;
+  const tenantId = await ledger.newTenant();
+  later(1);
+  await ledger.log(tenantId, 5);
+  later(2);
+  await ledger.log(tenantId, 2);
+  later(2);
+  expect(await ledger.runJob()).toEqual({ failed: [], broken: [] });
+  const minute = (index: number) => new Date(start + index * MINUTE);
+  return { tenantId, minute, at: (index: number) => `'${minute(index).toISOString()}'` };
+}
+
+describe("the log of a tenant", () => {
+  it("gets a seal for each minute with rows, and is intact", async () => {
+    const { tenantId, minute } = await sealedTenant();
+    expect(await sealsOf(tenantId)).toEqual([
+      { number: 1, window_start: minute(0), row_count: MADE },
+      { number: 2, window_start: minute(1), row_count: 5 },
+      { number: 3, window_start: minute(3), row_count: 2 },
+    ]);
+    expect(await dueOf(tenantId, "log_seal")).toEqual([]);
+    expect(await ledger.verify(tenantId)).toEqual({
+      ...{ rows: 11, seals: 3, unsealedRows: 0, keptFrom: undefined, findings: [], findingCount: 0 },
+      lastSeal: { number: 3, minute: minute(3), mac: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    });
+  });
+
+  it("is sealed a minute after the minute's end, and not before", async () => {
+    const tenantId = await ledger.newTenant();
+    ledger.clock.time += 2 * MINUTE - 1;
+    await ledger.runJob();
+    expect(await sealsOf(tenantId)).toEqual([]);
+    expect(await ledger.verify(tenantId)).toMatchObject({ unsealedRows: MADE, seals: 0, findings: [] });
+    ledger.clock.time += 1;
+    await ledger.runJob();
+    expect(await sealsOf(tenantId)).toHaveLength(1);
+  });
+
+  it("is not sealed by a server whose clock is fast", async () => {
+    const tenantId = await ledger.newTenant();
+    const { time } = ledger.clock;
+    const ahead = Date.now() + 60 * MINUTE;
+    ledger.clock.time = ahead;
+    await ledger.log(tenantId, 1);
+    ledger.clock.time = ahead + 10 * MINUTE;
+    expect((await ledger.runJob()).failed).toEqual([]);
+    ledger.clock.time = time;
+    expect(await sealsOf(tenantId)).toHaveLength(1);
+    // The minutes of the present stay open for everybody else.
+    later(5);
+    await ledger.log(tenantId, 1);
+    expect(await dueOf(tenantId, "log_seal")).toHaveLength(2);
+  });
+
+  it("of many rows in one minute, over several pages, has one seal", async () => {
+    const tenantId = await ledger.newTenant();
+    for (let round = 0; round < 3; round += 1) await ledger.log(tenantId, 2_500);
+    later(3);
+    await ledger.runJob();
+    expect(await sealsOf(tenantId)).toMatchObject([{ row_count: 7_504 }]);
+    expect((await ledger.verify(tenantId)).findings).toEqual([]);
+  });
+});
+
+describe("whoever has the database but no key is found out when it", () => {
+  it.each([
+    [
+      "changes a row",
+      1,
+      "rows_changed",
+      "update audit_logs set message = 'Token deleted' where created_at = $1 and entity_id = 'token-3'",
+    ],
+    [
+      "changes who did it",
+      1,
+      "rows_changed",
+      "update audit_logs set actor_id = tenant_id where created_at = $1 and entity_id = 'token-3'",
+    ],
+    [
+      "moves a row by a microsecond",
+      1,
+      "rows_changed",
+      "update audit_logs set created_at = created_at + interval '1 microsecond' where created_at = $1 and entity_id = 'token-3'",
+    ],
+    ["removes a row", 1, "rows_missing", "delete from audit_logs where created_at = $1 and entity_id = 'token-0'"],
+    ["removes all rows of a minute", 1, "rows_missing", "delete from audit_logs where created_at = $1"],
+    ["removes the last rows", 3, "rows_missing", "delete from audit_logs where created_at >= $1"],
+    [
+      "inserts a row",
+      1,
+      "rows_added",
+      "insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message) select tenant_id, created_at, tenant_id, entity_type, entity_id, operation, message from audit_logs where created_at = $1 limit 1",
+    ],
+    [
+      "inserts a row into a minute that had none",
+      2,
+      "rows_unsealed",
+      "insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message) select tenant_id, $1, tenant_id, entity_type, entity_id, operation, message from audit_logs limit 1",
+    ],
+    [
+      "puts another row in the place of one",
+      1,
+      "rows_changed",
+      "update audit_logs set id = tenant_id where created_at = $1 and entity_id = 'token-1'",
+    ],
+    [
+      "makes the seal fit its rows",
+      1,
+      "seal_changed",
+      "update audit_seals set row_count = row_count where window_start = $1; update audit_seals set digest = sha256('x') where window_start = $1",
+    ],
+  ])("%s", async (_, index, kind, statement) => {
+    const { tenantId, minute, at } = await sealedTenant();
+    for (const each of statement.split(";"))
+      await ledger.tamper(tenantId, each.replaceAll("$1", `${at(index)}::timestamptz`));
+    const { findings } = await ledger.verify(tenantId);
+    expect(findings[0]).toMatchObject({ kind, minute: minute(index) });
+    expect(new Set(findings.map((finding) => finding.minute?.getTime()))).toEqual(new Set([minute(index).getTime()]));
+  });
+
+  it.each([
+    ["takes out a seal with its rows", 1, 3, "seal_missing"],
+    ["takes out the first seal with its rows", 0, 1, "seal_missing"],
+    ["takes the last seal with its rows off the end", 3, 1, "seal_missing"],
+  ])("%s", async (_, index, named, kind) => {
+    const { tenantId, minute, at } = await sealedTenant();
+    await ledger.tamper(tenantId, `delete from audit_seals where window_start = ${at(index)}`);
+    await ledger.tamper(tenantId, `delete from audit_logs where date_trunc('minute', created_at) = ${at(index)}`);
+    const { findings } = await ledger.verify(tenantId);
+    expect(findings).toMatchObject([{ kind, minute: minute(named) }]);
+  });
+
+  it("takes out a seal and leaves its rows: both minutes are named", async () => {
+    const { tenantId, minute, at } = await sealedTenant();
+    await ledger.tamper(tenantId, `delete from audit_seals where window_start = ${at(1)}`);
+    expect((await ledger.verify(tenantId)).findings).toMatchObject([
+      { kind: "rows_unsealed", minute: minute(1), detail: "5 rows in a minute that has no seal" },
+      { kind: "seal_missing", minute: minute(3) },
+    ]);
+  });
+
+  it.each([
+    ["removes the record of the end", "delete from audit_heads"],
+    ["sets the end back by a number", "update audit_heads set number = number - 1"],
+    ["says that old rows were removed in due time", "update audit_heads set kept_from = now()"],
+  ])("%s", async (_, statement) => {
+    const { tenantId, minute } = await sealedTenant();
+    await ledger.tamper(tenantId, statement);
+    expect((await ledger.verify(tenantId)).findings).toMatchObject([{ kind: "end_changed", minute: minute(3) }]);
+  });
+
+  it("puts an earlier state back whole, where the last seal was noted elsewhere", async () => {
+    const tenantId = await ledger.newTenant();
+    later(2);
+    await ledger.runJob();
+    const [end] = await ledger.rows<{ head: string }>(tenantId, "select to_json(h)::text as head from audit_heads h");
+    const from = new Date(ledger.clock.time).toISOString();
+    await ledger.log(tenantId, 4);
+    later(2);
+    await ledger.runJob();
+    const { lastSeal } = await ledger.verify(tenantId);
+    await ledger.tamper(tenantId, `delete from audit_logs where created_at >= '${from}'`);
+    await ledger.tamper(tenantId, `delete from audit_seals where window_start >= '${from}'`);
+    const old: { number: number; last_mac: string; mac: string } = JSON.parse(end?.head ?? "{}");
+    await ledger.tamper(
+      tenantId,
+      `update audit_heads set number = ${old.number}, last_mac = '${old.last_mac}', mac = '${old.mac}'`,
+    );
+    expect((await ledger.verify(tenantId)).findings).toEqual([]);
+    expect((await ledger.verify(tenantId, lastSeal)).findings).toMatchObject([
+      { kind: "seal_missing", minute: lastSeal?.minute },
+    ]);
+  });
+
+  it("tampers before the next minute is sealed: that one does not make it good", async () => {
+    const { tenantId, at } = await sealedTenant();
+    await ledger.tamper(tenantId, `delete from audit_seals where window_start = ${at(3)}`);
+    await ledger.tamper(tenantId, `delete from audit_logs where created_at >= ${at(3)}`);
+    await ledger.tamper(tenantId, "update audit_heads set number = number - 1");
+    await ledger.log(tenantId, 1);
+    later(2);
+    expect(await ledger.runJob()).toEqual({ failed: [], broken: [tenantId] });
+    expect((await ledger.verify(tenantId)).findings).toMatchObject([{ kind: "seal_missing" }]);
+    // And it is not told again: the chain goes on from there.
+    await ledger.log(tenantId, 1);
+    later(2);
+    expect(await ledger.runJob()).toEqual({ failed: [], broken: [] });
+    expect((await ledger.verify(tenantId)).findingCount).toBe(1);
+  });
+
+  it("takes the key away: no seal counts any more", async () => {
+    const { tenantId } = await sealedTenant();
+    await ledger.tamper(tenantId, "delete from tenant_keys where purpose = 'audit'");
+    ledger.keyring.forget(tenantId);
+    const kinds = (await ledger.verify(tenantId)).findings.map(({ kind }) => kind);
+    expect(kinds).toEqual(["seal_changed", "seal_changed", "seal_changed", "end_changed"]);
+  });
+});
+
+describe("a row that comes late", () => {
+  it("is written again with a new time, and never into a closed minute", async () => {
+    const tenantId = await ledger.newTenant();
+    const early = ledger.clock.time;
+    later(2);
+    await ledger.runJob();
+    // A flight that took its time before the minute was closed, and reaches the database after.
+    let asked = 0;
+    const { now } = ledger.clock;
+    ledger.clock.now = () => {
+      asked += 1;
+      return asked === 1 ? early : ledger.clock.time;
+    };
+    await ledger.log(tenantId, 1).finally(() => {
+      ledger.clock.now = now;
+    });
+    expect(asked).toBe(2);
+    const [row] = await ledger.rows<{ created_at: Date }>(
+      tenantId,
+      "select max(created_at) as created_at from audit_logs",
+    );
+    expect(row?.created_at).toEqual(new Date(ledger.clock.time));
+    expect(await ledger.verify(tenantId)).toMatchObject({ findings: [], unsealedRows: 1 });
+  });
+
+  it("is refused where the server's clock stays behind, and leaves nothing", async () => {
+    const tenantId = await ledger.newTenant();
+    const early = ledger.clock.time;
+    later(2);
+    await ledger.runJob();
+    ledger.clock.time = early;
+    await expect(ledger.log(tenantId, 1)).rejects.toMatchObject({ code: "unavailable" });
+    later(2);
+    expect(await ledger.verify(tenantId)).toMatchObject({ rows: MADE, findings: [] });
+  });
+
+  it("that is under way keeps its minute open until it is there", async () => {
+    const tenantId = await ledger.newTenant();
+    const minute = new Date(ledger.clock.time);
+    const sql = await ledger.stored.owner.reserve();
+    await sql`begin`;
+    await sql.unsafe(`set local role cloakroom_app; set local app.tenant_id = '${tenantId}'`);
+    await sql`
+      insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message)
+      values (${tenantId}, ${minute}, ${tenantId}, 'token', 'slow', 'read', 'Token retrieved')`;
+    await sql`select 1 from tenants where tenant_id = ${tenantId} for key share`;
+    later(2);
+    let isSealed = false;
+    const sealing = sealLog(ledger, tenantId, { minute, dueAt: new Date(ledger.clock.time) }).then((outcome) => {
+      isSealed = true;
+      return outcome;
+    });
+    await expect
+      .poll(() => ledger.stored.owner`select 1 from pg_stat_activity where wait_event_type = 'Lock'`, { interval: 10 })
+      .toHaveLength(1);
+    expect(isSealed).toBe(false);
+    await sql`commit`;
+    sql.release();
+    expect(await sealing).toBe("sealed");
+    expect(await sealsOf(tenantId)).toMatchObject([{ row_count: MADE + 1 }]);
+    expect((await ledger.verify(tenantId)).findings).toEqual([]);
+  });
+});
+
+describe("sealing", () => {
+  it("by several servers at once makes each seal once", async () => {
+    const tenantId = await ledger.newTenant();
+    for (let round = 0; round < 5; round += 1) {
+      later(1);
+      await ledger.log(tenantId, 3);
+    }
+    const minute = new Date(ledger.clock.time);
+    later(2);
+    const servers = [ledger, ...Array.from({ length: 4 }, () => ledger.another())];
+    const outcomes = await Promise.all(
+      servers.map((server) => sealLog(server, tenantId, { minute, dueAt: new Date(ledger.clock.time) })),
+    );
+    expect(outcomes).toEqual(servers.map(() => "sealed"));
+    expect((await sealsOf(tenantId)).map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect((await ledger.verify(tenantId)).findings).toEqual([]);
+  });
+
+  it("that died after closing the minute is made up for", async () => {
+    const tenantId = await ledger.newTenant();
+    const until = new Date(ledger.clock.time + MINUTE).toISOString();
+    later(2);
+    await ledger.tamper(tenantId, `update tenants set audit_closed_until = '${until}'`);
+    await ledger.runJob();
+    expect(await sealsOf(tenantId)).toHaveLength(1);
+  });
+
+  it("that died after sealing, before it forgot the minute, does nothing the next time", async () => {
+    const { tenantId, minute, at } = await sealedTenant();
+    await ledger.tamper(tenantId, `insert into due values ('${tenantId}', 'log_seal', ${at(5)})`);
+    expect(await ledger.runJob()).toEqual({ failed: [], broken: [] });
+    expect(await sealsOf(tenantId)).toHaveLength(3);
+    expect(await dueOf(tenantId, "log_seal")).toEqual([]);
+    expect((await ledger.verify(tenantId)).lastSeal?.minute).toEqual(minute(3));
+  });
+
+  it("reaches what was written before there were seals", async () => {
+    const { tenantId } = await sealedTenant();
+    await ledger.tamper(tenantId, "delete from audit_seals");
+    await ledger.tamper(tenantId, "delete from audit_heads");
+    await ledger.tamper(tenantId, "update tenants set audit_closed_until = null");
+    await ledger.log(tenantId, 1);
+    later(2);
+    expect(await ledger.runJob()).toEqual({ failed: [], broken: [] });
+    expect((await sealsOf(tenantId)).map(({ row_count }) => row_count)).toEqual([4, 5, 2, 1]);
+  });
+});
+
+describe("rows that are older than they are to be kept", () => {
+  const DAY = 24 * 60;
+
+  it("are removed with the day, whole minutes only; their seals stay and the rest is intact", async () => {
+    const { time } = ledger.clock;
+    ledger.clock.time = time - 40 * DAY * MINUTE;
+    const { tenantId, minute } = await sealedTenant();
+    later(29 * DAY);
+    await ledger.log(tenantId, 6);
+    later(3);
+    expect(await ledger.runJob({ retentionDays: 30 })).toEqual({ failed: [], broken: [] });
+    expect(await ledger.verify(tenantId)).toMatchObject({ rows: 17, findings: [] });
+    later(2 * DAY);
+    expect(await ledger.runJob({ retentionDays: 30 })).toEqual({ failed: [], broken: [] });
+    const verdict = await ledger.verify(tenantId);
+    expect(verdict).toMatchObject({ rows: 6, seals: 4, findings: [] });
+    expect(verdict.keptFrom?.getTime()).toBeGreaterThan(minute(3).getTime());
+    // Seals go on, and what was not old is still found missing.
+    await ledger.log(tenantId, 1);
+    later(2);
+    await ledger.runJob({ retentionDays: 30 });
+    expect(await ledger.verify(tenantId)).toMatchObject({ rows: 7, seals: 5, findings: [] });
+    await ledger.tamper(tenantId, "delete from audit_logs where entity_id = 'token-5'");
+    expect((await ledger.verify(tenantId)).findings).toMatchObject([{ kind: "rows_missing" }]);
+    ledger.clock.time = time;
+  });
+
+  it("stay where all are to be kept, and are looked for again once a day", async () => {
+    const { time } = ledger.clock;
+    ledger.clock.time = time - 400 * DAY * MINUTE;
+    const { tenantId } = await sealedTenant();
+    later(390 * DAY);
+    await ledger.runJob({ retentionDays: 0 });
+    expect(await ledger.verify(tenantId)).toMatchObject({ rows: 11, findings: [] });
+    const [due, ...others] = await dueOf(tenantId, "log_retention");
+    expect(others).toEqual([]);
+    expect(due?.due_at.getTime()).toBeGreaterThan(ledger.clock.time);
+    expect(due?.due_at.getTime()).toBeLessThanOrEqual(ledger.clock.time + DAY * MINUTE);
+    ledger.clock.time = time;
+  });
+
+  it("stay as evidence where the chain was tampered with", async () => {
+    const { time } = ledger.clock;
+    ledger.clock.time = time - 40 * DAY * MINUTE;
+    const { tenantId } = await sealedTenant();
+    await ledger.tamper(tenantId, "delete from audit_heads");
+    later(35 * DAY);
+    await ledger.runJob({ retentionDays: 30 });
+    expect(await ledger.verify(tenantId)).toMatchObject({ rows: 11, findings: [{ kind: "end_changed" }] });
+    ledger.clock.time = time;
+  });
+});
