@@ -1,5 +1,5 @@
 import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
-import { toBase58 } from "../base/base-n.js";
+import { fromBase58, toBase58 } from "../base/base-n.js";
 import { lengthPrefixed } from "./bytes.js";
 
 const FINGERPRINT_VERSION = 0x01;
@@ -17,6 +17,13 @@ export function fingerprintOf(key: KeyObject, type: string, value: string): Buff
 /** How a fingerprint is shown: base58 of a version byte and the 32 bytes, 44 to 46 letters and digits. */
 export function showFingerprint(fingerprint: Uint8Array): string {
   return toBase58(Buffer.concat([Buffer.of(FINGERPRINT_VERSION), fingerprint]));
+}
+
+/** Reads what {@link showFingerprint} wrote; undefined for every other text. */
+export function readFingerprint(text: string): Buffer | undefined {
+  const fingerprint = fromBase58(text, 33)?.subarray(1);
+  // Shorter texts and other versions fill 33 bytes too, but are written otherwise.
+  return fingerprint && showFingerprint(fingerprint) === text ? fingerprint : undefined;
 }
 
 /** Kinds of search terms: metadata pairs, search index values and containers of tokens; addresses of people. */

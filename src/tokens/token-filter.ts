@@ -1,6 +1,6 @@
 import { parseContainer } from "../access/container.js";
-import { fromBase58 } from "../base/base-n.js";
 import { invalid } from "../base/fault.js";
+import { readFingerprint } from "../crypto/keyed-hash.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { KeySource } from "../store/token-keys.js";
 import { parseSearchTerms, type SearchTerm } from "./search-query.js";
@@ -130,12 +130,11 @@ function sourceOf(
   const [pair] = pairs;
   if (pair) return { kind: "term", term: metadataTerm(keys, pair[0], pair[1]) };
   if (data !== undefined) return { kind: "term", term: indexTerm(keys, data) };
-  if (type !== undefined) return { kind: "type", type: tokenType(type).name };
+  if (type !== undefined) return { kind: "type", type: tokenType(type, place).name };
   if (fingerprint === undefined) return undefined;
-  // A version byte and 32 bytes.
-  const bytes = fromBase58(fingerprint, 33);
-  if (!bytes) throw invalid(place ?? "fingerprint", "must be a fingerprint as tokens show it");
-  return { kind: "fingerprint", fingerprint: bytes.subarray(1) };
+  const read = readFingerprint(fingerprint);
+  if (!read) throw invalid(place ?? "fingerprint", "must be a fingerprint as tokens show it");
+  return { kind: "fingerprint", fingerprint: read };
 }
 
 function containerTermOf(keys: TenantKeys, text: string, field: string): Buffer | undefined {

@@ -19,9 +19,9 @@ export const tokenTypes: readonly TokenType[] = [
 
 const byName: ReadonlyMap<string, TokenType> = new Map(tokenTypes.map((type) => [type.name, type]));
 
-/** The type that a request names. Throws a fault on `type` that lists those that exist. */
-export function tokenType(name: string): TokenType {
+/** The type that a request names. Throws a fault on `field` that lists those that exist. */
+export function tokenType(name: string, field = "type"): TokenType {
   const type = byName.get(name);
-  if (type === undefined) throw invalid("type", `must be one of ${[...byName.keys()].join(", ")}`);
+  if (type === undefined) throw invalid(field, `must be one of ${[...byName.keys()].join(", ")}`);
   return type;
 }

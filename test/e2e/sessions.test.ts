@@ -1,0 +1,193 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { RestClient } from "../support/rest.js";
+import { newTenant, type TestTenant } from "../support/tenant.js";
+
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+const READ = { permissions: ["token:read"] };
+
+describe("sessions", () => {
+  let tenant: TestTenant;
+  let backEnd: RestClient & { readonly key: string; readonly id: string };
+  let page: RestClient & { readonly key: string; readonly id: string };
+  let token: string;
+  beforeAll(async () => {
+    tenant = await newTenant();
+    backEnd = await tenant.backEnd();
+    page = await tenant.application({ type: "public", permissions: ["token:create"] });
+    const body = { type: "token", data: "x", mask: "***", containers: ["/a/b/"] };
+    token = (await backEnd("POST", "/tokens", { body })).body.id;
+  });
+  const open = async () => (await page("POST", "/sessions")).body;
+  const authorize = (nonce: unknown, rights: object, client: RestClient = backEnd) =>
+    client("POST", "/sessions/authorize", { body: { nonce, ...rights } });
+  const read = (key: string, id = token) => page("GET", `/tokens/${id}`, { key });
+
+  it("begin with a key, a nonce, and three minutes", async () => {
+    const before = Date.now();
+    const { status, body } = await page("POST", "/sessions");
+    expect({ status, body }).toEqual({
+      status: 201,
+      body: {
+        session_key: expect.stringMatching(/^key_[a-z]+_ses_/),
+        nonce: expect.any(String),
+        expires_at: expect.stringMatching(TIME),
+      },
+    });
+    const lifetime = Date.parse(body.expires_at) - before;
+    expect(lifetime).toBeGreaterThanOrEqual(180_000 - 1);
+    expect(lifetime).toBeLessThan(190_000);
+  });
+
+  it("may do nothing before they are authorized, and then what they were given", async () => {
+    const { session_key, nonce } = await open();
+    expect(await read(session_key)).toMatchObject({ status: 403 });
+    expect(await page("POST", "/tokens", { key: session_key, body: { type: "token", data: "y" } })).toMatchObject({
+      status: 403,
+    });
+    const { status, body } = await authorize(nonce, READ);
+    expect({ status, body }).toEqual({ status: 200, body: "" });
+    expect(await read(session_key)).toMatchObject({ status: 200, body: { data: "***" } });
+    expect(await page("DELETE", `/tokens/${token}`, { key: session_key })).toMatchObject({ status: 403 });
+    expect(await page("POST", "/sessions", { key: session_key })).toMatchObject({ status: 403 });
+    expect(await page("POST", "/sessions/authorize", { key: session_key, body: { nonce, ...READ } })).toMatchObject({
+      status: 403,
+    });
+  });
+
+  it("are authorized once, also when many try at the same time", async () => {
+    const { session_key, nonce } = await open();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => authorize(nonce, READ)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status, body }) => status === 409 && body.code === "conflict")).toHaveLength(19);
+    expect(await authorize(nonce, { permissions: ["token:delete"] })).toMatchObject({ status: 409 });
+    expect(await read(session_key)).toMatchObject({ status: 200 });
+    expect(await page("DELETE", `/tokens/${token}`, { key: session_key })).toMatchObject({ status: 403 });
+  });
+
+  it.each([
+    ["neither permissions nor rules", {}, "permissions"],
+    ["both empty", { permissions: [], rules: [] }, "permissions"],
+    ["an unknown permission", { permissions: ["token:fly"] }, "permissions[0]"],
+    ["a permission that is not about tokens", { permissions: ["tenant:read"] }, "permissions[0]"],
+    [
+      "a rule with a container and conditions",
+      {
+        rules: [
+          {
+            priority: 1,
+            container: "/a/",
+            conditions: [{ attribute: "id", operator: "equals", value: "x" }],
+            transform: "mask",
+            permissions: ["token:read"],
+          },
+        ],
+      },
+      "rules[0].conditions",
+    ],
+    [
+      "a condition on something else",
+      {
+        rules: [
+          {
+            priority: 1,
+            conditions: [{ attribute: "type", operator: "equals", value: "card" }],
+            transform: "mask",
+            permissions: ["token:read"],
+          },
+        ],
+      },
+      "rules[0].conditions[0].attribute",
+    ],
+    ["an expiry that is over", { ...READ, expires_at: "2020-01-01T00:00:00Z" }, "expires_at"],
+    ["an expiry that is none", { ...READ, expires_at: "soon" }, "expires_at"],
+  ])("are not authorized with %s, and the nonce stays good", async (_, rights, field) => {
+    const { session_key, nonce } = await open();
+    const { status, body } = await authorize(nonce, rights);
+    expect({ status, fields: Object.keys(body.errors ?? {}) }).toEqual({ status: 400, fields: [field] });
+    expect(await read(session_key)).toMatchObject({ status: 403 });
+    expect(await authorize(nonce, READ)).toMatchObject({ status: 200 });
+  });
+
+  it("are not authorized by a nonce that is missing, unknown or another tenant's", async () => {
+    expect(await authorize(undefined, READ)).toMatchObject({ status: 400 });
+    expect(await authorize("unknown", READ)).toMatchObject({ status: 404 });
+    const stranger = await (await newTenant()).backEnd();
+    expect(await authorize((await open()).nonce, READ, stranger)).toMatchObject({ status: 404 });
+  });
+
+  it("are opened by public keys and authorized by private ones", async () => {
+    expect(await backEnd("POST", "/sessions")).toMatchObject({ status: 403, body: { code: "permission_denied" } });
+    expect(await tenant.manage("POST", "/sessions")).toMatchObject({ status: 403 });
+    const { nonce } = await open();
+    expect(await authorize(nonce, READ, page)).toMatchObject({ status: 403 });
+    expect(await authorize(nonce, READ, tenant.manage)).toMatchObject({ status: 403 });
+    expect(await authorize(nonce, READ)).toMatchObject({ status: 200 });
+  });
+
+  it.each([
+    ["id equals", { attribute: "id", operator: "equals", value: "session-1" }, [true, false, false]],
+    ["id starts_with", { attribute: "id", operator: "starts_with", value: "session-" }, [true, true, false]],
+    ["container equals", { attribute: "container", operator: "equals", value: "/S/one/" }, [true, false, false]],
+    ["container starts_with", { attribute: "container", operator: "starts_with", value: "/s/" }, [true, true, false]],
+  ])("reach what the conditions of a rule say: %s", async (_, condition, reached) => {
+    const places = ["/s/one/", "/s/two/", "/other/"];
+    const ids = ["session-1", "session-2", "elsewhere"];
+    for (const [index, id] of ids.entries()) {
+      const body = { id, type: "token", data: id, containers: [places[index]] };
+      expect([201, 409]).toContain((await backEnd("POST", "/tokens", { body })).status);
+    }
+    const { session_key, nonce } = await open();
+    const rules = [
+      { priority: 1, conditions: [condition], transform: "reveal", permissions: ["token:read", "token:search"] },
+    ];
+    expect(await authorize(nonce, { rules })).toMatchObject({ status: 200 });
+    const outcomes = await Promise.all(ids.map(async (id) => (await read(session_key, id)).status === 200));
+    expect(outcomes).toEqual(reached);
+    for (const list of [
+      page("GET", "/tokens", { key: session_key }),
+      page("GET", "/v2/tokens", { key: session_key }),
+    ]) {
+      const { body } = await list;
+      const shown = body.data.map(({ id }: { id: string }) => id);
+      expect(shown.toSorted()).toEqual(ids.filter((_id, index) => reached[index]).toSorted());
+    }
+  });
+
+  it("get no more than their authorizer has", async () => {
+    const rules = [{ priority: 1, container: "/a/", transform: "mask", permissions: ["token:read"] }];
+    const clerk = await tenant.application({ type: "private", rules });
+    const rule = (container: string, transform: string, permission = "token:read") => ({
+      rules: [{ priority: 1, container, transform, permissions: [permission] }],
+    });
+    const { session_key, nonce } = await open();
+    for (const rights of [READ, rule("/", "mask"), rule("/a/", "reveal"), rule("/a/", "mask", "token:delete")]) {
+      expect(await authorize(nonce, rights, clerk)).toMatchObject({ status: 403 });
+    }
+    expect(await read(session_key)).toMatchObject({ status: 403 });
+    expect(await authorize(nonce, rule("/a/b/", "mask"), clerk)).toMatchObject({ status: 200 });
+    expect(await read(session_key)).toMatchObject({ status: 200, body: { data: "***" } });
+    await tenant.manage("PUT", `/applications/${clerk.id}`, {
+      body: { name: "Clerk", rules: [{ ...rules[0], container: "/elsewhere/" }] },
+    });
+    expect(await read(session_key)).toMatchObject({ status: 403 });
+  });
+
+  it("end when their authorizer says so, with their key", async () => {
+    const { session_key, nonce } = await open();
+    const expires_at = new Date(Date.now() + 1_500).toISOString();
+    expect(await authorize(nonce, { ...READ, expires_at })).toMatchObject({ status: 200 });
+    expect(await read(session_key)).toMatchObject({ status: 200 });
+    await new Promise((resolve) => setTimeout(resolve, Date.parse(expires_at) - Date.now() + 50));
+    expect(await read(session_key)).toMatchObject({ status: 401 });
+    expect(await authorize(nonce, READ)).toMatchObject({ status: 404 });
+  });
+
+  it("act in the log as their public application", async () => {
+    const { session_key, nonce } = await open();
+    await authorize(nonce, READ);
+    const { body: made } = await backEnd("POST", "/tokens", { body: { type: "token", data: "logged" } });
+    await read(session_key, made.id);
+    const { body } = await tenant.manage("GET", `/logs?entity_id=${made.id}`);
+    expect(body.data[0]).toMatchObject({ operation: "read", actor_id: page.id, actor_type: "application" });
+  });
+});
