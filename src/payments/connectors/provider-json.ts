@@ -8,7 +8,13 @@ import { parseObject } from "./read-json.js";
 /** What came back, as far as it can be believed. */
 export type JsonReply =
   /** Any 2xx with a JSON object, any 4xx: its body is empty where the service sent no JSON. */
-  | { readonly kind: "json"; readonly status: number; readonly body: JsonObject }
+  | {
+      readonly kind: "json";
+      readonly status: number;
+      readonly body: JsonObject;
+      /** Adyen's `transient-error`: "true" asks to send the same again. */
+      readonly transientError: string | undefined;
+    }
   | { readonly kind: "never_sent"; readonly codes: ProviderCodes }
   | Unknown;
 
@@ -34,11 +40,14 @@ function readReply(reply: ProviderReply): JsonReply {
   if (reply.kind === "never_sent") return { kind: "never_sent", codes: { rawCode: reply.reason } };
   if (reply.kind === "sent_unknown") return { kind: "unknown", codes: { rawCode: reply.reason } };
   const { status, text } = reply.answer;
+  const transientError = reply.answer.header("transient-error");
   const body = parseObject(text);
   if (status >= 200 && status < 300) {
-    return body ? { kind: "json", status, body } : { kind: "unknown", codes: { rawCode: "unreadable_answer" } };
+    return body
+      ? { kind: "json", status, body, transientError }
+      : { kind: "unknown", codes: { rawCode: "unreadable_answer" } };
   }
-  if (status >= 400 && status < 500) return { kind: "json", status, body: body ?? {} };
+  if (status >= 400 && status < 500) return { kind: "json", status, body: body ?? {}, transientError };
   return { kind: "unknown", codes: { rawCode: `http_${status}` } };
 }
 

@@ -1,5 +1,9 @@
+import { adyenBench } from "./adyen-bench.js";
 import type { Bench } from "./bench.js";
 import { stripeBench } from "./stripe-bench.js";
 
 /** Every connector, with its stand-in. */
-export const BENCHES: readonly (readonly [name: string, open: () => Promise<Bench>])[] = [["stripe-card", stripeBench]];
+export const BENCHES: readonly (readonly [name: string, open: () => Promise<Bench>])[] = [
+  ["stripe-card", stripeBench],
+  ["adyen-card", adyenBench],
+];

@@ -1,0 +1,9 @@
+import type { AmountRules } from "../../amount.js";
+
+/** Where Adyen counts differently from ISO 4217 (its table of currency codes; orchestration.md 3.2). */
+export const ADYEN_AMOUNTS: AmountRules = {
+  CLP: { exponent: 2 },
+  CVE: { exponent: 0 },
+  IDR: { exponent: 0 },
+  ISK: { exponent: 2 },
+};

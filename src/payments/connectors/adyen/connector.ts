@@ -1,0 +1,159 @@
+import { createHash } from "node:crypto";
+import { toProviderAmount } from "../../amount.js";
+import type {
+  ApprovalReturn,
+  AuthorizationOutcome,
+  AuthorizationRequest,
+  Connector,
+  ConnectorContext,
+  CredentialsOutcome,
+  FollowUpOutcome,
+  LookUpOutcome,
+  Money,
+  ProviderCodes,
+} from "../../connector.js";
+import type { ProviderCall } from "../../provider-http.js";
+import { ended, INEXPRESSIBLE, refused } from "../ending.js";
+import { callJson } from "../provider-json.js";
+import { textAt } from "../read-json.js";
+import { redacting } from "../redacting.js";
+import { adyenAddress } from "./address.js";
+import { ADYEN_AMOUNTS } from "./amounts.js";
+import { codesOfError, errorOf, isOpenError } from "./error.js";
+import { type AdyenAmount, AdyenRequests } from "./requests.js";
+import { standingOf } from "./standing.js";
+import { readAdyenWebhook } from "./webhook.js";
+
+const NO_ADDRESS: ProviderCodes = { rawDescription: "The connection has no usable live_endpoint_prefix." };
+
+/** Adyen's Checkout API. It cannot be asked how a payment stands: webhooks tell, or the same request sent again. */
+export function adyenConnector(address?: string): Connector {
+  const requestsFor = (context: ConnectorContext) => {
+    const base = adyenAddress(context, address);
+    return base === undefined ? undefined : new AdyenRequests(base, context);
+  };
+  return redacting({
+    formulaId: "adyen-card",
+    authorize(context, request) {
+      return authorize(requestsFor(context), context, request);
+    },
+    capture(context, { payment, money, idempotencyKey }) {
+      const { providerId, reconciliationId } = payment;
+      return modify(requestsFor(context), context, money, (requests, amount) =>
+        requests.capture(providerId, reconciliationId, idempotencyKey, amount),
+      );
+    },
+    void(context, { payment, idempotencyKey }) {
+      const { providerId, reconciliationId, money } = payment;
+      return modify(requestsFor(context), context, money, (requests) =>
+        providerId === undefined
+          ? requests.cancelByReference(reconciliationId, idempotencyKey)
+          : requests.cancel(providerId, reconciliationId, idempotencyKey),
+      );
+    },
+    refund(context, { payment, reference, money, idempotencyKey }) {
+      return modify(requestsFor(context), context, money, (requests, amount) =>
+        requests.refund(payment.providerId, reference, idempotencyKey, amount),
+      );
+    },
+    lookUp: async () => ({ kind: "unsupported" }),
+    finishApproval(context, approval) {
+      return finishApproval(requestsFor(context), context, approval);
+    },
+    checkCredentials(context) {
+      return checkCredentials(requestsFor(context), context);
+    },
+    readWebhook: readAdyenWebhook,
+  });
+}
+
+type Requests = AdyenRequests | undefined;
+
+async function authorize(
+  requests: Requests,
+  context: ConnectorContext,
+  request: AuthorizationRequest,
+): Promise<AuthorizationOutcome> {
+  const amount = amountOf(request.money);
+  if (amount === undefined) return ended("invalid_amount", { codes: INEXPRESSIBLE });
+  if (requests === undefined) return ended("invalid_service_configuration", { codes: NO_ADDRESS });
+  const reply = await callJson(context, requests.pay(request, amount));
+  if (reply.kind === "never_sent") return ended("service_network_error", { codes: reply.codes });
+  if (reply.kind === "unknown") return reply;
+  const { status, body } = reply;
+  if (status >= 400) {
+    const codes = codesOfError(body);
+    return isOpenError(body, reply.transientError)
+      ? { kind: "unknown", codes }
+      : ended(errorOf(body, status), { codes });
+  }
+  const standing = standingOf(body, { intent: request.intent, money: request.money, isAfterApproval: false });
+  if (standing.kind === "failed" && standing.errorCode === "invalid_operation") {
+    // The buyer would need something other than a page: nobody will come to approve this one.
+    await callJson(context, requests.cancelByReference(request.reconciliationId, `${request.idempotencyKey}-x`));
+  }
+  return standing;
+}
+
+/** Captures, cancellations and refunds are taken on; a webhook tells how they ended. */
+async function modify(
+  requests: Requests,
+  context: ConnectorContext,
+  money: Money,
+  callFor: (requests: AdyenRequests, amount: AdyenAmount) => ProviderCall,
+): Promise<FollowUpOutcome> {
+  const amount = amountOf(money);
+  if (amount === undefined) return refused("invalid_amount", INEXPRESSIBLE);
+  if (requests === undefined) return refused("invalid_service_configuration", NO_ADDRESS);
+  const reply = await callJson(context, callFor(requests, amount));
+  if (reply.kind === "never_sent") return refused("service_network_error", reply.codes);
+  if (reply.kind === "unknown") return reply;
+  const { status, body } = reply;
+  if (status < 400) {
+    const rawCode = textAt(body, "status");
+    return { kind: "accepted", providerId: textAt(body, "pspReference"), codes: { rawCode } };
+  }
+  const codes = codesOfError(body);
+  return isOpenError(body, reply.transientError) ? { kind: "unknown", codes } : refused(errorOf(body, status), codes);
+}
+
+/**
+ * Hands in what the buyer brought back. The buyer may have made it up, or bring the result of another payment: only an
+ * answer that names this payment counts.
+ */
+async function finishApproval(
+  requests: Requests,
+  context: ConnectorContext,
+  { payment, query }: ApprovalReturn,
+): Promise<LookUpOutcome> {
+  const redirectResult = query.get("redirectResult");
+  if (redirectResult === null || redirectResult.length > 20_000 || requests === undefined)
+    return { kind: "unsupported" };
+  const digest = createHash("sha256").update(redirectResult).digest("hex").slice(0, 16);
+  const reply = await callJson(context, requests.details(redirectResult, `${payment.reconciliationId}-${digest}`));
+  if (reply.kind !== "json") return { kind: "unknown", codes: reply.codes };
+  const { status, body } = reply;
+  if (status >= 400) return { kind: "unknown", codes: codesOfError(body) };
+  const reference = textAt(body, "merchantReference");
+  const isThis =
+    reference === undefined
+      ? payment.providerId !== undefined && textAt(body, "pspReference") === payment.providerId
+      : reference === payment.reconciliationId;
+  if (!isThis) return { kind: "unknown", codes: { rawCode: "another_payment" } };
+  return { kind: "found", standing: standingOf(body, { ...payment, isAfterApproval: true }) };
+}
+
+async function checkCredentials(requests: Requests, context: ConnectorContext): Promise<CredentialsOutcome> {
+  if (requests === undefined) return { kind: "refused" };
+  const reply = await callJson(context, requests.paymentMethods());
+  if (reply.kind !== "json") return { kind: "unclear" };
+  if (reply.status === 200) return { kind: "accepted" };
+  // 901: the merchant account does not exist, or the key is not for it.
+  const isRefused = [401, 403].includes(reply.status) || textAt(reply.body, "errorCode") === "901";
+  return { kind: isRefused ? "refused" : "unclear" };
+}
+
+function amountOf({ amount, currency }: Money): AdyenAmount | undefined {
+  const value = toProviderAmount(ADYEN_AMOUNTS, { amount, currency });
+  return value === undefined ? undefined : { value, currency };
+}

@@ -1,0 +1,148 @@
+import type { Json, JsonObject } from "../../../base/json.js";
+import { fromProviderAmount } from "../../amount.js";
+import type {
+  ConnectorContext,
+  FollowUpOutcome,
+  PaymentStanding,
+  WebhookDelivery,
+  WebhookEvent,
+  WebhookReading,
+} from "../../connector.js";
+import { APPROVED } from "../approval-codes.js";
+import { ended, refused } from "../ending.js";
+import { fieldOf } from "../fields.js";
+import { listAt, objectAt, parseObject, textAt, timeOf, wholeAt } from "../read-json.js";
+import { hmac, isSame } from "../signature.js";
+import { ADYEN_AMOUNTS } from "./amounts.js";
+import { errorOfModification, errorOfReason } from "./refusals.js";
+
+/** Adyen repeats a webhook until it reads this. */
+const RECEIPT = "[accepted]";
+
+/** Every item is signed for itself; one that is not spoils the whole. */
+export function readAdyenWebhook(context: ConnectorContext, { body }: WebhookDelivery): WebhookReading {
+  const key = fieldOf(context, "hmac_key");
+  if (key === undefined || !/^(?:[0-9A-Fa-f]{2}){16,}$/.test(key)) return { kind: "unverified" };
+  const items = listAt(parseObject(body.toString("utf8")), "notificationItems").map((item) =>
+    objectAt(item, "NotificationRequestItem"),
+  );
+  const signed = items.flatMap((item) => (item && isSigned(Buffer.from(key, "hex"), item) ? [item] : []));
+  if (signed.length === 0 || signed.length < items.length) return { kind: "unverified" };
+  // One address may get the webhooks of a company's other accounts too.
+  const ours = signed.filter((item) => item.merchantAccountCode === fieldOf(context, "merchant_account"));
+  return { kind: "verified", events: ours.flatMap(eventsOf), receipt: RECEIPT };
+}
+
+function isSigned(key: Buffer, item: JsonObject): boolean {
+  const parts: (Json | undefined)[] = [
+    item.pspReference,
+    item.originalReference,
+    item.merchantAccountCode,
+    item.merchantReference,
+    wholeAt(item, "amount", "value"),
+    textAt(item, "amount", "currency"),
+    item.eventCode,
+    item.success,
+  ];
+  const given = textAt(item, "additionalData", "hmacSignature");
+  if (given === undefined) return false;
+  return isSame(hmac("sha256", key, parts.map((part) => part ?? "").join(":")), Buffer.from(given, "base64"));
+}
+
+function eventsOf(item: JsonObject): WebhookEvent[] {
+  const eventCode = textAt(item, "eventCode") ?? "";
+  const own = textAt(item, "pspReference");
+  const original = textAt(item, "originalReference");
+  const eventId = `${eventCode}:${own ?? ""}:${textAt(item, "success") ?? ""}`.slice(0, 200);
+  const merchantReference = textAt(item, "merchantReference");
+  const payment = { reconciliationId: merchantReference, providerId: original ?? own };
+  // Adyen names the refund by the reference that we gave it, and the payment by its own id.
+  const refund = { eventId, payment: { providerId: original } };
+  switch (eventCode) {
+    case "AUTHORISATION":
+      return [{ eventId, payment, report: { kind: "payment", standing: authorisation(item, own) } }];
+    case "OFFER_CLOSED":
+      return [
+        { eventId, payment, report: { kind: "payment", standing: ended("incomplete_buyer_approval", stated(item)) } },
+      ];
+    case "EXPIRE":
+      return original === undefined
+        ? []
+        : [{ eventId, payment, report: { kind: "payment", standing: lapsed(item, original) } }];
+    case "CAPTURE":
+    case "CAPTURE_FAILED":
+      return [{ eventId, payment, report: { kind: "capture", outcome: modification(item, eventCode === "CAPTURE") } }];
+    case "CANCELLATION":
+    case "TECHNICAL_CANCEL":
+      return [
+        {
+          eventId,
+          payment: { reconciliationId: merchantReference, providerId: original },
+          report: { kind: "void", outcome: modification(item, true) },
+        },
+      ];
+    case "REFUND":
+    case "REFUND_FAILED":
+    case "REFUNDED_REVERSED": {
+      const outcome = modification(item, eventCode === "REFUND");
+      return original === undefined
+        ? []
+        : [{ ...refund, report: { kind: "refund", reference: merchantReference, providerId: own, outcome } }];
+    }
+    default:
+      return [];
+  }
+}
+
+function stated(item: JsonObject) {
+  const reason = textAt(item, "reason");
+  return { codes: { rawCode: textAt(item, "eventCode"), rawDescription: reason } };
+}
+
+function isSuccess(item: JsonObject): boolean {
+  return item.success === "true" || item.success === true;
+}
+
+function authorisation(item: JsonObject, providerId: string | undefined): PaymentStanding {
+  const reason = textAt(item, "reason");
+  if (!isSuccess(item)) {
+    return ended(errorOfReason(reason), { providerId, codes: { rawCode: reason, rawDescription: reason } });
+  }
+  const amount = amountOf(item);
+  if (providerId === undefined || amount === undefined) return { kind: "processing", providerId, codes: {} };
+  const schemeTransactionId = textAt(item, "additionalData", "networkTxReference");
+  const codes = { authResponseCode: APPROVED, rawCode: "Authorised" };
+  const known = { providerId, schemeTransactionId, amount, codes, ...at(item) };
+  const isSale = textAt(item, "additionalData", "metadata.intent") === "capture";
+  return isSale ? { kind: "captured", ...known } : { kind: "authorized", ...known };
+}
+
+function lapsed(item: JsonObject, providerId: string): PaymentStanding {
+  return { kind: "voided", providerId, expired: true, ...stated(item), ...at(item) };
+}
+
+/** Whether a modification happened. Events that only tell of failure succeed in doing so. */
+function modification(item: JsonObject, tellsSuccess: boolean): FollowUpOutcome {
+  const { codes } = stated(item);
+  if (!isSuccess(item) || !tellsSuccess) return refused(errorOfModification(textAt(item, "reason")), codes);
+  const amount = amountOf(item);
+  return {
+    kind: "done",
+    providerId: textAt(item, "pspReference"),
+    codes,
+    ...(amount === undefined ? {} : { amount }),
+    ...at(item),
+  };
+}
+
+function amountOf(item: JsonObject): number | undefined {
+  const amount = wholeAt(item, "amount", "value");
+  const currency = textAt(item, "amount", "currency");
+  if (amount === undefined || currency === undefined) return undefined;
+  return fromProviderAmount(ADYEN_AMOUNTS, { amount, currency });
+}
+
+function at(item: JsonObject): { readonly at?: Date } {
+  const time = timeOf(textAt(item, "eventDate"));
+  return time === undefined ? {} : { at: time };
+}
