@@ -13,7 +13,7 @@ import { ThreeDSService } from "../gen/cloakroom/v1/threeds_pb.js";
 import { TokenizeService, TokenService } from "../gen/cloakroom/v1/tokens_pb.js";
 import { TransactionService } from "../gen/cloakroom/v1/transactions_pb.js";
 import { registerDocs } from "./api/docs.js";
-import { type Readiness, registerHealth } from "./api/health.js";
+import { registerHealth } from "./api/health.js";
 import { registerInvitationPage } from "./api/invitation-page.js";
 import { registerMetrics } from "./api/metrics-route.js";
 import { observeInto } from "./api/observation.js";
@@ -31,6 +31,7 @@ import { listenAt, readTls } from "./listening.js";
 import type { MailCarrier } from "./mail/carrier.js";
 import { chooseCarrier } from "./mail/choose-carrier.js";
 import { openRateGate } from "./rate-limiting.js";
+import { readinessOf } from "./readiness.js";
 import { gaugeDatabase } from "./telemetry/database-gauges.js";
 import { createMeters } from "./telemetry/meters.js";
 import { gaugeSandbox } from "./telemetry/sandbox-gauges.js";
@@ -82,7 +83,7 @@ export async function startServer(
   await using opened = new AsyncDisposableStack();
   const vault = opened.use(await openVault({ config, as: "server", announce, clock }));
   const draining = new AbortController();
-  const readiness = readinessOf(vault, draining.signal);
+  const readiness = readinessOf(vault.database, vault.rootKey, clock, draining.signal);
   const { database, keyring } = vault;
   let url = config.publicUrl ?? "";
   const parts = opened.use(compose(vault, config, log, clock, () => url));
@@ -180,17 +181,4 @@ function startMail(
   });
   const jobs = startJobs([job], ({ name }) => log.warn({ reason: name }, "a job failed and will be tried again"));
   return { [Symbol.asyncDispose]: () => jobs.stop() };
-}
-
-function readinessOf(vault: Vault, draining: AbortSignal): Readiness {
-  return {
-    draining,
-    async check() {
-      const database = await vault.database.ping().then(
-        () => undefined,
-        () => "does not answer",
-      );
-      return { serving: draining.aborted ? "is stopping" : undefined, database };
-    },
-  };
 }

@@ -40,6 +40,8 @@ interface Shown {
   readonly body: string;
 }
 
+const PORTAL = { config: { rateScope: "portal" } } as const;
+
 /** Serves the page that the link of an invitation opens, to anybody who has the link. */
 export function registerInvitationPage(app: FastifyInstance, desk: InvitationDesk, observe: Observe): void {
   const answer = (work: (link: string, request: FastifyRequest) => Promise<Shown>) => {
@@ -58,10 +60,12 @@ export function registerInvitationPage(app: FastifyInstance, desk: InvitationDes
   // Programs that check mails for harm open links: only the button changes anything.
   app.get(
     ROUTE,
+    PORTAL,
     answer(async (link) => showInvitation(await desk.look(link))),
   );
   app.post(
     ROUTE,
+    PORTAL,
     answer(async (link, request) => {
       const names = readNames(await readForm(request.raw, FORM_BYTES));
       return showInvitation(await desk.accept(link, names));

@@ -45,7 +45,7 @@ const CHECK = "cloakroom/root-check/1";
  * Proves later that a root key is the one the database was made with: a wrapped constant. Kept beside the key's id in
  * `root_keys`.
  */
-export async function makeCheckValue(root: RootKey): Promise<Buffer> {
+export async function makeCheckValue(root: Pick<RootKey, "id" | "wrap">): Promise<Buffer> {
   return root.wrap(checkSecret(root.id), Buffer.from(CHECK));
 }
 

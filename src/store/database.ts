@@ -3,6 +3,7 @@ import type { Uuid } from "../base/ids.js";
 import { commitLookupIn } from "./commit-lookup.js";
 import type { DatabaseAddress, Sql } from "./connect.js";
 import { toStoreError } from "./database-error.js";
+import { probeDisk } from "./disk-probe.js";
 import { type DueKind, type DueMinute, listDue, listOldestDue } from "./due.js";
 import { FAST_LIMITS, SLOW_LIMITS } from "./flight-limits.js";
 import { Flights } from "./flights.js";
@@ -32,8 +33,13 @@ export interface Database extends AsyncDisposable {
   oldestDue(): Promise<ReadonlyMap<string, Date>>;
   /** Takes or keeps a named lock. Returns whether `holder` has it. */
   lease(name: string, holder: Uuid, seconds: number): Promise<boolean>;
-  /** @throws when the database does not answer within two seconds. */
-  ping(): Promise<void>;
+  /**
+   * The time by the database's clock.
+   * @throws when it does not answer within two seconds.
+   */
+  ping(): Promise<Date>;
+  /** Whether it does. Costs nothing unless a transaction has failed for want of disk: then some pages are written. */
+  takesWrites(): Promise<boolean>;
 }
 
 const FAST_STATEMENT_MS = 5_000;
@@ -55,7 +61,19 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
     lease: (name, holder, seconds) => renewing(heartbeat, (sql) => takeLease(sql, name, holder, seconds)),
     async ping() {
       const late = setTimeout(() => heartbeat.renew(), 2_000);
-      await renewing(heartbeat, (sql) => sql`select 1`).finally(() => clearTimeout(late));
+      const ask = (sql: Sql) => sql<{ now: Date }[]>`select clock_timestamp() as now`;
+      const [row] = await renewing(heartbeat, ask).finally(() => clearTimeout(late));
+      if (!row) throw new Error("the database told no time");
+      return row.now;
+    },
+    async takesWrites() {
+      if (!fast.lacksDisk && !slow.lacksDisk) return true;
+      const takes = await renewing(heartbeat, probeDisk).then(
+        () => true,
+        () => false,
+      );
+      if (takes) [fast.lacksDisk, slow.lacksDisk] = [false, false];
+      return takes;
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([fast.close(), slow.close(), heartbeat.close(), jobs.close()]);

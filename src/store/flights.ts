@@ -4,6 +4,7 @@ import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { CommitLookup, UnknownCommit } from "./commit-lookup.js";
 import { toStoreError, troubleOf, unavailable } from "./database-error.js";
+import { tellsOfDisk } from "./disk-probe.js";
 import { type FlightResult, fly, type Guard } from "./flight.js";
 import type { FlightLimits } from "./flight-limits.js";
 import type { Lane } from "./lane.js";
@@ -64,6 +65,8 @@ export class Flights {
   #queued = 0;
   #flown = 0;
   #carried = 0;
+  /** The database said so, and nobody has seen it take writes since. */
+  lacksDisk = false;
   #scheduled = false;
   #isClosed = false;
   /** Looks for requests that waited too long, for as long as any waits: a stuck database wakes nobody. */
@@ -254,6 +257,7 @@ export class Flights {
       this.#requeue(tenantId, batch);
       return;
     }
+    if (tellsOfDisk(result.error)) this.lacksDisk = true;
     switch (troubleOf(result.error)) {
       case "stale_authorization":
         return rejectAll(batch, toStoreError(result.error));

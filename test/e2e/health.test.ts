@@ -19,7 +19,7 @@ describe("the health of the server", () => {
       expect(await client("GET", "/healthz")).toMatchObject({ status: 200, body: { status: "ok" } });
       expect(await client("GET", "/readyz")).toMatchObject({
         status: 200,
-        body: { status: "ready", checks: { serving: "ok", database: "ok" } },
+        body: { status: "ready", checks: { serving: "ok", database: "ok", keys: "ok", clock: "ok" } },
       });
       expect(await client("HEAD", "/readyz")).toMatchObject({ status: 200, body: "" });
     }

@@ -1,0 +1,60 @@
+import { describe, expect, it, vi } from "vitest";
+import { restClient } from "../support/rest.js";
+import { startServerProcess } from "../support/server.js";
+import { canMount, SmallDisk } from "../support/small-disk.js";
+import { firstTenant } from "../support/tenant.js";
+
+describe.runIf(canMount)("a disk that is full", () => {
+  it("refuses what must be logged with 503, keeps the server alive, and is over when there is room again", async () => {
+    using disk = new SmallDisk(400);
+    await using server = await startServerProcess({ DATA_DIR: `${disk.directory}/data` });
+    const backEnd = await (await firstTenant(server)).backEnd();
+    const probe = restClient(server.url);
+    const create = (index: number) =>
+      backEnd("POST", "/tokens", { body: { type: "token", data: `${index} ${"x".repeat(20_000)}` } });
+    const stored = new Map<string, string>();
+    const keep = async (index: number) => {
+      const answer = await create(index);
+      if (answer.status === 201) stored.set(answer.body.id, answer.body.data);
+      return answer;
+    };
+    for (let index = 0; index < 5; index += 1) expect(await keep(index)).toMatchObject({ status: 201 });
+    expect(await probe("GET", "/readyz")).toMatchObject({ status: 200 });
+
+    disk.fill();
+    const refused = await vi.waitFor(
+      async () => {
+        const answer = await keep(stored.size);
+        expect(answer.status).toBe(503);
+        return answer;
+      },
+      { timeout: 10_000, interval: 1 },
+    );
+    expect(refused.body).toMatchObject({ status: 503, code: "unavailable" });
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(JSON.stringify(refused.body)).not.toMatch(/disk|53100|extend/);
+    expect(await probe("GET", "/healthz")).toMatchObject({ status: 200 });
+    for (let look = 0; look < 3; look += 1) {
+      const { status, body } = await probe("GET", "/readyz");
+      expect({ status, database: body.checks.database }).toEqual({
+        status: 503,
+        database: "takes no writes: its disk may be full",
+      });
+    }
+    // A read shows nothing without its log row.
+    await vi.waitFor(
+      async () => {
+        const [id = ""] = stored.keys();
+        expect(await backEnd("GET", `/tokens/${id}`)).toMatchObject({ status: 503, body: { code: "unavailable" } });
+      },
+      { timeout: 15_000, interval: 1 },
+    );
+
+    disk.empty();
+    await vi.waitFor(async () => expect(await probe("GET", "/readyz")).toMatchObject({ status: 200 }), 5_000);
+    expect(await keep(1_000)).toMatchObject({ status: 201 });
+    for (const [id, data] of stored) expect((await backEnd("GET", `/tokens/${id}`)).body.data).toBe(data);
+    expect(server.said()).toContain("53100");
+    expect(await server.stop()).toBe(0);
+  });
+});
