@@ -1,3 +1,5 @@
+import { auditExport } from "./cli/audit-export.js";
+import { auditVerify } from "./cli/audit-verify.js";
 import { UsageError } from "./cli/command.js";
 import { doctor } from "./cli/doctor.js";
 import { formulasImport } from "./cli/formulas-import.js";
@@ -13,7 +15,7 @@ import { RootKeyDenied, RootKeyUnreachable } from "./crypto/root-key.js";
 import { EmbeddedDatabaseError } from "./store/embedded/embedded-database.js";
 import { DatabaseSetupError } from "./store/roles.js";
 
-const COMMANDS = [serve, init, migrate, tenantsCreate, tenantsList, formulasImport, doctor];
+const COMMANDS = [serve, init, migrate, tenantsCreate, tenantsList, formulasImport, auditVerify, auditExport, doctor];
 
 /** Errors whose message is written for the operator. */
 const FOR_OPERATORS = [

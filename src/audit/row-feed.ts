@@ -16,14 +16,17 @@ export class RowFeed {
 
   /** Gives the rows whose time is before `until`, or all that are left. */
   async take(until: Date | undefined, each: (row: RawLogRow) => void): Promise<void> {
+    for await (const rows of this.pieces(until)) for (const row of rows) each(row);
+  }
+
+  /** The same rows in pieces of a page at most. */
+  async *pieces(until: Date | undefined): AsyncGenerator<readonly RawLogRow[]> {
     const bound = until ? until.getTime() * 1_000 : Number.POSITIVE_INFINITY;
     for (;;) {
-      for (let row = this.#page[this.#next]; row !== undefined; row = this.#page[this.#next]) {
-        if (Number(row.micros) >= bound) return;
-        each(row);
-        this.#next += 1;
-      }
-      if (this.#isEnded) return;
+      const from = this.#next;
+      while (this.#next < this.#page.length && Number(this.#page[this.#next]?.micros) < bound) this.#next += 1;
+      if (this.#next > from) yield this.#page.slice(from, this.#next);
+      if (this.#next < this.#page.length || this.#isEnded) return;
       const { value, done } = await this.#pages.next();
       this.#isEnded = done === true;
       this.#page = value ?? [];

@@ -1,0 +1,14 @@
+import { parseUuid, type TenantId } from "../base/ids.js";
+import { listActiveTenants } from "../store/operator-tenants.js";
+import type { Vault } from "../vault.js";
+import { type CommandInput, UsageError } from "./command.js";
+
+/** The tenants that a command works on: the one that --tenant names, or all. */
+export async function chosenTenants(vault: Vault, options: CommandInput["options"]): Promise<readonly TenantId[]> {
+  const all = await listActiveTenants(vault.ownerAddress);
+  if (options.tenant === undefined) return all;
+  const wanted = typeof options.tenant === "string" ? parseUuid(options.tenant) : undefined;
+  const found = all.find((id) => id === wanted);
+  if (!found) throw new UsageError("--tenant must be the id of a tenant. Run: cloakroom tenants list");
+  return [found];
+}

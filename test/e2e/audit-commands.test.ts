@@ -1,0 +1,130 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { logEntry } from "../../src/audit/log-entry.js";
+import { sealLog } from "../../src/audit/seal-log.js";
+import { isTenantId, type TenantId } from "../../src/base/ids.js";
+import { readConfig } from "../../src/config.js";
+import { writeLog } from "../../src/store/audit-logs.js";
+import { connect } from "../../src/store/connect.js";
+import { openVault, type Vault } from "../../src/vault.js";
+import { cloakroom } from "../support/command.js";
+import { asTenant } from "../support/databases.js";
+import { newTenant, type TestTenant } from "../support/tenant.js";
+
+const MINUTE = 60_000;
+
+describe("the audit commands", () => {
+  const directory = mkdtempSync(join(tmpdir(), "cloakroom-audit-"));
+  const environment = inject("serverEnvironment");
+  // Behind the clock of the server, so that rows of the past can be written and sealed.
+  const start = Math.floor(Date.now() / MINUTE) * MINUTE - 30 * MINUTE;
+  const clock = { time: start, now: () => clock.time };
+  let vault: Vault;
+  let tenant: TestTenant;
+  let tenantId: TenantId;
+  beforeAll(async () => {
+    tenant = await newTenant();
+    if (!isTenantId(tenant.id)) throw new Error("this is no tenant");
+    tenantId = tenant.id;
+    vault = await openVault({ config: readConfig(environment), as: "command", announce: () => {}, clock });
+    for (let minute = 0; minute < 3; minute += 1) {
+      clock.time = start + minute * MINUTE;
+      await vault.database.fast.run(tenantId, "unguarded", async (tx) => {
+        for (const id of ["one", "two"]) writeLog(tx, logEntry(undefined, "token", `${id}-${minute}`, "read"));
+      });
+    }
+    const minute = new Date(clock.time);
+    expect(await sealLog(vault, tenantId, { minute, dueAt: new Date(clock.time + 2 * MINUTE) })).toBe("sealed");
+  });
+  afterAll(async () => {
+    await vault?.[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const run = (...args: string[]) => cloakroom(environment, "audit", ...args);
+  const tamper = async (statement: string) => {
+    const sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
+    await asTenant(sql, tenantId, statement);
+    await sql.end({ timeout: 5 });
+  };
+  const seen = join(directory, "seen.json");
+  const at = (minute: number) => new Date(start + minute * MINUTE).toISOString();
+
+  it("verify says that an untouched log is intact, and notes its last seal", async () => {
+    const { code, stdout } = await run("verify", "--tenant", tenant.id, "--json");
+    expect(code).toBe(0);
+    const last_seal = { number: 3, minute: at(2), mac: expect.stringMatching(/^[0-9a-f]{64}$/) };
+    expect(JSON.parse(stdout)).toEqual([
+      {
+        tenant_id: tenant.id,
+        intact: true,
+        rows: 10,
+        seals: 3,
+        unsealed_rows: 4,
+        last_seal,
+        finding_count: 0,
+        findings: [],
+      },
+    ]);
+    writeFileSync(seen, stdout);
+    expect((await run("verify", "--tenant", tenant.id, "--since", seen)).code).toBe(0);
+  });
+
+  it("export writes rows and seals in order, to a new file or to standard output", async () => {
+    const file = join(directory, "log.ndjson");
+    const { code, stdout } = await run("export", "--tenant", tenant.id, "--file", file, "--json");
+    expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, file, tenants: 1, lines: 14 });
+    const lines = readFileSync(file, "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const kinds = lines.map(({ kind }) => kind);
+    expect(kinds.slice(0, 9)).toEqual([
+      ...["row", "row", "seal"],
+      ...["row", "row", "seal"],
+      ...["row", "row", "seal"],
+    ]);
+    expect(kinds.slice(9)).toEqual(["row", "row", "row", "row", "end"]);
+    expect(lines[0]).toMatchObject({ tenant_id: tenant.id, created_at: at(0), entity_id: "one-0", operation: "read" });
+    expect(lines[2]).toMatchObject({ window_start: at(0), number: 1, row_count: 2, previous: "0".repeat(64) });
+    expect(lines[5].previous).toBe(lines[2].mac);
+    expect((await run("export", "--tenant", tenant.id)).stdout).toBe(readFileSync(file, "utf8"));
+    const again = await run("export", "--file", file);
+    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("is there already") });
+  });
+
+  it("verify names the minute of a row that was changed, and fails", async () => {
+    await tamper("update audit_logs set entity_id = 'another' where entity_id = 'two-1'");
+    const { code, stdout } = await run("verify", "--tenant", tenant.id);
+    expect(code).toBe(1);
+    expect(stdout).toContain("intact: false");
+    expect(stdout).toContain(
+      `${at(1).slice(0, 16)} rows_changed: the 2 rows of this minute are not those that were sealed`,
+    );
+    await tamper("update audit_logs set entity_id = 'two-1' where entity_id = 'another'");
+  });
+
+  it("verify with an earlier answer finds out that the end was taken away", async () => {
+    await tamper(`delete from audit_logs where created_at >= '${at(2)}' and created_at < '${at(3)}'`);
+    await tamper(`delete from audit_seals where window_start = '${at(2)}'`);
+    await tamper("delete from audit_heads");
+    const { code, stdout } = await run("verify", "--tenant", tenant.id, "--since", seen, "--json");
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)[0].findings).toMatchObject([
+      { kind: "seal_missing", minute: at(2), detail: "seal 3, which was seen before, is not there" },
+      { kind: "end_changed", minute: at(1) },
+    ]);
+  });
+
+  it.each([
+    [["verify", "--tenant", "nobody"], "--tenant must be the id of a tenant"],
+    [["verify", "--tenant", "01890000-0000-7000-8000-000000000000"], "--tenant must be the id of a tenant"],
+    [["verify", "--since", "/nowhere/file"], "--since /nowhere/file cannot be read"],
+    [["verify", "--since", "package.json"], "--since package.json is not what audit verify --json prints"],
+    [["export", "--file", "/nowhere/file"], "--file /nowhere/file cannot be made"],
+  ])("say what is wrong with a call: %j", async (args, message) => {
+    const { code, stderr } = await run(...args);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+  });
+});
