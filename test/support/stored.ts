@@ -13,6 +13,7 @@ const TABLES = [
   "token_cvc",
   "idempotency_keys",
   "audit_logs",
+  "proxies",
 ] as const;
 
 export type StoredCounts = Readonly<Record<(typeof TABLES)[number], number>>;

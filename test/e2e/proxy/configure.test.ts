@@ -1,0 +1,294 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Answer, RestClient } from "../../support/rest.js";
+import { newTenant, type TestTenant } from "../../support/tenant.js";
+import { code } from "./support/proxies.js";
+
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+const URL_OF = "https://api.example.com/v1";
+const GOOD = code("return { body: req.args.body, headers: req.args.headers }");
+const MERGE = { "Content-Type": "application/merge-patch+json" };
+
+describe("pre-configured proxies", () => {
+  let tenant: TestTenant;
+  let backEnd: RestClient & { readonly id: string };
+  beforeAll(async () => {
+    tenant = await newTenant();
+    backEnd = await tenant.backEnd();
+  });
+
+  const create = (definition: object) =>
+    tenant.manage("POST", "/proxies", { body: { name: "A", destination_url: URL_OF, ...definition } });
+  const get = async (id: string) => (await tenant.manage("GET", `/proxies/${id}`)).body;
+  const put = (id: string, body: object) => tenant.manage("PUT", `/proxies/${id}`, { body });
+  const patch = (id: string, body: object, headers: Record<string, string> = MERGE) =>
+    tenant.manage("PATCH", `/proxies/${id}`, { body, headers });
+  const faults = ({ status, body }: Answer) => [status, Object.keys(body.errors ?? {})];
+
+  it("are created with a key of the contract's form, and read", async () => {
+    const made = await create({
+      name: "Näme ✓",
+      request_transform: GOOD,
+      response_transform: GOOD,
+      application: { id: backEnd.id },
+      configuration: { A: "1", "b c": "" },
+      require_auth: false,
+    });
+    expect(made.status).toBe(201);
+    expect(made.body).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      tenant_id: tenant.id,
+      name: "Näme ✓",
+      key: expect.stringMatching(/^key_prod_prx_[0-9A-Za-z]{22}_?[0-9A-Za-z_]+$/),
+      destination_url: URL_OF,
+      request_transform: GOOD,
+      response_transform: GOOD,
+      application_id: backEnd.id,
+      configuration: { A: "1", "b c": "" },
+      require_auth: false,
+      created_by: expect.any(String),
+      created_at: expect.stringMatching(TIME),
+    });
+    expect(made.body.key.length).toBeLessThanOrEqual(100);
+    expect(await get(made.body.id)).toEqual(made.body);
+    const { body } = await create({});
+    expect(body).toMatchObject({ require_auth: true });
+    expect(Object.keys(body)).not.toEqual(expect.arrayContaining(["application_id", "request_transform"]));
+  });
+
+  it.each<[string, object, string[]]>([
+    ["no name", { name: undefined }, ["name"]],
+    ["an empty name", { name: "" }, ["name"]],
+    ["a name of 201 characters", { name: "x".repeat(201) }, ["name"]],
+    ["no destination", { destination_url: undefined }, ["destination_url"]],
+    [
+      "a destination of 401 characters",
+      { destination_url: `https://example.com/${"x".repeat(381)}` },
+      ["destination_url"],
+    ],
+    ["plain http", { destination_url: "http://1.1.1.1/" }, ["destination_url"]],
+    ["an address", { destination_url: "https://1.1.1.1/" }, ["destination_url"]],
+    ["a private address", { destination_url: "https://192.168.0.1/" }, ["destination_url"]],
+    ["a metadata service in decimal", { destination_url: "https://2852039166/" }, ["destination_url"]],
+    ["a port of mail", { destination_url: "https://example.com:25/" }, ["destination_url"]],
+    ["a user", { destination_url: "https://a:b@example.com/" }, ["destination_url"]],
+    [
+      "an application that is none",
+      { application: { id: "01980f70-1a2b-7c4d-9e5f-60718293a4b5" } },
+      ["application.id"],
+    ],
+    ["an application id that is none", { application: { id: "x" } }, ["application.id"]],
+    ["a transform without code", { request_transform: {} }, ["request_transform.code"]],
+    ["code of 50,001 characters", { response_transform: { code: "x".repeat(50_001) } }, ["response_transform.code"]],
+    [
+      "a masked request",
+      { request_transform: { type: "mask", matcher: "regex", expression: "(a)", replacement: "*" } },
+      ["request_transform.type"],
+    ],
+    ["an unknown type", { response_transform: { type: "other" } }, ["response_transform.type"]],
+    [
+      "an unknown matcher",
+      { response_transform: { type: "mask", matcher: "x", expression: "(a)", replacement: "*" } },
+      ["response_transform.matcher"],
+    ],
+    [
+      "a pattern without a group",
+      { response_transform: { type: "mask", matcher: "regex", expression: "a", replacement: "*" } },
+      ["response_transform.expression"],
+    ],
+    [
+      "a pattern that is none",
+      { response_transform: { type: "mask", matcher: "regex", expression: "(a", replacement: "*" } },
+      ["response_transform.expression"],
+    ],
+    [
+      "a replacement of two",
+      { response_transform: { type: "mask", matcher: "regex", expression: "(a)", replacement: "**" } },
+      ["response_transform.replacement"],
+    ],
+    [
+      "a header that is none",
+      { request_transforms: [GOOD, { type: "append_header", options: { value: "a", location: "b c" } }] },
+      ["request_transforms[1].options.location"],
+    ],
+    [
+      "nothing to append",
+      { request_transforms: [{ type: "append_json", options: { location: "$.a" } }] },
+      ["request_transforms[0].options.value"],
+    ],
+    [
+      "a token without identifier",
+      { request_transforms: [{ type: "tokenize", options: { token: {} } }] },
+      ["request_transforms[0].options.identifier"],
+    ],
+    ["configuration that is no text", { configuration: { a: 1 } }, ["configuration.a"]],
+  ])("are not created with %s", async (_, wrong, fields) => {
+    expect(faults(await create(wrong))).toEqual([400, fields]);
+  });
+
+  it("act as no management application, and as none of another tenant", async () => {
+    const clerk = await tenant.application({ type: "management", permissions: ["proxy:read"] });
+    expect(faults(await create({ application: { id: clerk.id } }))).toEqual([400, ["application.id"]]);
+    const stranger = await (await newTenant()).backEnd();
+    expect(faults(await create({ application: { id: stranger.id } }))).toEqual([400, ["application.id"]]);
+    const page = await tenant.application({ type: "public", permissions: ["token:create"] });
+    expect((await create({ application: { id: page.id } })).body.application_id).toBe(page.id);
+  });
+
+  it("are told where code does not compile, and are not made", async () => {
+    const before = (await tenant.manage("GET", "/proxies")).body.pagination.total_items;
+    const answer = await create({
+      request_transform: { code: "module.exports = async function (req) {\n  return {;\n}" },
+    });
+    expect(faults(answer)).toEqual([422, ["request_transform.code"]]);
+    expect(answer.body.errors["request_transform.code"][0]).toMatch(/\(line 2, column \d+\)$/);
+    expect((await tenant.manage("GET", "/proxies")).body.pagination.total_items).toBe(before);
+    const { body } = await create({});
+    expect(
+      faults(await put(body.id, { name: "B", destination_url: URL_OF, response_transform: { code: "}" } })),
+    ).toEqual([422, ["response_transform.code"]]);
+    expect(faults(await patch(body.id, { response_transform: { code: "(" } }))).toEqual([
+      422,
+      ["response_transform.code"],
+    ]);
+    expect(await get(body.id)).toEqual(body);
+  });
+
+  it("are replaced as a whole: what is left out is gone", async () => {
+    const { body: made } = await create({
+      request_transform: GOOD,
+      application: { id: backEnd.id },
+      configuration: { A: "1" },
+      require_auth: false,
+    });
+    const { status, body } = await put(made.id, { name: "B", destination_url: "https://other.example.com/" });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      id: made.id,
+      key: made.key,
+      name: "B",
+      destination_url: "https://other.example.com",
+      require_auth: true,
+      modified_at: expect.stringMatching(TIME),
+    });
+    for (const gone of ["application_id", "request_transform"]) expect(Object.keys(body)).not.toContain(gone);
+    expect(body.configuration ?? {}).toEqual({});
+    expect(await get(made.id)).toEqual(body);
+    expect(faults(await put(made.id, { name: "C", destination_url: "https://10.0.0.1" }))).toEqual([
+      400,
+      ["destination_url"],
+    ]);
+    expect(await get(made.id)).toEqual(body);
+  });
+
+  it("are patched: 204, configuration merged, null clears", async () => {
+    const { body: made } = await create({
+      request_transform: GOOD,
+      response_transform: GOOD,
+      application: { id: backEnd.id },
+      configuration: { A: "1", B: "2" },
+    });
+    const answer = await patch(made.id, {
+      configuration: { B: null, C: "3" },
+      request_transform: null,
+      name: "Patched",
+    });
+    expect({ status: answer.status, body: answer.body }).toEqual({ status: 204, body: "" });
+    const patched = await get(made.id);
+    expect(patched).toMatchObject({
+      name: "Patched",
+      configuration: { A: "1", C: "3" },
+      response_transform: GOOD,
+      application_id: backEnd.id,
+    });
+    expect(Object.keys(patched)).not.toContain("request_transform");
+    expect((await patch(made.id, { application: null })).status).toBe(204);
+    expect(Object.keys(await get(made.id))).not.toContain("application_id");
+    expect((await patch(made.id, {})).status).toBe(204);
+  });
+
+  it.each<[string, object, string[]]>([
+    ["a private destination", { destination_url: "https://10.0.0.1/" }, ["destination_url"]],
+    ["no destination", { destination_url: null }, ["destination_url"]],
+    ["no name", { name: null }, ["name"]],
+    ["configuration that is no text", { configuration: { A: {} } }, ["configuration.A"]],
+    ["a wrong application", { application: { id: "01980f70-1a2b-7c4d-9e5f-60718293a4b5" } }, ["application.id"]],
+  ])("are left as they are by a patch with %s", async (_, wrong, fields) => {
+    const { body: made } = await create({ configuration: { A: "1" } });
+    expect(faults(await patch(made.id, { name: "Other", ...wrong }))).toEqual([400, fields]);
+    expect(await get(made.id)).toEqual(made);
+  });
+
+  it.each(["application/json", "text/plain", "application/x-www-form-urlencoded"])(
+    "are not patched by %s",
+    async (type) => {
+      const { body: made } = await create({});
+      expect((await patch(made.id, { name: "Other" }, { "Content-Type": type })).status).toBe(415);
+      expect(await get(made.id)).toEqual(made);
+    },
+  );
+
+  it("are listed by ids and by name, with wildcards and without case", async () => {
+    const own = await newTenant();
+    const ids: string[] = [];
+    for (const name of ["Alpha One", "alpha two", "Beta_100%", "gamma"]) {
+      const { body } = await own.manage("POST", "/proxies", { body: { name, destination_url: URL_OF } });
+      ids.push(body.id);
+    }
+    const names = async (query: string) =>
+      (await own.manage("GET", `/proxies${query}`)).body.data.map(({ name }: { name: string }) => name);
+    expect(await names("")).toEqual(["gamma", "Beta_100%", "alpha two", "Alpha One"]);
+    expect(await names(`?id=${ids[0]}&id=${ids[3]}`)).toEqual(["gamma", "Alpha One"]);
+    expect(await names("?name=ALPHA")).toEqual(["alpha two", "Alpha One"]);
+    expect(await names("?name=alpha*o")).toEqual(["alpha two"]);
+    expect(await names("?name=*one")).toEqual(["Alpha One"]);
+    expect(await names("?name=_100%25")).toEqual(["Beta_100%"]);
+    expect(await names("?name=%25")).toEqual(["Beta_100%"]);
+    expect(await names("?name=alpha&page=2&size=1")).toEqual(["Alpha One"]);
+    expect((await own.manage("GET", "/proxies?size=3")).body.pagination).toEqual({
+      total_items: 4,
+      page_number: 1,
+      page_size: 3,
+      total_pages: 2,
+    });
+    expect(faults(await own.manage("GET", "/proxies?id=none&size=101"))[0]).toBe(400);
+  });
+
+  it("are deleted, once", async () => {
+    const { body: made } = await create({});
+    expect((await tenant.manage("DELETE", `/proxies/${made.id}`)).status).toBe(204);
+    for (const [method, body] of [["GET"], ["DELETE"], ["PUT", { name: "A", destination_url: URL_OF }]] as const) {
+      expect((await tenant.manage(method, `/proxies/${made.id}`, { ...(body ? { body } : {}) })).status).toBe(404);
+    }
+    expect((await patch(made.id, { name: "B" })).status).toBe(404);
+  });
+
+  it("need their own permissions, and are nobody else's", async () => {
+    const { body: made } = await create({});
+    const reader = await tenant.application({ type: "management", permissions: ["proxy:read"] });
+    expect((await reader("GET", `/proxies/${made.id}`)).status).toBe(200);
+    expect((await reader("POST", "/proxies", { body: { name: "A", destination_url: URL_OF } })).status).toBe(403);
+    expect((await reader("DELETE", `/proxies/${made.id}`)).status).toBe(403);
+    expect((await reader("PATCH", `/proxies/${made.id}`, { body: {}, headers: MERGE })).status).toBe(403);
+    const stranger = await newTenant();
+    expect((await stranger.manage("GET", `/proxies/${made.id}`)).status).toBe(404);
+    expect((await stranger.manage("DELETE", `/proxies/${made.id}`)).status).toBe(404);
+    expect((await stranger.manage("GET", `/proxies?id=${made.id}`)).body.data).toEqual([]);
+  });
+
+  it("leave a row in the log for all that is done to them", async () => {
+    const { body: made } = await create({ configuration: { KEY: "hidden-value" } });
+    await get(made.id);
+    await put(made.id, { name: "B", destination_url: URL_OF });
+    await patch(made.id, { name: "C" });
+    await tenant.manage("DELETE", `/proxies/${made.id}`);
+    const { body } = await tenant.manage("GET", `/logs?entity_type=proxy&entity_id=${made.id}`);
+    expect(body.data.map(({ operation }: { operation: string }) => operation).sort()).toEqual([
+      "create",
+      "delete",
+      "read",
+      "update",
+      "update",
+    ]);
+    expect(JSON.stringify(body)).not.toContain("hidden-value");
+  });
+});

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { type RestClient, restClient } from "../../support/rest.js";
+import { newTenant, type TestTenant } from "../../support/tenant.js";
+import { type Destination, startDestination } from "./support/destination.js";
+import { makeProxy } from "./support/proxies.js";
+
+describe("who may call a proxy", () => {
+  let tenant: TestTenant;
+  let destination: Destination;
+  let backEnd: RestClient & { readonly key: string; readonly id: string };
+  let token: string;
+  const nobody = restClient(inject("serverUrl"));
+
+  beforeAll(async () => {
+    tenant = await newTenant();
+    destination = await startDestination();
+    backEnd = await tenant.backEnd();
+    token = (await backEnd("POST", "/tokens", { body: { type: "token", data: "of the token" } })).body.id;
+  });
+  afterAll(() => destination[Symbol.asyncDispose]());
+
+  const through = (client: RestClient, key: string, raw = "plain", headers: Record<string, string> = {}) =>
+    client("POST", "/proxy", { raw, headers: { "BT-PROXY-KEY": key, "Content-Type": "text/plain", ...headers } });
+  const refusal = async (answer: ReturnType<RestClient>) => {
+    const asked = destination.requests.length;
+    const { status, headers, body } = await answer;
+    expect(destination.requests).toHaveLength(asked);
+    expect(headers.has("BT-PROXY-DESTINATION-STATUS")).toBe(false);
+    expect(body.proxy_error.status).toBe(status);
+    return [status, body.proxy_error.code];
+  };
+
+  it("that asks for a key: applications with token:use, also where nothing is detokenized", async () => {
+    const { key } = await makeProxy(tenant, { destination_url: destination.url });
+    expect((await through(backEnd, key)).status).toBe(200);
+    expect(await refusal(through(nobody, key))).toEqual([401, "unauthenticated"]);
+    expect(await refusal(through(nobody, key, "x", { "BT-API-KEY": "none" }))).toEqual([401, "unauthenticated"]);
+    const reader = await tenant.application({ type: "private", permissions: ["token:read"] });
+    expect(await refusal(through(reader, key))).toEqual([403, "permission_denied"]);
+    expect(await refusal(through(tenant.manage, key))).toEqual([403, "permission_denied"]);
+    const stranger = await (await newTenant()).backEnd();
+    expect(await refusal(through(stranger, key))).toEqual([404, "not_found"]);
+  });
+
+  it("that asks for none: whoever knows its key, but for references", async () => {
+    const { key } = await makeProxy(tenant, { destination_url: destination.url, require_auth: false });
+    expect((await through(nobody, key)).status).toBe(200);
+    expect((await nobody("GET", `/proxy?bt-proxy-key=${key}`)).status).toBe(200);
+    expect(await refusal(through(nobody, key, `{{ ${token} }}`))).toEqual([403, "permission_denied"]);
+    expect(await refusal(through(backEnd, key, `{{ ${token} }}`))).toEqual([403, "permission_denied"]);
+  });
+
+  it("that asks for none and has an application: references use that one's rights", async () => {
+    const use = await makeProxy(tenant, {
+      ...{ destination_url: destination.url, require_auth: false },
+      application: { id: backEnd.id },
+    });
+    expect((await through(nobody, use.key, `{{ ${token} }}`)).status).toBe(200);
+    expect(destination.last().body.toString()).toBe("of the token");
+    const creator = await tenant.application({ type: "public", permissions: ["token:create"] });
+    const create = await makeProxy(tenant, {
+      ...{ destination_url: destination.url, require_auth: false },
+      application: { id: creator.id },
+    });
+    expect((await through(nobody, create.key)).status).toBe(200);
+    expect(await refusal(through(nobody, create.key, `{{ ${token} }}`))).toEqual([403, "permission_denied"]);
+  });
+
+  it("of the caller's own making: applications with token:use, until the tenant forbids it", async () => {
+    const url = `${destination.url}/own`;
+    const ephemeral = (client: RestClient) =>
+      client("PUT", "/proxy/x?y=1", {
+        raw: `{{ ${token} }}`,
+        headers: { "BT-PROXY-URL": url, "Content-Type": "text/plain" },
+      });
+    expect((await ephemeral(backEnd)).status).toBe(200);
+    expect(destination.last().line).toBe("PUT /own/x?y=1 HTTP/1.1");
+    expect(destination.last().body.toString()).toBe("of the token");
+    expect(destination.last().headers.some(([name]) => /^bt-/i.test(name))).toBe(false);
+    expect(await refusal(ephemeral(nobody))).toEqual([401, "unauthenticated"]);
+    const reader = await tenant.application({ type: "private", permissions: ["token:read"] });
+    expect(await refusal(ephemeral(reader))).toEqual([403, "permission_denied"]);
+    const settings = (disable: string) => ({ body: { name: "Test", settings: { disable_ephemeral_proxy: disable } } });
+    await tenant.manage("PUT", "/tenants/self", settings("true"));
+    expect(await refusal(ephemeral(backEnd))).toEqual([403, "permission_denied"]);
+    const { key } = await makeProxy(tenant, { destination_url: destination.url });
+    expect((await through(backEnd, key)).status).toBe(200);
+    await tenant.manage("PUT", "/tenants/self", settings("false"));
+    expect((await ephemeral(backEnd)).status).toBe(200);
+  });
+
+  it("by a configured key before an address of the caller's own, and by one of them", async () => {
+    const { key } = await makeProxy(tenant, { destination_url: `${destination.url}/configured` });
+    await through(backEnd, key, "x", { "BT-PROXY-URL": `${destination.url}/ephemeral` });
+    expect(destination.last().line).toBe("POST /configured HTTP/1.1");
+    expect(await refusal(backEnd("GET", "/proxy"))).toEqual([400, "validation_failed"]);
+  });
+
+  it.each([["none"], ["key_prod_prx_x"], [""]])("by no key that is none: %j", async (key) => {
+    const [status] = await refusal(through(backEnd, key));
+    expect([400, 404]).toContain(status);
+  });
+
+  it("only until the proxy is deleted, changed or its caller loses the right", async () => {
+    const { id, key } = await makeProxy(tenant, { destination_url: `${destination.url}/before` });
+    const clerk = await tenant.application({ type: "private", permissions: ["token:use"] });
+    expect((await through(clerk, key)).status).toBe(200);
+    await tenant.manage("PATCH", `/proxies/${id}`, {
+      body: { destination_url: `${destination.url}/after` },
+      headers: { "Content-Type": "application/merge-patch+json" },
+    });
+    expect((await through(clerk, key)).status).toBe(200);
+    expect(destination.last().line).toBe("POST /after HTTP/1.1");
+    await tenant.manage("PUT", `/applications/${clerk.id}`, {
+      body: { name: "Clerk", type: "private", permissions: ["token:read"] },
+    });
+    expect(await refusal(through(clerk, key))).toEqual([403, "permission_denied"]);
+    await tenant.manage("DELETE", `/proxies/${id}`);
+    expect(await refusal(through(backEnd, key))).toEqual([404, "not_found"]);
+  });
+
+  it.each([
+    ["another port of this host", "https://127.0.0.1:25/"],
+    ["a metadata service", "https://169.254.169.254/latest"],
+    ["plain http to elsewhere", "http://1.1.1.1/"],
+    ["a private address", "https://10.0.0.1/"],
+    ["a public address", "https://1.1.1.1/"],
+    ["a loopback address in other words", "https://[::ffff:7f00:2]/"],
+    ["this host by name", "https://localhost:25/"],
+    ["a user name", "https://user@example.com/"],
+    ["a fragment", "https://example.com/#a"],
+    ["another scheme", "ftp://example.com/"],
+    ["no address at all", "example.com"],
+  ])("never to %s", async (_, url) => {
+    const { status, body } = await backEnd("GET", "/proxy", { headers: { "BT-PROXY-URL": url } });
+    expect({ status, fields: Object.keys(body.proxy_error.errors) }).toEqual({ status: 400, fields: ["BT-PROXY-URL"] });
+  });
+});

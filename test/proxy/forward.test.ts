@@ -1,0 +1,125 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { destinationTarget } from "../../src/proxy/destination.js";
+import { forwardedHeaders, forwardedQuery, proxyKeyIn, returnedHeaders } from "../../src/proxy/forward.js";
+import { faultFields } from "../expressions/faults.js";
+
+describe("the target at a destination", () => {
+  it.each([
+    ["https://h", "", "", "/"],
+    ["https://h", "", "?a=/b/c", "/?a=/b/c"],
+    ["https://h?k=v/w", "", "?a", "/?k=v/w&a"],
+    ["https://h?k=v", "/p", "", "/p?k=v"],
+    ["https://h/base", "", "", "/base"],
+    ["https://h/base/", "", "", "/base/"],
+    ["https://h/base/", "/p", "", "/base/p"],
+    ["https://h:8443/base?x=1", "/p/", "?y=%20", "/base/p/?x=1&y=%20"],
+    ["https://h/base", "/http://other/", "", "/base/http://other/"],
+  ])("of %s with %s and %s is %s", (base, path, query, target) => {
+    expect(destinationTarget(base, path, query)).toBe(target);
+  });
+
+  it.each([
+    ["p", "path"],
+    [".evil.example/x", "path"],
+    ["@evil.example/", "path"],
+    ["/a b", "path"],
+    ["/a\r\nX: y", "path"],
+    ["/a#b", "path"],
+    ["/✓", "path"],
+    ["/a/..", "path"],
+    ["/%2E%2e/a", "path"],
+  ])("is none for the path %j", (path, field) => {
+    expect(Object.keys(faultFields(() => destinationTarget("https://h/base", path, "")) ?? {})).toEqual([field]);
+  });
+
+  it("always begins with the destination's own path", () => {
+    fc.assert(
+      fc.property(fc.webPath(), fc.webQueryParameters(), (path, query) => {
+        try {
+          const target = destinationTarget("https://h/base", path, query === "" ? "" : `?${query}`);
+          expect(new URL(`https://h${target}`).pathname.startsWith("/base")).toBe(true);
+          expect(new URL(`https://h${target}`).host).toBe("h");
+        } catch (error) {
+          if (!(error instanceof Error) || error.name !== "Fault") throw error;
+        }
+      }),
+    );
+  });
+});
+
+describe("the forwarded query", () => {
+  it.each([
+    ["", ""],
+    ["?", "?"],
+    ["?bt-proxy-key=k", ""],
+    ["?a=1&bt-proxy-key=k&b", "?a=1&b"],
+    ["?bt-proxy-key=k&bt-proxy-key=l&&c", "?&c"],
+    ["?bt%2dproxy%2dkey=k", ""],
+    ["?bt-proxy-key2=k&xbt-proxy-key=l", "?bt-proxy-key2=k&xbt-proxy-key=l"],
+    ["?a=bt-proxy-key=k", "?a=bt-proxy-key=k"],
+    ["?%zz=%&+", "?%zz=%&+"],
+  ])("of %s is %s", (query, forwarded) => {
+    expect(forwardedQuery(query)).toBe(forwarded);
+  });
+
+  it("never names the key, and else stays as it was", () => {
+    const pair = fc.oneof(
+      fc.constantFrom("bt-proxy-key=x", "bt%2Dproxy%2Dkey", "a=b", "", "%"),
+      fc.webQueryParameters(),
+    );
+    fc.assert(
+      fc.property(fc.array(pair, { maxLength: 6 }), (pairs) => {
+        const query = `?${pairs.join("&")}`;
+        const forwarded = forwardedQuery(query);
+        expect(proxyKeyIn(forwarded)).toBeUndefined();
+        if (proxyKeyIn(query) === undefined) expect(forwarded).toBe(query);
+      }),
+    );
+  });
+});
+
+describe("headers", () => {
+  it("of ours and of the connection are not handed on, in whatever case", () => {
+    const names = [
+      "BT-API-KEY",
+      "bt-x",
+      "Connection",
+      "KEEP-alive",
+      "Transfer-Encoding",
+      "Te",
+      "Upgrade",
+      "Expect",
+      "HOST",
+      "a.b",
+      ":path",
+    ];
+    expect(forwardedHeaders(names.map((name) => [name, "x"]))).toEqual([]);
+    expect(
+      returnedHeaders([
+        ["Connection", "x"],
+        ["keep-alive", "x"],
+        ["X", "1"],
+        ["Content-Length", "2"],
+        ["x.y", "3"],
+      ]),
+    ).toEqual([
+      ["X", "1"],
+      ["Content-Length", "2"],
+      ["x.y", "3"],
+    ]);
+  });
+
+  it("that are asked for replace those of the connection", () => {
+    expect(
+      forwardedHeaders([
+        ["bt-proxy-CONNECTION", "a"],
+        ["Connection", "b"],
+        ["BT-PROXY-KEEP-ALIVE", "c"],
+      ]),
+    ).toEqual([
+      ["KEEP-ALIVE", "c"],
+      ["CONNECTION", "a"],
+    ]);
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import { FunctionFailed } from "../../src/functions/function-failed.js";
+import { Message } from "../../src/proxy/message.js";
+
+const JSON_TYPE = [["Content-Type", "application/json; charset=utf-8"]] as const;
+const message = (text: string | Buffer, headers: readonly (readonly [string, string])[] = JSON_TYPE) =>
+  new Message(headers, Buffer.from(text));
+
+describe("a message on its way through transforms", () => {
+  it("is an object for application/json alone, else text", () => {
+    expect(message('{"a": 1.0}').body).toEqual({ a: 1 });
+    expect(message('{"a": 1.0}', [["content-type", "application/problem+json"]]).body).toBe('{"a": 1.0}');
+    expect(message("{broken").body).toBe("{broken");
+    expect(message("").body).toBe("");
+  });
+
+  it.each([['{ "a": 1.0, "b": 12345678901234567890 }'], ['"text"'], ["null"], ["{broken"]])(
+    "keeps the bytes of %s where no step changed the body",
+    (text) => {
+      const kept = message(text);
+      const { body } = kept;
+      kept.body = body;
+      kept.headers = [];
+      expect(kept.bytes.toString()).toBe(text);
+    },
+  );
+
+  it("keeps bytes that are no text where code gives the body back", () => {
+    const bytes = Buffer.from([0xff, 0xfe, 0, 1]);
+    const kept = message(bytes, []);
+    kept.take({ body: kept.body, headers: {} });
+    expect(kept.bytes.equals(bytes)).toBe(true);
+  });
+
+  it("writes a changed body as JSON, a text as it is, and null as nothing", () => {
+    const changed = message("{}");
+    changed.body = { a: [1] };
+    expect(changed.bytes.toString()).toBe('{"a":[1]}');
+    changed.body = "plain";
+    expect(changed.bytes.toString()).toBe("plain");
+    changed.body = null;
+    expect(changed.bytes).toHaveLength(0);
+  });
+
+  it("keeps the spelling around a text that is rewritten", () => {
+    const masked = message('{ "n": "4242", "x": 1.0 }');
+    masked.rewrite('{ "n": "****", "x": 1.0 }');
+    expect(masked.body).toEqual({ n: "****", x: 1 });
+    expect(masked.bytes.toString()).toBe('{ "n": "****", "x": 1.0 }');
+  });
+
+  it("shows headers by name, joined, but cookies apart", () => {
+    const headers = [
+      ["A", "1"],
+      ["a", "2"],
+      ["A", "3"],
+      ["Set-Cookie", "x"],
+      ["Set-Cookie", "y"],
+      ["Set-Cookie", "z"],
+      ["__proto__", "p"],
+    ] as const;
+    const object = message("", headers).headersObject();
+    expect(Object.entries(object)).toEqual([
+      ["A", "1, 3"],
+      ["a", "2"],
+      ["Set-Cookie", ["x", "y", "z"]],
+      ["__proto__", "p"],
+    ]);
+  });
+
+  it("takes headers back, lists as several, numbers as text, and beyond one byte as UTF-8", () => {
+    const taken = message("");
+    taken.take({ body: "", headers: { "Set-Cookie": ["x", "y"], N: 1, T: true, Gone: null, Object: {}, U: "✓" } });
+    expect(taken.headers).toEqual([
+      ["Set-Cookie", "x"],
+      ["Set-Cookie", "y"],
+      ["N", "1"],
+      ["T", "true"],
+      ["U", "\u00e2\u009c\u0093"],
+    ]);
+  });
+
+  it.each([
+    ["nothing", null],
+    ["a text", "x"],
+    ["no body", { headers: {} }],
+    ["no headers", { body: {} }],
+    ["headers that are a list", { body: {}, headers: [] }],
+    ["a header's name that is none", { body: {}, headers: { "a b": "c" } }],
+    ["a header with a line break", { body: {}, headers: { a: "b\r\nc: d" } }],
+  ])("is not replaced by %s", (_, returned) => {
+    expect(() => message("{}").take(returned)).toThrow(FunctionFailed);
+  });
+});
