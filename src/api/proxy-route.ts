@@ -68,7 +68,11 @@ async function serve(
     const answer = await invoke(callOf(request, body, gone.signal));
     requireSendable(answer);
     observation.end(answer.status);
-    await send(response, answer, request);
+    writeHead(response, answer, request);
+    await pipeline(Buffer.isBuffer(answer.body) ? Readable.from([answer.body]) : answer.body, response, { end: false });
+    // The destination gave up the request before its end. Who is still sending may else lose the answer to a reset.
+    if (!Buffer.isBuffer(body) && body.destroyed) await dropUnreadBody(request);
+    response.end();
     await leaveReusable(request, body);
   } catch (error) {
     if (response.headersSent) {
@@ -153,7 +157,7 @@ function requireSendable({ status, headers, destinationStatus }: ProxyAnswer): v
   }
 }
 
-async function send(response: ServerResponse, answer: ProxyAnswer, request: IncomingMessage): Promise<void> {
+function writeHead(response: ServerResponse, answer: ProxyAnswer, request: IncomingMessage): void {
   const isHttp1 = request.httpVersionMajor === 1;
   const ours = Object.entries(response.getHeaders()).flatMap(([name, value]): HeaderPair[] => {
     // Where the destination speaks of cross-origin rights itself, its word counts.
@@ -173,7 +177,6 @@ async function send(response: ServerResponse, answer: ProxyAnswer, request: Inco
   // HTTP/2 has no reason phrases.
   if (isHttp1 && REASON_PHRASE.test(answer.statusText)) response.statusMessage = answer.statusText;
   response.writeHead(answer.status);
-  await pipeline(Buffer.isBuffer(answer.body) ? Readable.from([answer.body]) : answer.body, response);
 }
 
 /** Values of one name together, in the spelling of the first. */

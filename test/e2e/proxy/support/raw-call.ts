@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { connect } from "node:net";
 import { inject } from "vitest";
 
@@ -20,11 +19,13 @@ export async function rawCall(lines: readonly string[], body: Buffer | string = 
   const socket = connect(Number(port), hostname);
   const chunks: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+  // A write to a connection that the server has ended: what it answered before is read all the same.
   socket.on("error", () => {});
+  const closed = new Promise((resolve) => socket.once("close", resolve));
   const [first = "", ...rest] = lines;
   const head = [first, "Host: vault.example", "Connection: close", ...rest].join("\r\n");
   socket.write(Buffer.concat([Buffer.from(`${head}\r\n\r\n`, "latin1"), Buffer.from(body)]));
-  await once(socket, "close");
+  await closed;
   return readAnswer(Buffer.concat(chunks));
 }
 

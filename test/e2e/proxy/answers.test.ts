@@ -1,0 +1,243 @@
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import { connect, createServer } from "node:net";
+import { gzipSync } from "node:zlib";
+import { afterEach, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { newTenant, type TestTenant } from "../../support/tenant.js";
+import { answer, type Destination, type RawRequest, type Reply, startDestination } from "./support/destination.js";
+import { rawCall } from "./support/raw-call.js";
+
+const STATUS = "bt-proxy-destination-status";
+
+describe("the answer of a destination", () => {
+  let tenant: TestTenant;
+  let key: string;
+  let destination: Destination;
+  beforeAll(async () => {
+    tenant = await newTenant();
+    ({ key } = await tenant.backEnd());
+  });
+  afterEach(() => destination[Symbol.asyncDispose]());
+
+  const ask = async (reply: Reply, method = "GET", lines: readonly string[] = [], body: string | Buffer = "") => {
+    destination = await startDestination(reply);
+    return rawCall(
+      [`${method} /proxy/x HTTP/1.1`, `BT-API-KEY: ${key}`, `BT-PROXY-URL: ${destination.url}`, ...lines],
+      body,
+    );
+  };
+  const refusal = async (...asked: Parameters<typeof ask>) => {
+    const { status, header, body } = await ask(...asked);
+    const { proxy_error } = JSON.parse(body.toString());
+    expect(proxy_error.status).toBe(status);
+    return [status, proxy_error.code, header(STATUS)];
+  };
+
+  it.each([
+    "200 OK",
+    "201 Made By Hand",
+    "226 IM Used",
+    "302 Found",
+    "400 Bad",
+    "401 No",
+    "404 Not Here",
+    "429 Slow",
+    "500 Oh",
+    "503 Later",
+    "999 Own",
+  ])("goes to the caller as it is: %s", async (line) => {
+    const received = await ask(answer(line, ["Content-Type: text/x-own", "X-One.Two: a", "x-one.two: b"], "the body"));
+    const [status, ...reason] = line.split(" ");
+    expect([received.status, received.reason]).toEqual([Number(status), reason.join(" ")]);
+    expect(received.header(STATUS)).toBe(status);
+    expect(received.header("content-type")).toBe("text/x-own");
+    expect(received.headers.filter(([name]) => /one/i.test(name)).map(([, value]) => value)).toEqual(["a", "b"]);
+    expect(received.body.toString()).toBe("the body");
+  });
+
+  it.each(["204 No Content", "304 Not Modified"])("has no body with %s", async (line) => {
+    const received = await ask(`HTTP/1.1 ${line}\r\nETag: "x"\r\n\r\n`);
+    expect(received.status).toBe(Number(line.slice(0, 3)));
+    expect(received.header("etag")).toBe('"x"');
+    expect(received.body).toHaveLength(0);
+  });
+
+  it("may be announced by 100 and 103, which stay with us", async () => {
+    const received = await ask(
+      Buffer.concat([
+        Buffer.from("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"),
+        answer("200 OK", [], "after all"),
+      ]),
+    );
+    expect([received.status, received.header("link"), received.body.toString()]).toEqual([200, undefined, "after all"]);
+  });
+
+  it("keeps its cookies apart and its encoding untouched", async () => {
+    const packed = gzipSync("packed");
+    const received = await ask(
+      answer("200 OK", ["Set-Cookie: a=1", "Set-Cookie: b=2", "Content-Encoding: gzip"], packed),
+    );
+    expect(received.headers.filter(([name]) => name.toLowerCase() === "set-cookie")).toHaveLength(2);
+    expect(received.body.equals(packed)).toBe(true);
+  });
+
+  it("loses the headers of its own connection", async () => {
+    const received = await ask(answer("200 OK", ["Keep-Alive: timeout=999", "Connection: X-A", "X-A: kept"]));
+    expect(received.header("keep-alive")).toBeUndefined();
+    expect(received.header("connection")).toBe("close");
+    expect(received.header("x-a")).toBe("kept");
+  });
+
+  it("in chunks, or until the connection ends, arrives whole", async () => {
+    const chunked = await ask("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
+    expect(chunked.body.toString("latin1")).toContain("abc");
+    await destination[Symbol.asyncDispose]();
+    const closing = await ask((socket) => socket.end("HTTP/1.0 200 OK\r\n\r\nuntil the end"));
+    expect(closing.body.toString("latin1")).toContain("until the end");
+  });
+
+  it("that redirects to a metadata service is not followed", async () => {
+    const received = await ask(answer("302 Found", ["Location: http://169.254.169.254/latest/meta-data"]));
+    expect([received.status, received.header("location")]).toEqual([302, "http://169.254.169.254/latest/meta-data"]);
+    expect(destination.requests).toHaveLength(1);
+  });
+
+  it.each<[string, Reply]>([
+    ["garbage", "these are no headers\r\n\r\n"],
+    ["a reset before it answers", (socket) => void socket.resetAndDestroy()],
+    ["an end before it answers", (socket) => void socket.end()],
+    ["half of its headers", (socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-")],
+    ["two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"],
+    ["a status that is none", "HTTP/1.1 20 OK\r\n\r\n"],
+    ["a switch of protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"],
+    ["headers of 40 KB", `HTTP/1.1 200 OK\r\nX-Long: ${"x".repeat(40_000)}\r\n\r\n`],
+    ["600 headers", `HTTP/1.1 200 OK\r\n${"X-A: b\r\n".repeat(600)}\r\n`],
+  ])("that is %s is a 502 without its status", async (_, reply) => {
+    expect(await refusal(reply)).toEqual([502, "destination_unreachable", undefined]);
+    expect(destination.requests).toHaveLength(1);
+  });
+
+  it("that never connects is a 502, also while a body is still being sent", async () => {
+    destination = await startDestination();
+    const { port } = destination;
+    await destination[Symbol.asyncDispose]();
+    const lines = [
+      `BT-API-KEY: ${key}`,
+      `BT-PROXY-URL: http://127.0.0.1:${port}`,
+      "Content-Type: image/png",
+      "Content-Length: 3000000",
+    ];
+    const { status, body } = await rawCall(["POST /proxy HTTP/1.1", ...lines], Buffer.alloc(3_000_000));
+    expect([status, JSON.parse(body.toString()).proxy_error.code]).toEqual([502, "destination_unreachable"]);
+    destination = await startDestination();
+  });
+
+  it("that is shorter than its length ends the caller's connection: nobody takes it for whole", async () => {
+    const received = await ask((socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"));
+    expect(received.status).toBe(200);
+    expect(received.body.length).toBeLessThan(10);
+  });
+
+  it("that is longer than its length spoils no other", async () => {
+    const reply = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil";
+    const first = await ask(reply);
+    const second = await rawCall(["GET /proxy HTTP/1.1", `BT-API-KEY: ${key}`, `BT-PROXY-URL: ${destination.url}`]);
+    expect([first.body.toString(), second.body.toString()]).toEqual(["ok", "ok"]);
+  });
+
+  it("that comes before the request is sent reaches the caller", async () => {
+    const early = answer("413 Too Large", ["Connection: close"], "too large");
+    destination = await startDestination();
+    const server = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.once("data", () => socket.end(early));
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    const port = typeof address === "object" && address ? address.port : 0;
+    const lines = [
+      `BT-API-KEY: ${key}`,
+      `BT-PROXY-URL: http://127.0.0.1:${port}`,
+      "Content-Type: image/png",
+      "Content-Length: 8000000",
+    ];
+    const received = await rawCall(["POST /proxy HTTP/1.1", ...lines], Buffer.alloc(8_000_000));
+    expect([received.status, received.body.toString()]).toEqual([413, "too large"]);
+    server.close();
+  });
+
+  it("is given up when its caller leaves, while it is awaited and while it is read", async () => {
+    for (const start of ["", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun"]) {
+      destination = await startDestination(
+        (socket: { write(text: string): unknown }) => void (start && socket.write(start)),
+      );
+      const { hostname, port } = new URL(inject("serverUrl"));
+      const caller = connect(Number(port), hostname);
+      caller.write(`GET /proxy HTTP/1.1\r\nHost: x\r\nBT-API-KEY: ${key}\r\nBT-PROXY-URL: ${destination.url}\r\n\r\n`);
+      await vi.waitFor(() => expect(destination.requests).toHaveLength(1));
+      if (start !== "") await once(caller, "data");
+      caller.destroy();
+      await vi.waitFor(() => expect(destination.open.size).toBe(0));
+      if (start === "") await destination[Symbol.asyncDispose]();
+    }
+  });
+
+  it("comes over HTTP/2 too, bodies included", async () => {
+    destination = await startDestination((socket, request: RawRequest) => {
+      socket.write(
+        answer(
+          "200 Own Words",
+          ["Connection: keep-alive", "Date: a", "Date: b", "Set-Cookie: a", "Set-Cookie: b"],
+          request.body,
+        ),
+      );
+    });
+    const session = connectHttp2(inject("serverUrl"));
+    const stream = session.request({
+      ...{ ":method": "POST", ":path": "/proxy/two?x", "bt-api-key": key, "bt-proxy-url": destination.url },
+      "content-type": "image/png",
+    });
+    stream.end("over two");
+    const [headers] = await once(stream, "response");
+    const chunks: Buffer[] = [];
+    for await (const chunk of stream) chunks.push(Buffer.from(chunk));
+    session.close();
+    expect(Buffer.concat(chunks).toString()).toBe("over two");
+    expect(headers).toMatchObject({ ":status": 200, [STATUS]: "200", "set-cookie": ["a", "b"] });
+    expect(destination.last().line).toBe("POST /two?x HTTP/1.1");
+    expect(destination.last().headers.map(([name]) => name)).toEqual([
+      "Host",
+      "content-type",
+      "Transfer-Encoding",
+      "Connection",
+    ]);
+  });
+
+  it("of one that is slow keeps nobody from another", async () => {
+    await using slow = await startDestination(() => {});
+    destination = await startDestination();
+    const gone = new AbortController();
+    const call = (url: string) =>
+      fetch(`${inject("serverUrl")}/proxy`, {
+        headers: { "BT-API-KEY": key, "BT-PROXY-URL": url },
+        signal: gone.signal,
+      });
+    const waiting = Array.from({ length: 60 }, () => call(slow.url).catch(() => undefined));
+    await vi.waitFor(() => expect(slow.opened).toBe(32));
+    for (let n = 0; n < 5; n += 1) expect((await call(destination.url)).status).toBe(200);
+    expect(slow.opened).toBe(32);
+    gone.abort();
+    await Promise.all(waiting);
+    // But for what is kept to be used again, their connections end with them.
+    await vi.waitFor(() => expect(slow.open.size).toBeLessThanOrEqual(8));
+  });
+
+  it("comes over a connection that is used again", async () => {
+    destination = await startDestination();
+    for (let n = 0; n < 5; n += 1) {
+      await rawCall(["GET /proxy HTTP/1.1", `BT-API-KEY: ${key}`, `BT-PROXY-URL: ${destination.url}`]);
+    }
+    expect([destination.requests.length, destination.opened]).toEqual([5, 1]);
+  });
+});
