@@ -1,0 +1,117 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isTenantId } from "../../src/base/ids.js";
+import { readConfig } from "../../src/config.js";
+import type { RunningServer } from "../../src/serve.js";
+import { connect, type Sql } from "../../src/store/connect.js";
+import { asTenant, newDirectory } from "../support/databases.js";
+import type { RestClient } from "../support/rest.js";
+import { newTenant, type TestTenant } from "../support/tenant.js";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
+const MERGE_PATCH = { "Content-Type": "application/merge-patch+json" };
+
+/** As built, since it starts processes of its own. */
+const builtServer: string = "../../dist/src/serve.js";
+
+describe("what is over", () => {
+  const directory = newDirectory();
+  const environment = {
+    CLOAKROOM_DATA_DIR: join(directory, "data"),
+    CLOAKROOM_PORT: "0",
+    CLOAKROOM_ADMIN_PORT: "0",
+    CLOAKROOM_LOG_LEVEL: "error",
+    CLOAKROOM_RATE_LIMITS: "off",
+  };
+  let ahead = 0;
+  let server: RunningServer;
+  let sql: Sql;
+  let tenant: TestTenant;
+  let backEnd: RestClient;
+  beforeAll(async () => {
+    const { startServer }: typeof import("../../src/serve.js") = await import(builtServer);
+    server = await startServer(readConfig(environment), () => {}, { now: () => Date.now() + ahead });
+    sql = connect(server.vault.ownerAddress, { connections: 2, statementTimeout: 20_000 });
+    tenant = await newTenant(server.url, environment);
+    backEnd = await tenant.backEnd();
+  });
+  afterAll(async () => {
+    await sql?.end({ timeout: 5 });
+    await server?.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const soon = (milliseconds: number) => new Date(Date.now() + ahead + milliseconds).toISOString();
+  const rows = async (table: string, where = "true"): Promise<number> => {
+    if (!isTenantId(tenant.id)) throw new Error("this is no tenant");
+    const query = `select count(*)::int as n from ${table} where ${where}`;
+    const [row] = await asTenant<{ n: number }>(sql, tenant.id, query);
+    return row?.n ?? Number.NaN;
+  };
+  const create = async (body: object): Promise<string> => (await backEnd("POST", "/tokens", { body })).body.id;
+  const read = (id: string) => backEnd("GET", `/tokens/${id}`);
+  const usage = async () =>
+    (await tenant.manage("GET", "/tenants/self/reports/usage")).body.token_report.metrics_by_type;
+
+  it("is out of reach at once, and gone after the next sweep, with its row in the log", async () => {
+    const kept = await create({ type: "token", data: "kept" });
+    const expiring = { type: "token", data: "short", expires_at: soon(10 * MINUTE) };
+    const found = { metadata: { short: "1" }, search_indexes: ["{{ data }}"], deduplicate_token: true };
+    const short = await create({ ...expiring, ...found });
+    const card = await create({ type: "card", data: { ...CARD, cvc: "123" } });
+    const patched = await create({ type: "card", data: { ...CARD, cvc: "456" } });
+    const page = await tenant.application({ type: "public", permissions: ["token:create"] });
+    const session = (await page("POST", "/sessions")).body;
+    const idempotent = { headers: { "BT-IDEMPOTENCY-KEY": "once" }, body: { type: "token", data: "stored" } };
+    const stored = await backEnd("POST", "/tokens", idempotent);
+
+    ahead = 4 * MINUTE;
+    expect(await page("GET", `/tokens/${kept}`, { key: session.session_key })).toMatchObject({ status: 401 });
+    expect((await read(short)).status).toBe(200);
+
+    ahead = 10 * MINUTE + 1_000;
+    const listed = await backEnd("GET", "/tokens?metadata.short=1");
+    expect(listed.body).toMatchObject({ pagination: { total_items: 0 }, data: [] });
+    expect((await backEnd("POST", "/tokens/search", { body: { query: "data:short" } })).body.data).toEqual([]);
+    expect((await backEnd("GET", "/v2/tokens?metadata.short=1")).body.data).toEqual([]);
+    expect((await read(short)).status).toBe(404);
+    expect(await backEnd("PATCH", `/tokens/${short}`, { headers: MERGE_PATCH, body: {} })).toMatchObject({
+      status: 404,
+    });
+    expect(await backEnd("DELETE", `/tokens/${short}`)).toMatchObject({ status: 404 });
+    expect(await usage()).toMatchObject({ token: { count: 2 }, card: { count: 2 } });
+    expect((await backEnd("GET", "/tokens?size=1")).body.pagination.total_items).toBe(4);
+
+    // A patch without a code gives the old one no more time; one with a code starts anew.
+    ahead = HOUR - MINUTE;
+    const month = { data: { expiration_month: 11 } };
+    await backEnd("PATCH", `/tokens/${card}`, { headers: MERGE_PATCH, body: month });
+    await backEnd("PATCH", `/tokens/${patched}`, { headers: MERGE_PATCH, body: { data: { cvc: "789" } } });
+    expect((await read(card)).body.data).toEqual({ ...CARD, expiration_month: 11, cvc: "123" });
+    ahead = HOUR + 1_000;
+    expect((await read(card)).body.data).toEqual({ ...CARD, expiration_month: 11 });
+    expect((await backEnd("POST", "/detokenize", { body: `{{ ${card} }}` })).body).not.toHaveProperty("cvc");
+    expect((await read(patched)).body.data).toEqual({ ...CARD, cvc: "789" });
+
+    // Every sweep of the minutes that are over leaves nothing of them.
+    ahead = HOUR + 2 * MINUTE;
+    const gone = { token: `id = '${short}'`, cvc: `token_id = '${card}'` };
+    await expect
+      .poll(async () => [await rows("tokens", gone.token), await rows("token_cvc", gone.cvc), await rows("sessions")], {
+        timeout: 25_000,
+        interval: 250,
+      })
+      .toEqual([0, 0, 0]);
+    expect(await rows("token_terms", gone.cvc.replace(card, short))).toBe(0);
+    const { body: log } = await tenant.manage("GET", `/logs?entity_id=${short}`);
+    expect(log.data[0]).toMatchObject({ operation: "expire", entity_type: "token" });
+    expect(log.data[0]).not.toHaveProperty("actor_id");
+    expect(await usage()).toMatchObject({ token: { count: 2 }, card: { count: 2 } });
+    expect((await backEnd("GET", "/tokens?size=1")).body.pagination.total_items).toBe(4);
+    expect((await read(patched)).body.data).toEqual({ ...CARD, cvc: "789" });
+    expect((await read(stored.body.id)).status).toBe(200);
+    expect((await backEnd("POST", "/tokens", idempotent)).body.id).toBe(stored.body.id);
+  });
+});
