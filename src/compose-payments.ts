@@ -7,14 +7,19 @@ import type { Job } from "./jobs/schedule.js";
 import { tenantWorkJob } from "./jobs/tenant-work.js";
 import { uuidFrom, writeAddress } from "./payments/addresses.js";
 import { checkConnections } from "./payments/check-connections.js";
+import { realConnectors } from "./payments/connectors/real-connectors.js";
 import { Connectors } from "./payments/connectors.js";
+import type { FormulaId } from "./payments/formulas.js";
+import { PaymentEngine } from "./payments/payment-engine.js";
 import { providerHttp } from "./payments/provider-http.js";
 import { Books } from "./payments/simulator/books.js";
 import { Simulator } from "./payments/simulator/simulator.js";
 import { TenantTurns } from "./payments/tenant-turns.js";
 import type { ServedMethod } from "./services/call.js";
 import { connectionService } from "./services/connections.js";
+import { transactionService } from "./services/transactions.js";
 import { hasChecksDue } from "./store/connections.js";
+import { hasPaymentsDue } from "./store/payments.js";
 import type { Vault } from "./vault.js";
 
 /** Everything about payments, put together. */
@@ -28,12 +33,14 @@ export interface PaymentsParts {
   readonly vault: Vault;
   readonly agents: GuardedAgents;
   readonly clock: Clock;
+  /** Stand in for the public addresses of payment services. */
+  readonly addresses: ReadonlyMap<FormulaId, string>;
   readonly log: OperatorLog;
   /** Where callers reach this server. Known once it listens. */
   readonly address: () => string;
 }
 
-export function composePayments({ vault, agents, clock, log, address }: PaymentsParts): Payments {
+export function composePayments({ vault, agents, clock, log, address, addresses }: PaymentsParts): Payments {
   const { database, keyring } = vault;
   const approvalPage = async (tenantId: TenantId, reference: string) => {
     const id = uuidFrom(reference);
@@ -41,24 +48,43 @@ export function composePayments({ vault, agents, clock, log, address }: Payments
     const keys = await keyring.of(tenantId);
     return `${address()}/simulator/approvals/${writeAddress(keys, "simulator-approval", tenantId, id)}`;
   };
-  const connectors = new Connectors([new Simulator(new Books(database), approvalPage)], (tenantId) =>
-    providerHttp(agents, tenantId),
+  const connectors = new Connectors(
+    [new Simulator(new Books(database), approvalPage), ...realConnectors(addresses)],
+    (tenantId) => providerHttp(agents, tenantId),
+    clock,
   );
   const checks = new TenantTurns(
     (tenantId, signal) => checkConnections({ database, keyring, connectors }, tenantId, signal),
     (tenantId) => log.error({ tenant_id: tenantId }, "the credentials of a connection could not be checked"),
   );
+  const engine = new PaymentEngine({
+    ...{ database, keyring, connectors, clock },
+    returnUrl: (keys, tenantId, { id }) =>
+      `${address()}/orchestration/approvals/${writeAddress(keys, "payment-return", tenantId, id)}`,
+    onDefect: (tenantId) => log.error({ tenant_id: tenantId }, "a connector broke: the payment will be looked after"),
+    onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "the payments of a tenant will be looked after again"),
+  });
   const webhookUrl = (keys: TenantKeys, tenantId: TenantId, connectionId: Uuid) =>
     `${address()}/orchestration/webhooks/${writeAddress(keys, "payment-webhook", tenantId, connectionId)}`;
   return {
-    methods: connectionService({ keyring, webhookUrl, checkSoon: (tenantId) => checks.wake(tenantId) }),
+    methods: [
+      ...connectionService({ keyring, webhookUrl, checkSoon: (tenantId) => checks.wake(tenantId) }),
+      ...transactionService({ keyring, engine }),
+    ],
     jobs: [
+      tenantWorkJob({
+        ...{ name: "payments", kind: "payment", database, clock, isPending: hasPaymentsDue },
+        wake: (tenantId) => engine.wake(tenantId),
+        onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's payments could not be looked over"),
+      }),
       tenantWorkJob({
         ...{ name: "credentials checks", kind: "connection_check", database, clock, isPending: hasChecksDue },
         wake: (tenantId) => checks.wake(tenantId),
         onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's connections could not be looked over"),
       }),
     ],
-    stop: () => checks.stop(),
+    stop: async () => {
+      await Promise.all([checks.stop(), engine.stop()]);
+    },
   };
 }

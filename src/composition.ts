@@ -88,7 +88,7 @@ export function compose(
     onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a reactor's run failed and will be tried again"),
   });
 
-  const payments = composePayments({ vault, agents, clock, log, address });
+  const payments = composePayments({ vault, agents, clock, log, address, addresses: config.paymentAddresses });
 
   const compile: CompileCode = (code) => sandbox.compile(code);
   const others = pipelinesOf([

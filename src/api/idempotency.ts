@@ -2,15 +2,18 @@ import { createHmac } from "node:crypto";
 import { type DescMessage, fromBinary, type Message, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import type { Caller } from "../access/caller.js";
 import { Fault, invalid } from "../base/fault.js";
+import type { Uuid } from "../base/ids.js";
 import { lengthPrefixed } from "../crypto/bytes.js";
 import { open, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { noteDue } from "../store/due.js";
 import {
+  completeKey,
   dropExpiredIdempotencyKey,
   findIdempotencyKey,
   type IdempotencyRow,
   insertIdempotencyKey,
+  insertKeyInFlight,
 } from "../store/idempotency-keys.js";
 import type { Transaction } from "../store/transaction.js";
 
@@ -24,6 +27,12 @@ export interface Replay<Output extends DescMessage> {
   /** It is a repeat with another request. */
   readonly differs: boolean;
 }
+
+/** An earlier request with the same key: told again, still at work, or cut off after it had begun. */
+export type EarlierOperation<Output extends DescMessage> =
+  | { readonly kind: "answered"; readonly replay: Replay<Output> }
+  | { readonly kind: "running" }
+  | { readonly kind: "left"; readonly subject: Uuid };
 
 /**
  * The answer of a request that carries an idempotency key is stored, sealed, in the transaction of its effect. The same
@@ -61,7 +70,36 @@ export class Idempotency {
   /** The stored answer, if this key has one. */
   async find<Output extends DescMessage>(tx: Transaction, output: Output): Promise<Replay<Output> | undefined> {
     const row = await tx.ask(findIdempotencyKey, this.#keyHash);
-    return row ? this.#replay(row, output) : undefined;
+    return row?.response ? this.#replay({ ...row, response: row.response }, output) : undefined;
+  }
+
+  /** What became of an earlier request with this key whose operation has effects outside. */
+  async findOperation<Output extends DescMessage>(
+    tx: Transaction,
+    output: Output,
+  ): Promise<EarlierOperation<Output> | undefined> {
+    const row = await tx.ask(findIdempotencyKey, this.#keyHash);
+    if (!row) return undefined;
+    if (row.response) return { kind: "answered", replay: this.#replay({ ...row, response: row.response }, output) };
+    if (row.leased || !row.subject) return { kind: "running" };
+    return { kind: "left", subject: row.subject };
+  }
+
+  /** Notes, in the transaction that comes before the effects, that an operation is under way. */
+  begin(tx: Transaction, subject: Uuid): void {
+    tx.tell(dropExpiredIdempotencyKey, this.#keyHash);
+    const expiresAt = new Date(tx.now.getTime() + DAY_MS);
+    tx.tell(noteDue, { kind: "idempotency_key", at: expiresAt });
+    tx.tell(insertKeyInFlight, {
+      ...{ key_hash: this.#keyHash, request_hash: this.#requestHash },
+      ...{ accepted: false, expires_at: expiresAt, subject },
+    });
+  }
+
+  /** Stores the answer of an operation that {@link begin} noted. */
+  complete(tx: Transaction, output: DescMessage, response: Message): void {
+    const sealed = seal(this.#keys.data, this.#place(), toBinary(output, response));
+    tx.tell(completeKey, { key_hash: this.#keyHash, response: sealed });
   }
 
   /** Stores the answer with whatever else the transaction writes. */

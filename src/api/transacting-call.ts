@@ -2,7 +2,8 @@ import { create, type DescMessage, type MessageInitShape } from "@bufbuild/proto
 import type { Caller } from "../access/caller.js";
 import { Refused } from "../access/refusal.js";
 import { Fault } from "../base/fault.js";
-import type { Call, Reply } from "../services/call.js";
+import type { Uuid } from "../base/ids.js";
+import type { Call, EngagedOperation, Reply } from "../services/call.js";
 import type { Database } from "../store/database.js";
 import { LockTimeout, UniqueViolation } from "../store/database-error.js";
 import type { Transaction } from "../store/transaction.js";
@@ -49,6 +50,22 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
       const { tenantId, revision } = caller();
       return answerOf(await parts.database.fast.run(tenantId, revision, work));
     },
+    async engage(operation, show) {
+      const { tenantId, revision } = caller();
+      const { idempotency } = parts;
+      const fly = <T>(run: (tx: Transaction) => Promise<T>) =>
+        retryTaken(idempotency !== undefined, () => parts.database.fast.run(tenantId, revision, run));
+      if (!idempotency) return show(await operation.act(answerOf(await fly((tx) => operation.begin(tx)))));
+      const met = answerOf(await fly((tx) => beginOnce(output, idempotency, tx, operation)));
+      if (met.kind === "answered") {
+        if (met.replay.differs) parts.onDifferentRepeat();
+        return met.replay.response;
+      }
+      const result = met.kind === "begun" ? await operation.act(met.begun) : met.result;
+      const shown = create(output, show(result));
+      await parts.database.fast.run(tenantId, "unguarded", async (tx) => idempotency.complete(tx, output, shown));
+      return show(result);
+    },
     async list(work, show) {
       const { tenantId, revision } = caller();
       return show(answerOf(await parts.database.slow.run(tenantId, revision, work)));
@@ -68,6 +85,36 @@ async function retryTaken<T>(isIdempotent: boolean, run: () => Promise<T>): Prom
       if (error instanceof UniqueViolation && attempt < TAKEN_ATTEMPTS) continue;
       if (!(error instanceof UniqueViolation || error instanceof LockTimeout)) throw error;
       throw isIdempotent ? stillRunning() : new Fault("conflict", "Others keep changing the same. Try again.");
+    }
+  }
+}
+
+type Met<Output extends DescMessage, B, T> =
+  | { readonly kind: "begun"; readonly begun: B }
+  | { readonly kind: "resumed"; readonly result: T }
+  | { readonly kind: "answered"; readonly replay: Replay<Output> };
+
+async function beginOnce<Output extends DescMessage, B extends { readonly subject: Uuid }, T>(
+  output: Output,
+  idempotency: Idempotency,
+  tx: Transaction,
+  operation: EngagedOperation<B, T>,
+): Promise<Met<Output, B, T> | Refused> {
+  const earlier = await idempotency.findOperation(tx, output);
+  switch (earlier?.kind) {
+    case "answered":
+      return earlier;
+    case "running":
+      return new Refused(stillRunning());
+    case "left": {
+      const result = await operation.resume(tx, earlier.subject);
+      return result instanceof Refused ? result : { kind: "resumed", result };
+    }
+    case undefined: {
+      const begun = await operation.begin(tx);
+      if (begun instanceof Refused) return begun;
+      idempotency.begin(tx, begun.subject);
+      return { kind: "begun", begun };
     }
   }
 }

@@ -26,8 +26,8 @@ export function readFingerprint(text: string): Buffer | undefined {
   return fingerprint && showFingerprint(fingerprint) === text ? fingerprint : undefined;
 }
 
-/** Kinds of search terms: metadata pairs, search index values and containers of tokens; addresses of people. */
-export type TermKind = "metadata" | "index" | "container" | "email";
+/** Kinds of search terms: metadata pairs, index values and containers of tokens; addresses of people; references of payments. */
+export type TermKind = "metadata" | "index" | "container" | "email" | "payment";
 
 /** What a token is found by, blinded: the first 16 bytes of HMAC-SHA-256 under the tenant's search key. */
 export function searchTerm(key: KeyObject, kind: TermKind, name: string, value: string): Buffer {

@@ -30,7 +30,7 @@ export async function checkConnections(
     if (signal.aborted || !keys) return;
     const connection = openConnection(keys, tenantId, row);
     const connector = connectors.of(connection.formula.id);
-    const outcome = await connector.checkCredentials(connectors.contextOf(tenantId, connection, new Date()));
+    const outcome = await connector.checkCredentials(connectors.contextOf(tenantId, connection));
     await database.fast.run(tenantId, "unguarded", async (tx) => {
       const result = resultOf(row, outcome, tx.now);
       tx.tell(noteCheck, result);

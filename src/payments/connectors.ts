@@ -1,3 +1,4 @@
+import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Connection } from "./connection.js";
 import type { Connector, ConnectorContext } from "./connector.js";
@@ -9,7 +10,10 @@ export class Connectors {
   readonly #connectors: ReadonlyMap<FormulaId, Connector>;
   readonly #http: (tenantId: TenantId) => ProviderHttp;
 
-  constructor(connectors: readonly Connector[], http: (tenantId: TenantId) => ProviderHttp) {
+  readonly #clock: Clock;
+
+  constructor(connectors: readonly Connector[], http: (tenantId: TenantId) => ProviderHttp, clock: Clock) {
+    this.#clock = clock;
     this.#connectors = new Map(connectors.map((connector) => [connector.formulaId, connector]));
     this.#http = http;
   }
@@ -24,7 +28,7 @@ export class Connectors {
     return connector;
   }
 
-  contextOf(tenantId: TenantId, { fields }: Pick<Connection, "fields">, now: Date): ConnectorContext {
-    return { tenantId, fields, now, send: this.#http(tenantId) };
+  contextOf(tenantId: TenantId, { fields }: Pick<Connection, "fields">): ConnectorContext {
+    return { tenantId, fields, now: new Date(this.#clock.now()), send: this.#http(tenantId) };
   }
 }

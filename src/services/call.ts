@@ -9,6 +9,7 @@ import {
 } from "@bufbuild/protobuf";
 import type { Caller } from "../access/caller.js";
 import type { Refused } from "../access/refusal.js";
+import type { Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import type { Transaction } from "../store/transaction.js";
 
@@ -26,6 +27,13 @@ export interface Reply {
   accepted(): void;
   /** Over REST, this instead of the method's message. */
   verbatim(answer: VerbatimAnswer): void;
+}
+
+/** An operation with effects outside of the database. */
+export interface EngagedOperation<B extends { readonly subject: Uuid }, T> {
+  begin(tx: Transaction): Promise<B | Refused>;
+  act(begun: B): Promise<T>;
+  resume(tx: Transaction, subject: Uuid): Promise<T | Refused>;
 }
 
 /** One request on its way through a method, whatever protocol it came by. */
@@ -50,6 +58,15 @@ export interface Call<Output extends DescMessage = DescMessage> {
   ): Promise<MessageInitShape<Output>>;
   /** A transaction that comes before other work: what it leaves is no answer yet. */
   commit<T>(work: (tx: Transaction) => Promise<T | Refused>): Promise<T>;
+  /**
+   * Runs an operation with effects outside of the database. `begin` commits what is about to happen; `act` does it and
+   * notes its end by itself. With an idempotency key nothing is ever begun twice: a repeat is told the stored answer, a
+   * conflict while the first is at work, and what `resume` finds of it after the first was cut off.
+   */
+  engage<B extends { readonly subject: Uuid }, T>(
+    operation: EngagedOperation<B, T>,
+    show: (result: T) => MessageInitShape<Output>,
+  ): Promise<MessageInitShape<Output>>;
   /** As {@link transact}, for lists and counts: on connections of their own. */
   list<T>(
     work: (tx: Transaction) => Promise<T | Refused>,

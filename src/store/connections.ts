@@ -127,3 +127,15 @@ export const deleteConnectionRow = defineStatement<Uuid, boolean, unknown>({
     ids.map((id) => sql`delete from connections where tenant_id = ${tenantId} and id = ${id} returning 1`),
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
+
+/** A payment found out that the credentials do not work, of the connection as it was then. */
+export const markCredentialsFailed = defineWrite<Pick<ConnectionRow, "id" | "revision">>({
+  table: "connections",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      ({ id, revision }) => sql`
+        update connections set status = 'failed', check_due_at = null
+        where tenant_id = ${tenantId} and id = ${id} and revision = ${revision}`,
+    ),
+});

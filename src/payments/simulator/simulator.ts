@@ -166,7 +166,7 @@ export class Simulator implements Connector {
       const { later } = current;
       const fault = later?.operation === operation ? later.errorCode : objection(current);
       if (current.stand === "awaiting_buyer" && operation === "void") {
-        return { ...current, stand: "failed", errorCode: "canceled" };
+        return current.approval?.approvesLate ? undefined : { ...current, stand: "failed", errorCode: "canceled" };
       }
       if (fault || current.stand !== "approved") {
         const errorCode = fault ?? "unexpected_state";

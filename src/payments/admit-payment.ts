@@ -1,0 +1,172 @@
+import { actorOf, type Caller } from "../access/caller.js";
+import { storedContainer } from "../access/container.js";
+import { Refused, refuse } from "../access/refusal.js";
+import { logEntry } from "../audit/log-entry.js";
+import { Fault, invalid } from "../base/fault.js";
+import { newUuid, type Uuid } from "../base/ids.js";
+import { isJsonObject } from "../base/json.js";
+import { showFingerprint } from "../crypto/keyed-hash.js";
+import { Sensitive } from "../crypto/sensitive.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import { readConnection } from "../store/connections.js";
+import { noteDue } from "../store/due.js";
+import { insertPayment } from "../store/payments.js";
+import { readTokenRow } from "../store/tokens.js";
+import type { Transaction } from "../store/transaction.js";
+import { touch } from "../tokens/activity.js";
+import { entityTypeOf } from "../tokens/entity.js";
+import { openToken } from "../tokens/sealing.js";
+import type { Token } from "../tokens/token.js";
+import { cardBrand } from "../tokens/types/card-brand.js";
+import type { Card, SensitiveCard } from "./card.js";
+import { type Connection, openConnection } from "./connection.js";
+import { type CardSnapshot, type Payment, type PaymentOrder, paymentRowOf, reconciliationIdOf } from "./payment.js";
+import { claimThreeDSData } from "./three-ds/claim.js";
+
+export interface PaymentDraft {
+  readonly connectionId: Uuid;
+  readonly tokenId: string;
+  readonly order: Omit<PaymentOrder, "threeDS">;
+  readonly threeDSSessionId: Uuid | undefined;
+}
+
+/** A payment whose row is committed, and what it takes to ask for it: in memory, for the one call. */
+export interface AdmittedPayment {
+  readonly payment: Payment;
+  readonly connection: Connection;
+  readonly card: SensitiveCard;
+}
+
+/** The lease of a payment in flight, on business time: what is not noted by then is looked after. */
+export const FLIGHT_MS = 45_000;
+
+/**
+ * Writes a payment down before anybody is asked for money. Whatever is wrong with the request is found here, and leaves
+ * no row behind.
+ */
+export async function admitPayment(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  { connectionId, tokenId, order, threeDSSessionId }: PaymentDraft,
+): Promise<AdmittedPayment | Refused> {
+  requireFlags(order);
+  const connectionRow = await tx.ask(readConnection, connectionId);
+  if (!connectionRow) return new Refused(invalid("connection_id", "must be the id of a connection"));
+  const connection = openConnection(keys, tx.tenantId, connectionRow);
+  const objection = objectionOf(connection, order);
+  if (objection) return new Refused(objection);
+
+  const row = await tx.ask(readTokenRow, tokenId);
+  if (!row) return new Refused(invalid("token", "must be the id of a card token that exists"));
+  const token = openToken(keys, tx.tenantId, row);
+  const entityType = entityTypeOf(token.type);
+  const transform = caller.grant.transformFor("token:use", token);
+  if (!transform || transform === "redact") return refuse(tx, caller, "token:use", entityType, tokenId);
+  if (token.type.name !== "card") return new Refused(invalid("token", "must be the id of a token of type card"));
+  const whole = cardOf(token);
+  if (!whole) return new Refused(invalid("token", "must be a card with its expiry month and year"));
+  const card: Card = order.isMerchantInitiated ? { ...whole, cvc: undefined } : whole;
+
+  const id = newUuid();
+  const threeDS =
+    threeDSSessionId && (await claimThreeDSData(tx, keys, threeDSSessionId, { tokenId, order, paymentId: id }));
+  if (threeDS instanceof Refused) return threeDS;
+  const now = tx.now.getTime();
+  const payment: Payment = {
+    ...{ id, connectionId, tokenId, containers: row.containers.map(storedContainer), status: "processing" },
+    order: { ...order, threeDS },
+    card: snapshotOf(token, card),
+    connection: {
+      formulaId: connection.formula.id,
+      method: connection.formula.method,
+      displayName: connection.displayName,
+    },
+    ...{ intentOutcome: "pending", authorizedAmount: 0, capturedAmount: 0, refundedAmount: 0 },
+    ...{ providerId: undefined, schemeTransactionId: undefined, errorCode: undefined, codes: {} },
+    threeDSecure: threeDS ? { version: threeDS.version, status: "complete", method: threeDS.method } : undefined,
+    ...{ approvalUrl: undefined, approvalExpiresAt: undefined, authorizedAt: undefined, capturedAt: undefined },
+    ...{ voidedAt: undefined, updatedAt: now, captures: 0, voids: 0, revision: 1, createdAt: tx.now },
+    attempt: {
+      ...{ operation: "authorize", key: `${reconciliationIdOf({ id })}-auth`, amount: order.amount },
+      ...{ state: "sent", tries: 0, since: now },
+    },
+    dueAt: new Date(now + FLIGHT_MS),
+  };
+  const { revision: _, ...written } = paymentRowOf(keys, tx.tenantId, payment);
+  tx.tell(insertPayment, written);
+  tx.tell(noteDue, { kind: "payment", at: new Date(now + FLIGHT_MS) });
+  writeLog(tx, logEntry(actorOf(caller), "transaction", id, "create"));
+  writeLog(tx, logEntry(actorOf(caller), entityType, tokenId, "use"));
+  await touch(tx, tokenId, row.active_month);
+  return { payment, connection, card: new Sensitive(card) };
+}
+
+/** The rules of orchestration.md 2.4. */
+function requireFlags({
+  paymentSource,
+  isMerchantInitiated,
+  isSubsequentPayment,
+  intent,
+  amount,
+}: PaymentDraft["order"]) {
+  if (paymentSource === "ecommerce" && isMerchantInitiated) {
+    throw invalid("merchant_initiated", "must be false when payment_source is ecommerce");
+  }
+  if (paymentSource === "recurring" && isMerchantInitiated && !isSubsequentPayment) {
+    throw invalid("is_subsequent_payment", "must be true when a recurring payment is merchant_initiated");
+  }
+  if (intent === "capture" && amount === 0) throw invalid("amount", "must be more than 0 when the intent is capture");
+}
+
+function objectionOf(connection: Connection, { currency, country, amount }: PaymentDraft["order"]): Fault | undefined {
+  if (!connection.active) return invalid("connection_id", "must be an active connection");
+  if (connection.status === "failed") return invalid("connection_id", "must be a connection whose credentials work");
+  if (connection.status === "pending") {
+    return new Fault("conflict", "The connection's credentials are still being checked. Try again shortly.", {
+      retryAfter: 5,
+    });
+  }
+  if (!connection.acceptedCurrencies.includes(currency)) {
+    return invalid("currency", "must be one of the connection's accepted_currencies");
+  }
+  if (country !== undefined && !connection.acceptedCountries.includes(country)) {
+    return invalid("country", "must be one of the connection's accepted_countries");
+  }
+  if (amount === 0 && !connection.formula.features.has("zero_auth")) {
+    return invalid("amount", "must be more than 0: the payment service knows no authorizations of nothing");
+  }
+  return undefined;
+}
+
+/** Undefined for what no payment service takes: a card without its expiry. */
+export function cardOf({ type, data }: Token): Card | undefined {
+  const plain = data.reveal();
+  if (type.name !== "card" || !isJsonObject(plain)) return undefined;
+  const { number, expiration_month: month, expiration_year: year, cvc } = plain;
+  if (typeof number !== "string" || typeof month !== "number" || typeof year !== "number") return undefined;
+  return {
+    number,
+    expirationMonth: month,
+    expirationYear: year < 100 ? 2000 + year : year,
+    cvc: typeof cvc === "string" ? cvc : undefined,
+  };
+}
+
+function snapshotOf({ fingerprint }: Token, { number, expirationMonth, expirationYear }: Card): CardSnapshot {
+  const month = String(expirationMonth).padStart(2, "0");
+  return {
+    last4: number.slice(-4),
+    bin: number.slice(0, number.length >= 16 ? 8 : 6),
+    scheme: schemeOf(number),
+    expirationDate: `${month}/${String(expirationYear).slice(-2)}`,
+    fingerprint: fingerprint ? showFingerprint(fingerprint) : undefined,
+  };
+}
+
+/** In the words of orchestration.md 1.2. */
+function schemeOf(number: string): string | undefined {
+  const brand = cardBrand(number);
+  return brand === "american-express" ? "amex" : brand;
+}

@@ -1,0 +1,219 @@
+import { newUuid } from "../base/ids.js";
+import { base62Of } from "./addresses.js";
+import type { FollowUpOutcome, PaymentStanding, ProviderCodes } from "./connector.js";
+import type { ErrorCode } from "./error-code.js";
+import { type Attempt, type Payment, reconciliationIdOf } from "./payment.js";
+import { type Event, type Transition, transitionOn } from "./transaction-states.js";
+
+const HOUR_MS = 3_600_000;
+/** Milliseconds until a payment service is asked again, by how often it was (orchestration.md 2.6). */
+const DELAYS_MS = [5_000, 15_000, 60_000, 300_000, 1_800_000, 7_200_000, 43_200_000];
+/** What was taken on is mostly done a moment later. */
+const ACCEPTED_FIRST_MS = 2_000;
+/** How long a payment service is asked about a payment whose end is not known. */
+export const GIVE_UP_MS = 24 * HOUR_MS;
+
+/** A payment as an answer left it. */
+export interface Step {
+  readonly payment: Payment;
+  /** The status changed. */
+  readonly moved: boolean;
+  /** Money is held or taken now that was not before. */
+  readonly approved: boolean;
+}
+
+/** Applies how the payment service says a payment stands. What means no legal step changes nothing but codes. */
+export function applyStanding(payment: Payment, standing: PaymentStanding, now: number): Step {
+  const { order } = payment;
+  if (standing.kind === "processing") {
+    const known = { ...payment, providerId: standing.providerId ?? payment.providerId };
+    return stayed(withCodes(known, standing.codes));
+  }
+  if (standing.kind === "redirect" && order.isMerchantInitiated) {
+    const { providerId, codes } = standing;
+    return applyStanding(
+      payment,
+      { kind: "declined", errorCode: "requires_buyer_authentication", providerId, codes },
+      now,
+    );
+  }
+  const step = transitionOn(payment.status, standing.kind, order.intent);
+  if (!step) return stayed(absorbed(payment, standing));
+  const known: Payment = {
+    ...withCodes(payment, standing.codes),
+    providerId: standing.providerId ?? payment.providerId,
+    threeDSecure: standing.threeDS ?? payment.threeDSecure,
+    ...amountsAfter(payment, standing, now),
+  };
+  return take(known, step, now, standing.kind);
+}
+
+/** The time for something is over, or we stop asking. */
+export function giveUp(payment: Payment, errorCode: ErrorCode, now: number): Step {
+  const step = transitionOn(payment.status, "given_up", payment.order.intent);
+  return step ? take({ ...payment, errorCode }, step, now, "given_up") : stayed(payment);
+}
+
+/** Applies how a capture or void that we asked for ended. */
+export function applyFollowUp(
+  payment: Payment,
+  operation: "capture" | "void",
+  amount: number,
+  outcome: FollowUpOutcome,
+  now: number,
+): Step {
+  const coded = withCodes(payment, outcome.codes);
+  switch (outcome.kind) {
+    case "done":
+      return operation === "capture"
+        ? follow(
+            { ...coded, ...captured(coded, outcome.amount ?? amount, outcome.at?.getTime() ?? now) },
+            "captured",
+            now,
+          )
+        : follow({ ...coded, voidedAt: outcome.at?.getTime() ?? now, errorCode: payment.errorCode }, "voided", now);
+    case "accepted":
+      return follow(waitingFor(coded, "accepted", now), operation === "capture" ? "capturing" : "voiding", now);
+    case "unknown":
+      return follow(waitingFor(coded, "unknown", now), operation === "capture" ? "capturing" : "voiding", now);
+    case "refused": {
+      const refused: Payment = { ...coded, errorCode: outcome.errorCode, attempt: undefined, dueAt: undefined };
+      const step = follow(refused, operation === "capture" ? "capture_refused" : "void_refused", now);
+      return step.moved ? step : stayed({ ...refused, updatedAt: now });
+    }
+  }
+}
+
+/** Waits, and asks again after a while that grows. */
+export function waitingFor(payment: Payment, state: "unknown" | "accepted", now: number): Payment {
+  const { attempt } = payment;
+  if (!attempt) return payment;
+  const tries = attempt.state === "sent" ? 0 : attempt.tries + 1;
+  const usual = DELAYS_MS[Math.min(tries, DELAYS_MS.length - 1)] ?? GIVE_UP_MS;
+  const delay = state === "accepted" && tries === 0 ? ACCEPTED_FIRST_MS : usual;
+  return { ...payment, attempt: { ...attempt, state, tries }, dueAt: new Date(now + delay) };
+}
+
+/** A capture, void or refund that is about to begin, with a key of its own: the same one however often it is sent. */
+export function beginAttempt(payment: Payment, operation: "capture" | "void", amount: number, now: number): Payment {
+  const captures = payment.captures + (operation === "capture" ? 1 : 0);
+  const voids = payment.voids + (operation === "void" ? 1 : 0);
+  const count = operation === "capture" ? captures : voids;
+  const key = `${reconciliationIdOf(payment)}-${operation === "capture" ? "cap" : "void"}-${count}`;
+  return { ...payment, captures, voids, attempt: { operation, key, amount, state: "sent", tries: 0, since: now } };
+}
+
+export function beginRefundAttempt(
+  payment: Payment,
+  amount: number,
+  now: number,
+): Payment & { readonly attempt: Attempt } {
+  const refundId = newUuid();
+  const key = `${base62Of(refundId)}-ref`;
+  return { ...payment, attempt: { operation: "refund", key, amount, refundId, state: "sent", tries: 0, since: now } };
+}
+
+function follow(payment: Payment, event: Event, now: number): Step {
+  const step = transitionOn(payment.status, event, payment.order.intent);
+  return step ? take(payment, step, now, event) : stayed(payment);
+}
+
+/** Takes a step, and plans what has to follow it: a look after what is pending, or an operation of our own. */
+function take(payment: Payment, { to, outcome, next }: Transition, now: number, event: Event): Step {
+  const moved: Payment = {
+    ...payment,
+    status: to,
+    intentOutcome: payment.intentOutcome === "pending" ? (outcome ?? "pending") : payment.intentOutcome,
+    updatedAt: now,
+  };
+  const wasOpen = payment.status === "processing" || payment.status === "buyer_approval_pending";
+  const approved = wasOpen && (event === "authorized" || event === "captured" || event === "capturing");
+  return { payment: planned(moved, next, now), moved: true, approved };
+}
+
+function planned(payment: Payment, next: Transition["next"], now: number): Payment {
+  const { status, attempt } = payment;
+  const at = new Date(now);
+  if (next === "capture" || next === "void") {
+    return { ...beginAttempt(payment, next, next === "capture" ? payment.authorizedAmount : 0, now), dueAt: at };
+  }
+  if (next === "refund") return { ...beginRefundAttempt(payment, payment.capturedAmount, now), dueAt: at };
+  if (status === "buyer_approval_pending") {
+    return { ...payment, attempt: undefined, dueAt: new Date(payment.approvalExpiresAt ?? now + HOUR_MS) };
+  }
+  if (status === "capture_pending" || status === "authorization_void_pending") {
+    if (attempt && attempt.state !== "sent") return payment;
+    const operation = status === "capture_pending" ? "capture" : "void";
+    const begun = beginAttempt(payment, operation, payment.authorizedAmount, now);
+    return waitingFor(begun, "accepted", now);
+  }
+  if (attempt?.operation === "refund") return payment;
+  return { ...payment, attempt: undefined, dueAt: undefined };
+}
+
+function amountsAfter(
+  payment: Payment,
+  standing: Exclude<PaymentStanding, { kind: "processing" }>,
+  now: number,
+): Partial<Payment> {
+  switch (standing.kind) {
+    case "authorized":
+      return {
+        authorizedAmount: standing.amount,
+        authorizedAt: payment.authorizedAt ?? standing.at?.getTime() ?? now,
+        schemeTransactionId: standing.schemeTransactionId ?? payment.schemeTransactionId,
+      };
+    case "captured":
+      return {
+        ...captured(payment, standing.amount, standing.at?.getTime() ?? now),
+        authorizedAmount: standing.authorizedAmount ?? Math.max(payment.authorizedAmount, standing.amount),
+        refundedAmount: Math.max(payment.refundedAmount, standing.refundedAmount ?? 0),
+        schemeTransactionId: standing.schemeTransactionId ?? payment.schemeTransactionId,
+      };
+    case "capturing":
+      return {
+        authorizedAmount: standing.authorizedAmount,
+        authorizedAt: payment.authorizedAt ?? now,
+        schemeTransactionId: standing.schemeTransactionId ?? payment.schemeTransactionId,
+      };
+    case "redirect":
+      return { approvalUrl: standing.approvalUrl, approvalExpiresAt: standing.expiresAt?.getTime() ?? now + HOUR_MS };
+    case "voided":
+      return {
+        voidedAt: standing.at?.getTime() ?? now,
+        errorCode: standing.expired ? "expired_authorization" : payment.errorCode,
+      };
+    case "voiding":
+      return {};
+    case "declined":
+    case "failed":
+      return { errorCode: standing.errorCode };
+  }
+}
+
+function captured(payment: Payment, amount: number, at: number): Partial<Payment> {
+  return {
+    capturedAmount: amount,
+    capturedAt: at,
+    authorizedAmount: Math.max(payment.authorizedAmount, amount),
+    authorizedAt: payment.authorizedAt ?? at,
+    // A capture that was refused once and then went through leaves no error behind; what was given up keeps its reason.
+    errorCode: payment.status === "authorization_failed" ? payment.errorCode : undefined,
+  };
+}
+
+/** A captured payment learns from the service what went back since. */
+function absorbed(payment: Payment, standing: PaymentStanding): Payment {
+  if (standing.kind !== "captured" || payment.status !== "capture_succeeded") return payment;
+  return { ...payment, refundedAmount: Math.max(payment.refundedAmount, standing.refundedAmount ?? 0) };
+}
+
+/** What the service did not say this time stays as it was said before. */
+function withCodes(payment: Payment, codes: ProviderCodes): Payment {
+  const said = Object.fromEntries(Object.entries(codes).filter(([, value]) => value !== undefined));
+  return { ...payment, codes: { ...payment.codes, ...said } };
+}
+
+function stayed(payment: Payment): Step {
+  return { payment, moved: false, approved: false };
+}

@@ -1,0 +1,69 @@
+import { logEntry } from "../audit/log-entry.js";
+import type { TenantId, Uuid } from "../base/ids.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import type { Database } from "../store/database.js";
+import { noteDue } from "../store/due.js";
+import { readPayment, updatePayment } from "../store/payments.js";
+import { insertRefund, readRefund, updateRefund } from "../store/refunds.js";
+import { deleteCvc } from "../store/token-cvc.js";
+import type { Transaction } from "../store/transaction.js";
+import type { Step } from "./apply.js";
+import { plannedRefund } from "./begin-operation.js";
+import type { FollowUpOutcome } from "./connector.js";
+import { openPayment, type Payment, paymentRowOf } from "./payment.js";
+import { openRefund, refundAfter, sealRefund } from "./refund.js";
+
+const TRIES = 8;
+
+/** A change of a payment, and of a refund of it. */
+export interface Change extends Step {
+  readonly refund?: { readonly id: Uuid; readonly outcome: FollowUpOutcome };
+}
+
+/**
+ * Changes a payment by what is known of it now: it is read again, since a webhook may have been faster than the answer.
+ * Lets it go. The verification code is destroyed with the first approval.
+ * @returns the payment as it then is; undefined when it is gone.
+ */
+export async function changePayment(
+  database: Database,
+  keys: TenantKeys,
+  tenantId: TenantId,
+  id: Uuid,
+  change: (payment: Payment, now: Date) => Change,
+): Promise<Payment | undefined> {
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const done = await database.fast.run(tenantId, "unguarded", async (tx) => {
+      const row = await tx.ask(readPayment, id);
+      if (!row) return { payment: undefined };
+      const changed = change(openPayment(keys, tenantId, row), tx.now);
+      return (await write(tx, keys, changed)) ? { payment: changed.payment } : undefined;
+    });
+    if (done) return done.payment;
+  }
+  throw new Error("a payment keeps being changed");
+}
+
+async function write(
+  tx: Transaction,
+  keys: TenantKeys,
+  { payment, moved, approved, refund }: Change,
+): Promise<boolean> {
+  if (!(await tx.ask(updatePayment, { ...paymentRowOf(keys, tx.tenantId, payment), lease: false }))) return false;
+  if (payment.dueAt) tx.tell(noteDue, { kind: "payment", at: payment.dueAt });
+  if (moved) writeLog(tx, logEntry(undefined, "transaction", payment.id, "update", payment.status));
+  if (approved) tx.tell(deleteCvc, payment.tokenId);
+  if (moved && payment.attempt?.refundId) {
+    tx.tell(insertRefund, sealRefund(keys, tx.tenantId, plannedRefund(payment, "late approval", tx.now)));
+  }
+  if (refund) {
+    const row = await tx.ask(readRefund, refund.id);
+    const changed = row && refundAfter(openRefund(keys, tx.tenantId, row), refund.outcome, tx.now.getTime());
+    if (changed) {
+      const { id, record } = sealRefund(keys, tx.tenantId, changed);
+      tx.tell(updateRefund, { id, record });
+    }
+  }
+  return true;
+}

@@ -1,0 +1,165 @@
+import type { ContainerPath } from "../access/container.js";
+import { storedContainer } from "../access/container.js";
+import type { TenantId, Uuid } from "../base/ids.js";
+import type { JsonObject } from "../base/json.js";
+import { searchTerm } from "../crypto/keyed-hash.js";
+import { open, seal } from "../crypto/sealed.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { PaymentRow } from "../store/payments.js";
+import { base62Of } from "./addresses.js";
+import type {
+  Intent,
+  PaymentReference,
+  PaymentSource,
+  ProviderCodes,
+  ThreeDSData,
+  ThreeDSOutcome,
+} from "./connector.js";
+import type { ErrorCode } from "./error-code.js";
+import type { FormulaId } from "./formulas.js";
+import { type IntentOutcome, STATUSES, type Status } from "./transaction-states.js";
+
+/** The card as it was when the payment was created: what may be shown of it. */
+export interface CardSnapshot {
+  readonly last4: string;
+  readonly bin: string;
+  readonly scheme: string | undefined;
+  /** MM/YY. */
+  readonly expirationDate: string | undefined;
+  readonly fingerprint: string | undefined;
+}
+
+export interface ConnectionSnapshot {
+  readonly formulaId: FormulaId;
+  readonly method: "card";
+  readonly displayName: string;
+}
+
+/** What a caller asked for. Never changes. */
+export interface PaymentOrder {
+  readonly amount: number;
+  readonly currency: string;
+  readonly country: string | undefined;
+  readonly intent: Intent;
+  readonly externalIdentifier: string | undefined;
+  readonly paymentSource: PaymentSource;
+  readonly isMerchantInitiated: boolean;
+  readonly isSubsequentPayment: boolean;
+  readonly previousSchemeTransactionId: string | undefined;
+  readonly metadata: JsonObject | undefined;
+  /** External authentication data. Sealed like all of this; needed again should the request be sent again. */
+  readonly threeDS: ThreeDSData | undefined;
+}
+
+/** An operation at the payment service that is under way, or whose end is not known. At most one a payment. */
+export interface Attempt {
+  readonly operation: "authorize" | "capture" | "void" | "refund";
+  readonly key: string;
+  readonly amount: number;
+  /** Of a refund. */
+  readonly refundId?: Uuid;
+  /**
+   * `sent`: no answer was noted yet; read later, it means the same as `unknown`. `accepted`: the payment service works on
+   * it, so that it is asked and never told again.
+   */
+  readonly state: "sent" | "unknown" | "accepted";
+  /** How often it was looked after since. */
+  readonly tries: number;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/** Everything about a payment that is sealed. Times are milliseconds since the epoch. */
+export interface PaymentRecord {
+  readonly order: PaymentOrder;
+  readonly card: CardSnapshot;
+  readonly connection: ConnectionSnapshot;
+  readonly intentOutcome: IntentOutcome;
+  readonly authorizedAmount: number;
+  readonly capturedAmount: number;
+  readonly refundedAmount: number;
+  readonly schemeTransactionId: string | undefined;
+  readonly errorCode: ErrorCode | undefined;
+  readonly codes: ProviderCodes;
+  readonly threeDSecure: ThreeDSOutcome | undefined;
+  readonly approvalUrl: string | undefined;
+  readonly approvalExpiresAt: number | undefined;
+  readonly authorizedAt: number | undefined;
+  readonly capturedAt: number | undefined;
+  readonly voidedAt: number | undefined;
+  readonly updatedAt: number;
+  readonly attempt: Attempt | undefined;
+  /** Captures and voids begun so far: each has a key of its own. */
+  readonly captures: number;
+  readonly voids: number;
+}
+
+/** What the interface calls a transaction. The word is taken here by the database's. */
+export interface Payment extends PaymentRecord {
+  readonly id: Uuid;
+  readonly connectionId: Uuid;
+  readonly tokenId: string;
+  /** The token's when it was charged: they say who may void when the token is gone. */
+  readonly containers: readonly ContainerPath[];
+  readonly status: Status;
+  readonly providerId: string | undefined;
+  readonly revision: number;
+  readonly createdAt: Date;
+  /** When the payment service is to be asked again. */
+  readonly dueAt: Date | undefined;
+}
+
+/** Our reference at the payment service. */
+export function reconciliationIdOf({ id }: Pick<Payment, "id">): string {
+  return base62Of(id);
+}
+
+export function referenceOf(payment: Payment): PaymentReference {
+  const { order, providerId, authorizedAmount } = payment;
+  const amount = authorizedAmount > 0 ? authorizedAmount : order.amount;
+  return {
+    ...{ reconciliationId: reconciliationIdOf(payment), providerId, intent: order.intent },
+    money: { amount, currency: order.currency },
+  };
+}
+
+/** What lists find a caller's reference by. */
+export function externalTerm(keys: TenantKeys, identifier: string): Buffer {
+  return searchTerm(keys.search, "payment", "external_identifier", identifier);
+}
+
+export function openPayment(keys: TenantKeys, tenantId: TenantId, row: PaymentRow): Payment {
+  const record: PaymentRecord = JSON.parse(open(keys.data, placeOf(tenantId, row.id), row.record).toString());
+  return {
+    ...record,
+    ...{ id: row.id, connectionId: row.connection_id, tokenId: row.token_id, createdAt: row.created_at },
+    containers: row.containers.map(storedContainer),
+    status: storedStatus(row.status),
+    providerId: row.provider_id ?? undefined,
+    revision: row.revision,
+    dueAt: row.due_at ?? undefined,
+  };
+}
+
+/** The columns of a payment. */
+export function paymentRowOf(keys: TenantKeys, tenantId: TenantId, payment: Payment): Omit<PaymentRow, "created_at"> {
+  const { id, connectionId, tokenId, containers, status, providerId, revision, createdAt, dueAt, ...record } = payment;
+  const { externalIdentifier } = record.order;
+  return {
+    ...{ id, connection_id: connectionId, token_id: tokenId, containers: [...containers], status, revision },
+    external_term: externalIdentifier === undefined ? null : externalTerm(keys, externalIdentifier),
+    provider_id: providerId ?? null,
+    record: seal(keys.data, placeOf(tenantId, id), Buffer.from(JSON.stringify(record))),
+    due_at: dueAt ?? null,
+  };
+}
+
+function storedStatus(text: string): Status {
+  const status = STATUSES.find((known) => known === text);
+  if (!status) throw new Error("a payment of unknown status is stored");
+  return status;
+}
+
+function placeOf(tenantId: TenantId, entity: Uuid) {
+  return { tenantId, entity, field: "payment" };
+}

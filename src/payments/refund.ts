@@ -1,0 +1,65 @@
+import type { TenantId, Uuid } from "../base/ids.js";
+import { open, seal } from "../crypto/sealed.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { RefundRow } from "../store/refunds.js";
+import type { FollowUpOutcome } from "./connector.js";
+import type { ErrorCode } from "./error-code.js";
+
+export type RefundStatus = "processing" | "succeeded" | "declined" | "failed" | "voided";
+
+interface RefundRecord {
+  readonly status: RefundStatus;
+  readonly amount: number;
+  readonly currency: string;
+  readonly reason: string | undefined;
+  readonly errorCode: ErrorCode | undefined;
+  readonly providerId: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly updatedAt: number;
+}
+
+/** Captured money on its way back. */
+export interface Refund extends RefundRecord {
+  readonly id: Uuid;
+  readonly paymentId: Uuid;
+  readonly createdAt: Date;
+}
+
+/** How a refund stands after an answer of the payment service. One that has ended stays as it is. */
+export function refundAfter(refund: Refund, outcome: FollowUpOutcome, now: number): Refund {
+  if (refund.status !== "processing") return refund;
+  switch (outcome.kind) {
+    case "done":
+      return { ...refund, status: "succeeded", providerId: outcome.providerId ?? refund.providerId, updatedAt: now };
+    case "refused":
+      return { ...refund, status: outcome.as, errorCode: outcome.errorCode, updatedAt: now };
+    case "accepted":
+      return { ...refund, providerId: outcome.providerId ?? refund.providerId, updatedAt: now };
+    case "unknown":
+      return refund;
+  }
+}
+
+/** What is not to be refunded again: what went back, and what may be on its way. */
+export function claimedBy(refunds: readonly Refund[]): number {
+  return refunds
+    .filter(({ status }) => status === "processing" || status === "succeeded")
+    .reduce((sum, { amount }) => sum + amount, 0);
+}
+
+export function openRefund(keys: TenantKeys, tenantId: TenantId, row: RefundRow): Refund {
+  const record: RefundRecord = JSON.parse(open(keys.data, placeOf(tenantId, row.id), row.record).toString());
+  return { ...record, id: row.id, paymentId: row.payment_id, createdAt: row.created_at };
+}
+
+export function sealRefund(keys: TenantKeys, tenantId: TenantId, { id, paymentId, createdAt, ...record }: Refund) {
+  return {
+    id,
+    payment_id: paymentId,
+    record: seal(keys.data, placeOf(tenantId, id), Buffer.from(JSON.stringify(record))),
+  };
+}
+
+function placeOf(tenantId: TenantId, entity: Uuid) {
+  return { tenantId, entity, field: "refund" };
+}

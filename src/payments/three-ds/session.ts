@@ -1,0 +1,79 @@
+import type { TenantId, Uuid } from "../../base/ids.js";
+import type { JsonObject } from "../../base/json.js";
+import { open, seal } from "../../crypto/sealed.js";
+import type { TenantKeys } from "../../crypto/tenant-keys.js";
+import type { ThreeDSSessionRow } from "../../store/three-ds-sessions.js";
+
+export type AuthenticationStatus = "successful" | "attempted" | "failed" | "unavailable" | "challenge" | "rejected";
+
+/** How the issuer's side answered. Times are milliseconds since the epoch. */
+export interface Authentication {
+  readonly status: AuthenticationStatus;
+  /** EMV 3DS transStatus: Y, A, N, U, C or R. */
+  readonly statusCode: string;
+  readonly statusReason: string | undefined;
+  readonly acsTransactionId: string;
+  readonly dsTransactionId: string;
+  readonly authenticationValue: string | undefined;
+  readonly eci: string | undefined;
+  readonly challengeType: "static" | "out-of-band" | undefined;
+  readonly challengeMandated: boolean;
+  readonly challengeAttempts: number;
+  readonly challengeCancelReason: string | undefined;
+  /** A challenge was begun, whatever came of it. */
+  readonly wasChallenged: boolean;
+  /** What the purchase was said to be: a payment may not be for more. */
+  readonly amount: number | undefined;
+  /** Numeric ISO 4217. */
+  readonly currency: string | undefined;
+}
+
+interface SessionRecord {
+  readonly type: "customer" | "merchant";
+  readonly device: "browser" | "app";
+  readonly deviceInfo: JsonObject | undefined;
+  readonly cardBrand: string | undefined;
+  readonly createdBy: Uuid;
+  readonly modifiedBy: Uuid | undefined;
+  readonly modifiedAt: number | undefined;
+  readonly authentication: Authentication | undefined;
+}
+
+/** An authentication of a cardholder, before a payment. */
+export interface ThreeDSSession extends SessionRecord {
+  readonly id: Uuid;
+  readonly tokenId: string;
+  /** The payment that it served. */
+  readonly paymentId: Uuid | undefined;
+  readonly revision: number;
+  readonly expiresAt: Date;
+  readonly createdAt: Date;
+}
+
+export const THREE_DS_VERSION = "2.2.0";
+
+export function openSession(keys: TenantKeys, tenantId: TenantId, row: ThreeDSSessionRow): ThreeDSSession {
+  const record: SessionRecord = JSON.parse(open(keys.data, placeOf(tenantId, row.id), row.record).toString());
+  return {
+    ...record,
+    ...{ id: row.id, tokenId: row.token_id, paymentId: row.payment_id ?? undefined, revision: row.revision },
+    ...{ expiresAt: row.expires_at, createdAt: row.created_at },
+  };
+}
+
+export function sealSession(keys: TenantKeys, tenantId: TenantId, session: ThreeDSSession): Buffer {
+  const {
+    id,
+    tokenId: _token,
+    paymentId: _payment,
+    revision: _revision,
+    expiresAt: _end,
+    createdAt: _start,
+    ...record
+  } = session;
+  return seal(keys.data, placeOf(tenantId, id), Buffer.from(JSON.stringify(record)));
+}
+
+function placeOf(tenantId: TenantId, entity: Uuid) {
+  return { tenantId, entity, field: "three_ds_session" };
+}

@@ -1,0 +1,123 @@
+import type { Intent, PaymentStanding } from "./connector.js";
+
+/** The documented statuses of a transaction. */
+export const STATUSES = [
+  "processing",
+  "buyer_approval_pending",
+  "authorization_succeeded",
+  "authorization_failed",
+  "authorization_declined",
+  "capture_pending",
+  "capture_succeeded",
+  "authorization_void_pending",
+  "authorization_voided",
+] as const;
+export type Status = (typeof STATUSES)[number];
+
+export type IntentOutcome = "pending" | "succeeded" | "failed";
+
+/**
+ * What moves a transaction: how the payment service says that it stands, or that it refused a capture or void which it
+ * had taken on; and the end of the time that a buyer had, or that we keep asking.
+ */
+export type Event = Exclude<PaymentStanding["kind"], "processing"> | "capture_refused" | "void_refused" | "given_up";
+
+export interface Transition {
+  readonly from: Status;
+  readonly on: Event;
+  readonly to: Status;
+  /** Absent: whatever was asked for. */
+  readonly intent?: Intent;
+  /** Absent: as it was. Once an intent was reached it stays so. */
+  readonly outcome?: IntentOutcome;
+  /** What has to be done next, by us. */
+  readonly next?: "void" | "refund" | "capture";
+}
+
+/**
+ * Every legal step (orchestration.md 2). What is not here leaves a transaction as it is: late, repeated and out-of-order
+ * messages of a payment service are absorbed. The first that fits counts.
+ */
+export const TRANSITIONS: readonly Transition[] = [
+  { from: "processing", on: "authorized", to: "authorization_succeeded", intent: "authorize", outcome: "succeeded" },
+  { from: "processing", on: "authorized", to: "capture_pending", intent: "capture", next: "capture" },
+  { from: "processing", on: "captured", to: "capture_succeeded", outcome: "succeeded" },
+  { from: "processing", on: "capturing", to: "capture_pending", intent: "authorize", outcome: "succeeded" },
+  { from: "processing", on: "capturing", to: "capture_pending", intent: "capture" },
+  { from: "processing", on: "redirect", to: "buyer_approval_pending" },
+  { from: "processing", on: "declined", to: "authorization_declined", outcome: "failed" },
+  { from: "processing", on: "failed", to: "authorization_failed", outcome: "failed" },
+  { from: "processing", on: "voiding", to: "authorization_void_pending", outcome: "failed" },
+  { from: "processing", on: "voided", to: "authorization_voided", outcome: "failed" },
+  { from: "processing", on: "given_up", to: "authorization_failed", outcome: "failed" },
+
+  {
+    from: "buyer_approval_pending",
+    on: "authorized",
+    to: "authorization_succeeded",
+    intent: "authorize",
+    outcome: "succeeded",
+  },
+  { from: "buyer_approval_pending", on: "authorized", to: "capture_pending", intent: "capture", next: "capture" },
+  { from: "buyer_approval_pending", on: "captured", to: "capture_succeeded", outcome: "succeeded" },
+  { from: "buyer_approval_pending", on: "capturing", to: "capture_pending", intent: "authorize", outcome: "succeeded" },
+  { from: "buyer_approval_pending", on: "capturing", to: "capture_pending", intent: "capture" },
+  { from: "buyer_approval_pending", on: "declined", to: "authorization_declined", outcome: "failed" },
+  { from: "buyer_approval_pending", on: "failed", to: "authorization_failed", outcome: "failed" },
+  { from: "buyer_approval_pending", on: "voided", to: "authorization_failed", outcome: "failed" },
+  { from: "buyer_approval_pending", on: "given_up", to: "authorization_failed", outcome: "failed" },
+
+  { from: "authorization_succeeded", on: "capturing", to: "capture_pending" },
+  { from: "authorization_succeeded", on: "captured", to: "capture_succeeded", outcome: "succeeded" },
+  { from: "authorization_succeeded", on: "voiding", to: "authorization_void_pending" },
+  { from: "authorization_succeeded", on: "voided", to: "authorization_voided" },
+
+  { from: "capture_pending", on: "captured", to: "capture_succeeded", outcome: "succeeded" },
+  { from: "capture_pending", on: "capture_refused", to: "authorization_succeeded", intent: "authorize" },
+  {
+    from: "capture_pending",
+    on: "capture_refused",
+    to: "authorization_void_pending",
+    intent: "capture",
+    outcome: "failed",
+    next: "void",
+  },
+  { from: "capture_pending", on: "voided", to: "authorization_voided" },
+
+  { from: "authorization_void_pending", on: "voided", to: "authorization_voided" },
+  { from: "authorization_void_pending", on: "void_refused", to: "authorization_succeeded" },
+  { from: "authorization_void_pending", on: "captured", to: "capture_succeeded" },
+
+  // An approval that comes after we gave the payment up is never left open.
+  { from: "authorization_failed", on: "authorized", to: "authorization_void_pending", next: "void" },
+  { from: "authorization_failed", on: "capturing", to: "capture_pending" },
+  { from: "authorization_failed", on: "captured", to: "capture_succeeded", next: "refund" },
+];
+
+/** The step that an event means for a transaction, or undefined where it means none. */
+export function transitionOn(from: Status, on: Event, intent: Intent): Transition | undefined {
+  return TRANSITIONS.find((step) => step.from === from && step.on === on && (step.intent ?? intent) === intent);
+}
+
+/** No more can happen to it, but for refunds of what was captured. */
+export function isSettled(status: Status): boolean {
+  return (
+    status === "authorization_failed" ||
+    status === "authorization_declined" ||
+    status === "authorization_voided" ||
+    status === "capture_succeeded"
+  );
+}
+
+/** The table as a Mermaid state diagram, as docs/payments.md shows it. */
+export function stateDiagram(): string {
+  const edges = new Map<string, string[]>();
+  for (const { from, on, to, next } of TRANSITIONS) {
+    const edge = `${from} --> ${to}`;
+    const label = next ? `${on}, then ${next}` : on;
+    const labels = edges.get(edge) ?? [];
+    if (!labels.includes(label)) edges.set(edge, [...labels, label]);
+  }
+  const lines = [...edges].map(([edge, labels]) => `  ${edge}: ${labels.join(" / ")}`);
+  return ["stateDiagram-v2", "  [*] --> processing", ...lines].join("\n");
+}

@@ -1,0 +1,66 @@
+import { timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { type Payment, reconciliationIdOf } from "../payments/payment.js";
+import type { Refund } from "../payments/refund.js";
+
+/** A payment as the interface's transaction. What is not known is left out, and null over REST. */
+export function showPayment(payment: Payment) {
+  const { id, order, card, connection, connectionId, codes, status, tokenId, threeDSecure } = payment;
+  const time = (at: number | undefined) => (at === undefined ? undefined : timestampFromMs(at));
+  const isRedirect = status === "buyer_approval_pending";
+  return {
+    ...{ type: "transaction", id, reconciliationId: reconciliationIdOf(payment), status },
+    ...{ schemeTransactionId: payment.schemeTransactionId, connectionTransactionId: payment.providerId },
+    paymentMethod: {
+      ...{ type: "payment-method", method: "card", mode: isRedirect ? "redirect" : "card", token: tokenId },
+      ...{ label: card.last4, scheme: card.scheme, expirationDate: card.expirationDate },
+      ...{ fingerprint: card.fingerprint },
+      ...(isRedirect ? { approvalUrl: payment.approvalUrl, approvalTarget: "any" } : {}),
+      details: { bin: card.bin },
+    },
+    connection: {
+      ...{ type: "connection", id: connectionId, connectionFormulaId: connection.formulaId },
+      ...{ method: connection.method, displayName: connection.displayName },
+    },
+    ...{ amount: BigInt(order.amount), currency: order.currency, intent: order.intent },
+    authorizedAmount: BigInt(payment.authorizedAmount),
+    capturedAmount: BigInt(payment.capturedAmount),
+    refundedAmount: BigInt(payment.refundedAmount),
+    ...{ country: order.country, externalIdentifier: order.externalIdentifier, metadata: order.metadata },
+    ...{ authorizedAt: time(payment.authorizedAt), capturedAt: time(payment.capturedAt) },
+    ...{ voidedAt: time(payment.voidedAt), approvalExpiresAt: time(payment.approvalExpiresAt) },
+    createdAt: timestampFromDate(payment.createdAt),
+    updatedAt: timestampFromMs(payment.updatedAt),
+    ...{ errorCode: payment.errorCode },
+    intentOutcome: payment.intentOutcome,
+    ...(threeDSecure ? { threeDSecure: showThreeDSecure(threeDSecure) } : {}),
+    ...{ authResponseCode: codes.authResponseCode, cvvResponseCode: codes.cvv, avsResponseCode: codes.avs },
+    ...{ rawResponseCode: codes.rawCode, rawResponseDescription: codes.rawDescription },
+    paymentSource: order.paymentSource,
+    merchantInitiated: order.isMerchantInitiated,
+    isSubsequentPayment: order.isSubsequentPayment,
+  };
+}
+
+export function showRefund({
+  id,
+  paymentId,
+  providerId,
+  status,
+  currency,
+  amount,
+  reason,
+  errorCode,
+  createdAt,
+  updatedAt,
+}: Refund) {
+  return {
+    ...{ type: "refund", id, transactionId: paymentId, status, currency, amount: BigInt(amount) },
+    ...{ connectionRefundId: providerId, reason, errorCode },
+    createdAt: timestampFromDate(createdAt),
+    updatedAt: timestampFromMs(updatedAt),
+  };
+}
+
+function showThreeDSecure({ version, status, method, error }: NonNullable<Payment["threeDSecure"]>) {
+  return { ...{ version, status, method }, ...(error ? { errorData: { ...error } } : {}) };
+}

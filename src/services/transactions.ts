@@ -1,0 +1,152 @@
+import type { Value } from "@bufbuild/protobuf/wkt";
+import { type CreateTransactionRequest, TransactionService } from "../../gen/cloakroom/v1/transactions_pb.js";
+import { Refused } from "../access/refusal.js";
+import { invalid } from "../base/fault.js";
+import { parseUuid, type Uuid } from "../base/ids.js";
+import { isJsonObject } from "../base/json.js";
+import { admitPayment, type PaymentDraft } from "../payments/admit-payment.js";
+import { beginCapture, beginRefund, beginVoid } from "../payments/begin-operation.js";
+import type { PaymentSource } from "../payments/connector.js";
+import type { Payment } from "../payments/payment.js";
+import type { PaymentEngine } from "../payments/payment-engine.js";
+import { getPayment, getRefund, leasePayment, pageOfPayments, refundsOf } from "../payments/read-payments.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { type ServedMethod, serve } from "./call.js";
+import { pageRequest, showPage, uuidOf } from "./show.js";
+import { showPayment, showRefund } from "./show-payment.js";
+import { toJson } from "./value.js";
+
+export interface TransactionServiceParts {
+  readonly keyring: Keyring;
+  readonly engine: PaymentEngine;
+}
+
+export function transactionService({ keyring, engine }: TransactionServiceParts): ServedMethod[] {
+  const { method } = TransactionService;
+  return [
+    serve(method.createTransaction, async (request, call) => {
+      const { caller } = call;
+      const keys = await keyring.of(caller.tenantId);
+      const draft = readDraft(request);
+      await engine.awaitConnection(caller.tenantId, draft.connectionId, call.signal);
+      return call.engage(
+        {
+          begin: async (tx) => withSubject(await admitPayment(tx, caller, keys, draft)),
+          act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, begun.card),
+          resume: (tx, id) => getPayment(tx, caller, keys, id),
+        },
+        showPayment,
+      );
+    }),
+    serve(method.listTransactions, async ({ status, externalIdentifier, reconciliationId, ...request }, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      const page = pageRequest(request);
+      return call.list(
+        (tx) => pageOfPayments(tx, call.caller, keys, { ...page, status, externalIdentifier, reconciliationId }),
+        (found) => ({ pagination: showPage(found, page), data: found.items.map(showPayment) }),
+      );
+    }),
+    serve(method.getTransaction, async ({ id }, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      return call.transact((tx) => getPayment(tx, call.caller, keys, uuidOf(id)), showPayment);
+    }),
+    serve(method.captureTransaction, async ({ id, amount }, call) => {
+      const { caller } = call;
+      const keys = await keyring.of(caller.tenantId);
+      const wanted = amount === undefined ? undefined : Number(amount);
+      return call.engage(
+        {
+          begin: async (tx) => withSubject(await beginCapture(tx, caller, keys, uuidOf(id), wanted)),
+          act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, undefined),
+          resume: (tx, subject) => engine.find(tx, keys, subject),
+        },
+        showPayment,
+      );
+    }),
+    serve(method.voidTransaction, async ({ id }, call) => {
+      const { caller } = call;
+      const keys = await keyring.of(caller.tenantId);
+      return call.engage(
+        {
+          begin: async (tx) => withSubject(await beginVoid(tx, caller, keys, uuidOf(id))),
+          act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, undefined),
+          resume: (tx, subject) => engine.find(tx, keys, subject),
+        },
+        showPayment,
+      );
+    }),
+    serve(method.syncTransaction, async ({ id }, call) => {
+      const { caller } = call;
+      const keys = await keyring.of(caller.tenantId);
+      const leased = await call.commit((tx) => leasePayment(tx, caller, keys, uuidOf(id)));
+      return showPayment(await engine.reconcile(keys, caller.tenantId, leased));
+    }),
+    serve(method.createRefund, async ({ id, amount, reason }, call) => {
+      const { caller } = call;
+      const keys = await keyring.of(caller.tenantId);
+      const wanted = amount === undefined ? undefined : Number(amount);
+      return call.engage(
+        {
+          begin: async (tx) => {
+            const begun = await beginRefund(tx, caller, keys, uuidOf(id), wanted, reason);
+            return begun instanceof Refused ? begun : { ...begun, subject: begun.refund.id };
+          },
+          act: async (begun) => {
+            await engine.send(keys, caller.tenantId, begun.payment, begun.connection, undefined);
+            return engine.refund(keys, caller.tenantId, begun.refund);
+          },
+          resume: (tx, subject) => getRefund(tx, caller, keys, subject),
+        },
+        showRefund,
+      );
+    }),
+    serve(method.listRefunds, async ({ id }, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      return call.transact(
+        (tx) => refundsOf(tx, call.caller, keys, uuidOf(id)),
+        (refunds) => ({ pagination: { limit: Math.max(refunds.length, 20) }, data: refunds.map(showRefund) }),
+      );
+    }),
+    serve(method.getRefund, async ({ id }, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      return call.transact((tx) => getRefund(tx, call.caller, keys, uuidOf(id)), showRefund);
+    }),
+  ];
+}
+
+/** The payment is what a repeated request is about. */
+function withSubject<T extends { readonly payment: Payment }>(begun: T | Refused) {
+  return begun instanceof Refused ? begun : { ...begun, subject: begun.payment.id };
+}
+
+function readDraft(request: CreateTransactionRequest): PaymentDraft {
+  return {
+    connectionId: uuidOf(request.connectionId),
+    tokenId: request.token,
+    order: {
+      ...{ amount: Number(request.amount), currency: request.currency, country: request.country },
+      intent: request.intent === "capture" ? "capture" : "authorize",
+      externalIdentifier: request.externalIdentifier,
+      paymentSource: sourceOf(request.paymentSource),
+      isMerchantInitiated: request.merchantInitiated ?? false,
+      isSubsequentPayment: request.isSubsequentPayment ?? false,
+      previousSchemeTransactionId: request.previousSchemeTransactionId,
+      metadata: request.metadata,
+    },
+    threeDSSessionId: request.threeDSessionId && readSessionId(request.threeDSessionId),
+  };
+}
+
+function sourceOf(text: string | undefined): PaymentSource {
+  return text === "card_on_file" || text === "recurring" ? text : "ecommerce";
+}
+
+/** The id itself, or an object that has it as `id`: documented as both. Null is none. */
+function readSessionId(value: Value): Uuid | undefined {
+  const given = toJson(value, "three_d_session_id");
+  if (given === null) return undefined;
+  const id = isJsonObject(given) ? given.id : given;
+  const parsed = typeof id === "string" ? parseUuid(id) : undefined;
+  if (!parsed) throw invalid("three_d_session_id", "must be the id of a 3DS session, or an object with it as id");
+  return parsed;
+}
