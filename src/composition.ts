@@ -95,7 +95,11 @@ export function compose(
     ...applicationService(),
     ...applicationKeyService(),
     ...permissionService(),
-    ...tenantService(config),
+    ...tenantService({
+      ...{ includedMonthlyActiveTokens: config.includedMonthlyActiveTokens, keyring },
+      onRemoved: ({ tenantId, application }) =>
+        log.warn({ tenant_id: tenantId, application_id: application.id }, "a tenant was deleted"),
+    }),
     ...memberService({ keyring }),
     ...invitationService({ keyring }),
     ...sessionService(),

@@ -9,13 +9,25 @@ import { runCommand } from "./cli/run-command.js";
 import { serve } from "./cli/serve.js";
 import { tenantsCreate } from "./cli/tenants-create.js";
 import { tenantsList } from "./cli/tenants-list.js";
+import { tenantsUpdate } from "./cli/tenants-update.js";
 import { ConfigError } from "./config.js";
 import { KeyFileError } from "./crypto/key-file.js";
 import { RootKeyDenied, RootKeyUnreachable } from "./crypto/root-key.js";
 import { EmbeddedDatabaseError } from "./store/embedded/embedded-database.js";
 import { DatabaseSetupError } from "./store/roles.js";
 
-const COMMANDS = [serve, init, migrate, tenantsCreate, tenantsList, formulasImport, auditVerify, auditExport, doctor];
+const COMMANDS = [
+  serve,
+  init,
+  migrate,
+  tenantsCreate,
+  tenantsList,
+  tenantsUpdate,
+  formulasImport,
+  auditVerify,
+  auditExport,
+  doctor,
+];
 
 /** Errors whose message is written for the operator. */
 const FOR_OPERATORS = [

@@ -27,6 +27,7 @@ import { mailJob } from "./jobs/mail.js";
 import { reactorRunsJob } from "./jobs/reactor-runs.js";
 import { startJobs } from "./jobs/schedule.js";
 import { sweepJob } from "./jobs/sweep.js";
+import { tenantRemovalJob } from "./jobs/tenant-removal.js";
 import { listenAt, readTls } from "./listening.js";
 import type { MailCarrier } from "./mail/carrier.js";
 import { chooseCarrier } from "./mail/choose-carrier.js";
@@ -102,6 +103,11 @@ export async function startServer(
           log.error({ tenant_id: tenantId }, "the log of this tenant could not be sealed; this will be tried again"),
         onBroken: (tenantId) =>
           log.error({ tenant_id: tenantId }, "the log of this tenant was tampered with. Run: cloakroom audit verify"),
+      }),
+      tenantRemovalJob({
+        ...{ database, keyring, clock },
+        onFailure: (tenantId) =>
+          log.error({ tenant_id: tenantId }, "rows of a deleted tenant could not be removed; this will be tried again"),
       }),
       reactorRunsJob({
         database,

@@ -1,5 +1,8 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { TenantService } from "../../gen/cloakroom/v1/tenants_pb.js";
+import type { Caller } from "../access/caller.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { removeTenant } from "../tenancy/remove-tenant.js";
 import { showSettings } from "../tenancy/settings.js";
 import { changeTenant, getTenant, type Tenant } from "../tenancy/tenant.js";
 import { readUsage, type Usage } from "../tenancy/usage.js";
@@ -9,15 +12,24 @@ import { showAudit } from "./show.js";
 export interface TenantServiceParts {
   /** Monthly active tokens that every tenant's plan includes, unless the tenant has a number of its own. */
   readonly includedMonthlyActiveTokens: number;
+  readonly keyring: Keyring;
+  /** Told once a tenant is gone, since its own log goes with it. */
+  readonly onRemoved: (caller: Caller) => void;
 }
 
-export function tenantService({ includedMonthlyActiveTokens }: TenantServiceParts): ServedMethod[] {
+export function tenantService({ includedMonthlyActiveTokens, keyring, onRemoved }: TenantServiceParts): ServedMethod[] {
   const { method } = TenantService;
   return [
     serve(method.getTenant, async (_request, call) => call.transact((tx) => getTenant(tx, call.caller), show)),
     serve(method.updateTenant, async ({ name, settings }, call) =>
       call.transact((tx) => changeTenant(tx, call.caller, name, settings), show),
     ),
+    serve(method.deleteTenant, async (_request, call) => {
+      await call.commit((tx) => removeTenant(tx, call.caller));
+      keyring.forget(call.caller.tenantId);
+      onRemoved(call.caller);
+      return {};
+    }),
     serve(method.getUsageReport, async (_request, call) =>
       call.transact(
         (tx) => readUsage(tx, call.caller),

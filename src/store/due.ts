@@ -21,9 +21,9 @@ export type StartedKind = (typeof STARTED_KINDS)[number];
 export const LOG_KINDS = ["log_seal", "log_retention"] as const;
 export type LogDueKind = (typeof LOG_KINDS)[number];
 
-/** What a tenant may have to do at a time: what sweeps remove, work that is to be started, the log. */
+/** What a tenant may have to do at a time: what sweeps remove, work that is to be started, the log, its own end. */
 export const DUE_KINDS = [...SWEPT_KINDS, ...STARTED_KINDS, ...LOG_KINDS] as const;
-export type DueKind = (typeof DUE_KINDS)[number];
+export type DueKind = SweptKind | StartedKind | LogDueKind | "tenant";
 
 export interface Due {
   readonly kind: DueKind;
@@ -89,3 +89,10 @@ export async function listOldestDue(sql: Sql): Promise<ReadonlyMap<string, Date>
   const rows = await sql<{ kind: string; oldest: Date }[]>`select kind, min(due_at) as oldest from due group by kind`;
   return new Map(rows.map(({ kind, oldest }) => [kind, oldest]));
 }
+
+/** A tenant that is deleted has nothing to do but to be removed. */
+export const forgetAllDue = defineWrite<"all">({
+  table: "due",
+  sortKey: () => "",
+  queries: (sql, tenantId) => [sql`delete from due where tenant_id = ${tenantId} and kind <> 'tenant'`],
+});

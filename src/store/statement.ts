@@ -37,6 +37,9 @@ const LOCK_ORDER = [
 
 export type Table = (typeof LOCK_ORDER)[number];
 
+/** All tables that transactions touch, in the order in which they do. */
+export const TABLES: readonly Table[] = LOCK_ORDER;
+
 /** A query that has not been sent yet. */
 export interface Query<Row> {
   execute(): Promise<readonly Row[]>;

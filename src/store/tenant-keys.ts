@@ -101,3 +101,10 @@ export const insertTenantKeyIfMissing = defineWrite<TenantKeyRow>({
         insert into tenant_keys ${sql({ tenant_id: tenantId, created_at: at, ...draft })} on conflict do nothing`,
     ),
 });
+
+/** Destroys all keys of a tenant: what is sealed under them can be opened by nobody any more. */
+export const deleteTenantKeys = defineWrite<TenantId>({
+  table: "tenant_keys",
+  sortKey: () => "",
+  queries: (sql, tenantId) => [sql`delete from tenant_keys where tenant_id = ${tenantId}`],
+});

@@ -77,3 +77,35 @@ export const raiseAuthRevision = defineWrite<TenantId>({
   sortKey: () => "",
   queries: (sql, tenantId) => [sql`update tenants set auth_revision = auth_revision + 1 where tenant_id = ${tenantId}`],
 });
+
+/**
+ * Ends a tenant for good, and forgets what it was called. Its row stays, so that its id is never another's. Answers whether
+ * it was active.
+ */
+export const closeTenant = defineStatement<{ readonly modified_by: Uuid }, boolean, unknown>({
+  table: "tenants",
+  kind: "write",
+  sortKey: () => "",
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map(
+      ({ modified_by }) => sql`
+        update tenants set state = 'deleted', name = '', settings = '{}', auth_revision = auth_revision + 1,
+          modified_by = ${modified_by}, modified_at = ${at}
+        where tenant_id = ${tenantId} and state = 'active' returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
+
+/** Of the tenant's plan; null: what the configuration says. Answers whether there is such a tenant. */
+export const setIncludedTokens = defineStatement<number | null, boolean, unknown>({
+  table: "tenants",
+  kind: "write",
+  sortKey: () => "",
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      (included) => sql`
+        update tenants set included_monthly_active_tokens = ${included}
+        where tenant_id = ${tenantId} and state = 'active' returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
@@ -51,7 +52,7 @@ export class Keyring {
 
   /**
    * The keys of a tenant, as of `revision` of it or later.
-   * @throws {Fault} unavailable while the root key's holder is away.
+   * @throws {Fault} unavailable while the root key's holder is away; unauthenticated once the tenant is deleted.
    */
   async of(tenantId: TenantId, revision = 0): Promise<TenantKeys> {
     const needed = Math.max(revision, this.#expected.get(tenantId) ?? 0);
@@ -84,6 +85,10 @@ export class Keyring {
   async #load(tenantId: TenantId): Promise<Entry> {
     const since = performance.now();
     const stored = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listTenantKeys, tenantId));
+    if (stored.length === 0) {
+      this.forget(tenantId);
+      throw new Fault("unauthenticated", "The tenant of the key used does not exist any more.");
+    }
     const known = this.#entries.get(tenantId)?.unwrapped;
     try {
       const rows = await this.#complete(tenantId, stored.map(wrappedKeyOf));

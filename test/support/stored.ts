@@ -3,6 +3,7 @@ import { systemClock } from "../../src/base/clock.js";
 import { readConfig } from "../../src/config.js";
 import { connect } from "../../src/store/connect.js";
 import { openVault } from "../../src/vault.js";
+import { tenantTables } from "../store/support/samples.js";
 
 /** Tables that a request may write to. The idempotency keys and counters are among them. */
 const TABLES = [
@@ -24,6 +25,8 @@ export interface Stored extends AsyncDisposable {
   counts(tenantId: string): Promise<StoredCounts>;
   /** Everything a tenant has in a table, as text, to look for what must not stand there. */
   textOf(tenantId: string, table: (typeof TABLES)[number]): Promise<string>;
+  /** The tables that hold anything of a tenant, whichever there are, with how many rows. */
+  left(tenantId: string): Promise<Readonly<Record<string, number>>>;
   /** Holds a table so that nobody writes to it until the promise that `during` gives is settled. */
   holding<T>(table: (typeof TABLES)[number], during: () => Promise<T>): Promise<T>;
 }
@@ -58,6 +61,17 @@ export async function openStored(
         `select t::text as text from ${table} t where tenant_id = '${tenantId}'`,
       );
       return rows.map(({ text }) => text).join("\n");
+    },
+    async left(tenantId) {
+      const counted: Record<string, number> = {};
+      for (const table of await tenantTables(sql)) {
+        const [row] = await inTenant<{ n: number }>(
+          tenantId,
+          `select count(*)::int as n from ${table} where tenant_id = '${tenantId}'`,
+        );
+        if (row && row.n > 0) counted[table] = row.n;
+      }
+      return counted;
     },
     holding: (table, during) =>
       sql

@@ -1,0 +1,50 @@
+import type { Clock } from "../base/clock.js";
+import { newUuid, type TenantId } from "../base/ids.js";
+import type { Database } from "../store/database.js";
+import { type DueMinute, forgetAllDue, forgetDue } from "../store/due.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { removeRows } from "../tenancy/remove-tenant.js";
+import type { Job } from "./schedule.js";
+
+const EVERY_MS = 5_000;
+const LEASE_SECONDS = 60;
+
+export interface TenantRemovalParts {
+  readonly database: Database;
+  readonly keyring: Keyring;
+  readonly clock: Clock;
+  readonly onFailure: (tenantId: TenantId) => void;
+}
+
+/**
+ * Removes what is left of deleted tenants. Every replica drops their keys from its memory; one removes the rows. It does so
+ * until a minute after the deletion: a transaction that was under way then may have left something behind.
+ */
+export function tenantRemovalJob({ database, keyring, clock, onFailure }: TenantRemovalParts): Job {
+  const holder = newUuid();
+  const lease = () => database.lease("tenant removal", holder, LEASE_SECONDS);
+  return {
+    name: "tenant removal",
+    every: EVERY_MS,
+    async run(signal) {
+      let due: readonly DueMinute<"tenant">[] = [];
+      do {
+        due = await database.due(["tenant"], new Date(clock.now()), due.at(-1));
+        for (const { tenantId } of due) keyring.forget(tenantId);
+        for (const minute of due) {
+          if (signal.aborted || !(await lease())) return;
+          await remove(database, minute, signal).catch(() => onFailure(minute.tenantId));
+        }
+      } while (due.length > 0 && !signal.aborted);
+    },
+  };
+}
+
+async function remove(database: Database, { tenantId, kind, minute }: DueMinute, signal: AbortSignal): Promise<void> {
+  await removeRows(database, tenantId, signal);
+  if (signal.aborted) return;
+  await database.slow.run(tenantId, "unguarded", async (tx) => {
+    tx.tell(forgetAllDue, "all");
+    tx.tell(forgetDue, { kind, minute });
+  });
+}

@@ -1,0 +1,14 @@
+import { logEntry } from "../audit/log-entry.js";
+import { writeLog } from "../store/audit-logs.js";
+import { setIncludedTokens } from "../store/tenants.js";
+import type { Transaction } from "../store/transaction.js";
+
+/**
+ * Sets how many monthly active tokens the tenant's plan includes; null: what the configuration says. Answers whether there
+ * is such a tenant.
+ */
+export async function planTenant(tx: Transaction, included: number | null): Promise<boolean> {
+  const isThere = await tx.ask(setIncludedTokens, included);
+  if (isThere) writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "update"));
+  return isThere;
+}
