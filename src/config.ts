@@ -55,6 +55,8 @@ export interface Config {
   readonly mailFrom: string | undefined;
   /** Threads that run tenant code. Absent: by the number of processors. */
   readonly sandboxThreads: number | undefined;
+  /** Whether plain gRPC calls take the short way past Connect's handlers. */
+  readonly rpcLane: boolean;
   /** Where payment services are reached, without a slash at the end, in place of their public addresses. */
   readonly paymentAddresses: ReadonlyMap<FormulaId, string>;
 }
@@ -94,6 +96,7 @@ const NAMES = [
   "EGRESS_DENY",
   "SANDBOX_THREADS",
   "PAYMENT_ADDRESSES",
+  "RPC_LANE",
   "TRUSTED_PROXIES",
   "RATE_LIMITS",
   "REDIS_URL",
@@ -162,6 +165,7 @@ export function readConfig(environment: Environment): Config {
     smtpUrl: readSmtpUrl(readSecret(environment, "CLOAKROOM_SMTP_URL")),
     mailFrom: readMailFrom(text("MAIL_FROM")),
     sandboxThreads: text("SANDBOX_THREADS") === undefined ? undefined : whole("SANDBOX_THREADS", 4, 1, 64),
+    rpcLane: readSwitch("RPC_LANE", text("RPC_LANE") ?? "on"),
     paymentAddresses: readPaymentAddresses(text("PAYMENT_ADDRESSES") ?? ""),
   };
 }
@@ -170,6 +174,11 @@ function holderOf(texts: RootKeyTexts): RootKeyHolder {
   const holder = readRootKeyHolder(texts);
   if (typeof holder === "string") throw new ConfigError(holder);
   return holder;
+}
+
+function readSwitch(name: Name, value: string): boolean {
+  if (value === "on" || value === "off") return value === "on";
+  throw new ConfigError(`CLOAKROOM_${name} must be on or off; it is "${value}".`);
 }
 
 function refuseUnknownNames(environment: Environment): void {

@@ -129,6 +129,7 @@ export async function startServer(
     corsOrigins: config.corsOrigins,
     bodyLimit: config.bodyLimit,
     requestTimeout: config.requestTimeout,
+    rpcLane: config.rpcLane,
     rateGate: opened.use(await openRateGate(config, log, meters)),
     meters,
     tls,

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { type DescMethod, type DescMethodUnary, type DescService, getOption, type Message } from "@bufbuild/protobuf";
+import type { DescMethod, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
 import {
   Code,
   ConnectError,
@@ -10,18 +10,15 @@ import {
   createContextValues,
   type HandlerContext,
 } from "@connectrpc/connect";
-import { policy } from "../../gen/cloakroom/v1/options_pb.js";
-import { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
-import { Fault, invalid } from "../base/fault.js";
-import { FunctionFailed } from "../functions/function-failed.js";
-import { FAULT_TABLE } from "./fault-table.js";
+import { Fault } from "../base/fault.js";
 import { RECURSION_LIMIT } from "./idempotency.js";
 import { checkJsonBytes } from "./json-text.js";
-import { type Observation, type Observe, toFault } from "./observation.js";
-import type { Admission, Pipeline } from "./pipeline.js";
+import { type Observe, toFault } from "./observation.js";
+import type { Pipeline } from "./pipeline.js";
 import { rateRefusalOf } from "./rate-gate.js";
 import { type RpcCall, type RpcLimits, withOurRefusals } from "./rpc-call.js";
-import { connectErrorOf, connectErrorOfFunction } from "./rpc-error.js";
+import { connectErrorOf } from "./rpc-error.js";
+import { admitCall, answerCall, refusalOf } from "./rpc-method.js";
 import { traceIdOf } from "./trace.js";
 
 const callKey = createContextKey<RpcCall | undefined>(undefined, { description: "the call" });
@@ -85,24 +82,18 @@ const JSON_OPTIONS = {
 async function gate(pipeline: Pipeline, context: HandlerContext, observe: Observe): Promise<void> {
   const call = callOf(context);
   const traceId = traceIdOf(context.requestHeader.get("bt-trace-id") ?? undefined);
-  const observation = observe({ rpc: context.method.name, traceId });
-  call.observation = observation;
+  call.observation = observe({ rpc: context.method.name, traceId });
   const head = {
     traceId,
     signal: context.signal,
     header: (name: string) => context.requestHeader.get(name) ?? undefined,
   };
-  try {
-    call.admission = await pipeline.admit(head);
-    observation.caller = call.admission.caller;
-  } catch (error) {
-    throw refusal(error, observation, traceId);
-  }
+  call.admission = await admitCall(pipeline, head, call.observation);
 }
 
 function refuseAtOnce(fault: Fault, context: HandlerContext, observe: Observe): ConnectError {
   const traceId = traceIdOf(context.requestHeader.get("bt-trace-id") ?? undefined);
-  return refusal(fault, observe({ rpc: context.method.name, traceId }), traceId);
+  return refusalOf(fault, observe({ rpc: context.method.name, traceId }), traceId);
 }
 
 function callOf(context: HandlerContext): RpcCall {
@@ -122,47 +113,13 @@ function serveUnary(router: ConnectRouter, method: DescMethodUnary, pipeline: Pi
     if (!pipeline) throw notServed(method, context);
     const { admission, observation } = call;
     if (!admission || !observation) throw new ConnectError("the request was not admitted", Code.Internal);
-    return run(pipeline, admission, observation, request, context);
-  });
-}
-
-async function run(
-  pipeline: Pipeline,
-  admission: Admission,
-  observation: Observation,
-  request: Message,
-  context: HandlerContext,
-): Promise<Message> {
-  try {
-    requireMask(pipeline.method.desc, request);
-    const answer = await pipeline.run(admission, request);
+    const answer = await answerCall(pipeline, admission, observation, request);
     for (const [name, value] of answer.headers) context.responseHeader.set(name, value);
-    observation.end(200);
     return answer.message;
-  } catch (error) {
-    const { traceId } = admission.head;
-    if (!(error instanceof FunctionFailed)) throw refusal(error, observation, traceId);
-    observation.fail(error.status, new Fault("unprocessable", "A function failed."));
-    const isProxy = pipeline.method.desc.parent === ProxyService;
-    throw connectErrorOfFunction(error, isProxy ? "proxy_error" : "reactor_error", traceId);
-  }
+  });
 }
 
 function notServed(method: DescMethodUnary, context: HandlerContext): ConnectError {
   const fault = new Fault("method_not_allowed", `${method.name} is not served by this version.`);
   return connectErrorOf(fault, traceIdOf(context.requestHeader.get("bt-trace-id") ?? undefined));
-}
-
-/** REST fills the mask from the keys present, which may be none. An RPC caller that sends an empty one forgot it. */
-function requireMask(method: DescMethodUnary, request: Message): void {
-  if (!getOption(method, policy).mergePatch) return;
-  const mask: unknown = Reflect.get(request, "updateMask");
-  const paths = typeof mask === "object" && mask !== null && "paths" in mask ? mask.paths : undefined;
-  if (!Array.isArray(paths) || paths.length === 0) throw invalid("update_mask", "must name the fields to change");
-}
-
-function refusal(error: unknown, observation: Observation, traceId: string): ConnectError {
-  const fault = toFault(error);
-  observation.fail(FAULT_TABLE[fault.code].http, fault);
-  return connectErrorOf(fault, traceId);
 }

@@ -21,6 +21,7 @@ import { registerReflection } from "./reflection.js";
 import { registerRest, sendFault } from "./rest/rest-routes.js";
 import { rpcOptions } from "./rpc-routes.js";
 import { traceOf } from "./trace.js";
+import { createUnaryLane } from "./unary-lane.js";
 import { dropUnreadBody } from "./unread-body.js";
 
 export interface ServerOptions {
@@ -35,6 +36,8 @@ export interface ServerOptions {
   readonly requestTimeout: number;
   readonly rateGate: RateGate;
   readonly meters: Meters;
+  /** Whether plain gRPC calls take the short way. */
+  readonly rpcLane: boolean;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   /** Routes that are none of a method: documentation pages, the raw proxy. */
   readonly extend?: (app: FastifyInstance) => void | Promise<void>;
@@ -62,6 +65,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   const observe = observeInto(options.log, options.meters.operation);
   const shutdown = new AbortController();
   const rpcScopes = rpcScopesOf(options.services);
+  const rpcLimits = { messageBytes: options.bodyLimit, timeoutMs: options.requestTimeout };
 
   const admit = (request: IncomingMessage, response: ServerResponse) => {
     const traceId = traceOf(request);
@@ -114,12 +118,21 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
       registerReflection(router, options.services);
       registerRpcHealth(router, names, options.readiness);
     },
-    { messageBytes: options.bodyLimit, timeoutMs: options.requestTimeout },
+    rpcLimits,
     observe,
   );
   await app.register(fastifyConnectPlugin, { ...rpc, shutdownSignal: shutdown.signal });
   await app.ready();
-  const port = createOnePort((request, response) => app.routing(request, response), CONNECTION_LIMITS, options.tls);
+  const lane = options.rpcLane
+    ? createUnaryLane(options.pipelines, rpcLimits, observe, async (request, response, path) => {
+        admit(request, response);
+        await options.rateGate.pass(request, response, rpcScopes.get(path));
+      })
+    : () => false;
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
+    if (!lane(request, response)) app.routing(request, response);
+  };
+  const port = createOnePort(listener, CONNECTION_LIMITS, options.tls);
 
   return {
     async listen(host, portNumber) {

@@ -1,0 +1,57 @@
+import { type DescMethodUnary, getOption, type Message } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import { policy } from "../../gen/cloakroom/v1/options_pb.js";
+import { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
+import { Fault, invalid } from "../base/fault.js";
+import { FunctionFailed } from "../functions/function-failed.js";
+import { FAULT_TABLE } from "./fault-table.js";
+import { type Observation, toFault } from "./observation.js";
+import type { Admission, Answer, Pipeline, RequestHead } from "./pipeline.js";
+import { connectErrorOf, connectErrorOfFunction } from "./rpc-error.js";
+
+/** Lets a call pass, or not, before its message is read. @throws {ConnectError} as the caller is told. */
+export async function admitCall(pipeline: Pipeline, head: RequestHead, observation: Observation): Promise<Admission> {
+  try {
+    const admission = await pipeline.admit(head);
+    observation.caller = admission.caller;
+    return admission;
+  } catch (error) {
+    throw refusalOf(error, observation, head.traceId);
+  }
+}
+
+/** Runs a method for a call that may pass. @throws {ConnectError} as the caller is told. */
+export async function answerCall(
+  pipeline: Pipeline,
+  admission: Admission,
+  observation: Observation,
+  request: Message,
+): Promise<Answer> {
+  try {
+    requireMask(pipeline.method.desc, request);
+    const answer = await pipeline.run(admission, request);
+    observation.end(200);
+    return answer;
+  } catch (error) {
+    const { traceId } = admission.head;
+    if (!(error instanceof FunctionFailed)) throw refusalOf(error, observation, traceId);
+    observation.fail(error.status, new Fault("unprocessable", "A function failed."));
+    const isProxy = pipeline.method.desc.parent === ProxyService;
+    throw connectErrorOfFunction(error, isProxy ? "proxy_error" : "reactor_error", traceId);
+  }
+}
+
+/** Whatever was thrown, told to the operator's log and in the words for the caller. */
+export function refusalOf(error: unknown, observation: Observation, traceId: string): ConnectError {
+  const fault = toFault(error);
+  observation.fail(FAULT_TABLE[fault.code].http, fault);
+  return connectErrorOf(fault, traceId);
+}
+
+/** REST fills the mask from the keys present, which may be none. An RPC caller that sends an empty one forgot it. */
+function requireMask(method: DescMethodUnary, request: Message): void {
+  if (!getOption(method, policy).mergePatch) return;
+  const mask: unknown = Reflect.get(request, "updateMask");
+  const paths = typeof mask === "object" && mask !== null && "paths" in mask ? mask.paths : undefined;
+  if (!Array.isArray(paths) || paths.length === 0) throw invalid("update_mask", "must name the fields to change");
+}
