@@ -126,6 +126,10 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   const lane = options.rpcLane
     ? createUnaryLane(options.pipelines, rpcLimits, observe, async (request, response, path) => {
         admit(request, response);
+        const start = performance.now();
+        response.once("finish", () => {
+          options.meters.request("POST", path, response.statusCode, (performance.now() - start) / 1_000);
+        });
         await options.rateGate.pass(request, response, rpcScopes.get(path));
       })
     : () => false;
