@@ -36,10 +36,14 @@ export function listAt(value: Json | undefined, ...steps: Steps): readonly Json[
   return Array.isArray(found) ? found : [];
 }
 
-/** A JSON object, or undefined for any other text. Some services put a byte order mark before it. */
+/**
+ * A JSON object; a list as an object whose `items` it is; undefined for any other text. Some services put a byte order mark
+ * before it.
+ */
 export function parseObject(text: string): JsonObject | undefined {
   try {
     const value: Json = JSON.parse(text.replace(/^\uFEFF/, ""));
+    if (Array.isArray(value)) return { items: value };
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;

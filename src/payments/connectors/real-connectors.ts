@@ -1,9 +1,14 @@
 import type { Connector } from "../connector.js";
 import type { FormulaId } from "../formulas.js";
 import { adyenConnector } from "./adyen/connector.js";
+import { checkoutcomConnector } from "./checkoutcom/connector.js";
 import { stripeConnector } from "./stripe/connector.js";
 
 /** The payment services outside this server. `addresses` stand in for their public ones. */
 export function realConnectors(addresses: ReadonlyMap<FormulaId, string>): readonly Connector[] {
-  return [stripeConnector(addresses.get("stripe-card")), adyenConnector(addresses.get("adyen-card"))];
+  return [
+    stripeConnector(addresses.get("stripe-card")),
+    adyenConnector(addresses.get("adyen-card")),
+    checkoutcomConnector(addresses.get("checkoutcom-card")),
+  ];
 }

@@ -1,9 +1,11 @@
 import { adyenBench } from "./adyen-bench.js";
 import type { Bench } from "./bench.js";
+import { checkoutBench } from "./checkout-bench.js";
 import { stripeBench } from "./stripe-bench.js";
 
 /** Every connector, with its stand-in. */
 export const BENCHES: readonly (readonly [name: string, open: () => Promise<Bench>])[] = [
   ["stripe-card", stripeBench],
   ["adyen-card", adyenBench],
+  ["checkoutcom-card", checkoutBench],
 ];

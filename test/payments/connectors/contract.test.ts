@@ -237,7 +237,8 @@ describe.each(BENCHES)("%s", (_name, open) => {
 
   test("believes webhooks that the service signed, and no others", () =>
     withBench(async (bench, told) => {
-      const { request } = await authorized(bench, "capture");
+      const request = authorization(bench, { intent: "capture" });
+      await bench.connector.authorize(contextOf(bench), request);
       const [delivery] = bench.webhooks();
       if (!delivery) throw new Error("there is no webhook");
       const context = contextOf(bench);

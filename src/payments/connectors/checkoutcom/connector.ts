@@ -1,0 +1,125 @@
+import { toProviderAmount } from "../../amount.js";
+import type {
+  AuthorizationOutcome,
+  AuthorizationRequest,
+  Connector,
+  ConnectorContext,
+  CredentialsOutcome,
+  FollowUpOutcome,
+  LookUpOutcome,
+  PaymentReference,
+  ProviderCodes,
+  VoidRequest,
+} from "../../connector.js";
+import type { ProviderCall } from "../../provider-http.js";
+import { ended, INEXPRESSIBLE, refused } from "../ending.js";
+import { callJson } from "../provider-json.js";
+import { textAt } from "../read-json.js";
+import { redacting } from "../redacting.js";
+import { checkoutcomAddress } from "./address.js";
+import { CHECKOUTCOM_AMOUNTS } from "./amounts.js";
+import { codesOfError, errorOf } from "./error.js";
+import { findPayment, lookUpPayment } from "./look-up.js";
+import { CheckoutcomRequests } from "./requests.js";
+import { standingOf } from "./standing.js";
+import { readCheckoutcomWebhook } from "./webhook.js";
+
+const NO_ADDRESS: ProviderCodes = { rawDescription: "The connection's api_prefix is no part of a host name." };
+/** Well formed, and nobody's. */
+const NO_PAYMENT = "pay_aaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+/** Checkout.com's payments. An idempotency key holds for successes alone: after any other end, look up before resending. */
+export function checkoutcomConnector(address?: string): Connector {
+  const requestsFor = (context: ConnectorContext) => {
+    const base = checkoutcomAddress(context, address);
+    return base === undefined ? undefined : new CheckoutcomRequests(base, context);
+  };
+  const lookUp = async (context: ConnectorContext, payment: PaymentReference): Promise<LookUpOutcome> => {
+    const requests = requestsFor(context);
+    return requests ? lookUpPayment(requests, context, payment) : { kind: "unknown", codes: NO_ADDRESS };
+  };
+  return redacting({
+    formulaId: "checkoutcom-card",
+    authorize: (context, request) => authorize(requestsFor(context), context, request),
+    async capture(context, { payment, money, idempotencyKey }) {
+      const amount = toProviderAmount(CHECKOUTCOM_AMOUNTS, money);
+      if (amount === undefined) return refused("invalid_amount", INEXPRESSIBLE);
+      const { providerId, reconciliationId } = payment;
+      return modify(requestsFor(context), context, (requests) =>
+        requests.capture(providerId, reconciliationId, idempotencyKey, amount),
+      );
+    },
+    void: (context, request) => release(requestsFor(context), context, request),
+    async refund(context, { payment, reference, money, idempotencyKey }) {
+      const amount = toProviderAmount(CHECKOUTCOM_AMOUNTS, money);
+      if (amount === undefined) return refused("invalid_amount", INEXPRESSIBLE);
+      return modify(requestsFor(context), context, (requests) =>
+        requests.refund(payment.providerId, reference, idempotencyKey, amount),
+      );
+    },
+    lookUp,
+    finishApproval: (context, { payment }) => lookUp(context, payment),
+    checkCredentials: (context) => checkCredentials(requestsFor(context), context),
+    readWebhook: readCheckoutcomWebhook,
+  });
+}
+
+type Requests = CheckoutcomRequests | undefined;
+
+async function authorize(
+  requests: Requests,
+  context: ConnectorContext,
+  request: AuthorizationRequest,
+): Promise<AuthorizationOutcome> {
+  const amount = toProviderAmount(CHECKOUTCOM_AMOUNTS, request.money);
+  if (amount === undefined) return ended("invalid_amount", { codes: INEXPRESSIBLE });
+  if (requests === undefined) return ended("invalid_service_configuration", { codes: NO_ADDRESS });
+  const reply = await callJson(context, requests.pay(request, amount));
+  if (reply.kind === "never_sent") return ended("service_network_error", { codes: reply.codes });
+  if (reply.kind === "unknown") return reply;
+  const { status, body } = reply;
+  // The first request with the key has not ended.
+  if (status === 409) return { kind: "unknown", codes: codesOfError(body, status) };
+  if (status >= 400) return ended(errorOf(body, status), { codes: codesOfError(body, status) });
+  const sentCvc = request.card.reveal().cvc !== undefined && !request.isMerchantInitiated;
+  return standingOf(body, request.intent, sentCvc);
+}
+
+/** Captures, voids and refunds are taken on; a look-up or a webhook tells how they ended. */
+async function modify(
+  requests: Requests,
+  context: ConnectorContext,
+  callFor: (requests: CheckoutcomRequests) => ProviderCall,
+): Promise<FollowUpOutcome> {
+  if (requests === undefined) return refused("invalid_service_configuration", NO_ADDRESS);
+  const reply = await callJson(context, callFor(requests));
+  if (reply.kind === "never_sent") return refused("service_network_error", reply.codes);
+  if (reply.kind === "unknown") return reply;
+  const { status, body } = reply;
+  if (status < 400) return { kind: "accepted", providerId: textAt(body, "action_id"), codes: {} };
+  const codes = codesOfError(body, status);
+  if (status === 409) return { kind: "unknown", codes };
+  // 403 says of a payment that it is not in a state for this.
+  return refused(status === 403 ? "unexpected_state" : errorOf(body, status), codes);
+}
+
+async function release(
+  requests: Requests,
+  context: ConnectorContext,
+  { payment, idempotencyKey }: VoidRequest,
+): Promise<FollowUpOutcome> {
+  if (requests === undefined) return refused("invalid_service_configuration", NO_ADDRESS);
+  const found = payment.providerId ?? (await findPayment(requests, context, payment.reconciliationId));
+  if (typeof found !== "string") {
+    return found.kind === "unknown" ? found : { kind: "unknown", codes: { rawCode: "no_such_payment" } };
+  }
+  return modify(requests, context, (calls) => calls.void(found, payment.reconciliationId, idempotencyKey));
+}
+
+async function checkCredentials(requests: Requests, context: ConnectorContext): Promise<CredentialsOutcome> {
+  if (requests === undefined) return { kind: "refused" };
+  const reply = await callJson(context, requests.read(NO_PAYMENT));
+  if (reply.kind !== "json") return { kind: "unclear" };
+  if (reply.status === 404) return { kind: "accepted" };
+  return { kind: reply.status === 401 || reply.status === 403 ? "refused" : "unclear" };
+}

@@ -1,0 +1,128 @@
+import type { JsonObject } from "../../../base/json.js";
+import type { AuthorizationRequest, ConnectorContext, ThreeDSData } from "../../connector.js";
+import type { ProviderCall } from "../../provider-http.js";
+import { fieldOf } from "../fields.js";
+import { type MetadataLimits, passedOn } from "../metadata.js";
+import { authorizationHeader } from "./address.js";
+
+const METADATA: MetadataLimits = { pairs: 50, keyLength: 100, valueLength: 500, key: /./ };
+
+/** Builds the calls for one connection. Orchestration.md 5.3. */
+export class CheckoutcomRequests {
+  readonly #address: string;
+  readonly #context: ConnectorContext;
+
+  constructor(address: string, context: ConnectorContext) {
+    this.#address = address;
+    this.#context = context;
+  }
+
+  /** `amount` is in Checkout.com's units. */
+  pay(request: AuthorizationRequest, amount: number): ProviderCall {
+    const channel = fieldOf(this.#context, "processing_channel_id");
+    return this.#post("/payments", request.idempotencyKey, {
+      source: sourceOf(request),
+      amount,
+      currency: request.money.currency,
+      capture: request.intent === "capture",
+      reference: request.reconciliationId,
+      ...agreementOf(request),
+      "3ds": authenticationOf(request),
+      ...(channel === undefined ? {} : { processing_channel_id: channel }),
+      success_url: request.returnUrl,
+      failure_url: request.returnUrl,
+      metadata: passedOn(METADATA, { external_identifier: request.externalIdentifier }, request.metadata),
+    });
+  }
+
+  capture(providerId: string, reference: string, idempotencyKey: string, amount: number): ProviderCall {
+    const body = { amount, reference, capture_type: "Final" };
+    return this.#post(`${paymentPath(providerId)}/captures`, idempotencyKey, body);
+  }
+
+  void(providerId: string, reference: string, idempotencyKey: string): ProviderCall {
+    return this.#post(`${paymentPath(providerId)}/voids`, idempotencyKey, { reference });
+  }
+
+  refund(providerId: string, reference: string, idempotencyKey: string, amount: number): ProviderCall {
+    return this.#post(`${paymentPath(providerId)}/refunds`, idempotencyKey, { amount, reference });
+  }
+
+  read(providerId: string): ProviderCall {
+    return this.#get(paymentPath(providerId));
+  }
+
+  actions(providerId: string): ProviderCall {
+    return this.#get(`${paymentPath(providerId)}/actions`);
+  }
+
+  find(reference: string): ProviderCall {
+    return this.#get(`/payments?limit=10&skip=0&reference=${encodeURIComponent(reference)}`);
+  }
+
+  #post(path: string, idempotencyKey: string, body: JsonObject): ProviderCall {
+    return {
+      method: "POST",
+      url: this.#address + path,
+      headers: [
+        ["Authorization", authorizationHeader(this.#context)],
+        ["Content-Type", "application/json"],
+        ["Cko-Idempotency-Key", idempotencyKey],
+      ],
+      body: JSON.stringify(body),
+    };
+  }
+
+  #get(path: string): ProviderCall {
+    return {
+      method: "GET",
+      url: this.#address + path,
+      headers: [["Authorization", authorizationHeader(this.#context)]],
+    };
+  }
+}
+
+function paymentPath(providerId: string): string {
+  return `/payments/${encodeURIComponent(providerId)}`;
+}
+
+function sourceOf({ card, isMerchantInitiated, paymentSource }: AuthorizationRequest): JsonObject {
+  const { number, expirationMonth, expirationYear, cvc } = card.reveal();
+  return {
+    type: "card",
+    number,
+    expiry_month: expirationMonth,
+    expiry_year: expirationYear,
+    ...(cvc === undefined || isMerchantInitiated ? {} : { cvv: cvc }),
+    ...(paymentSource === "ecommerce" ? {} : { stored: true }),
+  };
+}
+
+/** Who acts, and under which agreement (the table in orchestration.md 5.3). */
+function agreementOf(request: AuthorizationRequest): JsonObject {
+  const { paymentSource, isMerchantInitiated, previousSchemeTransactionId } = request;
+  const unscheduled = isMerchantInitiated ? "Unscheduled" : "Regular";
+  return {
+    payment_type: paymentSource === "recurring" ? "Recurring" : unscheduled,
+    merchant_initiated: isMerchantInitiated,
+    // The scheme's id stands here for cards that are stored elsewhere.
+    ...(previousSchemeTransactionId === undefined ? {} : { previous_payment_id: previousSchemeTransactionId }),
+  };
+}
+
+/** orchestration.md 6. Buyers who are there are asked by the service's page, where their card takes part in 3DS. */
+function authenticationOf({ threeDS, isMerchantInitiated }: AuthorizationRequest): JsonObject {
+  if (threeDS) return { enabled: true, ...external(threeDS) };
+  return isMerchantInitiated ? { enabled: false } : { enabled: true, attempt_n3d: true };
+}
+
+function external(data: ThreeDSData): JsonObject {
+  return {
+    eci: data.eci,
+    cryptogram: data.authenticationValue,
+    xid: data.dsTransactionId,
+    version: data.version,
+    status: data.authenticationStatus,
+    ...(data.statusReason === undefined ? {} : { status_reason_code: data.statusReason }),
+  };
+}

@@ -1,0 +1,136 @@
+import type { JsonObject } from "../../../base/json.js";
+import { fromProviderAmount } from "../../amount.js";
+import type { AvsCode, CvvCode, Intent, PaymentStanding, ProviderCodes, ThreeDSOutcome } from "../../connector.js";
+import { isDecline } from "../../error-code.js";
+import { APPROVED } from "../approval-codes.js";
+import { ended } from "../ending.js";
+import { objectAt, textAt, timeOf, valueAt, wholeAt } from "../read-json.js";
+import { CHECKOUTCOM_AMOUNTS } from "./amounts.js";
+import { errorOfResponse } from "./response-codes.js";
+
+/** How a payment stands by its `status` (orchestration.md 4.2). What the table does not know is `processing`. */
+export function standingOf(body: JsonObject, intent: Intent, sentCvc?: boolean): PaymentStanding {
+  const providerId = textAt(body, "id");
+  const status = textAt(body, "status") ?? "";
+  const codes = codesOf(body, sentCvc);
+  const threeDS = threeDSOf(body);
+  // Some answers to a refused card have neither a status nor `approved`.
+  if (status === "Declined" || (status === "" && /^[2-4]/.test(codes.rawCode ?? ""))) {
+    const error = errorOfResponse(codes.rawCode);
+    const failed = error === "failed_buyer_approval" && threeDS === undefined;
+    return ended(error, { providerId, codes, threeDS: failed ? { status: "declined" } : threeDS });
+  }
+  if (status === "Canceled") return ended("canceled", { providerId, codes });
+  if (providerId === undefined) return { kind: "processing", codes };
+  const known = { providerId, schemeTransactionId: textAt(body, "scheme_id"), codes, threeDS };
+  const authorized = moneyAt(body, "balances", "total_authorized") ?? moneyAt(body, "amount");
+  const at = timeOf(textAt(body, "processed_on"));
+  switch (status) {
+    case "Authorized":
+    case "Card Verified":
+      if (authorized === undefined) return { kind: "processing", providerId, codes };
+      return intent === "capture" && status === "Authorized"
+        ? { ...known, kind: "capturing", authorizedAmount: authorized }
+        : { ...known, kind: "authorized", amount: authorized, ...(at && { at }) };
+    case "Captured":
+    case "Partially Captured":
+    case "Refunded":
+    case "Partially Refunded": {
+      const whole = status === "Captured" ? authorized : undefined;
+      const amount = moneyAt(body, "balances", "total_captured") ?? whole;
+      if (amount === undefined || authorized === undefined) return { kind: "processing", providerId, codes };
+      const refundedAmount = moneyAt(body, "balances", "total_refunded");
+      return {
+        ...known,
+        kind: "captured",
+        authorizedAmount: authorized,
+        amount,
+        ...(refundedAmount === undefined ? {} : { refundedAmount }),
+      };
+    }
+    case "Pending": {
+      const approvalUrl = textAt(body, "_links", "redirect", "href");
+      return approvalUrl === undefined
+        ? { kind: "processing", providerId, codes: { rawCode: status } }
+        : { kind: "redirect", providerId, approvalUrl, codes: {} };
+    }
+    case "Voided":
+      return { kind: "voided", providerId, expired: false, codes };
+    case "Expired":
+      return (wholeAt(body, "balances", "total_authorized") ?? 0) > 0
+        ? { kind: "voided", providerId, expired: true, codes }
+        : ended("incomplete_buyer_approval", { providerId, codes });
+    default:
+      return { kind: "processing", providerId, codes: { rawCode: status } };
+  }
+}
+
+/** An amount in ISO 4217 minor units. */
+function moneyAt(body: JsonObject, ...steps: readonly string[]): number | undefined {
+  const amount = wholeAt(body, ...steps);
+  const currency = textAt(body, "currency");
+  if (amount === undefined || currency === undefined) return undefined;
+  return fromProviderAmount(CHECKOUTCOM_AMOUNTS, { amount, currency });
+}
+
+function codesOf(body: JsonObject, sentCvc: boolean | undefined): ProviderCodes {
+  const rawCode = textAt(body, "response_code") ?? textAt(body, "actions", 0, "response_code");
+  const rawDescription = textAt(body, "response_summary") ?? textAt(body, "actions", 0, "response_summary");
+  const ofIssuer = rawCode?.startsWith("10") ? APPROVED : /^[23]00(\w\w)$/.exec(rawCode ?? "")?.[1];
+  return {
+    authResponseCode: textAt(body, "processing", "partner_response_code") ?? ofIssuer,
+    cvv: cvvOf(textAt(body, "source", "cvv_check"), sentCvc),
+    avs: AVS[textAt(body, "source", "avs_check") ?? ""],
+    rawCode,
+    rawDescription,
+  };
+}
+
+/** N says that the merchant sent none, not that it did not match (orchestration.md 4.4). */
+function cvvOf(check: string | undefined, sentCvc: boolean | undefined): CvvCode | undefined {
+  if (check === "N") return sentCvc ? "unavailable" : "not_provided";
+  if (check === undefined) return sentCvc === false ? "not_provided" : undefined;
+  return CVV[check];
+}
+
+const CVV: Readonly<Record<string, CvvCode>> = {
+  Y: "match",
+  D: "no_match",
+  P: "unavailable",
+  U: "unavailable",
+  X: "unavailable",
+};
+
+/** The networks' letters. */
+const AVS: Readonly<Record<string, AvsCode>> = {
+  ...Object.fromEntries([..."DFMXY"].map((letter) => [letter, "match"] as const)),
+  ...Object.fromEntries([..."AB"].map((letter) => [letter, "partial_match_address"] as const)),
+  ...Object.fromEntries([..."PWZ"].map((letter) => [letter, "partial_match_postcode"] as const)),
+  ...Object.fromEntries([..."CN"].map((letter) => [letter, "no_match"] as const)),
+  ...Object.fromEntries([..."EGIRSU"].map((letter) => [letter, "unavailable"] as const)),
+};
+
+const THREE_DS: Readonly<Record<string, ThreeDSOutcome["status"]>> = {
+  Y: "complete",
+  A: "complete",
+  N: "declined",
+  R: "declined",
+  U: "error",
+};
+
+function threeDSOf(body: JsonObject): ThreeDSOutcome | undefined {
+  const found = objectAt(body, "3ds");
+  const status = THREE_DS[textAt(found, "authentication_response") ?? ""];
+  if (status === undefined) return undefined;
+  const method = valueAt(found, "challenged") === true ? "challenge" : "frictionless";
+  return { status, method, version: textAt(found, "version") };
+}
+
+/** Whether a code that came with a capture, void or refund speaks of a "no". */
+export function refusalOf(code: string | undefined): {
+  readonly as: "declined" | "failed";
+  readonly errorCode: ReturnType<typeof errorOfResponse>;
+} {
+  const errorCode = errorOfResponse(code);
+  return { as: isDecline(errorCode) ? "declined" : "failed", errorCode };
+}

@@ -1,0 +1,41 @@
+import type { JsonObject } from "../../../base/json.js";
+import type { ConnectorContext, WebhookDelivery, WebhookEvent, WebhookReading } from "../../connector.js";
+import { fieldOf } from "../fields.js";
+import { objectAt, parseObject, textAt } from "../read-json.js";
+import { hmac, isSame } from "../signature.js";
+import { actionOutcome } from "./look-up.js";
+
+/** Events come in any order: of a payment they say only that it changed, and how it stands is then asked. */
+export function readCheckoutcomWebhook(context: ConnectorContext, { headers, body }: WebhookDelivery): WebhookReading {
+  const key = fieldOf(context, "signature_key");
+  const signature = Buffer.from(headers["cko-signature"] ?? "", "hex");
+  if (key === undefined || !isSame(hmac("sha256", key, body), signature)) return { kind: "unverified" };
+  const event = parseObject(body.toString("utf8"));
+  const eventId = textAt(event, "id");
+  const type = textAt(event, "type");
+  if (eventId === undefined || type === undefined) return { kind: "malformed" };
+  const data = objectAt(event, "data");
+  const providerId = textAt(data, "id");
+  if (data === undefined || providerId === undefined || !type.startsWith("payment_"))
+    return { kind: "verified", events: [] };
+  return { kind: "verified", events: [eventOf(eventId, type, data, providerId)] };
+}
+
+function eventOf(eventId: string, type: string, data: JsonObject, providerId: string): WebhookEvent {
+  const reference = textAt(data, "reference");
+  const payment = { reconciliationId: reference, providerId };
+  const outcome = actionOutcome(data);
+  switch (type) {
+    case "payment_capture_declined":
+      return { eventId, payment, report: { kind: "capture", outcome } };
+    case "payment_void_declined":
+      return { eventId, payment, report: { kind: "void", outcome } };
+    case "payment_refunded":
+    case "payment_refund_declined": {
+      const report = { kind: "refund", reference, providerId: textAt(data, "action_id"), outcome } as const;
+      return { eventId, payment: { providerId }, report };
+    }
+    default:
+      return { eventId, payment, report: { kind: "changed" } };
+  }
+}
