@@ -99,14 +99,16 @@ export interface TakenBy {
 }
 
 /** The tokens that hold an id or a dedupe key, expired ones included. */
-export const findTakers = defineStatement<TakenBy, readonly TokenRow[], TokenRow>({
+export const findTakers = defineStatement<TakenBy, readonly TokenRowWithCvc[], TokenRowWithCvc>({
   table: "tokens",
   kind: "read",
   sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs) =>
+  queries: (sql, tenantId, inputs, at) =>
     inputs.map(
       ({ id, dedupeKey }) => sql`
-        select ${sql.unsafe(COLUMNS)} from tokens t
+        select ${sql.unsafe(COLUMNS)}, c.code as cvc
+        from tokens t
+        left join token_cvc c on c.tenant_id = t.tenant_id and c.token_id = t.id and c.due_at > ${at}
         where t.tenant_id = ${tenantId} and (t.id = ${id} or t.dedupe_key = ${dedupeKey})`,
     ),
   answers: (rows) => rows,

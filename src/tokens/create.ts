@@ -9,7 +9,7 @@ import { noteDue } from "../store/due.js";
 import { countActive, countTokens } from "../store/token-counts.js";
 import { putCvc } from "../store/token-cvc.js";
 import { insertTerm } from "../store/token-terms.js";
-import { findTakers, insertToken, insertTokenIfFree, type TokenRow } from "../store/tokens.js";
+import { findTakers, insertToken, insertTokenIfFree, type TokenRow, type TokenRowWithCvc } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { monthOf } from "./activity.js";
 import { expiryEntry, removeToken } from "./delete.js";
@@ -158,7 +158,7 @@ async function makeWay(
 }
 
 /** The older token of the same content. A caller that may not read it learns only that it is there. */
-export function foldInto(tx: Transaction, caller: Caller, keys: TenantKeys, twin: TokenRow): TokenView {
+export function foldInto(tx: Transaction, caller: Caller, keys: TenantKeys, twin: TokenRowWithCvc): TokenView {
   const token = openToken(keys, tx.tenantId, twin);
   const transform = caller.grant.transformFor("token:read", token);
   writeLog(

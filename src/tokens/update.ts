@@ -8,7 +8,7 @@ import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
 import { deleteCvc } from "../store/token-cvc.js";
 import { deleteTerm, insertTerm, type TermRow } from "../store/token-terms.js";
-import { findTakers, readTokenRow, type TokenRow, updateToken } from "../store/tokens.js";
+import { findTakers, readTokenRow, type TokenRow, type TokenRowWithCvc, updateToken } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { touch } from "./activity.js";
 import { foldInto, writeCvc } from "./create.js";
@@ -74,7 +74,7 @@ async function findTwin(
   keys: TenantKeys,
   row: TokenRow,
   patched: PatchedToken,
-): Promise<TokenRow | "try again" | undefined> {
+): Promise<TokenRowWithCvc | "try again" | undefined> {
   const dedupeKey = dedupeKeyOf(patched);
   if (!dedupeKey || row.dedupe_key?.equals(dedupeKey)) return undefined;
   const takers = await tx.ask(findTakers, { id: row.id, dedupeKey });

@@ -127,6 +127,15 @@ describe("deduplication", () => {
     });
   });
 
+  it("shows the older card with its verification code, as reading it would", async () => {
+    const data = { number: "5555555555554444", cvc: "321" };
+    const first = await create({ type: "card", data, deduplicate_token: true });
+    const second = await create({ type: "card", data: { ...data, cvc: "999" }, deduplicate_token: true });
+    expect(second.body).toMatchObject({ id: first.body.id, data });
+    const other = await create({ type: "card", data: { number: "4000056655665556" }, deduplicate_token: true });
+    expect((await patch(other.body.id, { data })).body).toMatchObject({ id: first.body.id, data });
+  });
+
   it("can be put on and taken off a token", async () => {
     const { id } = (await create()).body;
     await patch(id, { deduplicate_token: true });
