@@ -54,7 +54,7 @@ export function compose(
   address: () => string,
 ): Composition {
   const { database, keyring } = vault;
-  const authenticator = new Authenticator(database, clock);
+  const authenticator = new Authenticator(database, clock, (tenantId, revision) => keyring.expect(tenantId, revision));
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
     methods.map((method) => buildPipeline(method, { authenticator, database, keyring, log }));
 

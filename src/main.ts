@@ -4,6 +4,8 @@ import { UsageError } from "./cli/command.js";
 import { doctor } from "./cli/doctor.js";
 import { formulasImport } from "./cli/formulas-import.js";
 import { init } from "./cli/init.js";
+import { keysList } from "./cli/keys-list.js";
+import { keysRotate } from "./cli/keys-rotate.js";
 import { migrate } from "./cli/migrate.js";
 import { runCommand } from "./cli/run-command.js";
 import { serve } from "./cli/serve.js";
@@ -24,6 +26,8 @@ const COMMANDS = [
   tenantsList,
   tenantsUpdate,
   formulasImport,
+  keysList,
+  keysRotate,
   auditVerify,
   auditExport,
   doctor,

@@ -14,6 +14,8 @@ export interface OpenRootKeyOptions {
   readonly address: DatabaseAddress;
   /** A key may be made, or taken as it is configured, where the database has none yet. */
   readonly mayMake: boolean;
+  /** The root key is about to be replaced: the configured one may be another than the database's. */
+  readonly mayMove?: boolean;
   readonly announce: (line: string) => void;
 }
 
@@ -23,15 +25,15 @@ export interface OpenRootKeyOptions {
  * @throws {KeyFileError | DatabaseSetupError | RootKeyDenied | RootKeyUnreachable} with one line for the operator.
  */
 export async function openRootKey(options: OpenRootKeyOptions): Promise<{ rootKey: RootKey; isNew: boolean }> {
-  const { rootKeys, address, mayMake, announce } = options;
+  const { rootKeys, address, mayMake, mayMove = false, announce } = options;
   const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
   try {
     const registered = await listRootKeys(sql);
-    if (registered.length > 0) return { rootKey: await registeredKey(rootKeys, registered), isNew: false };
+    if (registered.length > 0) return { rootKey: await registeredKey(rootKeys, registered, mayMove), isNew: false };
     if (!mayMake) throw new DatabaseSetupError("The database has no root key yet. Run: cloakroom init");
     return await underLease(address, "root-key", LEASE_SECONDS, async () => {
       const meanwhile = await listRootKeys(sql);
-      if (meanwhile.length > 0) return { rootKey: await registeredKey(rootKeys, meanwhile), isNew: false };
+      if (meanwhile.length > 0) return { rootKey: await registeredKey(rootKeys, meanwhile, mayMove), isNew: false };
       const rootKey = await firstKey(rootKeys, announce);
       await insertRootKey(sql, { id: rootKey.id, check_value: await makeCheckValue(rootKey) });
       return { rootKey, isNew: true };
@@ -42,8 +44,12 @@ export async function openRootKey(options: OpenRootKeyOptions): Promise<{ rootKe
 }
 
 /** The key that wraps. Those that are being replaced must be at hand too: some tenants' keys still need them. */
-async function registeredKey(rootKeys: RootKeys, registered: readonly RootKeyRow[]): Promise<RootKey> {
-  const current = await rootKeys.current();
+async function registeredKey(
+  rootKeys: RootKeys,
+  registered: readonly RootKeyRow[],
+  mayMove: boolean,
+): Promise<RootKey> {
+  const configured = await rootKeys.current();
   for (const row of registered.filter(({ retired_at }) => retired_at !== null)) {
     const retired = await rootKeys.find(row.id);
     if (!retired || !(await fitsCheckValue(retired, row.check_value))) {
@@ -52,8 +58,11 @@ async function registeredKey(rootKeys: RootKeys, registered: readonly RootKeyRow
       );
     }
   }
-  const row = registered.find(({ id, retired_at }) => id === current.id && retired_at === null);
-  if (row && (await fitsCheckValue(current, row.check_value))) return current;
+  const row = registered.find(({ retired_at }) => retired_at === null);
+  // A file may hold a newer key already, which a rotation that was cut off has put there.
+  const mayBeElsewhere = mayMove || rootKeys.holder.kind === "file";
+  const found = row && (mayBeElsewhere ? await rootKeys.find(row.id) : configured);
+  if (found && found.id === row.id && (await fitsCheckValue(found, row.check_value))) return found;
   throw wrongKey(rootKeys, registered);
 }
 

@@ -22,6 +22,7 @@ import { createApiServer } from "./api/server.js";
 import { type Clock, systemClock } from "./base/clock.js";
 import { compose } from "./composition.js";
 import type { Config } from "./config.js";
+import { keyRotationsJob } from "./jobs/key-rotations.js";
 import { logSealsJob } from "./jobs/log-seals.js";
 import { mailJob } from "./jobs/mail.js";
 import { reactorRunsJob } from "./jobs/reactor-runs.js";
@@ -114,6 +115,12 @@ export async function startServer(
         queue: parts.runs,
         clock,
         onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's runs could not be looked over"),
+      }),
+      keyRotationsJob({
+        database,
+        keyring,
+        clock,
+        onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's keys could not be replaced yet"),
       }),
       ...parts.payments.jobs,
     ].map((job) => meters.timed(job)),

@@ -35,6 +35,8 @@ export interface OpenVaultOptions {
   readonly as: "server" | "command";
   readonly announce: (line: string) => void;
   readonly clock: Clock;
+  /** For a command that moves to the root key that is configured. */
+  readonly mayMove?: boolean;
 }
 
 /**
@@ -42,7 +44,7 @@ export interface OpenVaultOptions {
  * `cloakroom init` left it.
  * @throws {DatabaseSetupError | KeyFileError | EmbeddedDatabaseError} with a message for the operator.
  */
-export async function openVault({ config, as, announce, clock }: OpenVaultOptions): Promise<Vault> {
+export async function openVault({ config, as, announce, clock, mayMove = false }: OpenVaultOptions): Promise<Vault> {
   const stack = new AsyncDisposableStack();
   try {
     const embedded = config.databaseUrl ? undefined : await openEmbedded(config, as, announce);
@@ -57,7 +59,7 @@ export async function openVault({ config, as, announce, clock }: OpenVaultOption
     await checkRole(address);
     const rootKeys = rootKeysOf(config);
     const mayMake = embedded !== undefined;
-    const { rootKey, isNew } = await openRootKey({ rootKeys, address: ownerAddress, mayMake, announce });
+    const { rootKey, isNew } = await openRootKey({ rootKeys, address: ownerAddress, mayMake, mayMove, announce });
     const database = stack.use(
       openDatabase({
         address,

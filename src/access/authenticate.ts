@@ -28,13 +28,16 @@ interface Loaded {
 export class Authenticator {
   readonly #database: Database;
   readonly #clock: Clock;
+  readonly #onRevision: (tenantId: TenantId, revision: number) => void;
   /** By a digest of the key, so that no key text stays in memory. */
   readonly #loaded = new LRUCache<string, Loaded>({ max: 20_000 });
   readonly #loading = new Map<string, Promise<Caller>>();
 
-  constructor(database: Database, clock: Clock) {
+  /** @param onRevision told of the revision that a tenant's caller was found under, before the caller is used. */
+  constructor(database: Database, clock: Clock, onRevision: (tenantId: TenantId, revision: number) => void) {
     this.#database = database;
     this.#clock = clock;
+    this.#onRevision = onRevision;
   }
 
   /** @throws {Fault} unauthenticated for every key that is not good, without saying why. */
@@ -63,6 +66,7 @@ export class Authenticator {
     const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(findApplicationRights, id));
     if (!row) return undefined;
     const caller = callerOf(tenantId, row);
+    this.#onRevision(tenantId, caller.revision);
     this.#loaded.set(name, { caller, since });
     return caller;
   }
@@ -82,6 +86,7 @@ export class Authenticator {
     const since = performance.now();
     const caller = await this.#find(key);
     if (!caller) throw unknownKey();
+    this.#onRevision(caller.tenantId, caller.revision);
     if (caller.grant.isEmpty) return caller;
     this.#loaded.set(id, { caller, since });
     return caller;

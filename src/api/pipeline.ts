@@ -5,6 +5,7 @@ import { actorOf, type Caller } from "../access/caller.js";
 import { isPermission, type Permission } from "../access/permissions.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault, invalid, permissionDenied } from "../base/fault.js";
+import { KeyVersionUnknown } from "../crypto/sealed.js";
 import type { Reply, ServedMethod, VerbatimAnswer } from "../services/call.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
@@ -134,7 +135,9 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
           const message = await method.serve(request, (output) => transactingCall(output, call));
           return { message, headers: reply.headers, accepted: reply.isAccepted, verbatim: reply.written };
         } catch (error) {
-          if (!(error instanceof StaleAuthorization)) throw error;
+          if (error instanceof KeyVersionUnknown && caller && attempt < STALE_ATTEMPTS) {
+            parts.keyring.forget(caller.tenantId);
+          } else if (!(error instanceof StaleAuthorization)) throw error;
           if (attempt === STALE_ATTEMPTS) {
             throw new Fault("conflict", "The rights of the key used keep changing. Try again shortly.");
           }

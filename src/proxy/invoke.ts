@@ -6,6 +6,7 @@ import { Refused, refuse } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault, invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
+import { KeyVersionUnknown } from "../crypto/sealed.js";
 import { readDestination, requireNamedDestination } from "../egress/destination.js";
 import { EgressError } from "../egress/egress-error.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
@@ -100,7 +101,9 @@ export async function invokeProxy(parts: ProxyParts, call: ProxyCall): Promise<P
       draft.references.resolve(lookup, route.definition.configuration);
       break;
     } catch (error) {
-      if (!(error instanceof StaleAuthorization) || attempt === STALE_ATTEMPTS) throw error;
+      const isStale = error instanceof StaleAuthorization || error instanceof KeyVersionUnknown;
+      if (!isStale || attempt === STALE_ATTEMPTS) throw error;
+      if (error instanceof KeyVersionUnknown) parts.keyring.forget(route.tenantId);
       if (call.target?.kind === "configured") parts.loader.forget(call.target.key);
       if (call.apiKey) parts.authenticator.forget(call.apiKey);
       if (route.proxy?.proxy.applicationId)

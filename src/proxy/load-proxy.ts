@@ -49,7 +49,7 @@ export class ProxyLoader {
   async #load({ tenantId, hash }: PresentedKey): Promise<LoadedProxy> {
     const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(findProxyByKey, hash));
     if (!row) throw unknownProxy();
-    const keys = await this.#keyring.of(tenantId);
+    const keys = await this.#keyring.of(tenantId, row.auth_revision);
     return { tenantId, proxy: openProxy(keys, tenantId, row), revision: row.auth_revision };
   }
 }

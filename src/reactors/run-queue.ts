@@ -2,6 +2,7 @@ import { Refused } from "../access/refusal.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Json } from "../base/json.js";
+import { KeyVersionUnknown } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { FunctionFailed } from "../functions/function-failed.js";
@@ -66,18 +67,18 @@ export class RunQueue {
   }
 
   async #work(tenantId: TenantId): Promise<void> {
-    const keys = await this.#parts.keyring.of(tenantId);
     let runs: readonly RunRow[];
     do {
       runs = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) =>
         tx.ask(claimRuns, { limit: AT_ONCE, seconds: LEASE_SECONDS }),
       );
+      const keys = await this.#parts.keyring.of(tenantId);
       await Promise.all(runs.map((run) => this.#advance(tenantId, keys, run)));
     } while (runs.length > 0 && !this.#stopping.signal.aborted);
   }
 
   async #advance(tenantId: TenantId, keys: TenantKeys, run: RunRow): Promise<void> {
-    const request = openRequest(keys, tenantId, run);
+    const request = this.#open(keys, tenantId, run);
     if (run.state === "delivering") {
       await this.#deliver(tenantId, run, request, openEnd(keys, tenantId, run), run.attempts);
       return;
@@ -88,11 +89,22 @@ export class RunQueue {
       await this.#later(tenantId, run, { state: "queued", result: null, attempts, delay: SOON_MS });
       return;
     }
-    const result = sealEnd(keys, tenantId, run.id, end);
+    // The run took its time, and the tenant's keys may have been replaced meanwhile.
+    const result = sealEnd(await this.#parts.keyring.of(tenantId), tenantId, run.id, end);
     if (request.callbackUrl === undefined) {
       await this.#later(tenantId, run, { state: "done", result, attempts: run.attempts, delay: 0 });
     } else {
       await this.#deliver(tenantId, { ...run, result }, request, end, 0);
+    }
+  }
+
+  /** A run under a key that is newer than those known fails once, and is found again with the new one. */
+  #open(keys: TenantKeys, tenantId: TenantId, run: RunRow): RunRequest {
+    try {
+      return openRequest(keys, tenantId, run);
+    } catch (error) {
+      if (error instanceof KeyVersionUnknown) this.#parts.keyring.forget(tenantId);
+      throw error;
     }
   }
 

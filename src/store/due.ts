@@ -13,8 +13,11 @@ export const SWEPT_KINDS = [
 ] as const;
 export type SweptKind = (typeof SWEPT_KINDS)[number];
 
-/** Runs of reactors, messages to send, credentials of connections to be checked, payments to be asked about. */
-export const STARTED_KINDS = ["reactor_run", "mail", "connection_check", "payment"] as const;
+/**
+ * Runs of reactors, messages to send, credentials of connections to be checked, payments to be asked about,
+ * and keys to be replaced.
+ */
+export const STARTED_KINDS = ["reactor_run", "mail", "connection_check", "payment", "key_rotation"] as const;
 export type StartedKind = (typeof STARTED_KINDS)[number];
 
 /** The log: a minute that is to be sealed, a day on which rows may have come to their end. */

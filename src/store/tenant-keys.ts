@@ -30,6 +30,16 @@ export const listTenantKeys = defineStatement<TenantId, readonly ListedTenantKey
   answers: ([rows = []], inputs) => inputs.map(() => rows),
 });
 
+/** Whether a root key may wrap new keys: it is known and was not replaced. */
+export const isWrapping = defineStatement<string, boolean, { readonly id: string }>({
+  // Root keys are of no tenant. They are read here, and never locked.
+  table: "tenant_keys",
+  kind: "read",
+  sortKey: (id) => id,
+  queries: (sql, _tenantId, ids) => [sql`select id from root_keys where id = any(${[...ids]}) and retired_at is null`],
+  answers: ([rows = []], ids) => ids.map((id) => rows.some((row) => row.id === id)),
+});
+
 export const insertTenantKey = defineWrite<TenantKeyRow>({
   table: "tenant_keys",
   sortKey: ({ purpose, version }) => `${purpose} ${version}`,

@@ -1,5 +1,6 @@
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
+import type { Sql } from "./connect.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
 export interface TenantRow {
@@ -109,3 +110,11 @@ export const setIncludedTokens = defineStatement<number | null, boolean, unknown
     ),
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
+
+/** The ids of all tenants, a thousand at a time. For whoever owns the tables: row-level security shows others their own. */
+export async function listTenantIds(owner: Sql, after: TenantId | undefined): Promise<readonly TenantId[]> {
+  const rows = await owner<{ tenant_id: TenantId }[]>`
+    select tenant_id from tenants ${after === undefined ? owner`` : owner`where tenant_id > ${after}`}
+    order by tenant_id limit 1000`;
+  return rows.map(({ tenant_id }) => tenant_id);
+}

@@ -8,7 +8,8 @@ import { generateTenantKeys, unwrapTenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { insertMember } from "../store/members.js";
-import { insertTenantKey } from "../store/tenant-keys.js";
+import { DatabaseSetupError } from "../store/roles.js";
+import { insertTenantKey, isWrapping } from "../store/tenant-keys.js";
 import { insertTenant } from "../store/tenants.js";
 import { emailTerm, sealProfile } from "./profile.js";
 import { DEFAULT_SETTINGS } from "./settings.js";
@@ -42,6 +43,9 @@ export async function provisionTenant(
   );
 
   const application = await database.fast.run(tenantId, "unguarded", async (tx) => {
+    if (!(await tx.ask(isWrapping, root.id))) {
+      throw new DatabaseSetupError("The root key was replaced meanwhile. Run this again, with the new one.");
+    }
     tx.tell(insertTenant, { name, owner_id: ownerId, settings: { ...DEFAULT_SETTINGS } });
     for (const { purpose, version, wrapped: bytes, rootKeyId, state } of wrapped) {
       tx.tell(insertTenantKey, { purpose, version, wrapped: Buffer.from(bytes), root_key_id: rootKeyId, state });

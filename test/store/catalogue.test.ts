@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { migrate } from "../../src/store/migrate.js";
+import { SEALED_TABLES } from "../../src/store/sealed-rows.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";
 import { tenantTables } from "./support/samples.js";
 
@@ -76,6 +77,38 @@ describe("every table", () => {
       select conname::text as value from pg_constraint where contype = 'f' and not exists (
         select from pg_attribute where attrelid = conrelid and attnum = conkey[1] and attname = 'tenant_id')`);
     expect(foreign).toEqual([]);
+  });
+});
+
+/** Bytes that nobody can open: hashes and keyed hashes, and keys that are wrapped by a root key. */
+const NOT_SEALED = [
+  "application_keys.key_hash",
+  "audit_heads.last_mac",
+  "audit_heads.mac",
+  "audit_seals.digest",
+  "audit_seals.mac",
+  "audit_seals.previous",
+  "idempotency_keys.key_hash",
+  "idempotency_keys.request_hash",
+  "invitations.email_term",
+  "members.email_term",
+  "payments.external_term",
+  "proxies.key_hash",
+  "sessions.key_hash",
+  "sessions.nonce_hash",
+  "tenant_keys.wrapped",
+  "token_terms.term",
+  "tokens.dedupe_key",
+  "tokens.fingerprint",
+];
+
+describe("every column of bytes", () => {
+  it("is known to the rotation of keys, or holds nothing that is sealed", async () => {
+    const all = await column(`
+      select table_name || '.' || column_name as value from information_schema.columns
+      where table_schema = 'public' and udt_name = 'bytea' and table_name = any(array['${ours.join("','")}'])`);
+    const sealed = SEALED_TABLES.flatMap(({ table, columns }) => columns.map(({ name }) => `${table}.${name}`));
+    expect(all.toSorted()).toEqual([...sealed, ...NOT_SEALED].toSorted());
   });
 });
 

@@ -1,0 +1,60 @@
+import { systemClock } from "../base/clock.js";
+import { isTenantId, type TenantId } from "../base/ids.js";
+import { connect, type Sql } from "../store/connect.js";
+import { listRootKeys } from "../store/root-keys.js";
+import { listTenantKeys } from "../store/tenant-keys.js";
+import { listTenantIds } from "../store/tenants.js";
+import { countStale } from "../tenancy/reseal.js";
+import { openVault, type Vault } from "../vault.js";
+import { type Command, UsageError } from "./command.js";
+
+export const keysList: Command = {
+  name: "keys list",
+  summary: "List root keys and tenants' keys: ids, purposes, versions, states, and rows left under replaced ones",
+  options: { tenant: { type: "string" } },
+  help: ["--tenant ID        only the keys of this tenant"],
+  async run({ config, options, say, answer }) {
+    const { tenant } = options;
+    if (tenant !== undefined && (typeof tenant !== "string" || !isTenantId(tenant)))
+      throw new UsageError("--tenant must be the id of a tenant. Run: cloakroom tenants list");
+    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+    const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
+    try {
+      const roots = (await listRootKeys(owner)).map(({ id, retired_at }) => ({
+        root_key: id,
+        state: retired_at ? "retired" : "current",
+      }));
+      const keys: Readonly<Record<string, unknown>>[] = [];
+      for (const tenantId of tenant ? [tenant] : await allTenants(owner)) keys.push(...(await keysOf(vault, tenantId)));
+      if (tenant && keys.length === 0) throw new UsageError("There is no such tenant.");
+      answer([...roots, ...keys]);
+    } finally {
+      await owner.end({ timeout: 5 });
+    }
+  },
+};
+
+async function allTenants(owner: Sql): Promise<TenantId[]> {
+  const all: TenantId[] = [];
+  for (;;) {
+    const page = await listTenantIds(owner, all.at(-1));
+    if (page.length === 0) return all;
+    all.push(...page);
+  }
+}
+
+async function keysOf({ database }: Vault, tenantId: TenantId): Promise<Readonly<Record<string, unknown>>[]> {
+  const rows = await database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listTenantKeys, tenantId));
+  const versionOf = (purpose: string) =>
+    rows.find((row) => row.purpose === purpose && row.state === "current")?.version ?? 0;
+  const isRotating = rows.some(({ state }) => state === "retired");
+  const left = isRotating
+    ? await countStale(database, tenantId, { data: versionOf("data"), cvc: versionOf("cvc") })
+    : {};
+  const rowsLeft = Object.values(left).reduce((sum, n) => sum + n, 0);
+  return rows.map(({ purpose, version, state, root_key_id, created_at }) => ({
+    ...{ tenant_id: tenantId, purpose, version, state, root_key: root_key_id, created_at: created_at.toISOString() },
+    // Of the tenant as a whole: a row may hold values of two purposes.
+    ...(state === "retired" ? { rows_left: rowsLeft } : {}),
+  }));
+}

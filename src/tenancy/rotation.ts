@@ -1,0 +1,155 @@
+import { logEntry } from "../audit/log-entry.js";
+import type { Clock } from "../base/clock.js";
+import { newUuid, type TenantId } from "../base/ids.js";
+import type { RootKey } from "../crypto/root-key.js";
+import { generateTenantKey, ROTATED_PURPOSES } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import type { Database } from "../store/database.js";
+import { noteDue } from "../store/due.js";
+import {
+  deleteRetiredTenantKey,
+  insertTenantKey,
+  type ListedTenantKey,
+  listTenantKeys,
+  retireTenantKey,
+} from "../store/tenant-keys.js";
+import { raiseAuthRevision } from "../store/tenants.js";
+import type { Keyring } from "./keyring.js";
+import { resealPass } from "./reseal.js";
+
+/**
+ * Whoever writes unguarded may hold a key for as long after it was retired: 10 s of the keyring, and a call to a payment
+ * service or a run of a reactor, of 30 s each with what leads up to it.
+ */
+export const RETIRE_AFTER_MS = 120_000;
+/** Less would cut into flights that are under way. */
+export const RETIRE_AFTER_LEAST_MS = 2_000;
+
+/** A process that dies at it keeps others from it for so long. */
+const LEASE_SECONDS = 10;
+
+export interface RotationParts {
+  readonly database: Database;
+  readonly keyring: Keyring;
+  readonly clock: Clock;
+}
+
+/** What became of a wish to rotate a tenant's keys. */
+export type RotationStart = "begun" | "under way" | "gone";
+
+/**
+ * Gives a tenant new keys for what it seals. From the commit on, all replicas seal under them: the tenant's revision rises,
+ * so that every caller is authorized again, with the new keys.
+ * @returns "under way" where an earlier rotation has not ended, which is to be ended first.
+ */
+export async function beginRotation(
+  { database }: RotationParts,
+  rootKey: RootKey,
+  tenantId: TenantId,
+): Promise<RotationStart> {
+  const rows = await readKeys(database, tenantId);
+  if (rows.length === 0) return "gone";
+  if (rows.some(isRetired)) return "under way";
+  const current = ROTATED_PURPOSES.flatMap((purpose) => rows.filter((row) => row.purpose === purpose));
+  const added = await Promise.all(
+    ROTATED_PURPOSES.map((purpose) => {
+      const version = Math.max(...current.filter((row) => row.purpose === purpose).map((row) => row.version)) + 1;
+      return generateTenantKey(rootKey, tenantId, purpose, version);
+    }),
+  );
+  return database.fast.run(tenantId, "unguarded", async (tx): Promise<RotationStart> => {
+    tx.tell(raiseAuthRevision, tenantId);
+    const retired = await Promise.all(
+      current.map(({ purpose, version }) => tx.ask(retireTenantKey, { purpose, version })),
+    );
+    if (retired.includes(false)) throw new Error("another process is rotating the keys of this tenant");
+    for (const { purpose, version, wrapped, rootKeyId, state } of added) {
+      tx.tell(insertTenantKey, { purpose, version, wrapped: Buffer.from(wrapped), root_key_id: rootKeyId, state });
+    }
+    tx.tell(noteDue, { kind: "key_rotation", at: tx.now });
+    writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", "keys rotated"));
+    return "begun";
+  });
+}
+
+export interface FinishOptions {
+  /** Milliseconds that retired keys are kept at least. */
+  readonly retireAfter: number;
+  readonly onProgress: (table: string, resealed: number) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Seals anew whatever is under retired keys, and destroys those. Any process can take over where another was cut off.
+ * @returns "done" where nothing is left to do; "elsewhere" while another process is at it; "later" where all is sealed anew
+ * and the retired keys are to be kept for some time still.
+ */
+export async function finishRotation(
+  parts: RotationParts,
+  tenantId: TenantId,
+  { retireAfter, onProgress, signal }: FinishOptions,
+): Promise<"done" | "elsewhere" | "later"> {
+  const { database, keyring, clock } = parts;
+  const rows = await readKeys(database, tenantId);
+  const retired = rows.filter(isRetired);
+  if (retired.length === 0) return "done";
+  const lease = leaseOf(parts, tenantId);
+  if (!(await lease.hold())) return "elsewhere";
+  keyring.forget(tenantId);
+  const keys = await keyring.of(tenantId);
+  const begun = Math.max(...rows.filter((row) => !isRetired(row)).map(({ created_at }) => created_at.getTime()));
+  for (;;) {
+    // Only a pass that starts when no writer can have an old key any more tells that nothing is left.
+    const isLate = clock.now() >= begun + retireAfter;
+    const found = await resealPass({
+      ...{ database, tenantId, keys },
+      async onStretch(table, resealed) {
+        signal.throwIfAborted();
+        onProgress(table, resealed);
+        if (!(await lease.hold())) throw new Error("another process has taken over the rotation");
+      },
+    });
+    if (found > 0) continue;
+    if (isLate) break;
+    await lease.end();
+    return "later";
+  }
+  await database.fast.run(tenantId, "unguarded", async (tx) => {
+    for (const { purpose, version } of retired) tx.tell(deleteRetiredTenantKey, { purpose, version });
+    writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", "retired keys destroyed"));
+  });
+  keyring.forget(tenantId);
+  await lease.end();
+  return "done";
+}
+
+interface HeldLease {
+  /** Takes or keeps it. Asks the database at most once in a quarter of its time. */
+  hold(): Promise<boolean>;
+  end(): Promise<void>;
+}
+
+function leaseOf({ database }: RotationParts, tenantId: TenantId): HeldLease {
+  const name = `rotation ${tenantId}`;
+  const holder = newUuid();
+  let until = 0;
+  return {
+    async hold() {
+      if (performance.now() < until) return true;
+      const isHeld = await database.lease(name, holder, LEASE_SECONDS);
+      if (isHeld) until = performance.now() + LEASE_SECONDS * 250;
+      return isHeld;
+    },
+    async end() {
+      await database.lease(name, holder, 0);
+    },
+  };
+}
+
+function readKeys(database: Database, tenantId: TenantId): Promise<readonly ListedTenantKey[]> {
+  return database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listTenantKeys, tenantId));
+}
+
+function isRetired({ state }: ListedTenantKey): boolean {
+  return state === "retired";
+}

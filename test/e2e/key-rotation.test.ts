@@ -1,0 +1,325 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { connect, type Sql } from "../../src/store/connect.js";
+import { SEALED_TABLES } from "../../src/store/sealed-rows.js";
+import { cloakroom } from "../support/command.js";
+import { newDirectory } from "../support/databases.js";
+import { PostgresCluster } from "../support/postgres-cluster.js";
+import { type Replica, startReplica } from "../support/replica.js";
+import { type RestClient, restClient } from "../support/rest.js";
+import { newTenant, type TestTenant } from "../support/tenant.js";
+import { startTransit } from "../support/transit-server.js";
+
+const directory = newDirectory();
+const keyFile = join(directory, "data", "root.key");
+let cluster: PostgresCluster;
+let admin: Sql;
+let environment: Record<string, string>;
+const replicas: Replica[] = [];
+let tenant: TestTenant;
+let backEnds: RestClient[];
+beforeAll(async () => {
+  cluster = await PostgresCluster.start();
+  const url = await cluster.login("vault", { attributes: "createrole" });
+  environment = { DATABASE_URL: url, CLOAKROOM_DATA_DIR: join(directory, "data") };
+  const init = await cloakroom(environment, "init");
+  if (init.code !== 0) throw new Error(init.stderr);
+  admin = connect({ url: cluster.url("postgres", "vault") }, { connections: 1, statementTimeout: 20_000 });
+  replicas.push(await startReplica(environment), await startReplica(environment));
+  tenant = await newTenant(replicas[0]?.url, environment);
+  const { key } = await tenant.backEnd();
+  backEnds = replicas.map((replica) => restClient(replica.url, key));
+});
+afterAll(async () => {
+  await admin?.end();
+  await Promise.all(replicas.map((replica) => replica.stop()));
+  await cluster?.[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const backEnd = (number: number): RestClient => {
+  const client = backEnds[number % backEnds.length];
+  if (!client) throw new Error("no replica is there");
+  return client;
+};
+
+/** How many values each key version has sealed, in all tables, as the database's administrator sees it. */
+async function valuesByVersion(tenantId: string): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { table, columns } of SEALED_TABLES) {
+    for (const { name } of columns) {
+      const rows = await admin.unsafe<{ version: string; n: number }[]>(
+        `select encode(substring(${name} from 2 for 4), 'hex') as version, count(*)::int as n
+         from ${table} where tenant_id = '${tenantId}' and ${name} is not null group by 1`,
+      );
+      for (const { version, n } of rows)
+        counts[Number.parseInt(version, 16)] = (counts[Number.parseInt(version, 16)] ?? 0) + n;
+    }
+  }
+  return counts;
+}
+
+const versionsOf = async (tenantId: string) => {
+  const rows = await admin.unsafe<{ purpose: string; version: number; state: string }[]>(
+    `select purpose, version, state from tenant_keys where tenant_id = '${tenantId}' order by purpose, version`,
+  );
+  return rows.map(({ purpose, version, state }) => `${purpose} ${version} ${state}`);
+};
+
+const cardOf = (n: number) => ({
+  number: "4242424242424242",
+  expiration_month: (n % 12) + 1,
+  expiration_year: 2031,
+  cvc: "123",
+});
+
+/** Callers that create, change and read tokens, until they are stopped. All that they store is remembered. */
+class Traffic {
+  readonly expected = new Map<string, unknown>();
+  readonly failures: string[] = [];
+  #isOver = false;
+  #running: Promise<unknown> = Promise.resolve();
+
+  start(callers: number): void {
+    this.#running = Promise.all(Array.from({ length: callers }, (_, number) => this.#call(number)));
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#running;
+  }
+
+  async store(n: number): Promise<string> {
+    const isCard = n % 3 === 0;
+    const data = isCard ? cardOf(n) : `value ${n}`;
+    const metadata = { n: String(n % 10) };
+    const headers = { "BT-IDEMPOTENCY-KEY": `request ${n}` };
+    const answer = await backEnd(n)("POST", "/tokens", {
+      headers,
+      body: { type: isCard ? "card" : "token", data, metadata },
+    });
+    this.#note(answer.status, 201, "create");
+    this.expected.set(answer.body.id, data);
+    return answer.body.id;
+  }
+
+  async #call(number: number): Promise<void> {
+    for (let n = 100_000 * (number + 1); !this.#isOver; n += 1) {
+      const id = await this.store(n);
+      const read = await backEnd(n + 1)("GET", `/tokens/${id}`);
+      this.#note(read.status, 200, "read");
+      if (n % 3 === 0) continue;
+      const patched = await backEnd(n + 1)("PATCH", `/tokens/${id}`, {
+        headers: { "Content-Type": "application/merge-patch+json" },
+        body: { data: `changed ${n}` },
+      });
+      this.#note(patched.status, 200, "change");
+      this.expected.set(id, `changed ${n}`);
+    }
+  }
+
+  #note(status: number, expected: number, what: string): void {
+    if (status !== expected) this.failures.push(`${what}: ${status}`);
+  }
+}
+
+describe("keys rotate --tenant", () => {
+  const traffic = new Traffic();
+  let proxyId: string;
+  let reactorId: string;
+
+  beforeAll(async () => {
+    const { id } = await tenant.manage("GET", "/tenants/self").then(({ body }) => body);
+    expect(id).toBe(tenant.id);
+    const proxy = await tenant.manage("POST", "/proxies", {
+      body: { name: "P", destination_url: "https://example.com/v1", configuration: { SECRET: "of the proxy" } },
+    });
+    expect(proxy.status).toBe(201);
+    proxyId = proxy.body.id;
+    const code = "module.exports = async () => ({ raw: {} });";
+    const reactor = await tenant.manage("POST", "/reactors", {
+      body: { name: "R", code, configuration: { SECRET: "of the reactor" } },
+    });
+    reactorId = reactor.body.id;
+    for (let from = 0; from < 600; from += 50) {
+      await Promise.all(Array.from({ length: 50 }, (_, n) => traffic.store(from + n)));
+    }
+  });
+
+  it("refuses a call that does not say which keys, or names no tenant", async () => {
+    const calls: [string[], string][] = [
+      [[], "Choose one of --root, --tenant ID and --all."],
+      [["--tenant", "019a0000-0000-7000-8000-000000000000"], "There is no such tenant."],
+      [["--all", "--retire-after", "1"], "--retire-after must be a whole number of seconds from 2 to 86400."],
+    ];
+    for (const [args, message] of calls) {
+      const { code, stderr } = await cloakroom(environment, "keys", "rotate", ...args);
+      expect({ code, says: stderr.includes(message) }, stderr).toEqual({ code: 2, says: true });
+    }
+  });
+
+  it("under load, killed and run again, leaves every value readable and none under the old keys", async () => {
+    traffic.start(3);
+    const child = spawn(process.execPath, ["dist/src/main.js", "keys", "rotate", "--tenant", tenant.id], {
+      env: { PATH: process.env.PATH, ...environment },
+      stdio: "ignore",
+    });
+    await expect.poll(() => versionsOf(tenant.id), { interval: 5, timeout: 20_000 }).toContain("data 2 current");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    const cutOff = await valuesByVersion(tenant.id);
+    expect(cutOff[1], "values that are left to do").toBeGreaterThan(0);
+    const listed = await cloakroom(environment, "keys", "list", "--tenant", tenant.id, "--json");
+    const keys: Record<string, unknown>[] = JSON.parse(listed.stdout);
+    expect(keys.filter(({ state, purpose }) => state === "retired" && purpose)).toEqual([
+      expect.objectContaining({ purpose: "cvc", version: 1, rows_left: expect.any(Number) }),
+      expect.objectContaining({ purpose: "data", version: 1, rows_left: expect.any(Number) }),
+    ]);
+
+    const args = ["--tenant", tenant.id, "--retire-after", "2", "--json"];
+    const again = await cloakroom(environment, "keys", "rotate", ...args).finally(() => traffic.stop());
+    expect(again.code, again.stderr).toBe(0);
+    expect(again.stderr).toContain("an earlier rotation is under way");
+    expect(again.stderr).toContain("the old keys are destroyed");
+    expect(again.stderr).toContain("fingerprint, search and proof stay");
+    expect(traffic.failures).toEqual([]);
+    expect(Object.keys(await valuesByVersion(tenant.id))).toEqual(["2"]);
+    expect(await versionsOf(tenant.id)).toEqual([
+      "cvc 2 current",
+      "data 2 current",
+      "fingerprint 1 current",
+      "proof 1 current",
+      "search 1 current",
+    ]);
+    const ids = [...traffic.expected];
+    expect(ids.length).toBeGreaterThan(600);
+    for (let from = 0; from < ids.length; from += 50) {
+      const reads = await Promise.all(ids.slice(from, from + 50).map(([id], n) => backEnd(n)("GET", `/tokens/${id}`)));
+      expect(reads.map(({ body }) => body.data)).toEqual(ids.slice(from, from + 50).map(([, data]) => data));
+    }
+  });
+
+  it("leaves what is found by search terms, and what was stored beside tokens, as it was", async () => {
+    const found = await backEnd(0)("GET", "/tokens?metadata.n=7&size=1");
+    expect(found.body.pagination.total_items).toBeGreaterThan(50);
+    const repeated = await backEnd(0)("POST", "/tokens", {
+      headers: { "BT-IDEMPOTENCY-KEY": "request 7" },
+      body: { type: "token", data: "value 7", metadata: { n: "7" } },
+    });
+    expect(traffic.expected.get(repeated.body.id)).toBe("value 7");
+    const proxy = await tenant.manage("GET", `/proxies/${proxyId}`);
+    expect(proxy.body.configuration).toEqual({ SECRET: "of the proxy" });
+    const reactor = await tenant.manage("GET", `/reactors/${reactorId}`);
+    expect(reactor.body.configuration).toEqual({ SECRET: "of the reactor" });
+  });
+
+  it("shows no key bytes in its list, and which keys there are", async () => {
+    const { stdout } = await cloakroom(environment, "keys", "list", "--json");
+    const keys: Record<string, unknown>[] = JSON.parse(stdout);
+    const mine = keys.filter(({ tenant_id }) => tenant_id === tenant.id);
+    expect(mine.map(({ purpose, version, state }) => `${purpose} ${version} ${state}`)).toEqual(
+      await versionsOf(tenant.id),
+    );
+    expect(new Set(mine.flatMap((key) => Object.keys(key)))).toEqual(
+      new Set(["tenant_id", "purpose", "version", "state", "root_key", "created_at"]),
+    );
+  });
+});
+
+describe("keys rotate --root", () => {
+  const rootsOf = async () => {
+    const { stdout } = await cloakroom(environment, "keys", "list", "--json");
+    const keys: { root_key?: string; state: string; purpose?: string }[] = JSON.parse(stdout);
+    return {
+      roots: keys.filter(({ purpose }) => !purpose).map(({ root_key, state }) => `${root_key} ${state}`),
+      wrapping: new Set(keys.filter(({ purpose }) => purpose).map(({ root_key }) => root_key)),
+    };
+  };
+
+  it("wraps all keys of tenants by a new root key, retires the old file, and running servers serve on", async () => {
+    const before = readFileSync(keyFile, "utf8");
+    const { code, stderr, stdout } = await cloakroom(environment, "keys", "rotate", "--root", "--json");
+    expect(code, stderr).toBe(0);
+    const { root_key: id, rewrapped } = JSON.parse(stdout);
+    expect(rewrapped).toBe(5);
+    expect(await rootsOf()).toEqual({ roots: [`${id} current`], wrapping: new Set([id]) });
+    const after = readFileSync(keyFile, "utf8");
+    expect(after.trim().split("\n")).toHaveLength(1);
+    expect(after).not.toBe(before);
+    const [retired = ""] = readdirSync(join(directory, "data")).filter((name) => name.startsWith("root.key.retired-"));
+    expect(readFileSync(join(directory, "data", retired), "utf8")).toBe(before);
+    expect(statSync(join(directory, "data", retired)).mode & 0o777).toBe(0o600);
+    expect(statSync(keyFile).mode & 0o777).toBe(0o600);
+    expect(stderr).toContain(retired);
+    expect(stderr + stdout).not.toContain(before.trim().split(".").at(-1));
+
+    // A tenant that running servers have never met is wrapped by the new key, which they find in the file.
+    const made = await newTenant(replicas[0]?.url, environment);
+    const client = await made.backEnd();
+    expect((await client("POST", "/tokens", { body: { type: "token", data: "x" } })).status).toBe(201);
+
+    // The old key is none of this database any more.
+    writeFileSync(keyFile, before, { mode: 0o600 });
+    const refused = await cloakroom(environment, "tenants", "list");
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(`is not the one this database was made with (it needs ${id})`);
+    writeFileSync(keyFile, after, { mode: 0o600 });
+  });
+
+  it("goes on where it was cut off, also when the new key was not registered yet", async () => {
+    const { addToKeyFile } = await import("../../src/crypto/key-file.js");
+    const added = await addToKeyFile(keyFile);
+    expect((await cloakroom(environment, "tenants", "list")).code).toBe(0);
+    const { code, stderr, stdout } = await cloakroom(environment, "keys", "rotate", "--root", "--json");
+    expect(code, stderr).toBe(0);
+    expect(JSON.parse(stdout).root_key).toBe(added.id);
+    expect(await rootsOf()).toEqual({ roots: [`${added.id} current`], wrapping: new Set([added.id]) });
+  });
+
+  it("moves to a key that Transit holds, renews it there, and refuses the start without it", async () => {
+    await using transit = await startTransit();
+    writeFileSync(join(directory, "ca.pem"), transit.ca);
+    writeFileSync(join(directory, "token"), "good-token\n");
+    const withTransit = {
+      ...environment,
+      CLOAKROOM_TRANSIT_URL: `${transit.origin}/v1/transit/keys/cloakroom`,
+      CLOAKROOM_TRANSIT_TOKEN_FILE: join(directory, "token"),
+      CLOAKROOM_TRANSIT_CA_FILE: join(directory, "ca.pem"),
+    };
+    const early = await cloakroom(withTransit, "tenants", "list");
+    expect(early.code).toBe(1);
+    expect(early.stderr).toContain("or move to this key with: cloakroom keys rotate --root");
+
+    const moved = await cloakroom(withTransit, "keys", "rotate", "--root", "--json");
+    expect(moved.code, moved.stderr).toBe(0);
+    expect(JSON.parse(moved.stdout)).toEqual({ root_key: "transit:transit/cloakroom", rewrapped: 10 });
+    const renewed = await cloakroom(withTransit, "keys", "rotate", "--root", "--json");
+    expect(JSON.parse(renewed.stdout)).toEqual({ root_key: "transit:transit/cloakroom", rewrapped: 10 });
+    const [row] = await admin.unsafe(
+      "select count(*)::int as n from tenant_keys where convert_from(wrapped, 'UTF8') like 'vault:v2:%'",
+    );
+    expect(row?.n).toBe(10);
+
+    await using replica = await startReplica(withTransit);
+    const { key } = await tenant.backEnd();
+    transit.requests.length = 0;
+    const client = restClient(replica.url, key);
+    for (let n = 0; n < 20; n += 1) {
+      expect((await client("POST", "/tokens", { body: { type: "token", data: "x" } })).status).toBe(201);
+    }
+    expect(transit.requests.length, "one for each key of the tenant, none for requests").toBe(5);
+    transit.mood = "sealed";
+    expect((await client("POST", "/tokens", { body: { type: "token", data: "x" } })).status).toBe(201);
+
+    const refused = await cloakroom(withTransit, "serve");
+    expect(refused.code).toBe(1);
+    expect(refused.stderr.trim().split("\n")).toHaveLength(1);
+    expect(refused.stderr).toMatch(/does not answer \(it is sealed\)\. Start it or unseal it/);
+    const without = await cloakroom(environment, "serve");
+    expect(without.code).toBe(1);
+    expect(without.stderr).toContain("(it needs transit:transit/cloakroom)");
+  });
+});
