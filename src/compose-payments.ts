@@ -10,8 +10,11 @@ import { checkConnections } from "./payments/check-connections.js";
 import { realConnectors } from "./payments/connectors/real-connectors.js";
 import { Connectors } from "./payments/connectors.js";
 import type { FormulaId } from "./payments/formulas.js";
+import { Incoming } from "./payments/incoming.js";
 import { PaymentEngine } from "./payments/payment-engine.js";
 import { providerHttp } from "./payments/provider-http.js";
+import type { ReconcileParts } from "./payments/reconcile.js";
+import { ApprovalDesk } from "./payments/simulator/approve.js";
 import { Books } from "./payments/simulator/books.js";
 import { Simulator } from "./payments/simulator/simulator.js";
 import { TenantTurns } from "./payments/tenant-turns.js";
@@ -26,6 +29,8 @@ import type { Vault } from "./vault.js";
 export interface Payments {
   readonly methods: readonly ServedMethod[];
   readonly jobs: readonly Job[];
+  readonly incoming: Incoming;
+  readonly approvals: ApprovalDesk;
   stop(): Promise<void>;
 }
 
@@ -48,8 +53,9 @@ export function composePayments({ vault, agents, clock, log, address, addresses 
     const keys = await keyring.of(tenantId);
     return `${address()}/simulator/approvals/${writeAddress(keys, "simulator-approval", tenantId, id)}`;
   };
+  const books = new Books(database);
   const connectors = new Connectors(
-    [new Simulator(new Books(database), approvalPage), ...realConnectors(addresses)],
+    [new Simulator(books, approvalPage), ...realConnectors(addresses)],
     (tenantId) => providerHttp(agents, tenantId),
     clock,
   );
@@ -57,11 +63,14 @@ export function composePayments({ vault, agents, clock, log, address, addresses 
     (tenantId, signal) => checkConnections({ database, keyring, connectors }, tenantId, signal),
     (tenantId) => log.error({ tenant_id: tenantId }, "the credentials of a connection could not be checked"),
   );
-  const engine = new PaymentEngine({
+  const reconciling: ReconcileParts = {
     ...{ database, keyring, connectors, clock },
     returnUrl: (keys, tenantId, { id }) =>
       `${address()}/orchestration/approvals/${writeAddress(keys, "payment-return", tenantId, id)}`,
     onDefect: (tenantId) => log.error({ tenant_id: tenantId }, "a connector broke: the payment will be looked after"),
+  };
+  const engine = new PaymentEngine({
+    ...reconciling,
     onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "the payments of a tenant will be looked after again"),
   });
   const webhookUrl = (keys: TenantKeys, tenantId: TenantId, connectionId: Uuid) =>
@@ -83,6 +92,8 @@ export function composePayments({ vault, agents, clock, log, address, addresses 
         onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's connections could not be looked over"),
       }),
     ],
+    incoming: new Incoming(reconciling),
+    approvals: new ApprovalDesk(books, keyring, clock),
     stop: async () => {
       await Promise.all([checks.stop(), engine.stop()]);
     },

@@ -18,6 +18,7 @@ import { registerInvitationPage } from "./api/invitation-page.js";
 import { registerMetrics } from "./api/metrics-route.js";
 import { observeInto } from "./api/observation.js";
 import { createOperatorLog, type OperatorLog } from "./api/operator-log.js";
+import { registerPaymentRoutes } from "./api/payment-routes.js";
 import { createApiServer } from "./api/server.js";
 import { type Clock, systemClock } from "./base/clock.js";
 import { compose } from "./composition.js";
@@ -142,6 +143,8 @@ export async function startServer(
     tls,
     async extend(app) {
       await registerDocs(app);
+      const { incoming, approvals } = parts.payments;
+      registerPaymentRoutes(app, incoming, approvals, observeInto(log, meters.operation));
       registerInvitationPage(app, parts.invitations, observeInto(log, meters.operation));
     },
   });

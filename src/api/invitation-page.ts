@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Fault } from "../base/fault.js";
 import type { InvitationDesk, OpenedInvitation, OwnNames } from "../tenancy/accept-invitation.js";
 import { INVITATION_PATH } from "../tenancy/invitation-link.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { type Observe, toFault } from "./observation.js";
+import { escaped, PAGE_HEADERS, pageOf, type Shown, showFault } from "./page.js";
 import { readForm } from "./rest/body.js";
 import { traceOf } from "./trace.js";
 
@@ -12,33 +12,6 @@ const ROUTE = `${INVITATION_PATH}/:link`;
 /** Longer than two names can be. */
 const FORM_BYTES = 16 * 1024;
 const LONGEST_NAME = 200;
-
-const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem;color:#1a1a1a}
-label{display:block;margin:1rem 0 .25rem}
-input{font:inherit;width:100%;box-sizing:border-box;padding:.5rem}
-button{font:inherit;margin-top:1.5rem;padding:.5rem 1.5rem}`;
-
-/** The page runs no script, loads nothing, and sends its form here alone. Its address is a secret: no referrer, no cache. */
-const HEADERS = {
-  "content-security-policy": [
-    "default-src 'none'",
-    `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`,
-    "form-action 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join("; "),
-  "content-type": "text/html; charset=utf-8",
-  "cache-control": "no-store",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-};
-
-/** A page as it is answered. */
-interface Shown {
-  readonly status: number;
-  readonly title: string;
-  readonly body: string;
-}
 
 const PORTAL = { config: { rateScope: "portal" } } as const;
 
@@ -54,7 +27,7 @@ export function registerInvitationPage(app: FastifyInstance, desk: InvitationDes
         return showFault(status, fault);
       });
       if (shown.status < 400) observation.end(shown.status);
-      return reply.code(shown.status).headers(HEADERS).send(pageOf(shown));
+      return reply.code(shown.status).headers(PAGE_HEADERS).send(pageOf(shown));
     };
   };
   // Programs that check mails for harm open links: only the button changes anything.
@@ -116,31 +89,4 @@ function showInvitation(opened: OpenedInvitation | undefined): Shown {
 <button type="submit">Accept</button>
 </form>`,
   };
-}
-
-function showFault(status: number, { message }: Fault): Shown {
-  const title = status < 500 ? "This did not work" : "Something went wrong";
-  const text = status < 500 ? message : "Please try again in a moment.";
-  return { status, title, body: `<p>${escaped(text)}</p>` };
-}
-
-function pageOf({ title, body }: Shown): string {
-  return `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<h1>${title}</h1>
-${body}
-</body>
-</html>
-`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }

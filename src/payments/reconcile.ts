@@ -16,7 +16,7 @@ import type { SensitiveCard } from "./card.js";
 import { type Connection, openConnection } from "./connection.js";
 import type { LookUpOutcome } from "./connector.js";
 import { openPayment, type Payment, referenceOf } from "./payment.js";
-import { changePayment } from "./payment-changes.js";
+import { type Change, changePayment } from "./payment-changes.js";
 import { afterRefund, type PerformParts, perform } from "./perform.js";
 
 export interface ReconcileParts extends PerformParts {
@@ -64,7 +64,7 @@ export async function reconcile(
 }
 
 /** Applies what a look-up found. An operation of ours that shows in it has ended by that. */
-function afterLookUp(current: Payment, found: LookUpOutcome, now: number) {
+export function afterLookUp(current: Payment, found: LookUpOutcome, now: number): Change {
   const { attempt } = current;
   const step =
     found.kind === "found"

@@ -14,6 +14,8 @@ const TABLES = [
   "token_cvc",
   "idempotency_keys",
   "audit_logs",
+  "payments",
+  "simulator_payments",
   "proxies",
 ] as const;
 

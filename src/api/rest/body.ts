@@ -53,7 +53,8 @@ function mediaType(request: IncomingMessage): string | undefined {
   return request.headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
 }
 
-async function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+/** All bytes of a body. @throws {Fault} body_too_large, malformed_body, or unsupported_media_type for a compressed one. */
+export async function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const announced = Number(request.headers["content-length"] ?? 0);
   if (announced > maxBytes) throw tooLarge(maxBytes);
   if (announced === 0 && request.headers["transfer-encoding"] === undefined && request.httpVersionMajor < 2) {

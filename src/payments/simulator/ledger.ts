@@ -38,6 +38,8 @@ export interface Page {
   readonly approval:
     | {
         readonly returnUrl: string;
+        /** Of the authorization that an approval makes. */
+        readonly key: string;
         readonly expiresAt: number;
         readonly declinesAnyway: boolean;
         readonly approvesLate: boolean;

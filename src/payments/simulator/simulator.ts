@@ -228,7 +228,7 @@ function decide(
       return {
         ...page,
         stand: "awaiting_buyer",
-        approval: { returnUrl, expiresAt: now + lifetime, declinesAnyway, approvesLate },
+        approval: { returnUrl, key: request.idempotencyKey, expiresAt: now + lifetime, declinesAnyway, approvesLate },
       };
     }
     case "decline":

@@ -1,0 +1,59 @@
+import { createHash } from "node:crypto";
+import type { Fault } from "../base/fault.js";
+
+const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem;color:#1a1a1a}
+label{display:block;margin:1rem 0 .25rem}
+input{font:inherit;width:100%;box-sizing:border-box;padding:.5rem}
+button{font:inherit;margin-top:1.5rem;padding:.5rem 1.5rem}`;
+
+/** The page runs no script, loads nothing, and sends its form here alone. Its address is a secret: no referrer, no cache. */
+export const PAGE_HEADERS = {
+  "content-security-policy": [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`,
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+  "content-type": "text/html; charset=utf-8",
+  "cache-control": "no-store",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};
+
+/** A page as it is answered. */
+export interface Shown {
+  readonly status: number;
+  readonly title: string;
+  readonly body: string;
+}
+
+/** What people are told when something does not work. */
+export function showFault(status: number, { message }: Fault): Shown {
+  const title = status < 500 ? "This did not work" : "Something went wrong";
+  const text = status < 500 ? message : "Please try again in a moment.";
+  return { status, title, body: `<p>${escaped(text)}</p>` };
+}
+
+/** A whole page around a body. Title and body are HTML already. */
+export function pageOf({ title, body }: Shown): string {
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>${title}</h1>
+${body}
+</body>
+</html>
+`;
+}
+
+/** A text within HTML. */
+export function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
+}

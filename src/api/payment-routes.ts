@@ -1,0 +1,145 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { Fault } from "../base/fault.js";
+import type { Incoming } from "../payments/incoming.js";
+import { type ApprovalDesk, type ApprovalView, CHOICES } from "../payments/simulator/approve.js";
+import { FAULT_TABLE } from "./fault-table.js";
+import { type Observe, toFault } from "./observation.js";
+import { escaped, PAGE_HEADERS, pageOf, type Shown, showFault } from "./page.js";
+import { readAll, readForm } from "./rest/body.js";
+import { sendFault } from "./rest/rest-routes.js";
+import { traceOf } from "./trace.js";
+
+const WEBHOOK_BYTES = 1024 * 1024;
+const FORM_BYTES = 1024;
+
+export const WEBHOOK_PATH = "/orchestration/webhooks";
+export const RETURN_PATH = "/orchestration/approvals";
+export const SIMULATOR_PATH = "/simulator/approvals";
+
+const PORTAL = { config: { rateScope: "portal" } } as const;
+
+/**
+ * What payment services and buyers come to: webhooks, the address after an approval elsewhere, and the page of the
+ * simulated bank. Each address carries a proof that we made it; none takes a key.
+ */
+export function registerPaymentRoutes(
+  app: FastifyInstance,
+  incoming: Incoming,
+  desk: ApprovalDesk,
+  observe: Observe,
+): void {
+  app.post(`${WEBHOOK_PATH}/:address`, async (request, reply) => {
+    const observation = observe({
+      rpc: "PaymentWebhook",
+      route: `${WEBHOOK_PATH}/:address`,
+      traceId: traceOf(request.raw),
+    });
+    try {
+      const text = await takeWebhook(incoming, request);
+      observation.end(200);
+      return reply.code(200).type("text/plain; charset=utf-8").send(text);
+    } catch (error) {
+      const fault = toFault(error);
+      observation.fail(FAULT_TABLE[fault.code].http, fault);
+      return sendFault(reply, fault, traceOf(request.raw));
+    }
+  });
+  app.get(`${RETURN_PATH}/:address`, PORTAL, (request, reply) =>
+    answerPage(observe, "FinishApproval", `${RETURN_PATH}/:address`, request, reply, async () => {
+      const payment = await incoming.approval(addressOf(request), queryOf(request));
+      if (!payment) throw new Fault("not_found", "There is no such payment.");
+      return showEnd(payment.status);
+    }),
+  );
+  app.get(`${SIMULATOR_PATH}/:address`, PORTAL, (request, reply) =>
+    answerPage(observe, "SimulatorApproval", `${SIMULATOR_PATH}/:address`, request, reply, async () => {
+      const view = await desk.look(addressOf(request));
+      if (!view) throw new Fault("not_found", "There is no such payment.");
+      return showApproval(view);
+    }),
+  );
+  app.post(`${SIMULATOR_PATH}/:address`, PORTAL, (request, reply) =>
+    answerPage(observe, "SimulatorApproval", `${SIMULATOR_PATH}/:address`, request, reply, async () => {
+      const wanted = (await readForm(request.raw, FORM_BYTES)).get("choice");
+      const choice = CHOICES.find((known) => known === wanted);
+      if (!choice) throw new Fault("validation_failed", `The choice must be one of ${CHOICES.join(", ")}.`);
+      const view = await desk.decide(addressOf(request), choice);
+      if (!view) throw new Fault("not_found", "There is no such payment.");
+      reply.header("location", view.returnUrl);
+      return { status: 303, title: "Thank you", body: "<p>You are taken back.</p>" };
+    }),
+  );
+}
+
+async function takeWebhook(incoming: Incoming, request: FastifyRequest): Promise<string> {
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
+  );
+  const end = await incoming.webhook(addressOf(request), { headers, body: await readAll(request.raw, WEBHOOK_BYTES) });
+  switch (end.kind) {
+    case "receipt":
+      return end.text;
+    case "not_found":
+      throw new Fault("not_found", "There is no such webhook address.");
+    case "unverified":
+      throw new Fault("unauthenticated", "The signature does not fit, or the connection has no secret for it.");
+    case "malformed":
+      throw new Fault("malformed_body", "The webhook could not be understood.");
+  }
+}
+
+async function answerPage(
+  observe: Observe,
+  rpc: string,
+  route: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  work: () => Promise<Shown>,
+): Promise<FastifyReply> {
+  const observation = observe({ rpc, route, traceId: traceOf(request.raw) });
+  const shown = await work().catch((error: unknown) => {
+    const fault = toFault(error);
+    const { http: status } = FAULT_TABLE[fault.code];
+    observation.fail(status, fault);
+    return showFault(status, fault);
+  });
+  if (shown.status < 400) observation.end(shown.status);
+  return reply.code(shown.status).headers(PAGE_HEADERS).send(pageOf(shown));
+}
+
+function showEnd(status: string): Shown {
+  const isOpen = status === "buyer_approval_pending" || status === "processing";
+  const isRefused = status === "authorization_declined" || status === "authorization_failed";
+  const text = isOpen
+    ? "Your bank has not decided yet."
+    : isRefused
+      ? "The payment was not approved."
+      : "The payment was approved.";
+  return { status: 200, title: "Payment", body: `<p>${text} You can close this page.</p>` };
+}
+
+function showApproval({ amount, currency, isOpen }: ApprovalView): Shown {
+  if (!isOpen) return { status: 200, title: "Card simulator", body: "<p>There is nothing to decide now.</p>" };
+  const buttons = CHOICES.map(
+    (choice) =>
+      `<button type="submit" name="choice" value="${choice}">${choice[0]?.toUpperCase()}${choice.slice(1)}</button>`,
+  );
+  return {
+    status: 200,
+    title: "Card simulator",
+    body: `<p>A payment of ${amount} ${escaped(currency)} (smallest unit) waits for the cardholder.</p>
+<form method="post">
+${buttons.join("\n")}
+</form>`,
+  };
+}
+
+function addressOf({ params }: FastifyRequest): string {
+  const address = typeof params === "object" && params !== null && "address" in params ? params.address : undefined;
+  return typeof address === "string" ? address : "";
+}
+
+function queryOf({ raw: { url = "" } }: FastifyRequest): URLSearchParams {
+  const mark = url.indexOf("?");
+  return new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1));
+}

@@ -1,0 +1,147 @@
+import type { TenantId, Uuid } from "../base/ids.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { readConnection } from "../store/connections.js";
+import { findPaymentByProvider, readPayment } from "../store/payments.js";
+import { type AddressKind, isGenuine, readAddress, uuidFrom } from "./addresses.js";
+import { applyFollowUp, applyStanding } from "./apply.js";
+import { type Connection, openConnection } from "./connection.js";
+import type { LookUpOutcome, WebhookDelivery, WebhookEvent } from "./connector.js";
+import { openPayment, type Payment, referenceOf } from "./payment.js";
+import { type Change, changePayment } from "./payment-changes.js";
+import { afterRefund } from "./perform.js";
+import { afterLookUp, type ReconcileParts } from "./reconcile.js";
+
+/** What became of a request at a webhook address. */
+export type WebhookEnd =
+  | { readonly kind: "receipt"; readonly text: string }
+  /** No such address, or its connection is gone. */
+  | { readonly kind: "not_found" }
+  | { readonly kind: "unverified" }
+  | { readonly kind: "malformed" };
+
+/** What comes to us from payment services and from buyers. None of it is believed without a proof. */
+export class Incoming {
+  readonly #parts: ReconcileParts;
+
+  constructor(parts: ReconcileParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes a webhook. Repeated, late and out-of-order events change nothing: only legal steps are taken. */
+  async webhook(address: string, delivery: WebhookDelivery): Promise<WebhookEnd> {
+    const found = await this.#genuine(address, "payment-webhook");
+    if (!found) return { kind: "not_found" };
+    const { tenantId, id, keys } = found;
+    const connection = await this.#connection(tenantId, keys, id);
+    if (!connection) return { kind: "not_found" };
+    const { connectors } = this.#parts;
+    const reading = connectors
+      .of(connection.formula.id)
+      .readWebhook(connectors.contextOf(tenantId, connection), delivery);
+    if (reading.kind !== "verified") return { kind: reading.kind };
+    for (const event of reading.events) await this.#apply(tenantId, keys, connection, event);
+    return { kind: "receipt", text: reading.receipt ?? "" };
+  }
+
+  /** A buyer came back. What the query says proves nothing: the payment service is asked. */
+  async approval(address: string, query: URLSearchParams): Promise<Payment | undefined> {
+    const found = await this.#genuine(address, "payment-return");
+    if (!found) return undefined;
+    const { tenantId, id, keys } = found;
+    const payment = await this.#payment(tenantId, keys, id);
+    if (payment?.status !== "buyer_approval_pending") return payment;
+    const connection = await this.#connection(tenantId, keys, payment.connectionId);
+    if (!connection) return payment;
+    const { connectors } = this.#parts;
+    const outcome = await connectors
+      .of(connection.formula.id)
+      .finishApproval(connectors.contextOf(tenantId, connection), { payment: referenceOf(payment), query });
+    return (await this.#learn(tenantId, keys, id, outcome)) ?? payment;
+  }
+
+  async #apply(tenantId: TenantId, keys: TenantKeys, connection: Connection, event: WebhookEvent): Promise<void> {
+    const payment = await this.#paymentOf(tenantId, keys, connection.id, event);
+    // An account's webhooks tell of payments that are not ours, too.
+    if (!payment) return;
+    const { report } = event;
+    if (report.kind === "changed") {
+      const { connectors } = this.#parts;
+      const connector = connectors.of(connection.formula.id);
+      const outcome = await connector.lookUp(connectors.contextOf(tenantId, connection), referenceOf(payment));
+      await this.#learn(tenantId, keys, payment.id, outcome);
+      return;
+    }
+    await changePayment(this.#parts.database, keys, tenantId, payment.id, (current, now) =>
+      afterReport(current, report, now.getTime()),
+    );
+  }
+
+  #learn(tenantId: TenantId, keys: TenantKeys, id: Uuid, outcome: LookUpOutcome): Promise<Payment | undefined> {
+    return changePayment(this.#parts.database, keys, tenantId, id, (current, now) =>
+      afterLookUp(current, outcome, now.getTime()),
+    );
+  }
+
+  async #paymentOf(
+    tenantId: TenantId,
+    keys: TenantKeys,
+    connectionId: Uuid,
+    { payment: { reconciliationId, providerId } }: WebhookEvent,
+  ): Promise<Payment | undefined> {
+    const named = reconciliationId === undefined ? undefined : uuidFrom(reconciliationId);
+    const found = named ? await this.#payment(tenantId, keys, named) : undefined;
+    if (found) return found.connectionId === connectionId ? found : undefined;
+    if (providerId === undefined) return undefined;
+    const id = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) =>
+      tx.ask(findPaymentByProvider, { connectionId, providerId }),
+    );
+    return id ? this.#payment(tenantId, keys, id) : undefined;
+  }
+
+  async #payment(tenantId: TenantId, keys: TenantKeys, id: Uuid): Promise<Payment | undefined> {
+    const row = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.ask(readPayment, id));
+    return row ? openPayment(keys, tenantId, row) : undefined;
+  }
+
+  async #connection(tenantId: TenantId, keys: TenantKeys, id: Uuid): Promise<Connection | undefined> {
+    const row = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.ask(readConnection, id));
+    return row ? openConnection(keys, tenantId, row) : undefined;
+  }
+
+  async #genuine(address: string, kind: AddressKind) {
+    const presented = readAddress(address);
+    if (!presented) return undefined;
+    const keys = await this.#parts.keyring.of(presented.tenantId).catch(() => undefined);
+    return keys && isGenuine(keys, kind, presented) ? { ...presented, keys } : undefined;
+  }
+}
+
+/** A capture or void is ended by its report only while it is the one under way. */
+function afterReport(
+  current: Payment,
+  report: Exclude<WebhookEvent["report"], { kind: "changed" }>,
+  now: number,
+): Change {
+  const nothing: Change = { payment: current, moved: false, approved: false };
+  const { attempt } = current;
+  switch (report.kind) {
+    case "payment":
+      return applyStanding(current, report.standing, now);
+    case "capture":
+    case "void": {
+      const { outcome } = report;
+      const isUnderWay = attempt?.operation === report.kind;
+      if (!isUnderWay && outcome.kind !== "done") return nothing;
+      const amount = isUnderWay ? attempt.amount : current.authorizedAmount;
+      return applyFollowUp(current, report.kind, amount, outcome, now);
+    }
+    case "refund": {
+      const named = report.reference === undefined ? undefined : uuidFrom(report.reference);
+      const id = named ?? attempt?.refundId;
+      if (!id) return nothing;
+      const isUnderWay = attempt?.refundId === id;
+      const step = isUnderWay ? afterRefund(current, report.outcome, attempt, now) : nothing;
+      return { ...step, refund: { id, outcome: report.outcome } };
+    }
+  }
+}

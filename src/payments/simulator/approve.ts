@@ -1,0 +1,92 @@
+import type { Clock } from "../../base/clock.js";
+import type { TenantId, Uuid } from "../../base/ids.js";
+import type { Keyring } from "../../tenancy/keyring.js";
+import { base62Of, isGenuine, type PresentedAddress, readAddress } from "../addresses.js";
+import type { Books } from "./books.js";
+import { approved, type Page } from "./ledger.js";
+
+export const CHOICES = ["approve", "fail", "cancel"] as const;
+/** What a buyer can do at the simulated bank. */
+export type Choice = (typeof CHOICES)[number];
+
+/** What the simulated bank shows to a buyer. */
+export interface ApprovalView {
+  readonly amount: number;
+  readonly currency: string;
+  /** The buyer can still decide. */
+  readonly isOpen: boolean;
+  readonly returnUrl: string;
+}
+
+/** The counter of the simulated bank, where buyers approve. */
+export class ApprovalDesk {
+  readonly #books: Books;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+
+  constructor(books: Books, keyring: Keyring, clock: Clock) {
+    this.#books = books;
+    this.#keyring = keyring;
+    this.#clock = clock;
+  }
+
+  /** Undefined for an address that we did not make. */
+  async look(address: string): Promise<ApprovalView | undefined> {
+    const found = await this.#genuine(address);
+    const page = found && (await this.#books.find(found.tenantId, base62Of(found.id)));
+    return page && this.#view(page);
+  }
+
+  /** Writes down what the buyer decided, once. Answers what there is to see then. */
+  async decide(address: string, choice: Choice): Promise<ApprovalView | undefined> {
+    const found = await this.#genuine(address);
+    const page =
+      found &&
+      (await this.#books.change(found.tenantId, base62Of(found.id), (current) => this.#after(current, choice)));
+    return page && this.#view(page);
+  }
+
+  #after(page: Page, choice: Choice): Page | undefined {
+    if (!page.approval || !this.#isOpen(page)) return undefined;
+    switch (choice) {
+      case "approve":
+        return page.approval.declinesAnyway
+          ? { ...page, stand: "declined", errorCode: "issuer_decline", responseCode: "05", threeDS: "challenge" }
+          : approved({ ...page, threeDS: "challenge" }, page.approval.key, this.#clock.now());
+      case "fail":
+        return {
+          ...page,
+          stand: "declined",
+          errorCode: "failed_buyer_approval",
+          responseCode: "05",
+          threeDS: "declined",
+        };
+      case "cancel":
+        return {
+          ...page,
+          stand: "declined",
+          errorCode: "cancelled_buyer_approval",
+          responseCode: "05",
+          threeDS: "cancelled",
+        };
+    }
+  }
+
+  #isOpen({ stand, approval }: Page): boolean {
+    if (stand !== "awaiting_buyer" || !approval) return false;
+    const isOver = approval.expiresAt <= this.#clock.now();
+    return approval.approvesLate ? isOver : !isOver;
+  }
+
+  #view(page: Page): ApprovalView {
+    const { amount, currency, approval } = page;
+    return { amount, currency, isOpen: this.#isOpen(page), returnUrl: approval?.returnUrl ?? "" };
+  }
+
+  async #genuine(address: string): Promise<{ readonly tenantId: TenantId; readonly id: Uuid } | undefined> {
+    const presented: PresentedAddress | undefined = readAddress(address);
+    if (!presented) return undefined;
+    const keys = await this.#keyring.of(presented.tenantId).catch(() => undefined);
+    return keys && isGenuine(keys, "simulator-approval", presented) ? presented : undefined;
+  }
+}

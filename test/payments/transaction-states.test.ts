@@ -1,0 +1,76 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Intent } from "../../src/payments/connector.js";
+import {
+  type Event,
+  isSettled,
+  STATUSES,
+  stateDiagram,
+  TRANSITIONS,
+  transitionOn,
+} from "../../src/payments/transaction-states.js";
+
+const INTENTS: readonly Intent[] = ["authorize", "capture"];
+const EVENTS = [...new Set(TRANSITIONS.map(({ on }) => on))];
+
+describe("the table of transitions", () => {
+  it("has one answer for each status, event and intent", () => {
+    for (const from of STATUSES) {
+      for (const on of EVENTS) {
+        for (const intent of INTENTS) {
+          const fitting = TRANSITIONS.filter(
+            (step) => step.from === from && step.on === on && (step.intent ?? intent) === intent,
+          );
+          expect(fitting.length, `${from} ${on} ${intent}`).toBeLessThan(2);
+        }
+      }
+    }
+  });
+
+  it("reaches every status, and leaves a declined, voided or captured payment alone", () => {
+    const reached = new Set<string>(["processing", ...TRANSITIONS.map(({ to }) => to)]);
+    expect([...reached].sort()).toEqual([...STATUSES].sort());
+    for (const status of ["authorization_declined", "authorization_voided", "capture_succeeded"] as const) {
+      expect(TRANSITIONS.filter(({ from }) => from === status)).toEqual([]);
+    }
+  });
+
+  it("leaves authorization_failed only to give back what was approved late", () => {
+    const late = TRANSITIONS.filter(({ from }) => from === "authorization_failed");
+    expect(late.map(({ on, next }) => [on, next])).toEqual([
+      ["authorized", "void"],
+      ["capturing", undefined],
+      ["captured", "refund"],
+    ]);
+  });
+
+  it("comes to rest, whatever events come in whatever order", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...INTENTS),
+        fc.array(fc.constantFrom<Event>(...EVENTS), { maxLength: 30 }),
+        (intent, events) => {
+          let status = transitionOn("processing", "authorized", intent)?.from ?? "processing";
+          let captures = 0;
+          let voids = 0;
+          for (const event of events) {
+            const step = transitionOn(status, event, intent);
+            if (!step) continue;
+            status = step.to;
+            if (status === "capture_succeeded") captures += 1;
+            if (status === "authorization_voided") voids += 1;
+          }
+          // Money is taken once or let go once, and never both.
+          expect(captures + voids).toBeLessThan(2);
+          if (captures + voids === 1) expect(isSettled(status)).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it("is what the documentation draws", () => {
+    const page = readFileSync(new URL("../../docs/payments.md", import.meta.url), "utf8");
+    expect(page).toContain(`\`\`\`mermaid\n${stateDiagram()}\n\`\`\``);
+  });
+});
