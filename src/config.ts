@@ -65,7 +65,7 @@ const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Names without their prefix, as the operator's guide lists them. */
-const NAMES = [
+export const NAMES = [
   "HOST",
   "PORT",
   "ADMIN_HOST",

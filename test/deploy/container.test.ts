@@ -1,0 +1,90 @@
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { readConfig } from "../../src/config.js";
+
+const dockerfile = readFileSync("deploy/Dockerfile", "utf8");
+
+describe("the container's file", () => {
+  it("passes the public linter", async () => {
+    const { stdout } = await promisify(execFile)("node_modules/.bin/dockerfilelint", [
+      "-o",
+      "json",
+      "deploy/Dockerfile",
+    ]);
+    expect(JSON.parse(stdout)).toMatchObject({ totalIssues: 0 });
+  });
+
+  it("runs as nobody special, tells its health, and starts what the build makes", () => {
+    const last = dockerfile.slice(dockerfile.lastIndexOf("FROM "));
+    expect(last).toMatch(/^FROM node:24-bookworm-slim$/m);
+    expect(last).toMatch(/^USER node$/m);
+    expect(last).toMatch(/^HEALTHCHECK /m);
+    const [, entry = ""] = /^ENTRYPOINT \["node", "\/app\/(\S+)"\]$/m.exec(last) ?? [];
+    expect(existsSync(entry), `${entry} after npm run build`).toBe(true);
+  });
+
+  it("copies what is there, and nothing else gets into its context", () => {
+    const ignored = readFileSync("deploy/Dockerfile.dockerignore", "utf8").trim().split("\n");
+    expect(ignored[0]).toBe("*");
+    const context = ignored.slice(1).map((line) => line.replace(/^!/, ""));
+    for (const name of context) expect(existsSync(name), name).toBe(true);
+    const copied = [...dockerfile.matchAll(/^COPY ([^-\n].*) \S+$/gm)].flatMap(([, names = ""]) => names.split(" "));
+    expect(copied.filter((name) => name !== "." && !context.includes(name))).toEqual([]);
+    expect(context).not.toContain(".cloakroom");
+  });
+
+  it("sets only what the server knows", () => {
+    const settings = [...dockerfile.matchAll(/\b(CLOAKROOM_\w+)=(\S+)/g)].map(([, name = "", value]) => [name, value]);
+    expect(settings.length).toBeGreaterThan(2);
+    expect(readConfig(Object.fromEntries(settings))).toMatchObject({ host: "0.0.0.0", dataDir: "/data" });
+  });
+});
+
+describe("the compose file", () => {
+  const compose = parse(readFileSync("deploy/compose.yaml", "utf8"), { merge: true });
+  const services: Record<string, Record<string, unknown>> = compose.services;
+
+  it("starts PostgreSQL, Valkey, a set-up that ends, and the server after them", () => {
+    expect(Object.keys(services).sort()).toEqual(["cloakroom", "init", "postgres", "valkey"]);
+    expect(services.init).toMatchObject({ command: ["init"], restart: "no" });
+    expect(services.cloakroom).toMatchObject({
+      command: ["serve"],
+      read_only: true,
+      cap_drop: ["ALL"],
+      depends_on: { init: { condition: "service_completed_successfully" } },
+    });
+    expect(services.init?.depends_on).toEqual({ postgres: { condition: "service_healthy" } });
+  });
+
+  it("names only files, volumes and networks that exist", () => {
+    for (const service of Object.values(services)) {
+      const mounts: unknown = service.volumes ?? [];
+      for (const mount of Array.isArray(mounts) ? mounts : []) {
+        const [source = ""] = String(mount).split(":");
+        if (source.startsWith(".")) expect(existsSync(join("deploy", source)), source).toBe(true);
+        else expect(Object.keys(compose.volumes)).toContain(source);
+      }
+      const networks: unknown = service.networks ?? [];
+      for (const name of Array.isArray(networks) ? networks : []) expect(Object.keys(compose.networks)).toContain(name);
+    }
+    const { context, dockerfile: file } = compose.services.cloakroom.build;
+    expect(existsSync(join("deploy", context, file))).toBe(true);
+  });
+
+  it("gives the server what it can read, and asks for passwords instead of bringing any", () => {
+    const environment: Record<string, string> = {};
+    for (const [name, value] of Object.entries<string>(compose.services.cloakroom.environment)) {
+      environment[name] = value.replace(/\$\{\w+:\?[^}]*\}/g, "from-env").replace(/\$\{\w+:-([^}]*)\}/g, "$1");
+    }
+    const config = readConfig(environment);
+    expect(config.databaseUrl?.reveal()).toBe("postgres://cloakroom:from-env@postgres:5432/cloakroom");
+    expect(config.redisUrl?.reveal()).toBe("redis://valkey:6379");
+    expect(compose.services.postgres.environment.CLOAKROOM_DB_PASSWORD).toMatch(/^\$\{CLOAKROOM_DB_PASSWORD:\?/);
+    const port = String(compose.services.cloakroom.ports[0]);
+    expect(port).toBe(`127.0.0.1:8080:${readConfig({}).port}`);
+  });
+});
