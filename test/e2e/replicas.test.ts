@@ -14,6 +14,7 @@ describe("two replicas on one database", () => {
   let cluster: PostgresCluster;
   const directory = newDirectory();
   const replicas: Replica[] = [];
+  let environment: Record<string, string>;
   let tenant: TestTenant;
   beforeAll(async () => {
     // Over TLS, as databases elsewhere are reached. The certificate is the test's own, so that it is not checked.
@@ -23,7 +24,7 @@ describe("two replicas on one database", () => {
       files: { "server.crt": cert, "server.key": key },
     });
     const url = await cluster.login("vault", { attributes: "createrole" });
-    const environment = { DATABASE_URL: `${url}?sslmode=require`, CLOAKROOM_DATA_DIR: join(directory, "data") };
+    environment = { DATABASE_URL: `${url}?sslmode=require`, CLOAKROOM_DATA_DIR: join(directory, "data") };
     const init = await cloakroom(environment, "init");
     if (init.code !== 0) throw new Error(init.stderr);
     replicas.push(await startReplica(environment), await startReplica(environment));
@@ -65,6 +66,17 @@ describe("two replicas on one database", () => {
     }
   });
 
+  it("know no key of a tenant any more, both of them, once one has deleted it", async () => {
+    const doomed = await newTenant(replicas[0]?.url, environment);
+    const { key } = await doomed.backEnd();
+    const clients = [...clientsOf(key), ...clientsOf(doomed.managementKey)];
+    const statuses = () => Promise.all(clients.map(async (client) => (await client("GET", "/permissions")).status));
+    // Both have them in their caches now.
+    expect(await statuses()).toEqual([200, 200, 200, 200]);
+    expect((await doomed.manage("DELETE", "/tenants/self")).status).toBe(204);
+    expect(await statuses()).toEqual([401, 401, 401, 401]);
+  });
+
   it("forget a key at once, both of them, when one deletes it under load", async () => {
     const backEnd = await tenant.backEnd();
     const keys = (await tenant.manage("GET", `/applications/${backEnd.id}/keys`)).body;
@@ -90,7 +102,7 @@ describe("two replicas on one database", () => {
       ...clientsOf(other.key).map((client) => load(client, false)),
     ];
     // Both have it in their caches now, and use it.
-    await expect.poll(() => answers.length).toBeGreaterThan(100);
+    await expect.poll(() => answers.length, { timeout: 20_000 }).toBeGreaterThan(100);
     const deleted = await tenant.manage("DELETE", `/applications/${backEnd.id}/keys/${doomed.id}`);
     isDeleted = true;
     expect(deleted.status).toBe(204);

@@ -1,0 +1,145 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isTenantId } from "../../src/base/ids.js";
+import { readConfig } from "../../src/config.js";
+import type { RunningServer } from "../../src/serve.js";
+import { connect, type Sql } from "../../src/store/connect.js";
+import { cloakroom } from "../support/command.js";
+import { asTenant, newDirectory } from "../support/databases.js";
+import { nextLink } from "../support/mail.js";
+import { newTenant, type TestTenant } from "../support/tenant.js";
+
+const HOUR = 60 * 60_000;
+const DAY = 24 * HOUR;
+
+/** As built, since it starts processes of its own. */
+const builtServer: string = "../../dist/src/serve.js";
+
+describe("as time goes by", () => {
+  const directory = newDirectory();
+  const environment = {
+    CLOAKROOM_DATA_DIR: join(directory, "data"),
+    CLOAKROOM_PORT: "0",
+    CLOAKROOM_ADMIN_PORT: "0",
+    CLOAKROOM_LOG_LEVEL: "error",
+    CLOAKROOM_RATE_LIMITS: "off",
+    CLOAKROOM_INCLUDED_MONTHLY_ACTIVE_TOKENS: "1000",
+  };
+  let ahead = 0;
+  let server: RunningServer;
+  let sql: Sql;
+  let tenant: TestTenant;
+  beforeAll(async () => {
+    const { startServer }: typeof import("../../src/serve.js") = await import(builtServer);
+    server = await startServer(readConfig(environment), () => {}, { now: () => Date.now() + ahead });
+    sql = connect(server.vault.ownerAddress, { connections: 2, statementTimeout: 20_000 });
+    tenant = await newTenant(server.url, environment);
+  });
+  afterAll(async () => {
+    await sql?.end({ timeout: 5 });
+    await server?.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const invite = async (email: string) => {
+    const { body } = await tenant.manage("POST", "/tenants/self/invitations", { body: { email } });
+    return { path: `/tenants/self/invitations/${body.id}`, link: await nextLink(email, 0, environment), ...body };
+  };
+  const statusOf = async (path: string) => (await tenant.manage("GET", path)).body.status;
+  const emails = async (status: string) => {
+    const { body } = await tenant.manage("GET", `/tenants/self/invitations?status=${status}`);
+    return body.data.map(({ email }: { email: string }) => email);
+  };
+
+  it("an invitation expires after 72 hours, and is pending again once it is sent again", async () => {
+    const old = await invite("old@example.com");
+    const accepted = await invite("accepted@example.com");
+    expect((await fetch(accepted.link, { method: "POST" })).status).toBe(200);
+
+    ahead = 72 * HOUR - 60_000;
+    expect(await statusOf(old.path)).toBe("PENDING");
+    expect((await fetch(old.link)).status).toBe(200);
+    expect((await fetch(accepted.link)).status).toBe(200);
+
+    ahead = 72 * HOUR + 60_000;
+    const young = await invite("young@example.com");
+    expect(await statusOf(old.path)).toBe("EXPIRED");
+    expect(await emails("EXPIRED")).toEqual(["old@example.com"]);
+    expect(await emails("PENDING")).toEqual(["young@example.com"]);
+    expect((await fetch(old.link)).status).toBe(404);
+    expect((await fetch(old.link, { method: "POST" })).status).toBe(404);
+    expect((await tenant.manage("GET", "/tenants/self/members")).body.data).toHaveLength(2);
+
+    ahead = 30 * DAY;
+    const { status, body } = await tenant.manage("POST", `${old.path}/resend`);
+    expect([status, body.status]).toEqual([200, "PENDING"]);
+    const lasts = Date.parse(body.expires_at) - (Date.now() + ahead);
+    expect(Math.abs(lasts - 72 * HOUR)).toBeLessThan(60_000);
+    const link = await nextLink("old@example.com", 1, environment);
+    expect((await fetch(old.link)).status).toBe(404);
+    expect((await fetch(link, { method: "POST" })).status).toBe(200);
+    expect(await emails("EXPIRED")).toEqual([young.email]);
+  }, 30_000);
+
+  it("what was accepted long ago is swept; what nobody accepted stays until it is deleted", async () => {
+    if (!isTenantId(tenant.id)) throw new Error("this is no tenant");
+    const { id } = tenant;
+    ahead = 40 * DAY;
+    const left = () =>
+      asTenant<{ accepted: boolean }>(sql, id, "select member_id is not null as accepted from invitations");
+    await expect.poll(left, { timeout: 25_000, interval: 250 }).toEqual([{ accepted: false }]);
+    expect(await emails("EXPIRED")).toEqual(["young@example.com"]);
+  }, 30_000);
+
+  it("a month counts the tokens that were created, read or used in it, each once", async () => {
+    const report = async () => (await tenant.manage("GET", "/tenants/self/reports/usage")).body.token_report;
+    const startOfMonth = (months: number) => {
+      const now = new Date();
+      return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 1) - now.getTime();
+    };
+    ahead = startOfMonth(3) + DAY;
+    const backEnd = await tenant.backEnd();
+    const make = async (data: string): Promise<string> =>
+      (await backEnd("POST", "/tokens", { body: { type: "token", data } })).body.id;
+    const [read, used, idle] = [await make("read"), await make("used"), await make("idle")];
+    for (let round = 0; round < 3; round += 1) await backEnd("GET", `/tokens/${read}`);
+    const { last_created_at, ...metrics } = (await report()).metrics_by_type.token;
+    expect(metrics).toEqual({ count: 3 });
+    expect(Math.abs(Date.parse(last_created_at) - Date.now() - ahead)).toBeLessThan(60_000);
+    expect(await report()).toMatchObject({ monthly_active_tokens: 3, included_monthly_active_tokens: 1000 });
+
+    ahead = startOfMonth(4) + DAY;
+    expect(await report()).toMatchObject({ monthly_active_tokens: 0, metrics_by_type: { token: { count: 3 } } });
+    await Promise.all(Array.from({ length: 10 }, () => backEnd("GET", `/tokens/${read}`)));
+    await backEnd("POST", "/detokenize", { body: [`{{ ${used} }}`, `{{ ${used} }}`] });
+    expect((await report()).monthly_active_tokens).toBe(2);
+    await backEnd("DELETE", `/tokens/${idle}`);
+    await make("new");
+    expect(await report()).toMatchObject({ monthly_active_tokens: 3, metrics_by_type: { token: { count: 3 } } });
+  });
+
+  it("a plan is changed by command, for one tenant", async () => {
+    const included = async (of: TestTenant) =>
+      (await of.manage("GET", "/tenants/self/reports/usage")).body.token_report.included_monthly_active_tokens;
+    const update = (id: string, tokens: string) =>
+      cloakroom(environment, "tenants", "update", "--id", id, "--included-monthly-active-tokens", tokens, "--json");
+    const other = await newTenant(server.url, environment);
+    const changed = await update(tenant.id, "250000");
+    expect([changed.code, JSON.parse(changed.stdout)]).toEqual([
+      0,
+      { tenant_id: tenant.id, included_monthly_active_tokens: 250_000 },
+    ]);
+    expect([await included(tenant), await included(other)]).toEqual([250_000, 1_000]);
+    for (const [id, tokens, complaint] of [
+      [tenant.id, "1.5", "must be a whole number"],
+      ["x", "1", "must be the UUID of a tenant"],
+      ["01900000-0000-7000-8000-000000000000", "1", "There is no such tenant"],
+    ] as const) {
+      const { code, stderr } = await update(id, tokens);
+      expect([code, stderr], complaint).toEqual([2, expect.stringContaining(complaint)]);
+    }
+    expect(await included(tenant)).toBe(250_000);
+    expect((await update(tenant.id, "default")).code).toBe(0);
+    expect(await included(tenant)).toBe(1_000);
+  }, 30_000);
+});

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/base/clock.js";
+import { newTenantId, type TenantId } from "../../src/base/ids.js";
+import { type Database, openDatabase } from "../../src/store/database.js";
+import { removeRows } from "../../src/tenancy/remove-tenant.js";
+import { insertSamples, tenantTables } from "../store/support/samples.js";
+import { startDatabase, type TestDatabase } from "../support/databases.js";
+
+describe("the rows of a deleted tenant", () => {
+  let stored: TestDatabase;
+  let database: Database;
+  let tables: string[];
+  const gone = newTenantId();
+  const kept = newTenantId();
+  beforeAll(async () => {
+    stored = await startDatabase();
+    database = openDatabase({ address: stored.address, fastConnections: 1, slowConnections: 1, clock: systemClock });
+    tables = await tenantTables(stored.owner);
+    for (const tenantId of [gone, kept]) await insertSamples(stored, tenantId, tables);
+  });
+  afterAll(async () => {
+    await database?.[Symbol.asyncDispose]();
+    await stored?.[Symbol.asyncDispose]();
+  });
+  const filled = async (tenantId: TenantId): Promise<string[]> => {
+    const counts = await Promise.all(
+      tables.map(async (table) => [table, await stored.asTenant(tenantId, `select 1 from ${table} limit 1`)] as const),
+    );
+    return counts.filter(([, rows]) => rows.length > 0).map(([table]) => table);
+  };
+
+  it("are gone from every table there is but the two that say so, however many there were", async () => {
+    // More than two transactions remove of a table with a key of several columns, many with the same first one.
+    await stored.asTenant(
+      gone,
+      `insert into token_terms (tenant_id, term, created_at, token_id)
+       select '${gone}', '\\x02', '2020-01-01', n::text from generate_series(1, 1201) n`,
+    );
+    expect(await filled(gone)).toEqual(tables);
+    await removeRows(database, gone, new AbortController().signal);
+    expect(await filled(gone)).toEqual(["due", "tenants"]);
+    expect(await filled(kept)).toEqual(tables);
+  });
+
+  it("stay when the server is stopping", async () => {
+    await removeRows(database, kept, AbortSignal.abort());
+    expect(await filled(kept)).toEqual(tables);
+  });
+});
