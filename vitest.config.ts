@@ -4,6 +4,8 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/global-setup.ts", "test/sandbox/support/image.ts"],
+    // Files wait for servers and databases more than they compute: by the number of processors half the time is idle.
+    maxWorkers: 4,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },
