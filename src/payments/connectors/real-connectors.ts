@@ -1,6 +1,7 @@
 import type { Connector } from "../connector.js";
 import type { FormulaId } from "../formulas.js";
 import { adyenConnector } from "./adyen/connector.js";
+import { authorizenetConnector } from "./authorizenet/connector.js";
 import { checkoutcomConnector } from "./checkoutcom/connector.js";
 import { stripeConnector } from "./stripe/connector.js";
 
@@ -10,5 +11,6 @@ export function realConnectors(addresses: ReadonlyMap<FormulaId, string>): reado
     stripeConnector(addresses.get("stripe-card")),
     adyenConnector(addresses.get("adyen-card")),
     checkoutcomConnector(addresses.get("checkoutcom-card")),
+    authorizenetConnector(addresses.get("authorizenet-card")),
   ];
 }

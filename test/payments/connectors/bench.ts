@@ -31,7 +31,8 @@ export interface Bench extends AsyncDisposable {
   readonly cards: {
     readonly approved: string;
     readonly declined: { readonly number: string; readonly errorCode: ErrorCode; readonly rawCode: string };
-    readonly poor: string;
+    /** Absent: the service does not tell a lack of funds from other declines. */
+    readonly poor?: string;
     /** Absent: the service has no page of its own. */
     readonly challenged?: string;
   };

@@ -1,4 +1,5 @@
 import { adyenBench } from "./adyen-bench.js";
+import { authorizenetBench } from "./authorizenet-bench.js";
 import type { Bench } from "./bench.js";
 import { checkoutBench } from "./checkout-bench.js";
 import { stripeBench } from "./stripe-bench.js";
@@ -8,4 +9,5 @@ export const BENCHES: readonly (readonly [name: string, open: () => Promise<Benc
   ["stripe-card", stripeBench],
   ["adyen-card", adyenBench],
   ["checkoutcom-card", checkoutBench],
+  ["authorizenet-card", authorizenetBench],
 ];

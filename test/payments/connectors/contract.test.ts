@@ -13,8 +13,9 @@ describe.each(BENCHES)("%s", (_name, open) => {
     const outcomes: unknown[] = [];
     await run(bench, (outcome) => outcomes.push(outcome));
     const text = JSON.stringify(outcomes);
-    const numbers = [bench.cards.approved, bench.cards.declined.number, bench.cards.poor, bench.cards.challenged ?? ""];
-    for (const secret of [...bench.secrets, ...numbers.filter((number) => number !== "")]) {
+    const { approved, declined, poor, challenged } = bench.cards;
+    const numbers = [approved, declined.number, poor, challenged].filter((number) => number !== undefined);
+    for (const secret of [...bench.secrets, ...numbers]) {
       expect(text).not.toContain(secret);
     }
   }
@@ -102,12 +103,15 @@ describe.each(BENCHES)("%s", (_name, open) => {
       const { number, errorCode, rawCode } = bench.cards.declined;
       const outcomes = [
         await bench.connector.authorize(contextOf(bench), authorization(bench, { card: card(number) })),
-        await bench.connector.authorize(contextOf(bench), authorization(bench, { card: card(bench.cards.poor) })),
       ];
+      const { poor } = bench.cards;
+      if (poor !== undefined) {
+        outcomes.push(await bench.connector.authorize(contextOf(bench), authorization(bench, { card: card(poor) })));
+        expect(outcomes[1]).toMatchObject({ kind: "declined", errorCode: "insufficient_funds" });
+      }
       told(outcomes);
       expect(outcomes[0]).toMatchObject({ kind: "declined", errorCode, codes: { rawCode } });
       expect(outcomes[0]?.codes.rawDescription).toMatch(/\w/);
-      expect(outcomes[1]).toMatchObject({ kind: "declined", errorCode: "insufficient_funds" });
       expect(bench.ledger.movements).toEqual([]);
     }));
 

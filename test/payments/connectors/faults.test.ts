@@ -26,7 +26,7 @@ const FAULTS: readonly (readonly ServiceFault[])[] = [
 const MATRIX = BENCHES.flatMap(([name, open]) => OPERATIONS.map((operation) => [name, operation, open] as const));
 
 describe.each(MATRIX)("%s, %s", (_name, operation, open) => {
-  test.each(FAULTS.map((faults) => [faults.map(named).join(", then "), faults] as const))(
+  test.concurrent.each(FAULTS.map((faults) => [faults.map(named).join(", then "), faults] as const))(
     "%s: money moves at most once, and our record agrees",
     async (_faults, faults) => {
       await using bench = await open();

@@ -45,9 +45,11 @@ export function checkoutcomConnector(address?: string): Connector {
       const amount = toProviderAmount(CHECKOUTCOM_AMOUNTS, money);
       if (amount === undefined) return refused("invalid_amount", INEXPRESSIBLE);
       const { providerId, reconciliationId } = payment;
-      return modify(requestsFor(context), context, (requests) =>
-        requests.capture(providerId, reconciliationId, idempotencyKey, amount),
+      const requests = requestsFor(context);
+      const outcome = await modify(requests, context, (calls) =>
+        calls.capture(providerId, reconciliationId, idempotencyKey, amount),
       );
+      return settled(requests, context, payment, outcome, "captured");
     },
     void: (context, request) => release(requestsFor(context), context, request),
     async refund(context, { payment, reference, money, idempotencyKey }) {
@@ -113,7 +115,29 @@ async function release(
   if (typeof found !== "string") {
     return found.kind === "unknown" ? found : { kind: "unknown", codes: { rawCode: "no_such_payment" } };
   }
-  return modify(requests, context, (calls) => calls.void(found, payment.reconciliationId, idempotencyKey));
+  const outcome = await modify(requests, context, (calls) =>
+    calls.void(found, payment.reconciliationId, idempotencyKey),
+  );
+  return settled(requests, context, { ...payment, providerId: found }, outcome, "voided");
+}
+
+/**
+ * Where the payment is in no state for what was asked, it may be there already: by an earlier request of ours whose answer
+ * was lost, and whose key is forgotten.
+ */
+async function settled(
+  requests: Requests,
+  context: ConnectorContext,
+  payment: PaymentReference,
+  outcome: FollowUpOutcome,
+  wanted: "captured" | "voided",
+): Promise<FollowUpOutcome> {
+  if (requests === undefined || outcome.kind !== "refused" || outcome.errorCode !== "unexpected_state") return outcome;
+  const found = await lookUpPayment(requests, context, payment);
+  if (found.kind !== "found") return { kind: "unknown", codes: outcome.codes };
+  const { standing } = found;
+  if (standing.kind !== wanted) return outcome;
+  return { kind: "done", codes: outcome.codes, ...(standing.kind === "captured" ? { amount: standing.amount } : {}) };
 }
 
 async function checkCredentials(requests: Requests, context: ConnectorContext): Promise<CredentialsOutcome> {

@@ -1,0 +1,31 @@
+import type { JsonObject } from "../../../base/json.js";
+import type { ConnectorContext, ProviderCodes, Unknown } from "../../connector.js";
+import type { ProviderCall } from "../../provider-http.js";
+import { callJson } from "../provider-json.js";
+import { textAt } from "../read-json.js";
+import { isOpenMessage } from "./reason-codes.js";
+
+/** An answer of the one endpoint, whose HTTP status is always 200. */
+export type Answer =
+  | { readonly kind: "ok"; readonly body: JsonObject }
+  /** The request itself was refused. `code` is that of the message, or the HTTP status where there was none. */
+  | {
+      readonly kind: "refused";
+      readonly code: string | undefined;
+      readonly codes: ProviderCodes;
+      readonly status: number;
+    }
+  | { readonly kind: "never_sent"; readonly codes: ProviderCodes }
+  | Unknown;
+
+export async function ask(context: ConnectorContext, call: ProviderCall): Promise<Answer> {
+  const reply = await callJson(context, call);
+  if (reply.kind !== "json") return reply;
+  const { status, body } = reply;
+  const code = textAt(body, "messages", "message", 0, "code");
+  const codes = { rawCode: code ?? `http_${status}`, rawDescription: textAt(body, "messages", "message", 0, "text") };
+  if (status >= 400) return { kind: "refused", code, codes, status };
+  if (isOpenMessage(code)) return { kind: "unknown", codes };
+  const isOk = textAt(body, "messages", "resultCode") === "Ok" || textAt(body, "transactionResponse", "responseCode");
+  return isOk ? { kind: "ok", body } : { kind: "refused", code, codes, status };
+}

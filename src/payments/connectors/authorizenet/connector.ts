@@ -1,0 +1,143 @@
+import { toDecimalText } from "../../amount.js";
+import type {
+  AuthorizationOutcome,
+  AuthorizationRequest,
+  CaptureRequest,
+  Connector,
+  ConnectorContext,
+  CredentialsOutcome,
+  FollowUpOutcome,
+  PaymentReference,
+  RefundRequest,
+  VoidRequest,
+} from "../../connector.js";
+import { ended, INEXPRESSIBLE, refused } from "../ending.js";
+import { errorOfStatus } from "../provider-json.js";
+import { objectAt, textAt } from "../read-json.js";
+import { redacting } from "../redacting.js";
+import { type Answer, ask } from "./answer.js";
+import { findUnsettled, lookUpTransaction, transactionIn } from "./look-up.js";
+import { errorOfMessage, errorOfReason } from "./reason-codes.js";
+import { AuthorizenetRequests } from "./requests.js";
+import { codesOf, outcomeOf } from "./standing.js";
+import { readAuthorizenetWebhook } from "./webhook.js";
+
+const ALREADY_CAPTURED = "311";
+
+/** Authorize.net's JSON endpoint. It has no idempotency keys: our reference is looked for before anything is sent again. */
+export function authorizenetConnector(address?: string): Connector {
+  const requestsFor = (context: ConnectorContext) => new AuthorizenetRequests(address, context);
+  const lookUp = (context: ConnectorContext, payment: PaymentReference) =>
+    lookUpTransaction(requestsFor(context), context, payment);
+  return redacting({
+    formulaId: "authorizenet-card",
+    authorize: (context, request) => authorize(requestsFor(context), context, request),
+    capture: (context, request) => capture(requestsFor(context), context, request),
+    void: (context, request) => release(requestsFor(context), context, request),
+    refund: (context, request) => refund(requestsFor(context), context, request),
+    lookUp,
+    finishApproval: (context, { payment }) => lookUp(context, payment),
+    checkCredentials: (context) => checkCredentials(requestsFor(context), context),
+    readWebhook: readAuthorizenetWebhook,
+  });
+}
+
+type Requests = AuthorizenetRequests;
+
+async function authorize(
+  requests: Requests,
+  context: ConnectorContext,
+  request: AuthorizationRequest,
+): Promise<AuthorizationOutcome> {
+  const amount = toDecimalText(request.money);
+  if (amount === undefined) return ended("invalid_amount", { codes: INEXPRESSIBLE });
+  const answer = await ask(context, requests.pay(request, amount));
+  if (answer.kind === "never_sent") return ended("service_network_error", { codes: answer.codes });
+  if (answer.kind === "unknown") return answer;
+  if (answer.kind === "refused") return ended(errorOf(answer), { codes: answer.codes });
+  const response = objectAt(answer.body, "transactionResponse");
+  if (response === undefined) return { kind: "unknown", codes: { rawCode: "unreadable_answer" } };
+  const sentCvc = request.card.reveal().cvc !== undefined && !request.isMerchantInitiated;
+  return outcomeOf(response, { money: request.money, isSale: request.intent === "capture", sentCvc });
+}
+
+function errorOf({ code, status }: Answer & { kind: "refused" }) {
+  return code === undefined ? errorOfStatus(status) : errorOfMessage(code);
+}
+
+/** How a capture, void or refund ended. */
+function followUp(answer: Answer): FollowUpOutcome {
+  if (answer.kind === "never_sent") return refused("service_network_error", answer.codes);
+  if (answer.kind === "unknown") return answer;
+  if (answer.kind === "refused") return refused(errorOf(answer), answer.codes);
+  const response = objectAt(answer.body, "transactionResponse");
+  const responseCode = textAt(response, "responseCode");
+  if (response === undefined || responseCode === undefined) {
+    return { kind: "unknown", codes: { rawCode: "unreadable_answer" } };
+  }
+  const { rawCode, rawDescription } = codesOf(response, false);
+  const codes = { rawCode, rawDescription };
+  if (responseCode === "1") return { kind: "done", providerId: textAt(response, "transId"), codes };
+  if (responseCode === "4") return { kind: "accepted", providerId: textAt(response, "transId"), codes };
+  return refused(errorOfReason(rawCode, responseCode === "2"), codes);
+}
+
+async function capture(
+  requests: Requests,
+  context: ConnectorContext,
+  { payment, money }: CaptureRequest,
+): Promise<FollowUpOutcome> {
+  const amount = toDecimalText(money);
+  if (amount === undefined) return refused("invalid_amount", INEXPRESSIBLE);
+  const outcome = followUp(await ask(context, requests.capture(payment.providerId, payment.reconciliationId, amount)));
+  if (outcome.kind === "done") return { ...outcome, amount: money.amount };
+  if (outcome.kind !== "refused" || outcome.codes.rawCode !== ALREADY_CAPTURED) return outcome;
+  // By an earlier request of ours, whose answer was lost.
+  const found = await lookUpTransaction(requests, context, payment);
+  if (found.kind !== "found") return { kind: "unknown", codes: outcome.codes };
+  const { standing } = found;
+  return standing.kind === "captured" ? { kind: "done", amount: standing.amount, codes: outcome.codes } : outcome;
+}
+
+/** A void would also take back what is captured and not yet settled: so how the payment stands is asked first. */
+async function release(
+  requests: Requests,
+  context: ConnectorContext,
+  { payment }: VoidRequest,
+): Promise<FollowUpOutcome> {
+  const found = await lookUpTransaction(requests, context, payment);
+  if (found.kind === "unknown") return found;
+  if (found.kind !== "found") return { kind: "unknown", codes: { rawCode: "no_such_payment" } };
+  const { standing } = found;
+  if (standing.kind === "voided") return { kind: "done", codes: standing.codes };
+  if (standing.kind !== "authorized") return refused("unexpected_state", standing.codes);
+  return followUp(await ask(context, requests.void(standing.providerId, payment.reconciliationId)));
+}
+
+/** Needs the card's last digits, and looks first for a refund that an earlier request of ours made. */
+async function refund(
+  requests: Requests,
+  context: ConnectorContext,
+  { payment, reference, money }: RefundRequest,
+): Promise<FollowUpOutcome> {
+  const amount = toDecimalText(money);
+  if (amount === undefined) return refused("invalid_amount", INEXPRESSIBLE);
+  const earlier = await findUnsettled(requests, context, reference, false);
+  if (typeof earlier === "string") return { kind: "done", providerId: earlier, codes: {} };
+  if (earlier.kind === "unknown") return earlier;
+  const answer = await ask(context, requests.details(payment.providerId));
+  const transaction = transactionIn(answer);
+  const lastFour = /\d{4}$/.exec(textAt(transaction, "payment", "creditCard", "cardNumber") ?? "")?.[0];
+  if (lastFour === undefined) {
+    if (answer.kind === "refused") return refused(errorOf(answer), answer.codes);
+    return { kind: "unknown", codes: answer.kind === "ok" ? { rawCode: "unreadable_answer" } : answer.codes };
+  }
+  return followUp(await ask(context, requests.refund(payment.providerId, reference, amount, lastFour)));
+}
+
+async function checkCredentials(requests: Requests, context: ConnectorContext): Promise<CredentialsOutcome> {
+  const answer = await ask(context, requests.authenticate());
+  if (answer.kind === "ok") return { kind: "accepted" };
+  const isRefused = answer.kind === "refused" && errorOf(answer) === "invalid_service_credentials";
+  return { kind: isRefused ? "refused" : "unclear" };
+}

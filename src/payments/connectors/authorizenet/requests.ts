@@ -1,0 +1,129 @@
+import type { JsonObject } from "../../../base/json.js";
+import { monthText } from "../../card.js";
+import type { AuthorizationRequest, ConnectorContext } from "../../connector.js";
+import type { ProviderCall } from "../../provider-http.js";
+import { isLive, requiredField } from "../fields.js";
+
+/** Seconds in which the same payment is refused as a duplicate: the most that can be asked for. */
+const DUPLICATE_WINDOW = "28800";
+export const PAGE = 1000;
+
+/**
+ * Our reference as an invoice number, which holds 20 characters: the last ones. What is cut off of a UUID of version 7 in
+ * base62 changes once in years.
+ */
+export function invoiceOf(reference: string): string {
+  return reference.slice(-20);
+}
+
+/**
+ * Builds the calls for one connection. Orchestration.md 5.4. The order of the properties is part of the format: behind the
+ * JSON stands an XML schema.
+ */
+export class AuthorizenetRequests {
+  readonly #url: string;
+  readonly #context: ConnectorContext;
+
+  constructor(address: string | undefined, context: ConnectorContext) {
+    const base = address ?? (isLive(context) ? "https://api.authorize.net" : "https://apitest.authorize.net");
+    this.#url = `${base}/xml/v1/request.api`;
+    this.#context = context;
+  }
+
+  /** `amount` is a decimal text. */
+  pay(request: AuthorizationRequest, amount: string): ProviderCall {
+    const { threeDS, isMerchantInitiated, isSubsequentPayment, paymentSource, previousSchemeTransactionId } = request;
+    const isStored = paymentSource !== "ecommerce";
+    return this.#transaction(request.reconciliationId, {
+      transactionType: request.intent === "capture" ? "authCaptureTransaction" : "authOnlyTransaction",
+      amount,
+      currencyCode: request.money.currency,
+      payment: { creditCard: cardOf(request) },
+      order: { invoiceNumber: invoiceOf(request.reconciliationId), description: request.reconciliationId },
+      ...(threeDS && {
+        cardholderAuthentication: {
+          authenticationIndicator: threeDS.eci,
+          cardholderAuthenticationValue: threeDS.authenticationValue,
+        },
+      }),
+      transactionSettings: {
+        setting: [
+          { settingName: "duplicateWindow", settingValue: DUPLICATE_WINDOW },
+          ...(paymentSource === "recurring" ? [{ settingName: "recurringBilling", settingValue: "true" }] : []),
+        ],
+      },
+      ...(isStored && {
+        processingOptions: { isSubsequentAuth: isMerchantInitiated || isSubsequentPayment, isStoredCredentials: true },
+      }),
+      ...(previousSchemeTransactionId !== undefined && {
+        subsequentAuthInformation: { originalNetworkTransId: previousSchemeTransactionId },
+      }),
+    });
+  }
+
+  capture(providerId: string, reference: string, amount: string): ProviderCall {
+    return this.#transaction(reference, {
+      transactionType: "priorAuthCaptureTransaction",
+      amount,
+      refTransId: providerId,
+    });
+  }
+
+  void(providerId: string, reference: string): ProviderCall {
+    return this.#transaction(reference, { transactionType: "voidTransaction", refTransId: providerId });
+  }
+
+  /** A refund names the card by its last four digits. */
+  refund(providerId: string, reference: string, amount: string, lastFour: string): ProviderCall {
+    return this.#transaction(reference, {
+      transactionType: "refundTransaction",
+      amount,
+      payment: { creditCard: { cardNumber: lastFour, expirationDate: "XXXX" } },
+      refTransId: providerId,
+      order: { invoiceNumber: invoiceOf(reference), description: reference },
+      transactionSettings: { setting: [{ settingName: "duplicateWindow", settingValue: DUPLICATE_WINDOW }] },
+    });
+  }
+
+  details(providerId: string): ProviderCall {
+    return this.#post("getTransactionDetailsRequest", { transId: providerId });
+  }
+
+  /** The payments since the last settlement, newest first. Pages count from 1. */
+  unsettled(page: number): ProviderCall {
+    return this.#post("getUnsettledTransactionListRequest", {
+      sorting: { orderBy: "submitTimeUTC", orderDescending: true },
+      paging: { limit: PAGE, offset: page },
+    });
+  }
+
+  authenticate(): ProviderCall {
+    return this.#post("authenticateTestRequest", {});
+  }
+
+  #transaction(reference: string, transactionRequest: JsonObject): ProviderCall {
+    return this.#post("createTransactionRequest", { refId: invoiceOf(reference), transactionRequest });
+  }
+
+  #post(name: string, body: JsonObject): ProviderCall {
+    const merchantAuthentication = {
+      name: requiredField(this.#context, "merchant_account_id"),
+      transactionKey: requiredField(this.#context, "transaction_key"),
+    };
+    return {
+      method: "POST",
+      url: this.#url,
+      headers: [["Content-Type", "application/json"]],
+      body: JSON.stringify({ [name]: { merchantAuthentication, ...body } }),
+    };
+  }
+}
+
+function cardOf({ card, isMerchantInitiated }: AuthorizationRequest): JsonObject {
+  const revealed = card.reveal();
+  return {
+    cardNumber: revealed.number,
+    expirationDate: `${revealed.expirationYear}-${monthText(revealed)}`,
+    ...(revealed.cvc === undefined || isMerchantInitiated ? {} : { cardCode: revealed.cvc }),
+  };
+}

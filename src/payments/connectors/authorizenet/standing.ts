@@ -1,0 +1,117 @@
+import type { JsonObject } from "../../../base/json.js";
+import { fromDecimalText } from "../../amount.js";
+import type { AuthorizationOutcome, AvsCode, CvvCode, Money, PaymentStanding, ProviderCodes } from "../../connector.js";
+import { APPROVED } from "../approval-codes.js";
+import { ended } from "../ending.js";
+import { textAt, timeOf, valueAt } from "../read-json.js";
+import { errorOfReason } from "./reason-codes.js";
+
+/** `responseCode` of an answer (orchestration.md 5.4). */
+const APPROVED_CODE = "1";
+const DECLINED_CODE = "2";
+const HELD_CODE = "4";
+/** The service took the request for one it had before. */
+const DUPLICATE = "11";
+
+export interface Asked {
+  readonly money: Money;
+  readonly isSale: boolean;
+  readonly sentCvc: boolean;
+}
+
+/** How a request to pay ended. */
+export function outcomeOf(response: JsonObject, { money, isSale, sentCvc }: Asked): AuthorizationOutcome {
+  const responseCode = textAt(response, "responseCode");
+  const transId = textAt(response, "transId");
+  const providerId = transId === "0" ? undefined : transId;
+  const codes = codesOf(response, sentCvc);
+  if (responseCode === APPROVED_CODE && providerId !== undefined) {
+    const schemeTransactionId = textAt(response, "networkTransId");
+    const known = { providerId, schemeTransactionId, codes: { ...codes, authResponseCode: APPROVED } };
+    return { ...known, kind: isSale ? "captured" : "authorized", amount: money.amount };
+  }
+  // Held for the merchant's review: authorized or not, as that ends.
+  if (responseCode === HELD_CODE) return { kind: "processing", providerId, codes };
+  // An earlier request of ours got through: a look-up finds it.
+  if (codes.rawCode === DUPLICATE || responseCode === APPROVED_CODE) return { kind: "unknown", codes };
+  return ended(errorOfReason(codes.rawCode, responseCode === DECLINED_CODE), { providerId, codes });
+}
+
+export function codesOf(response: JsonObject, sentCvc: boolean): ProviderCodes {
+  const error = valueAt(response, "errors", 0) ?? valueAt(response, "errors", "error", 0);
+  const cvv = CVV[textAt(response, "cvvResultCode") ?? ""];
+  return {
+    cvv: sentCvc ? cvv : "not_provided",
+    avs: AVS[textAt(response, "avsResultCode") ?? ""],
+    rawCode: textAt(error, "errorCode") ?? textAt(response, "messages", 0, "code"),
+    rawDescription: textAt(error, "errorText") ?? textAt(response, "messages", 0, "description"),
+  };
+}
+
+const CVV: Readonly<Record<string, CvvCode>> = {
+  M: "match",
+  N: "no_match",
+  P: "unavailable",
+  S: "not_provided",
+  U: "unavailable",
+};
+
+const AVS: Readonly<Record<string, AvsCode>> = {
+  A: "partial_match_address",
+  B: "unavailable",
+  E: "unavailable",
+  G: "unavailable",
+  N: "no_match",
+  P: "unavailable",
+  R: "unavailable",
+  S: "unavailable",
+  U: "unavailable",
+  W: "partial_match_postcode",
+  X: "match",
+  Y: "match",
+  Z: "partial_match_postcode",
+};
+
+/** How a payment stands by `transactionStatus` of its details. What the table does not know is `processing`. */
+export function standingOf(transaction: JsonObject, providerId: string, currency: string): PaymentStanding {
+  const status = textAt(transaction, "transactionStatus") ?? "";
+  const schemeTransactionId = textAt(transaction, "networkTransId");
+  const reason = String(valueAt(transaction, "responseReasonCode") ?? "");
+  const rawDescription = textAt(transaction, "responseReasonDescription");
+  const known = { providerId, schemeTransactionId, codes: { authResponseCode: APPROVED, rawCode: status } };
+  const authorized = amountAt(transaction, "authAmount", currency);
+  const at = timeOf(textAt(transaction, "submitTimeUTC"));
+  switch (status) {
+    case "authorizedPendingCapture":
+      if (authorized === undefined) return { kind: "processing", providerId, codes: { rawCode: status } };
+      return { ...known, kind: "authorized", amount: authorized, ...(at && { at }) };
+    case "capturedPendingSettlement":
+    case "settledSuccessfully": {
+      const amount = amountAt(transaction, "settleAmount", currency) ?? authorized;
+      if (amount === undefined) return { kind: "processing", providerId, codes: { rawCode: status } };
+      return {
+        ...known,
+        kind: "captured",
+        amount,
+        ...(authorized === undefined ? {} : { authorizedAmount: authorized }),
+      };
+    }
+    case "voided":
+    case "expired":
+      return { kind: "voided", providerId, expired: status === "expired", codes: { rawCode: status } };
+    case "declined":
+      return ended(errorOfReason(reason, true), { providerId, codes: { rawCode: reason, rawDescription } });
+    case "generalError":
+    case "communicationError":
+    case "failedReview":
+      return ended("service_error", { providerId, codes: { rawCode: status, rawDescription } });
+    default:
+      return { kind: "processing", providerId, codes: { rawCode: status } };
+  }
+}
+
+/** Details have amounts as JSON numbers. */
+function amountAt(transaction: JsonObject, key: string, currency: string): number | undefined {
+  const value = valueAt(transaction, key);
+  return typeof value === "number" || typeof value === "string" ? fromDecimalText(String(value), currency) : undefined;
+}

@@ -1,0 +1,23 @@
+import type { ConnectorContext, WebhookDelivery, WebhookReading } from "../../connector.js";
+import { fieldOf } from "../fields.js";
+import { parseObject, textAt } from "../read-json.js";
+import { hmac, isSame } from "../signature.js";
+
+/**
+ * Events of refunds name the refund and not the payment: they are passed over, and so is what is no payment. The key is
+ * used as the text that it is shown as, not as the bytes that its digits spell.
+ */
+export function readAuthorizenetWebhook(context: ConnectorContext, { headers, body }: WebhookDelivery): WebhookReading {
+  const key = fieldOf(context, "signature_key");
+  const [, digits = ""] = /^sha512=([0-9a-f]{128})$/i.exec(headers["x-anet-signature"] ?? "") ?? [];
+  if (key === undefined || !isSame(hmac("sha512", key, body), Buffer.from(digits, "hex")))
+    return { kind: "unverified" };
+  const event = parseObject(body.toString("utf8"));
+  const eventId = textAt(event, "notificationId");
+  const type = textAt(event, "eventType");
+  if (eventId === undefined || type === undefined) return { kind: "malformed" };
+  const providerId = textAt(event, "payload", "id");
+  const isPayment = type.startsWith("net.authorize.payment.") && !type.startsWith("net.authorize.payment.refund.");
+  if (!isPayment || providerId === undefined) return { kind: "verified", events: [] };
+  return { kind: "verified", events: [{ eventId, payment: { providerId }, report: { kind: "changed" } }] };
+}

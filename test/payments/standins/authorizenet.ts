@@ -1,0 +1,314 @@
+import { createHmac } from "node:crypto";
+import { createRequire } from "node:module";
+import type { Json, JsonObject } from "../../../src/base/json.js";
+import type { WebhookDelivery } from "../../../src/payments/connector.js";
+import { at, textAt } from "./form.js";
+import { Ledger, type Movement } from "./ledger.js";
+import { type ProviderAnswer, type ProviderRequest, type ProviderServer, serveProvider } from "./provider-server.js";
+
+// The official client: plain JavaScript without types. An empty object of its classes has its properties in their order.
+const { APIContracts }: { APIContracts: Record<string, new () => object> } = createRequire(import.meta.url)(
+  "authorizenet",
+);
+
+/** The order in which the published client writes the properties of a type: that of the schema behind the JSON. */
+function orderOf(type: string): readonly string[] {
+  const Type = APIContracts[type];
+  if (!Type) throw new Error(`the client has no ${type}`);
+  return Object.keys(new Type());
+}
+
+const ORDERS = {
+  transactionRequest: orderOf("TransactionRequestType"),
+  creditCard: orderOf("CreditCardType"),
+  order: orderOf("OrderType"),
+  processingOptions: orderOf("ProcessingOptions"),
+  cardholderAuthentication: orderOf("CcAuthenticationType"),
+} as const;
+
+const DECLINED = "4222222222222";
+const BOM = "\uFEFF";
+
+interface Transaction {
+  readonly id: string;
+  readonly invoice: string;
+  /** Our whole reference, from the description. */
+  readonly reference: string;
+  readonly type: string;
+  readonly cents: number;
+  readonly number: string;
+  status: string;
+  settled: number;
+  refunded: number;
+}
+
+/** Authorize.net's one endpoint on loopback: HTTP 200 for everything, no idempotency keys but a window for duplicates. */
+export class AuthorizenetStandIn implements AsyncDisposable {
+  readonly ledger = new Ledger();
+  readonly login = "5KP3u95bQpv";
+  readonly transactionKey = "346HZ32z3fP4hTG2";
+  readonly signatureKey = "A1B2C3D4E5F60718".repeat(8);
+  /** Whether the day's captures are settled: only then can they be refunded. */
+  settles = true;
+  #server: ProviderServer | undefined;
+  readonly #transactions = new Map<string, Transaction>();
+  readonly #events: JsonObject[] = [];
+  #serial = 40_000_000_000;
+
+  static async start(): Promise<AuthorizenetStandIn> {
+    const standIn = new AuthorizenetStandIn();
+    standIn.#server = await serveProvider((request) => standIn.#answer(request));
+    return standIn;
+  }
+
+  get server(): ProviderServer {
+    if (!this.#server) throw new Error("not started");
+    return this.#server;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.server[Symbol.asyncDispose]();
+  }
+
+  takeWebhooks(): WebhookDelivery[] {
+    return this.#events.splice(0).map((event) => this.signed(event));
+  }
+
+  signed(event: JsonObject, key = this.signatureKey): WebhookDelivery {
+    const body = Buffer.from(JSON.stringify(event));
+    const digest = createHmac("sha512", key).update(body).digest("hex").toUpperCase();
+    return { headers: { "x-anet-signature": `sha512=${digest}` }, body };
+  }
+
+  #answer({ body }: ProviderRequest): ProviderAnswer {
+    const envelope: JsonObject = JSON.parse(body);
+    const [name = ""] = Object.keys(envelope);
+    const request: JsonObject = Object(envelope[name]);
+    if (Object.keys(request)[0] !== "merchantAuthentication")
+      return message("E00003", "merchantAuthentication must come first");
+    const { name: login, transactionKey }: JsonObject = Object(request.merchantAuthentication);
+    if (login !== this.login || transactionKey !== this.transactionKey) {
+      return message("E00007", "User authentication failed due to invalid authentication values.");
+    }
+    switch (name) {
+      case "authenticateTestRequest":
+        return ok({});
+      case "getTransactionDetailsRequest":
+        return this.#details(textAt(request, "transId") ?? "");
+      case "getUnsettledTransactionListRequest":
+        return ok({ totalNumInResultSet: this.#transactions.size, transactions: this.#list() });
+      case "createTransactionRequest":
+        return this.#create(request);
+      default:
+        return message("E00003", `unknown element ${name}`);
+    }
+  }
+
+  #create(request: JsonObject): ProviderAnswer {
+    const transaction: JsonObject = Object(request.transactionRequest);
+    const objection = outOfOrder(transaction);
+    if (objection !== undefined) return message("E00003", objection);
+    if ((textAt(request, "refId") ?? "").length > 20) return message("E00003", "refId is too long");
+    switch (transaction.transactionType) {
+      case "authOnlyTransaction":
+      case "authCaptureTransaction":
+        return this.#pay(transaction);
+      case "priorAuthCaptureTransaction":
+        return this.#capture(transaction);
+      case "voidTransaction":
+        return this.#void(transaction);
+      case "refundTransaction":
+        return this.#refund(transaction);
+      default:
+        return message("E00003", "unknown transactionType");
+    }
+  }
+
+  #pay(request: JsonObject): ProviderAnswer {
+    const number = textAt(request, "payment", "creditCard", "cardNumber") ?? "";
+    if (!/^\d{13,16}$/.test(number)) return message("E00003", `The value '${number}' of cardNumber is invalid.`);
+    const type = textAt(request, "transactionType") ?? "";
+    const cents = centsOf(request);
+    const invoice = textAt(request, "order", "invoiceNumber") ?? "";
+    const twin = [...this.#transactions.values()].find(
+      (each) => each.invoice === invoice && each.cents === cents && each.type === type,
+    );
+    if (twin && twin.status !== "declined") return refusal("3", "11", "A duplicate transaction has been submitted.");
+    const transaction = this.#open(request, type, cents, number);
+    if (number === DECLINED) {
+      transaction.status = "declined";
+      return refusal("2", "2", "This transaction has been declined.", transaction.id);
+    }
+    const isSale = type === "authCaptureTransaction";
+    transaction.status = isSale ? "capturedPendingSettlement" : "authorizedPendingCapture";
+    transaction.settled = isSale ? cents : 0;
+    this.#record(transaction, "authorize", cents);
+    if (isSale) this.#record(transaction, "capture", cents);
+    this.#tell(transaction, isSale ? "authcapture" : "authorization", cents);
+    const hasCvc = textAt(request, "payment", "creditCard", "cardCode") !== undefined;
+    return approved(transaction.id, {
+      avsResultCode: "Y",
+      cvvResultCode: hasCvc ? "M" : "P",
+      networkTransId: `0TN${transaction.id.slice(-12)}`,
+    });
+  }
+
+  #capture(request: JsonObject): ProviderAnswer {
+    const transaction = this.#transactions.get(textAt(request, "refTransId") ?? "");
+    const cents = centsOf(request);
+    if (!transaction) return refusal("3", "16", "The transaction cannot be found.");
+    if (transaction.status === "capturedPendingSettlement")
+      return refusal("3", "311", "This transaction has already been captured.");
+    if (transaction.status !== "authorizedPendingCapture")
+      return refusal("3", "310", "This transaction has already been voided.");
+    if (cents > transaction.cents)
+      return refusal(
+        "3",
+        "47",
+        "The amount requested for settlement may not be greater than the original amount authorized.",
+      );
+    transaction.status = "capturedPendingSettlement";
+    transaction.settled = cents;
+    this.#record(transaction, "capture", cents);
+    this.#tell(transaction, "priorAuthCapture", cents);
+    return approved(transaction.id);
+  }
+
+  #void(request: JsonObject): ProviderAnswer {
+    const transaction = this.#transactions.get(textAt(request, "refTransId") ?? "");
+    if (!transaction) return refusal("3", "16", "The transaction cannot be found.");
+    if (transaction.status === "voided") return refusal("3", "310", "This transaction has already been voided.");
+    transaction.status = "voided";
+    this.#record(transaction, "void", transaction.cents);
+    this.#tell(transaction, "void", transaction.cents);
+    return approved(transaction.id);
+  }
+
+  #refund(request: JsonObject): ProviderAnswer {
+    const original = this.#transactions.get(textAt(request, "refTransId") ?? "");
+    const cents = centsOf(request);
+    const lastFour = textAt(request, "payment", "creditCard", "cardNumber");
+    if (!original) return refusal("3", "16", "The transaction cannot be found.");
+    if (!this.settles || original.settled === 0 || original.number.slice(-4) !== lastFour) {
+      return refusal("3", "54", "The referenced transaction does not meet the criteria for issuing a credit.");
+    }
+    if (original.refunded + cents > original.settled)
+      return refusal("3", "55", "The sum of credits exceeds the original debit amount.");
+    original.refunded += cents;
+    const refund = this.#open(request, "refundTransaction", cents, original.number);
+    refund.status = "refundPendingSettlement";
+    this.#record(original, "refund", cents);
+    this.#tell(refund, "refund", cents);
+    return approved(refund.id);
+  }
+
+  #open(request: JsonObject, type: string, cents: number, number: string): Transaction {
+    this.#serial += 1;
+    const transaction: Transaction = {
+      id: String(this.#serial),
+      invoice: textAt(request, "order", "invoiceNumber") ?? "",
+      reference: textAt(request, "order", "description") ?? "",
+      type,
+      cents,
+      number,
+      status: "",
+      settled: 0,
+      refunded: 0,
+    };
+    this.#transactions.set(transaction.id, transaction);
+    return transaction;
+  }
+
+  #list(): Json[] {
+    return [...this.#transactions.values()].reverse().map(({ id, invoice, status }) => ({
+      transId: id,
+      invoiceNumber: invoice,
+      transactionStatus: status,
+      submitTimeUTC: new Date().toISOString(),
+    }));
+  }
+
+  #details(id: string): ProviderAnswer {
+    const found = this.#transactions.get(id);
+    if (!found) return message("E00040", "The record cannot be found.");
+    const isDeclined = found.status === "declined";
+    return ok({
+      transaction: {
+        transId: found.id,
+        submitTimeUTC: new Date().toISOString(),
+        transactionType: found.type,
+        transactionStatus: found.status,
+        responseCode: isDeclined ? 2 : 1,
+        responseReasonCode: isDeclined ? 2 : 1,
+        responseReasonDescription: isDeclined ? "Decline" : "Approval",
+        order: { invoiceNumber: found.invoice, description: found.reference },
+        authAmount: found.cents / 100,
+        settleAmount: found.settled / 100,
+        payment: {
+          creditCard: { cardNumber: `XXXX${found.number.slice(-4)}`, expirationDate: "XXXX", cardType: "Visa" },
+        },
+      },
+    });
+  }
+
+  #record({ id, reference }: Transaction, kind: Movement["kind"], amount: number): void {
+    this.ledger.record({ kind, amount, payment: id, reference, currency: "USD" });
+  }
+
+  #tell({ id, invoice }: Transaction, event: string, cents: number): void {
+    this.#serial += 1;
+    this.#events.push({
+      notificationId: `d0e8e7fe-c3e7-4add-a480-${this.#serial}0`,
+      eventType: `net.authorize.payment.${event}.created`,
+      eventDate: new Date().toISOString(),
+      payload: { responseCode: 1, authAmount: cents, entityName: "transaction", id, invoiceNumber: invoice },
+    });
+  }
+}
+
+function centsOf(request: JsonObject): number {
+  return Math.round(Number(request.amount) * 100);
+}
+
+/** Which property stands where the schema has none, or not there. */
+function outOfOrder(transaction: JsonObject): string | undefined {
+  const parts = {
+    transactionRequest: transaction,
+    creditCard: at(transaction, "payment", "creditCard"),
+    order: transaction.order,
+    processingOptions: transaction.processingOptions,
+    cardholderAuthentication: transaction.cardholderAuthentication,
+  };
+  for (const [name, order] of Object.entries(ORDERS)) {
+    const part = Object.entries(parts).find(([key]) => key === name)?.[1];
+    const places = Object.keys(Object(part ?? {})).map((key) => order.indexOf(key));
+    if (places.includes(-1)) return `${name} has an element that is not in the schema`;
+    if (places.some((place, index) => place < (places[index - 1] ?? -1)))
+      return `${name} has its elements out of order`;
+  }
+  return undefined;
+}
+
+function ok(body: JsonObject): ProviderAnswer {
+  return answered({ ...body, messages: { resultCode: "Ok", message: [{ code: "I00001", text: "Successful." }] } });
+}
+
+function message(code: string, text: string): ProviderAnswer {
+  return answered({ messages: { resultCode: "Error", message: [{ code, text }] } });
+}
+
+function approved(transId: string, more: JsonObject = {}): ProviderAnswer {
+  const messages = [{ code: "1", description: "This transaction has been approved." }];
+  return ok({ transactionResponse: { responseCode: "1", authCode: "HW617E", transId, ...more, messages } });
+}
+
+function refusal(responseCode: string, errorCode: string, errorText: string, transId = "0"): ProviderAnswer {
+  return answered({
+    transactionResponse: { responseCode, transId, errors: [{ errorCode, errorText }] },
+    messages: { resultCode: "Error", message: [{ code: "E00027", text: "The transaction was unsuccessful." }] },
+  });
+}
+
+function answered(body: JsonObject): ProviderAnswer {
+  return { status: 200, body: BOM + JSON.stringify(body) };
+}
