@@ -38,6 +38,7 @@ import { readinessOf } from "./readiness.js";
 import { gaugeDatabase } from "./telemetry/database-gauges.js";
 import { createMeters } from "./telemetry/meters.js";
 import { gaugeSandbox } from "./telemetry/sandbox-gauges.js";
+import { startTraces } from "./telemetry/traces.js";
 import { Outbox } from "./tenancy/outbox.js";
 import { openVault, type Vault } from "./vault.js";
 
@@ -84,6 +85,7 @@ export async function startServer(
   const tls = await readTls(config);
   // Whatever is open already is closed again when a later step fails: an open vault would keep the process from ending.
   await using opened = new AsyncDisposableStack();
+  opened.use(await startTraces(process.env));
   const vault = opened.use(await openVault({ config, as: "server", announce, clock }));
   const draining = new AbortController();
   const readiness = readinessOf(vault.database, vault.rootKey, clock, draining.signal);

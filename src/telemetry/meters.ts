@@ -3,6 +3,8 @@ import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client
 import type { Job } from "../jobs/schedule.js";
 import { RATE_SCOPES, type RateScope } from "../rate-limits/rate-scope.js";
 
+import { traceOperation } from "./traces.js";
+
 /** Seconds, as the semantic conventions of OpenTelemetry advise for durations of requests. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
@@ -86,7 +88,9 @@ export function createMeters(): Meters {
         seconds,
       );
     },
-    operation({ rpc, route, code, seconds }) {
+    operation(ended) {
+      const { rpc, route, code, seconds } = ended;
+      traceOperation(ended);
       operations.inc({ rpc, code });
       if (route === undefined) calls.observe({ rpc_method: rpc, code }, seconds);
     },

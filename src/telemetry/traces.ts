@@ -1,0 +1,33 @@
+import { SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import type { EndedOperation } from "./meters.js";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Starts to send traces where the standard variables ask for it (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER, and
+ * whatever else the OpenTelemetry SDK reads). The SDK is loaded only then.
+ */
+export async function startTraces(environment: Environment): Promise<AsyncDisposable> {
+  const exporter = environment.OTEL_TRACES_EXPORTER;
+  const endpoint = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? environment.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const isAsked = exporter !== "none" && (exporter ?? endpoint ?? "") !== "";
+  if (!isAsked || environment.OTEL_SDK_DISABLED === "true") return { [Symbol.asyncDispose]: async () => {} };
+  const { NodeSDK } = await import("@opentelemetry/sdk-node");
+  // No instrumentations: theirs put URLs and statements into spans.
+  const sdk = new NodeSDK({ serviceName: environment.OTEL_SERVICE_NAME ?? "cloakroom", instrumentations: [] });
+  sdk.start();
+  // A collector that is away must not keep the server from stopping.
+  return { [Symbol.asyncDispose]: () => sdk.shutdown().catch(() => {}) };
+}
+
+/** A span for an operation that has ended: its name, route template, outcome and duration, and nothing of what it carried. */
+export function traceOperation({ rpc, route, code, seconds }: EndedOperation): void {
+  const end = Date.now();
+  const span = trace.getTracer("cloakroom").startSpan(rpc, {
+    kind: SpanKind.SERVER,
+    startTime: end - seconds * 1_000,
+    attributes: { "rpc.method": rpc, ...(route === undefined ? {} : { "http.route": route }), "cloakroom.code": code },
+  });
+  if (code === "internal" || code === "unavailable") span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end(end);
+}
