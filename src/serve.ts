@@ -36,7 +36,7 @@ import { chooseCarrier } from "./mail/choose-carrier.js";
 import { openRateGate } from "./rate-limiting.js";
 import { readinessOf } from "./readiness.js";
 import { gaugeDatabase } from "./telemetry/database-gauges.js";
-import { createMeters } from "./telemetry/meters.js";
+import { createMeters, type Meters } from "./telemetry/meters.js";
 import { gaugeSandbox } from "./telemetry/sandbox-gauges.js";
 import { startTraces } from "./telemetry/traces.js";
 import { Outbox } from "./tenancy/outbox.js";
@@ -162,7 +162,7 @@ export async function startServer(
   const adminUrl = await listenAt("ADMIN_", adminAddress, () => admin.listen(adminAddress));
   const scheme = config.tlsCertFile ? "https" : "http";
   url ||= `${scheme}://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
-  opened.use(startMail(vault, chooseCarrier(config, announce), url, clock, log));
+  opened.use(startMail(vault, chooseCarrier(config, announce), url, clock, { log, meters }));
   announce(`Serving REST, gRPC, gRPC-Web and Connect at ${url}`);
   announce(`Health at ${adminUrl}/readyz`);
 
@@ -189,7 +189,7 @@ function startMail(
   carrier: MailCarrier,
   publicUrl: string,
   clock: Clock,
-  log: OperatorLog,
+  { log, meters }: { readonly log: OperatorLog; readonly meters: Meters },
 ): AsyncDisposable {
   const job = mailJob({
     database,
@@ -198,6 +198,8 @@ function startMail(
     onTrouble: (tenantId, reason) =>
       log.warn({ reason, ...(tenantId ? { tenant_id: tenantId } : {}) }, "messages were not sent"),
   });
-  const jobs = startJobs([job], ({ name }) => log.warn({ reason: name }, "a job failed and will be tried again"));
+  const jobs = startJobs([meters.timed(job)], ({ name }) =>
+    log.warn({ reason: name }, "a job failed and will be tried again"),
+  );
   return { [Symbol.asyncDispose]: () => jobs.stop() };
 }
