@@ -2,7 +2,9 @@ import { auditExport } from "./cli/audit-export.js";
 import { auditVerify } from "./cli/audit-verify.js";
 import { UsageError } from "./cli/command.js";
 import { doctor } from "./cli/doctor.js";
+import { exportCommand } from "./cli/export.js";
 import { formulasImport } from "./cli/formulas-import.js";
+import { importCommand } from "./cli/import.js";
 import { init } from "./cli/init.js";
 import { keysList } from "./cli/keys-list.js";
 import { keysRotate } from "./cli/keys-rotate.js";
@@ -17,6 +19,7 @@ import { KeyFileError } from "./crypto/key-file.js";
 import { RootKeyDenied, RootKeyUnreachable } from "./crypto/root-key.js";
 import { EmbeddedDatabaseError } from "./store/embedded/embedded-database.js";
 import { DatabaseSetupError } from "./store/roles.js";
+import { ExportFileError } from "./store/vault-copy/format.js";
 
 const COMMANDS = [
   serve,
@@ -30,6 +33,8 @@ const COMMANDS = [
   keysRotate,
   auditVerify,
   auditExport,
+  exportCommand,
+  importCommand,
   doctor,
 ];
 
@@ -42,6 +47,7 @@ const FOR_OPERATORS = [
   RootKeyUnreachable,
   EmbeddedDatabaseError,
   DatabaseSetupError,
+  ExportFileError,
 ];
 
 try {

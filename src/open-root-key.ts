@@ -43,11 +43,15 @@ export async function openRootKey(options: OpenRootKeyOptions): Promise<{ rootKe
   }
 }
 
-/** The key that wraps. Those that are being replaced must be at hand too: some tenants' keys still need them. */
-async function registeredKey(
+/**
+ * The key that wraps, proven to be the registered one. Those that are being replaced must be at hand too: some tenants'
+ * keys still need them.
+ * @throws {KeyFileError} with one line for the operator.
+ */
+export async function registeredKey(
   rootKeys: RootKeys,
   registered: readonly RootKeyRow[],
-  mayMove: boolean,
+  mayMove = false,
 ): Promise<RootKey> {
   const configured = await rootKeys.current();
   for (const row of registered.filter(({ retired_at }) => retired_at !== null)) {

@@ -80,6 +80,30 @@ export async function openVault({ config, as, announce, clock, mayMove = false }
   }
 }
 
+/** A database with its schema, and nothing said about what is in it. */
+export interface UnkeyedDatabase extends AsyncDisposable {
+  readonly ownerAddress: DatabaseAddress;
+  /** The root keys within reach. None is registered or made here. */
+  readonly rootKeys: RootKeys;
+}
+
+/** Opens the database for an import, which brings the registered root keys with it. */
+export async function openWithoutRootKey(config: Config, announce: (line: string) => void): Promise<UnkeyedDatabase> {
+  await using stack = new AsyncDisposableStack();
+  const embedded = config.databaseUrl ? undefined : await openEmbedded(config, "command", announce);
+  if (embedded) stack.use(embedded);
+  const { address, ownerAddress } = addressesOf(config, embedded);
+  if (embedded) {
+    await migrate(ownerAddress);
+  } else {
+    await meetBoth(address, ownerAddress);
+    await requireMigrated(ownerAddress);
+  }
+  await checkRole(address);
+  const owned = stack.move();
+  return { ownerAddress, rootKeys: rootKeysOf(config), [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
 /** Brings a database that DATABASE_URL names up to date. Returns the names of the migrations that ran. */
 export async function migrateVault(config: Config): Promise<string[]> {
   const { ownerAddress, address } = addressesOf(config, undefined);

@@ -1,14 +1,19 @@
 /** Long work tells how far it is, but not more often. */
 const EVERY_MS = 2_000;
 
-/** Tells people on standard error how many of how many rows are done. */
-export function progressOf(say: (line: string) => void, what: string, total: number): (done: number) => void {
+/** Tells people how much of how much is done. A total of 0 is not known. */
+export function progressOf(
+  say: (line: string) => void,
+  what: string,
+  total: number,
+  unit: "rows" | "bytes" = "rows",
+): (done: number) => void {
   let told = performance.now();
   return (done) => {
     const now = performance.now();
     if (now - told < EVERY_MS) return;
     told = now;
     const share = total > 0 ? `, ${Math.min(100, Math.floor((done / total) * 100))} %` : "";
-    say(`${what}: ${done.toLocaleString("en")} rows${share}`);
+    say(`${what}: ${done.toLocaleString("en")} ${unit}${share}`);
   };
 }

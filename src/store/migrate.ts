@@ -113,7 +113,8 @@ async function migrationFiles(): Promise<string[]> {
   return (await readdir(FOLDER)).filter((name) => name.endsWith(".sql")).sort();
 }
 
-async function ranMigrations(sql: Sql): Promise<string[]> {
+/** The migrations that have run, in their order. */
+export async function ranMigrations(sql: Sql): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`select name from migrations order by name`;
   return rows.map(({ name }) => name);
 }

@@ -1,0 +1,73 @@
+import { createWriteStream } from "node:fs";
+import { rename, rm, stat } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import { systemClock } from "../base/clock.js";
+import { exportMac, newExportKey } from "../crypto/export-key.js";
+import { connect, type Sql } from "../store/connect.js";
+import { ranMigrations } from "../store/migrate.js";
+import { listRootKeys } from "../store/root-keys.js";
+import { type ExportHeader, FORMAT } from "../store/vault-copy/format.js";
+import { exportSections } from "../store/vault-copy/write-export.js";
+import { openVault, type Vault } from "../vault.js";
+import { type Command, requiredText, UsageError } from "./command.js";
+import { progressOf } from "./progress.js";
+
+export const exportCommand: Command = {
+  name: "export",
+  summary: "Write everything that is stored to a file, as of one moment; values stay encrypted",
+  options: { file: { type: "string" } },
+  help: [
+    "--file F           a new file. It is of no use without the root key, which is not in it: back that up elsewhere",
+  ],
+  async run({ config, options, say, answer }) {
+    const file = requiredText(options, "file");
+    if (await exists(file)) throw new UsageError(`--file ${file} is there already.`);
+    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+    const sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 0 });
+    const unfinished = `${file}.unfinished`;
+    try {
+      const target = createWriteStream(unfinished, { flags: "wx", mode: 0o600, flush: true });
+      await pipeline(fileOf(vault, sql, progressOf(say, "Export", 0, "bytes")), createGzip(), target);
+      await rename(unfinished, file);
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw error;
+    } finally {
+      await sql.end({ timeout: 5 });
+    }
+    answer({ file, bytes: (await stat(file)).size, root_key: vault.rootKey.id });
+  },
+};
+
+async function* fileOf({ rootKey }: Vault, sql: Sql, onProgress: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  const { key, wrapped } = await newExportKey(rootKey);
+  const mac = exportMac(key);
+  const rootKeys = await listRootKeys(sql);
+  const header: ExportHeader = {
+    format: FORMAT,
+    migrations: await ranMigrations(sql),
+    root_keys: rootKeys.map(({ id, check_value, retired_at }) => ({
+      ...{ id, check_value: check_value.toString("base64"), retired: retired_at !== null },
+    })),
+    key: { root_key_id: rootKey.id, wrapped: wrapped.toString("base64") },
+  };
+  const headerLine = Buffer.from(`${JSON.stringify(header)}\n`);
+  mac.update(headerLine);
+  yield headerLine;
+  let bytes = 0;
+  for await (const piece of exportSections(sql)) {
+    mac.update(piece);
+    bytes += piece.length;
+    onProgress(bytes);
+    yield piece;
+  }
+  yield Buffer.from(`${JSON.stringify({ mac: mac.digest("hex") })}\n`);
+}
+
+function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,83 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { createGunzip } from "node:zlib";
+import { exportMac, openExportKey } from "../crypto/export-key.js";
+import { RootKeyRefused } from "../crypto/root-key.js";
+import type { RootKeys } from "../crypto/root-keys.js";
+import { registeredKey } from "../open-root-key.js";
+import { connect } from "../store/connect.js";
+import { ranMigrations } from "../store/migrate.js";
+import { damaged, ExportFileError, type ExportHeader, readHeader } from "../store/vault-copy/format.js";
+import { importSections } from "../store/vault-copy/read-export.js";
+import { Unpacked } from "../store/vault-copy/unpacked.js";
+import { openWithoutRootKey } from "../vault.js";
+import { type Command, requiredText, UsageError } from "./command.js";
+import { progressOf } from "./progress.js";
+
+export const importCommand: Command = {
+  name: "import",
+  summary: "Put an export into an empty database, all of it or nothing; the root key must be in its place",
+  options: { file: { type: "string" } },
+  help: ["--file F           what export wrote"],
+  async run({ config, options, say, answer }) {
+    const file = requiredText(options, "file");
+    const found = await stat(file).catch(() => undefined);
+    if (!found?.isFile()) throw new UsageError(`--file ${file} cannot be read.`);
+    const unpacked = new Unpacked(unpack(file, progressOf(say, "Import", found.size, "bytes")));
+    const headerLine = await unpacked.line();
+    const header = readHeader(headerLine.toString());
+    await using opened = await openWithoutRootKey(config, say);
+    const sql = connect(opened.ownerAddress, { connections: 1, statementTimeout: 0 });
+    try {
+      requireSame(await ranMigrations(sql), header.migrations);
+      const mac = exportMac(await fileKey(opened.rootKeys, header));
+      mac.update(headerLine);
+      await importSections(sql, unpacked, mac);
+      const [count] = await sql<{ tenants: number }[]>`select count(*) as tenants from tenants`;
+      answer({ file, tenants: count?.tenants ?? 0, root_key: header.key.root_key_id });
+    } finally {
+      await sql.end({ timeout: 5 });
+    }
+  },
+};
+
+async function* unpack(file: string, onProgress: (bytes: number) => void): AsyncGenerator<Buffer> {
+  const source = createReadStream(file);
+  const gunzip = createGunzip();
+  source.on("error", (error) => gunzip.destroy(error));
+  for await (const piece of source.pipe(gunzip)) {
+    onProgress(source.bytesRead);
+    yield piece;
+  }
+}
+
+/** The root key that is configured must be the one of the export, before anything is written. */
+async function fileKey(rootKeys: RootKeys, { root_keys, key }: ExportHeader) {
+  await registeredKey(
+    rootKeys,
+    root_keys.map(({ id, check_value, retired }) => ({
+      ...{ id, check_value: Buffer.from(check_value, "base64"), threshold: null },
+      retired_at: retired ? new Date(0) : null,
+    })),
+  );
+  const root = await rootKeys.find(key.root_key_id);
+  if (!root) throw damaged();
+  try {
+    return await openExportKey(root, Buffer.from(key.wrapped, "base64"));
+  } catch (error) {
+    throw error instanceof RootKeyRefused ? damaged() : error;
+  }
+}
+
+function requireSame(ours: readonly string[], theirs: readonly string[]): void {
+  const missing = theirs.filter((name) => !ours.includes(name));
+  const more = ours.filter((name) => !theirs.includes(name));
+  if (missing.length > 0) {
+    throw new ExportFileError(`The export is of a newer release: this one lacks ${missing.join(", ")}.`);
+  }
+  if (more.length > 0) {
+    throw new ExportFileError(
+      `The export is of an older release, without ${more.join(", ")}. Import it with that one, then upgrade.`,
+    );
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * What an export is, once unpacked (gzip): a header line, sections, and an end line. Lines are JSON. A section is a line
+ * that names a table and its columns, rows as PostgreSQL's COPY writes them as text, and a line `\.`, which no row looks
+ * like. The end has an HMAC-SHA-256 over all bytes before it, under a key that the root key wraps.
+ */
+export const FORMAT = "cloakroom-export-1";
+
+export const SECTION_END = Buffer.from("\\.\n");
+
+export interface ExportHeader {
+  readonly format: string;
+  /** The migrations of the database it was made from: it goes into one with exactly these. */
+  readonly migrations: readonly string[];
+  /** The root keys that the tenants' keys are wrapped by, with the values that prove which they are (base64). */
+  readonly root_keys: readonly ExportedRootKey[];
+  /** The file's own key, wrapped (base64). */
+  readonly key: { readonly root_key_id: string; readonly wrapped: string };
+}
+
+export interface ExportedRootKey {
+  readonly id: string;
+  readonly check_value: string;
+  readonly retired: boolean;
+}
+
+export interface SectionLine {
+  readonly table: string;
+  readonly columns: readonly string[];
+}
+
+export interface EndLine {
+  /** In hexadecimal. */
+  readonly mac: string;
+}
+
+/** The file cannot be imported. The message is for the operator. */
+export class ExportFileError extends Error {
+  override readonly name = "ExportFileError";
+}
+
+type Parsed = Readonly<Record<string, unknown>>;
+
+/** @throws {ExportFileError} */
+export function readHeader(line: string): ExportHeader {
+  const parsed = parse(line);
+  const { format, migrations, root_keys, key } = parsed;
+  if (typeof format !== "string" || !format.startsWith("cloakroom-export-")) {
+    throw new ExportFileError("The file is no export of Cloakroom.");
+  }
+  if (format !== FORMAT) throw new ExportFileError(`The file is of another kind (${format}) than this release reads.`);
+  if (!isTexts(migrations) || !Array.isArray(root_keys) || !root_keys.every(isRootKey) || !isWrappedKey(key)) {
+    throw damaged();
+  }
+  return { format, migrations, root_keys, key };
+}
+
+/** @throws {ExportFileError} */
+export function readLine(line: string): SectionLine | EndLine {
+  const { table, columns, mac } = parse(line);
+  if (typeof mac === "string") return { mac };
+  if (typeof table === "string" && isTexts(columns)) return { table, columns };
+  throw damaged();
+}
+
+export function damaged(): ExportFileError {
+  return new ExportFileError("The file is damaged or was cut off. Nothing was imported.");
+}
+
+function parse(line: string): Parsed {
+  try {
+    const parsed: unknown = JSON.parse(line);
+    if (isObject(parsed)) return parsed;
+  } catch {
+    // Said below.
+  }
+  throw damaged();
+}
+
+function isObject(value: unknown): value is Parsed {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
+}
+
+function isRootKey(value: unknown): value is ExportedRootKey {
+  if (!isObject(value)) return false;
+  return typeof value.id === "string" && typeof value.check_value === "string" && typeof value.retired === "boolean";
+}
+
+function isWrappedKey(value: unknown): value is ExportHeader["key"] {
+  return isObject(value) && typeof value.root_key_id === "string" && typeof value.wrapped === "string";
+}

@@ -1,0 +1,80 @@
+import { type Hmac, timingSafeEqual } from "node:crypto";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Sql } from "../connect.js";
+import { quoteName } from "../roles.js";
+import { damaged, ExportFileError, readLine, SECTION_END, type SectionLine } from "./format.js";
+import { type CopiedTable, copiedTables } from "./tables.js";
+import type { Unpacked } from "./unpacked.js";
+
+/**
+ * Puts everything behind the header of an export into an empty database, or nothing of it.
+ * @param sql one connection, as the owner of the tables.
+ * @param mac has taken the header.
+ * @throws {ExportFileError} when the file is damaged, or the database is not empty.
+ */
+export async function importSections(sql: Sql, unpacked: Unpacked, mac: Hmac): Promise<void> {
+  await sql.unsafe("begin");
+  try {
+    const tables = await copiedTables(sql);
+    await requireEmpty(sql);
+    // The configured key was registered by whoever set the database up. The file brings those that it needs.
+    await sql`delete from root_keys`;
+    // The owner itself is held by row-level security, and COPY FROM is refused under it. Nobody sees this state.
+    const guarded = tables.filter(({ isOfTenants }) => isOfTenants);
+    for (const { name } of guarded) await sql.unsafe(`alter table ${quoteName(name)} no force row level security`);
+    for (;;) {
+      const text = await unpacked.line();
+      const line = readLine(text.toString());
+      if ("mac" in line) {
+        await requireWhole(unpacked, line.mac, mac);
+        break;
+      }
+      mac.update(text);
+      await fill(sql, tables, line, unpacked, mac);
+    }
+    for (const { name } of guarded) await sql.unsafe(`alter table ${quoteName(name)} force row level security`);
+    await sql.unsafe("commit");
+  } catch (error) {
+    await sql.unsafe("rollback").catch(() => {});
+    throw error;
+  }
+}
+
+async function requireEmpty(sql: Sql): Promise<void> {
+  const [found] = await sql<{ some: boolean }[]>`
+    select exists(select from tenants) or exists(select from official_formulas) as some`;
+  if (found?.some !== false) {
+    throw new ExportFileError("The database holds tenants or formulas already. Import into an empty one.");
+  }
+}
+
+async function fill(
+  sql: Sql,
+  tables: readonly CopiedTable[],
+  { table, columns }: SectionLine,
+  unpacked: Unpacked,
+  mac: Hmac,
+): Promise<void> {
+  const known = tables.find(({ name }) => name === table);
+  if (!known || columns.some((column) => !known.columns.includes(column))) throw damaged();
+  const target = await sql
+    .unsafe(`copy ${quoteName(table)} (${columns.map(quoteName).join(", ")}) from stdin`)
+    .writable();
+  await pipeline(Readable.from(authenticated(unpacked, mac), { objectMode: false }), target);
+  mac.update(SECTION_END);
+}
+
+async function* authenticated(unpacked: Unpacked, mac: Hmac): AsyncGenerator<Buffer> {
+  for await (const rows of unpacked.rows()) {
+    mac.update(rows);
+    yield rows;
+  }
+}
+
+async function requireWhole(unpacked: Unpacked, given: string, mac: Hmac): Promise<void> {
+  const expected = mac.digest();
+  const found = Buffer.from(given, "hex");
+  const fits = found.length === expected.length && timingSafeEqual(found, expected);
+  if (!fits || !(await unpacked.isAtEnd())) throw damaged();
+}

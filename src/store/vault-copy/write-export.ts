@@ -1,0 +1,42 @@
+import type { TenantId } from "../../base/ids.js";
+import type { Sql } from "../connect.js";
+import { activeTenants } from "../operator-tenants.js";
+import { quoteName } from "../roles.js";
+import { SECTION_END } from "./format.js";
+import { type CopiedTable, copiedTables } from "./tables.js";
+
+/**
+ * All that is stored, as of one moment, section by section: what belongs to nobody, then tenant by tenant. Values stay as
+ * they are sealed; tenants' keys stay wrapped.
+ * @param sql one connection, as the owner of the tables; its transaction is this function's.
+ */
+export async function* exportSections(sql: Sql): AsyncGenerator<Uint8Array> {
+  await sql.unsafe("begin isolation level repeatable read read only");
+  const tables = await copiedTables(sql);
+  for (const table of tables) if (!table.isOfTenants) yield* section(sql, table, undefined);
+  for (const tenantId of await activeTenants(sql)) {
+    // Row-level security holds the owner too. The literal is safe because a TenantId is a UUID.
+    await sql.unsafe("set local role cloakroom_app");
+    await sql.unsafe(`set local app.tenant_id = '${tenantId}'`);
+    for (const table of tables) if (table.isOfTenants) yield* section(sql, table, tenantId);
+    await sql.unsafe("set local role none");
+  }
+  await sql.unsafe("commit");
+}
+
+async function* section(
+  sql: Sql,
+  { name, columns }: CopiedTable,
+  of: TenantId | undefined,
+): AsyncGenerator<Uint8Array> {
+  const where = of === undefined ? "" : ` where tenant_id = '${of}'`;
+  const query = `select ${columns.map(quoteName).join(", ")} from ${quoteName(name)}${where}`;
+  const rows: AsyncIterable<Uint8Array> = await sql.unsafe(`copy (${query}) to stdout`).readable();
+  let isEmpty = true;
+  for await (const piece of rows) {
+    if (isEmpty) yield Buffer.from(`${JSON.stringify({ table: name, columns })}\n`);
+    isEmpty = false;
+    yield piece;
+  }
+  if (!isEmpty) yield SECTION_END;
+}

@@ -1,0 +1,151 @@
+import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cloakroom } from "../support/command.js";
+import { newDirectory } from "../support/databases.js";
+import { type Replica, startReplica } from "../support/replica.js";
+import { restClient } from "../support/rest.js";
+import { newTenant, type TestTenant } from "../support/tenant.js";
+
+const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year: 2031 };
+const TEXT = "tab\t, line\n, \\. backslash \\N, ünïcode ✓";
+
+describe("an export", () => {
+  const directory = newDirectory();
+  const machine = (name: string) => ({ CLOAKROOM_DATA_DIR: join(directory, name) });
+  const keyOf = (name: string) => join(directory, name, "root.key");
+  const source = machine("source");
+  const file = join(directory, "vault.export");
+  let server: Replica;
+  const tenants: { tenant: TestTenant; key: string; card: string; text: string }[] = [];
+  beforeAll(async () => {
+    server = await startReplica(source);
+    for (let index = 0; index < 2; index += 1) {
+      const tenant = await newTenant(server.url, source);
+      const backEnd = await tenant.backEnd();
+      const card = await backEnd("POST", "/tokens", { body: { type: "card", data: CARD, metadata: { order: "17" } } });
+      const text = await backEnd("POST", "/tokens", {
+        body: { type: "token", data: TEXT, containers: [`/c${index}/`] },
+      });
+      tenants.push({ tenant, key: backEnd.key, card: card.body.id, text: text.body.id });
+    }
+    const exported = await cloakroom(source, "export", "--file", file, "--json");
+    expect(exported).toMatchObject({ code: 0 });
+    expect(JSON.parse(exported.stdout)).toEqual({ file, bytes: statSync(file).size, root_key: expect.any(String) });
+    // What comes later is not in it.
+    await restClient(server.url, tenants[0]?.key)("DELETE", `/tokens/${tenants[0]?.card}`);
+  });
+  afterAll(async () => {
+    await server?.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  /** A machine with nothing but the root key. */
+  const emptyMachine = (name: string) => {
+    mkdirSync(join(directory, name), { mode: 0o755 });
+    copyFileSync(keyOf("source"), keyOf(name));
+    return machine(name);
+  };
+
+  it("is for its owner alone, and holds neither values nor the root key", () => {
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const content = gunzipSync(readFileSync(file)).toString("latin1");
+    const [, , secret = "nothing"] = readFileSync(keyOf("source"), "utf8").trim().split(".");
+    const secrets = [CARD.number, "backslash", "owner@example.com", secret, ...tenants.map(({ key }) => key)];
+    for (const each of secrets) {
+      expect(content).not.toContain(each);
+      expect(content).not.toContain(Buffer.from(each).toString("hex"));
+    }
+    expect(content).toContain(tenants[0]?.card);
+  });
+
+  it("brings everything to an empty machine with the root key, where it serves as before", async () => {
+    const target = emptyMachine("target");
+    const imported = await cloakroom(target, "import", "--file", file, "--json");
+    expect(imported).toMatchObject({ code: 0 });
+    expect(JSON.parse(imported.stdout)).toMatchObject({ file, tenants: 3 });
+    const restored = await startReplica(target);
+    try {
+      for (const [index, { tenant, key, card, text }] of tenants.entries()) {
+        const client = restClient(restored.url, key);
+        expect(await client("GET", `/tokens/${card}`)).toMatchObject({ status: 200, body: { data: CARD } });
+        const read = await client("GET", `/tokens/${text}`);
+        expect(read).toMatchObject({ status: 200, body: { data: TEXT, containers: [`/c${index}/`] } });
+        const found = await client("GET", "/tokens?metadata.order=17");
+        expect(found.body).toMatchObject({ pagination: { total_items: 1 }, data: [{ id: card }] });
+        expect(await client("POST", "/tokens", { body: { type: "token", data: 1 } })).toMatchObject({ status: 201 });
+        const manage = restClient(restored.url, tenant.managementKey);
+        const logs = await manage("GET", `/logs?entity_id=${card}`);
+        const operations = logs.body.data.map(({ operation }: { operation: string }) => operation);
+        expect(operations.at(-1)).toBe("create");
+        expect(operations).not.toContain("delete");
+      }
+    } finally {
+      await restored.stop();
+    }
+    expect(await cloakroom(target, "audit", "verify")).toMatchObject({ code: 0 });
+    // Tenants are held apart there as they were.
+    expect(await cloakroom(target, "import", "--file", file)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("holds tenants or formulas already"),
+    });
+  });
+
+  it("is refused whole when a byte of it was changed, it was cut off, or something was added", async () => {
+    const target = emptyMachine("damaged");
+    const bytes = readFileSync(file);
+    const lines = gunzipSync(bytes).toString("latin1");
+    const damages: [string, Buffer][] = [
+      ["a value that was changed", gzipSync(Buffer.from(lines.replace("\tactive\t", "\tpaused\t"), "latin1"))],
+      ["cut off", bytes.subarray(0, bytes.length - 100)],
+      ["without its end line", gzipSync(Buffer.from(lines.slice(0, lines.lastIndexOf('{"mac"')), "latin1"))],
+      ["with something behind its end", gzipSync(Buffer.from(`${lines}{}\n`, "latin1"))],
+      [
+        "a flipped bit of what is packed",
+        Buffer.from(bytes.map((byte, at) => (at === bytes.length >> 1 ? byte ^ 16 : byte))),
+      ],
+    ];
+    for (const [name, damaged] of damages) {
+      const path = join(directory, "damaged.export");
+      writeFileSync(path, damaged);
+      const { code, stderr } = await cloakroom(target, "import", "--file", path);
+      expect({ name, code, stderr }).toEqual({
+        name,
+        code: 1,
+        stderr: expect.stringContaining("damaged or was cut off"),
+      });
+    }
+    writeFileSync(join(directory, "other"), "not ours at all");
+    expect(await cloakroom(target, "import", "--file", join(directory, "other"))).toMatchObject({ code: 1 });
+    // Nothing of them is there: the right file still finds the database empty.
+    expect(await cloakroom(target, "tenants", "list", "--json")).toMatchObject({ code: 0, stdout: "[]\n" });
+    expect(await cloakroom(target, "import", "--file", file)).toMatchObject({ code: 0 });
+  });
+
+  it("is refused without its root key, with another, and by another release", async () => {
+    const without = machine("without");
+    const refused = await cloakroom(without, "import", "--file", file);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("is missing") });
+    const other = machine("other-key");
+    expect(await cloakroom(other, "tenants", "list")).toMatchObject({ code: 0 });
+    expect(await cloakroom(other, "import", "--file", file)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("is not the one this database was made with"),
+    });
+    const lines = gunzipSync(readFileSync(file)).toString("latin1");
+    const older = join(directory, "older.export");
+    writeFileSync(older, gzipSync(Buffer.from(lines.replace('"0007_reactors.sql",', ""), "latin1")));
+    expect(await cloakroom(other, "import", "--file", older)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("of an older release, without 0007_reactors.sql"),
+    });
+  });
+
+  it("never overwrites a file", async () => {
+    const before = readFileSync(file);
+    const { code, stderr } = await cloakroom(source, "export", "--file", file);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is there already") });
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+});
