@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { newTenant } from "../../support/tenant.js";
+import { type Destination, startDestination } from "./support/destination.js";
+import { rawCall } from "./support/raw-call.js";
+
+// The documented 25 s are no setting: these run at the same time, and take as long once.
+describe.concurrent("a destination that is silent for 25 seconds", () => {
+  let key: string;
+  const destinations: Destination[] = [];
+  beforeAll(async () => {
+    ({ key } = await (await newTenant()).backEnd());
+  });
+  afterAll(() => Promise.all(destinations.map((destination) => destination[Symbol.asyncDispose]())));
+
+  const call = async (start: string) => {
+    const destination = await startDestination((socket) => void (start === "" || socket.write(start)));
+    destinations.push(destination);
+    const before = performance.now();
+    const answer = await rawCall(["GET /proxy HTTP/1.1", `BT-API-KEY: ${key}`, `BT-PROXY-URL: ${destination.url}`]);
+    const seconds = (performance.now() - before) / 1_000;
+    return { answer, seconds, destination };
+  };
+
+  it("before it answers is a 408, and its connection is given up", { timeout: 45_000 }, async () => {
+    const { answer, seconds, destination } = await call("");
+    const { proxy_error } = JSON.parse(answer.body.toString());
+    expect([answer.status, proxy_error.code]).toEqual([408, "destination_timeout"]);
+    expect(answer.header("bt-proxy-destination-status")).toBeUndefined();
+    expect(seconds).toBeGreaterThan(24);
+    await vi.waitFor(() => expect(destination.open.size).toBe(0));
+  });
+
+  it("within its headers is a 408 too", { timeout: 45_000 }, async () => {
+    const { answer } = await call("HTTP/1.1 200 OK\r\nX-Half: ");
+    expect(answer.status).toBe(408);
+  });
+
+  it("within its body is cut off: nobody takes it for whole", { timeout: 45_000 }, async () => {
+    const { answer, seconds, destination } = await call("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
+    expect([answer.status, answer.body.toString()]).toEqual([200, "half"]);
+    expect(seconds).toBeGreaterThan(24);
+    await vi.waitFor(() => expect(destination.open.size).toBe(0));
+  });
+});

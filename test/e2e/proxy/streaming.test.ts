@@ -1,0 +1,101 @@
+import { once } from "node:events";
+import { createServer, request as httpRequest, type IncomingMessage, type Server } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { residentMemory } from "../../bench/processor-time.js";
+import { type ServerProcess, startServerProcess } from "../../support/server.js";
+import { firstTenant } from "../../support/tenant.js";
+
+const MB = 1024 * 1024;
+const SIZE = 300 * MB;
+/** Measured: 20 to 90 MB of chunks that wait to be collected, the same for 300 MB as for 900 MB. */
+const MOST_GROWTH = 128 * MB;
+const PIECE = Buffer.alloc(256 * 1024, 7);
+
+function* pieces(): Generator<Buffer> {
+  for (let sent = 0; sent < SIZE; sent += PIECE.length) yield PIECE;
+}
+
+describe("bodies that nobody looks into", () => {
+  let server: ServerProcess;
+  let destination: Server;
+  let url: string;
+  let key: string;
+  let received = 0;
+
+  beforeAll(async () => {
+    server = await startServerProcess({ EGRESS_ALLOW: "127.0.0.1" });
+    ({ key } = await (await firstTenant(server)).backEnd());
+    destination = createServer(async (request, response) => {
+      received = 0;
+      for await (const chunk of request) received += chunk.length;
+      if (request.method === "POST") response.end("taken");
+      else await pipeline(Readable.from(pieces()), response).catch(() => {});
+    });
+    destination.listen(0, "127.0.0.1");
+    await once(destination, "listening");
+    const address = destination.address();
+    url = `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}`;
+  });
+  afterAll(async () => {
+    destination.closeAllConnections();
+    destination.close();
+    await server[Symbol.asyncDispose]();
+  });
+
+  /** Sends a request through the server, and gives by how much its memory grew meanwhile. */
+  const measured = async <T>(
+    method: string,
+    headers: Record<string, string>,
+    use: (answer: IncomingMessage) => Promise<T>,
+  ) => {
+    const before = residentMemory(server.process.pid ?? 0);
+    let most = before;
+    const watch = setInterval(() => {
+      most = Math.max(most, residentMemory(server.process.pid ?? 0));
+    }, 50);
+    try {
+      const outgoing = httpRequest(`${server.url}/proxy`, {
+        method,
+        headers: { "BT-API-KEY": key, "BT-PROXY-URL": url, "Content-Type": "application/octet-stream", ...headers },
+      });
+      const answered = once(outgoing, "response");
+      if (method === "POST") await pipeline(Readable.from(pieces()), outgoing);
+      else outgoing.end();
+      const [answer]: IncomingMessage[] = await answered;
+      if (!answer) throw new Error("no answer");
+      return { result: await use(answer), growth: most - before };
+    } finally {
+      clearInterval(watch);
+    }
+  };
+  const textOf = async (answer: IncomingMessage) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of answer) chunks.push(chunk);
+    return Buffer.concat(chunks).toString();
+  };
+
+  it.each([
+    ["of a known length", { "Content-Length": String(SIZE) }],
+    ["in chunks", {}],
+  ])("go out %s in flat memory", async (_, headers) => {
+    const { result, growth } = await measured("POST", headers, textOf);
+    expect([result, received]).toEqual(["taken", SIZE]);
+    expect(growth).toBeLessThan(MOST_GROWTH);
+  });
+
+  it("come in in flat memory, also to a caller who is slow", async () => {
+    const { result, growth } = await measured("GET", {}, async (answer) => {
+      let bytes = 0;
+      for await (const chunk of answer) {
+        bytes += chunk.length;
+        // The first of it is read slowly, so that everything behind it has to wait.
+        if (bytes < 2 * MB) await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      return bytes;
+    });
+    expect(result).toBe(SIZE);
+    expect(growth).toBeLessThan(MOST_GROWTH);
+  });
+});

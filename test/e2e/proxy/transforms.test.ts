@@ -1,0 +1,400 @@
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { type RestClient, restClient } from "../../support/rest.js";
+import { newTenant, type TestTenant } from "../../support/tenant.js";
+import { answer, type Destination, startDestination } from "./support/destination.js";
+import { code, makeProxy } from "./support/proxies.js";
+
+const STATUS = "BT-PROXY-DESTINATION-STATUS";
+const SAME = "body: req.args.body, headers: req.args.headers";
+
+describe("transforms", () => {
+  let tenant: TestTenant;
+  let destination: Destination;
+  let backEnd: RestClient & { readonly key: string; readonly id: string };
+  let token: string;
+  let reply: Buffer;
+
+  beforeAll(async () => {
+    tenant = await newTenant();
+    destination = await startDestination((socket) => socket.write(reply));
+    backEnd = await tenant.backEnd();
+    token = (await backEnd("POST", "/tokens", { body: { type: "token", data: "of the token" } })).body.id;
+  });
+  afterAll(() => destination[Symbol.asyncDispose]());
+
+  interface Sent {
+    readonly method?: string;
+    readonly path?: string;
+    readonly raw?: string;
+    readonly type?: string;
+    readonly headers?: Record<string, string>;
+    readonly answered?: Buffer;
+  }
+  const through = async (definition: object, sent: Sent = {}) => {
+    const { key } = await makeProxy(tenant, { destination_url: `${destination.url}/base`, ...definition });
+    reply = sent.answered ?? answer("200 OK", ["Content-Type: application/json"], '{ "n": 1.0 }');
+    const asked = destination.requests.length;
+    const received = await backEnd(sent.method ?? "POST", `/proxy${sent.path ?? ""}`, {
+      ...(sent.method === "GET" ? {} : { raw: sent.raw ?? "{}" }),
+      headers: { "BT-PROXY-KEY": key, "Content-Type": sent.type ?? "application/json", ...sent.headers },
+    });
+    return { ...received, asked: destination.requests.length - asked };
+  };
+
+  describe("of requests", () => {
+    const telling = code(`const { body, headers, method, path, query } = req.args;
+      return { headers: { ...headers, "X-Told": "yes" }, body: { body, type: typeof body, method, path, query,
+        names: Object.keys(headers), configuration: req.configuration, bt: req.bt === undefined || req.bt === null } };`);
+
+    it("are told body, headers, method, path and query, references replaced", async () => {
+      const { status } = await through(
+        { request_transform: telling, configuration: { A: "1" } },
+        { path: `/a/b?q=%20{{${token}}}`, raw: `{"t":"{{ ${token} }}"}`, headers: { "X-Own": "1" } },
+      );
+      expect(status).toBe(200);
+      expect(destination.last().line).toBe("POST /base/a/b?q=%20of%20the%20token HTTP/1.1");
+      expect(destination.last().header("x-told")).toBe("yes");
+      const told = JSON.parse(destination.last().body.toString());
+      expect(told).toMatchObject({
+        ...{
+          body: { t: "of the token" },
+          type: "object",
+          method: "POST",
+          path: "/a/b",
+          query: "?q=%20of%20the%20token",
+        },
+        ...{ configuration: { A: "1" }, bt: true },
+      });
+      expect(told.names.filter((name: string) => /^bt-/i.test(name))).toEqual([]);
+    });
+
+    it.each([
+      ["text/plain", "{}", "string"],
+      ["application/problem+json", "{}", "string"],
+      ["application/json; charset=utf-8", "[1]", "object"],
+      ["application/json", "{not json", "string"],
+    ])("have a body of %s %s as %s", async (type, raw, expected) => {
+      await through({ request_transform: telling }, { type, raw });
+      expect(JSON.parse(destination.last().body.toString()).type).toBe(expected);
+    });
+
+    it("may add headers that no caller can send", async () => {
+      const { status } = await through({
+        request_transform: code(
+          `return { body: "é", headers: { "X.Dotted": "1", "Keep-Alive": "timeout=3", Connection: "own", "Content-Length": "99", Host: "evil" } }`,
+        ),
+      });
+      expect(status).toBe(200);
+      expect(destination.last().headers).toEqual([
+        ["Host", `127.0.0.1:${destination.port}`],
+        ["X.Dotted", "1"],
+        ["Keep-Alive", "timeout=3"],
+        ["Connection", "own"],
+        ["Content-Length", "2"],
+      ]);
+    });
+
+    it("have bt where the proxy has an application, with its rights", async () => {
+      const uses = code(`const made = await req.bt.tokens.create({ type: "token", data: req.args.body.secret });
+        return { headers: req.args.headers, body: { id: made.id } };`);
+      await through({ request_transform: uses, application: { id: backEnd.id } }, { raw: '{"secret":"made in code"}' });
+      const { id } = JSON.parse(destination.last().body.toString());
+      expect((await backEnd("GET", `/tokens/${id}`)).body.data).toBe("made in code");
+      const clerk = await tenant.application({ type: "private", permissions: ["token:use"] });
+      const refused = await through({ request_transform: uses, application: { id: clerk.id } });
+      expect([refused.status, refused.asked]).toEqual([500, 0]);
+    });
+
+    it.each<[string, string, number, string, Record<string, string[]>]>([
+      ["an error of its own", "throw new Error('own words')", 500, "Reactor Runtime Error", { error: ["own words"] }],
+      [
+        "nothing that can be sent",
+        "return 5",
+        500,
+        "Reactor Runtime Error",
+        { error: ["A transform must return an object with body and headers."] },
+      ],
+      [
+        "no headers",
+        "return { body: {} }",
+        500,
+        "Reactor Runtime Error",
+        { error: ["A transform must return an object with body and headers."] },
+      ],
+      [
+        "a line break in a header",
+        "return { body: '', headers: { a: 'b\\r\\nc: d' } }",
+        500,
+        "Reactor Runtime Error",
+        { error: ["A transform must return headers that HTTP can carry, without line breaks."] },
+      ],
+      [
+        "a documented error",
+        "const { AuthenticationError } = require('@basis-theory/basis-theory-reactor-formulas-sdk-js'); throw new AuthenticationError('who')",
+        401,
+        "Authentication Failed",
+        { error: ["who"] },
+      ],
+    ])("end the call before the destination with %s", async (_, statements, status, detail, errors) => {
+      const received = await through({ request_transform: code(statements) });
+      expect([received.status, received.asked]).toEqual([status, 0]);
+      expect(received.body.proxy_error).toEqual({
+        title: "One or more validation errors occurred.",
+        ...{ status, detail, errors },
+      });
+      expect(received.headers.has(STATUS)).toBe(false);
+    });
+
+    it("answer in place of the destination, verbatim", async () => {
+      const custom =
+        code(`const { CustomHttpResponseError } = require('@basis-theory/basis-theory-reactor-formulas-sdk-js');
+        throw new CustomHttpResponseError({ status: 418, headers: { "X-Tea": "pot" }, body: { short: "stout" } });`);
+      const received = await through({ request_transform: custom });
+      expect(received).toMatchObject({ status: 418, body: { short: "stout" }, asked: 0 });
+      expect([received.headers.get("x-tea"), received.headers.has(STATUS)]).toEqual(["pot", false]);
+    });
+
+    it("take no more than 5 MB, whatever the type", async () => {
+      const large = "x".repeat(5 * 1024 * 1024 + 1);
+      const received = await through(
+        { request_transform: code(`return { ${SAME} }`) },
+        { raw: large, type: "image/png" },
+      );
+      expect([received.status, received.body.proxy_error.code, received.asked]).toEqual([413, "body_too_large", 0]);
+    });
+
+    it("are a 422 where the code exports no function", async () => {
+      const received = await through({ request_transform: { code: "module.exports = 5;" } });
+      expect([received.status, received.asked]).toEqual([422, 0]);
+      expect(received.body.proxy_error.status).toBe(422);
+    });
+  });
+
+  describe("of answers", () => {
+    it("are told body and headers, and replace both", async () => {
+      const received = await through({
+        response_transform:
+          code(`return { headers: { "X.Any~Name": "1", "Set-Cookie": ["a=1", "b=2"], "Content-Type": "application/json" },
+          body: { seen: req.args.body, keys: Object.keys(req.args) } }`),
+      });
+      expect(received).toMatchObject({ status: 200, body: { seen: { n: 1 }, keys: ["body", "headers"] } });
+      expect(received.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+      expect([received.headers.get("x.any~name"), received.headers.get(STATUS)]).toEqual(["1", "200"]);
+    });
+
+    it.each([
+      ["gzip", gzipSync],
+      ["br", brotliCompressSync],
+    ] as const)("are shown what was packed with %s, and it goes on unpacked", async (encoding, pack) => {
+      const answered = answer(
+        "200 OK",
+        ["Content-Type: application/json", `Content-Encoding: ${encoding}`],
+        pack('{"packed":true}'),
+      );
+      const received = await through(
+        {
+          response_transform: code(
+            "return { headers: req.args.headers, body: { ...req.args.body, seen: Object.keys(req.args.headers) } }",
+          ),
+        },
+        { answered },
+      );
+      expect(received.body).toEqual({ packed: true, seen: ["Content-Type"] });
+      expect(received.headers.has("content-encoding")).toBe(false);
+    });
+
+    it.each(["300 Other", "404 Not Found", "500 Oh"])("do not run on %s", async (line) => {
+      const answered = answer(line, ["Content-Type: application/json"], '{ "left": "alone" }');
+      const received = await through({ response_transform: code("throw new Error('ran')") }, { answered });
+      expect(received).toMatchObject({ status: Number(line.slice(0, 3)), body: { left: "alone" } });
+    });
+
+    it("run on an answer without a body", async () => {
+      const received = await through(
+        { response_transform: code("return { body: req.args.body, headers: { 'X-Ran': typeof req.args.body } }") },
+        { answered: Buffer.from("HTTP/1.1 204 No Content\r\n\r\n") },
+      );
+      expect([received.status, received.headers.get("x-ran"), received.body]).toEqual([204, "string", ""]);
+    });
+
+    it.each<[string, string, Buffer, number]>([
+      ["code that throws", "throw new Error('own words')", answer("201 Made", [], "x"), 500],
+      [
+        "an encoding that is not what it says",
+        `return { ${SAME} }`,
+        answer("201 Made", ["Content-Encoding: gzip"], "no gzip"),
+        422,
+      ],
+      ["an encoding that is unknown", `return { ${SAME} }`, answer("201 Made", ["Content-Encoding: zstd"], "x"), 422],
+      [
+        "a body that is too large",
+        `return { ${SAME} }`,
+        answer("201 Made", [], Buffer.alloc(5 * 1024 * 1024 + 1)),
+        413,
+      ],
+      [
+        "a bomb",
+        `return { ${SAME} }`,
+        answer("201 Made", ["Content-Encoding: gzip"], gzipSync(Buffer.alloc(50 * 1024 * 1024))),
+        422,
+      ],
+    ])("that fail by %s say so with the destination's status", async (_, statements, answered, status) => {
+      const received = await through({ response_transform: code(statements) }, { answered });
+      expect([received.status, received.body.proxy_error.status, received.headers.get(STATUS)]).toEqual([
+        status,
+        status,
+        "201",
+      ]);
+    });
+
+    it("that end early with the answer of a destination are a 502 with its status", async () => {
+      await using cut = await startDestination(
+        (socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"),
+      );
+      const received = await through({ destination_url: cut.url, response_transform: code(`return { ${SAME} }`) });
+      expect([received.status, received.headers.get(STATUS)]).toEqual([502, "200"]);
+    });
+
+    it("answer in place of the destination, verbatim, and its status is still told", async () => {
+      const custom =
+        code(`const { CustomHttpResponseError } = require('@basis-theory/basis-theory-reactor-formulas-sdk-js');
+        throw new CustomHttpResponseError({ status: 299, headers: { "Content-Type": "text/own" }, body: "own words" });`);
+      const received = await through({ response_transform: custom });
+      expect(received).toMatchObject({ status: 299, body: "own words" });
+      expect([received.headers.get("content-type"), received.headers.get(STATUS)]).toEqual(["text/own", "200"]);
+    });
+  });
+
+  describe("without code", () => {
+    it("mask what a pattern captures, and leave the rest as it was written", async () => {
+      const answered = answer(
+        "200 OK",
+        ["Content-Type: application/json"],
+        '{ "accountNumber":  "56834512", "n": 1.0 }',
+      );
+      const mask = { type: "mask", matcher: "regex", expression: '"accountNumber":\\s*"(.*?)"', replacement: "*" };
+      const { key } = await makeProxy(tenant, { destination_url: destination.url, response_transform: mask });
+      reply = answered;
+      const response = await fetch(`${inject("serverUrl")}/proxy`, {
+        headers: { "BT-API-KEY": backEnd.key, "BT-PROXY-KEY": key },
+      });
+      expect(await response.text()).toBe('{ "accountNumber":  "********", "n": 1.0 }');
+    });
+
+    it("mask every occurrence within a match, and card numbers by their check digit", async () => {
+      const text = answer("200 OK", ["Content-Type: text/plain"], "aabbccaabbccaa");
+      const pattern = { type: "mask", matcher: "regex", expression: "^(aa).*?$", replacement: "*" };
+      expect((await through({ response_transform: pattern }, { answered: text })).body).toBe("**bbcc**bbcc**");
+      const cards = answer("200 OK", ["Content-Type: text/plain"], "4242424242424242 4242424242424241");
+      const pan = { type: "mask", matcher: "chase_stratus_pan", replacement: "x" };
+      expect((await through({ response_transform: pan }, { answered: cards })).body).toBe(
+        `${"x".repeat(16)} 4242424242424241`,
+      );
+    });
+
+    it("tokenize, append to the body and append headers, each on what the one before left", async () => {
+      const answered = answer(
+        "200 OK",
+        ["Content-Type: application/json"],
+        '{"card":{"pan":"4242424242424242"},"n":1}',
+      );
+      const received = await through(
+        {
+          application: { id: backEnd.id },
+          response_transforms: [
+            { type: "tokenize", options: { identifier: "made", token: { type: "token", data: "{{ res.card.pan }}" } } },
+            {
+              type: "append_json",
+              options: { value: "{{ transform_identifier: 'made' | json: '$.id' }}", location: "$.card.token" },
+            },
+            {
+              type: "append_json",
+              options: { value: { n: "{{ res.n }}", list: ["<{{ res.n }}>"] }, location: "$.copy" },
+            },
+            {
+              type: "append_header",
+              options: { value: "token={{ transform_identifier: 'made' | json: '$.id' }}", location: "X-Token" },
+            },
+          ],
+        },
+        { answered },
+      );
+      const { body, headers } = received;
+      expect(body).toEqual({
+        card: { pan: "4242424242424242", token: expect.any(String) },
+        n: 1,
+        copy: { n: 1, list: ["<1>"] },
+      });
+      expect(headers.get("x-token")).toBe(`token=${body.card.token}`);
+      expect((await backEnd("GET", `/tokens/${body.card.token}`)).body.data).toBe("4242424242424242");
+    });
+
+    it("change requests, in the order in which they stand, the single one first", async () => {
+      await through(
+        {
+          request_transform: code(
+            "return { body: { ...req.args.body, steps: ['single'] }, headers: req.args.headers }",
+          ),
+          request_transforms: [
+            code("req.args.body.steps.push('first'); return { body: req.args.body, headers: req.args.headers }"),
+            { type: "append_json", options: { value: "second", location: "$.steps[9]" } },
+            { type: "append_header", options: { value: "third", location: "X-Step" } },
+          ],
+        },
+        { raw: '{"a":1}' },
+      );
+      expect(JSON.parse(destination.last().body.toString())).toEqual({ a: 1, steps: ["single", "first", "second"] });
+      expect(destination.last().header("x-step")).toBe("third");
+    });
+
+    it("leave the bytes of a body alone that they do not change", async () => {
+      const raw = '{ "z":1.0e2,  "id":12345678901234567890 }';
+      await through(
+        { request_transforms: [{ type: "append_header", options: { value: "1", location: "X-A" } }] },
+        { raw },
+      );
+      expect(destination.last().body.toString()).toBe(raw);
+    });
+
+    it("make no tokens without an application, and none that are wrong", async () => {
+      const step = (data: object) => [
+        { type: "tokenize", options: { identifier: "made", token: { type: "card", data } } },
+      ];
+      const none = await through({ request_transforms: step({ number: "4242424242424242" }) });
+      expect([none.status, none.asked, none.body.proxy_error.code]).toEqual([403, 0, "permission_denied"]);
+      const wrong = await through({ request_transforms: step({ number: "1" }), application: { id: backEnd.id } });
+      expect([wrong.status, wrong.asked]).toEqual([400, 0]);
+      expect(Object.keys(wrong.body.proxy_error.errors)).toEqual(["data.number"]);
+    });
+
+    it("put no line break into a header", async () => {
+      const answered = answer("200 OK", ["Content-Type: application/json"], '{"evil":"a\\r\\nX-Injected: b"}');
+      const received = await through(
+        { response_transforms: [{ type: "append_header", options: { value: "{{ res.evil }}", location: "X-A" } }] },
+        { answered },
+      );
+      expect([received.status, received.headers.has("x-injected"), received.headers.get(STATUS)]).toEqual([
+        500,
+        false,
+        "200",
+      ]);
+    });
+  });
+
+  it("of a proxy that nobody needs a key for act as its application alone", async () => {
+    const { key } = await makeProxy(tenant, {
+      ...{ destination_url: destination.url, require_auth: false, application: { id: backEnd.id } },
+      request_transform: code(
+        "const t = await req.bt.tokens.retrieve(req.args.body.id); return { body: { d: t.data }, headers: req.args.headers }",
+      ),
+    });
+    reply = answer("200 OK", [], "fine");
+    const { status } = await restClient(inject("serverUrl"))("POST", "/proxy", {
+      body: { id: token },
+      headers: { "BT-PROXY-KEY": key },
+    });
+    expect(status).toBe(200);
+    expect(JSON.parse(destination.last().body.toString())).toEqual({ d: "of the token" });
+  });
+});
