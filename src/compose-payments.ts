@@ -18,8 +18,11 @@ import { ApprovalDesk } from "./payments/simulator/approve.js";
 import { Books } from "./payments/simulator/books.js";
 import { Simulator } from "./payments/simulator/simulator.js";
 import { TenantTurns } from "./payments/tenant-turns.js";
+import { ChallengeDesk } from "./payments/three-ds/challenge-desk.js";
+import { simulatedDirectory } from "./payments/three-ds/directory.js";
 import type { ServedMethod } from "./services/call.js";
 import { connectionService } from "./services/connections.js";
+import { threeDSService } from "./services/three-ds.js";
 import { transactionService } from "./services/transactions.js";
 import { hasChecksDue } from "./store/connections.js";
 import { hasPaymentsDue } from "./store/payments.js";
@@ -31,6 +34,7 @@ export interface Payments {
   readonly jobs: readonly Job[];
   readonly incoming: Incoming;
   readonly approvals: ApprovalDesk;
+  readonly challenges: ChallengeDesk;
   stop(): Promise<void>;
 }
 
@@ -79,6 +83,11 @@ export function composePayments({ vault, agents, clock, log, address, addresses 
     methods: [
       ...connectionService({ keyring, webhookUrl, checkSoon: (tenantId) => checks.wake(tenantId) }),
       ...transactionService({ keyring, engine }),
+      ...threeDSService({
+        ...{ keyring, directory: simulatedDirectory },
+        challengeUrl: (keys, tenantId, id) =>
+          `${address()}/3ds/challenges/${ChallengeDesk.addressOf(keys, tenantId, id)}`,
+      }),
     ],
     jobs: [
       tenantWorkJob({
@@ -93,6 +102,7 @@ export function composePayments({ vault, agents, clock, log, address, addresses 
       }),
     ],
     incoming: new Incoming(reconciling),
+    challenges: new ChallengeDesk(database, keyring, simulatedDirectory),
     approvals: new ApprovalDesk(books, keyring, clock),
     stop: async () => {
       await Promise.all([checks.stop(), engine.stop()]);

@@ -145,8 +145,8 @@ export async function startServer(
     tls,
     async extend(app) {
       await registerDocs(app);
-      const { incoming, approvals } = parts.payments;
-      registerPaymentRoutes(app, incoming, approvals, observeInto(log, meters.operation));
+      const { incoming, approvals, challenges } = parts.payments;
+      registerPaymentRoutes(app, { incoming, approvals, challenges }, observeInto(log, meters.operation));
       registerInvitationPage(app, parts.invitations, observeInto(log, meters.operation));
     },
   });

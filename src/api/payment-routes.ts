@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Fault } from "../base/fault.js";
 import type { Incoming } from "../payments/incoming.js";
-import { type ApprovalDesk, type ApprovalView, CHOICES } from "../payments/simulator/approve.js";
+import { type ApprovalDesk, type ApprovalView, CHOICES, type Choice } from "../payments/simulator/approve.js";
+import type { ChallengeDesk } from "../payments/three-ds/challenge-desk.js";
+import type { ThreeDSSession } from "../payments/three-ds/session.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { type Observe, toFault } from "./observation.js";
 import { escaped, PAGE_HEADERS, pageOf, type Shown, showFault } from "./page.js";
@@ -15,6 +17,14 @@ const FORM_BYTES = 1024;
 export const WEBHOOK_PATH = "/orchestration/webhooks";
 export const RETURN_PATH = "/orchestration/approvals";
 export const SIMULATOR_PATH = "/simulator/approvals";
+export const CHALLENGE_PATH = "/3ds/challenges";
+
+/** Whoever is behind the addresses. */
+export interface PaymentDesks {
+  readonly incoming: Incoming;
+  readonly approvals: ApprovalDesk;
+  readonly challenges: ChallengeDesk;
+}
 
 const PORTAL = { config: { rateScope: "portal" } } as const;
 
@@ -24,10 +34,10 @@ const PORTAL = { config: { rateScope: "portal" } } as const;
  */
 export function registerPaymentRoutes(
   app: FastifyInstance,
-  incoming: Incoming,
-  desk: ApprovalDesk,
+  { incoming, approvals: desk, challenges }: PaymentDesks,
   observe: Observe,
 ): void {
+  registerChallenges(app, challenges, observe);
   app.post(`${WEBHOOK_PATH}/:address`, async (request, reply) => {
     const observation = observe({
       rpc: "PaymentWebhook",
@@ -60,15 +70,45 @@ export function registerPaymentRoutes(
   );
   app.post(`${SIMULATOR_PATH}/:address`, PORTAL, (request, reply) =>
     answerPage(observe, "SimulatorApproval", `${SIMULATOR_PATH}/:address`, request, reply, async () => {
-      const wanted = (await readForm(request.raw, FORM_BYTES)).get("choice");
-      const choice = CHOICES.find((known) => known === wanted);
-      if (!choice) throw new Fault("validation_failed", `The choice must be one of ${CHOICES.join(", ")}.`);
+      const choice = await readChoice(request);
       const view = await desk.decide(addressOf(request), choice);
       if (!view) throw new Fault("not_found", "There is no such payment.");
       reply.header("location", view.returnUrl);
       return { status: 303, title: "Thank you", body: "<p>You are taken back.</p>" };
     }),
   );
+}
+
+/** The page of the simulated issuer, for 3DS sessions. */
+function registerChallenges(app: FastifyInstance, desk: ChallengeDesk, observe: Observe): void {
+  const route = `${CHALLENGE_PATH}/:address`;
+  app.get(route, PORTAL, (request, reply) =>
+    answerPage(observe, "ThreeDSChallenge", route, request, reply, async () =>
+      showChallenge(await desk.look(addressOf(request))),
+    ),
+  );
+  app.post(route, PORTAL, (request, reply) =>
+    answerPage(observe, "ThreeDSChallenge", route, request, reply, async () => {
+      const choice = await readChoice(request);
+      return showChallenge(await desk.decide(addressOf(request), choice));
+    }),
+  );
+}
+
+function showChallenge(session: ThreeDSSession | undefined): Shown {
+  if (!session) throw new Fault("not_found", "There is no such challenge.");
+  const isOpen = session.authentication?.status === "challenge";
+  const body = isOpen
+    ? `<p>Your bank asks whether it is you who wants to pay.</p>\n${choices()}`
+    : "<p>Your bank has noted your answer. You can close this page.</p>";
+  return { status: 200, title: "Card simulator", body };
+}
+
+async function readChoice(request: FastifyRequest): Promise<Choice> {
+  const wanted = (await readForm(request.raw, FORM_BYTES)).get("choice");
+  const choice = CHOICES.find((known) => known === wanted);
+  if (!choice) throw new Fault("validation_failed", `The choice must be one of ${CHOICES.join(", ")}.`);
+  return choice;
 }
 
 async function takeWebhook(incoming: Incoming, request: FastifyRequest): Promise<string> {
@@ -120,18 +160,16 @@ function showEnd(status: string): Shown {
 
 function showApproval({ amount, currency, isOpen }: ApprovalView): Shown {
   if (!isOpen) return { status: 200, title: "Card simulator", body: "<p>There is nothing to decide now.</p>" };
+  const text = `<p>A payment of ${amount} ${escaped(currency)} (smallest unit) waits for the cardholder.</p>`;
+  return { status: 200, title: "Card simulator", body: `${text}\n${choices()}` };
+}
+
+function choices(): string {
   const buttons = CHOICES.map(
     (choice) =>
       `<button type="submit" name="choice" value="${choice}">${choice[0]?.toUpperCase()}${choice.slice(1)}</button>`,
   );
-  return {
-    status: 200,
-    title: "Card simulator",
-    body: `<p>A payment of ${amount} ${escaped(currency)} (smallest unit) waits for the cardholder.</p>
-<form method="post">
-${buttons.join("\n")}
-</form>`,
-  };
+  return `<form method="post">\n${buttons.join("\n")}\n</form>`;
 }
 
 function addressOf({ params }: FastifyRequest): string {

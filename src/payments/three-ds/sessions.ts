@@ -1,0 +1,182 @@
+import { createHmac } from "node:crypto";
+import { actorOf, type Caller } from "../../access/caller.js";
+import { Refused } from "../../access/refusal.js";
+import { logEntry } from "../../audit/log-entry.js";
+import { Fault, invalid, notFound } from "../../base/fault.js";
+import { newUuid, type Uuid } from "../../base/ids.js";
+import { isJsonObject, type JsonObject } from "../../base/json.js";
+import type { TenantKeys } from "../../crypto/tenant-keys.js";
+import { writeLog } from "../../store/audit-logs.js";
+import { noteDue } from "../../store/due.js";
+import { insertThreeDSSession, readThreeDSSession, updateThreeDSSession } from "../../store/three-ds-sessions.js";
+import { readTokenRow } from "../../store/tokens.js";
+import type { Transaction } from "../../store/transaction.js";
+import { touch } from "../../tokens/activity.js";
+import { openToken } from "../../tokens/sealing.js";
+import { cardBrand } from "../../tokens/types/card-brand.js";
+import { type DirectoryVerdict, STATUS_CODES, type ThreeDSDirectory } from "./directory.js";
+import { type Authentication, openSession, sealSession, type ThreeDSSession } from "./session.js";
+
+/** api-facts 10.4. */
+const LIFETIME_MS = 24 * 60 * 60 * 1_000;
+
+export interface SessionDraft {
+  readonly tokenId: string;
+  readonly type: "customer" | "merchant";
+  readonly device: "browser" | "app";
+  readonly deviceInfo: JsonObject | undefined;
+}
+
+/** What a purchase is said to be. */
+export interface Purchase {
+  readonly amount: number;
+  /** Numeric ISO 4217. */
+  readonly currency: string;
+}
+
+/** What a cardholder does at a challenge. */
+export type ChallengeChoice = "approve" | "fail" | "cancel";
+
+export async function createSession(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  { tokenId, ...draft }: SessionDraft,
+): Promise<ThreeDSSession | Refused> {
+  const number = await cardNumberOf(tx, caller, keys, tokenId);
+  if (number === undefined) return new Refused(invalid("token_id", "must be the id of a card token that exists"));
+  const expiresAt = new Date(tx.now.getTime() + LIFETIME_MS);
+  const session: ThreeDSSession = {
+    ...{ id: newUuid(), tokenId, ...draft, cardBrand: cardBrand(number), createdBy: caller.application.id },
+    ...{ modifiedBy: undefined, modifiedAt: undefined, authentication: undefined, paymentId: undefined },
+    ...{ revision: 1, expiresAt, createdAt: tx.now },
+  };
+  const { id } = session;
+  tx.tell(insertThreeDSSession, {
+    id,
+    token_id: tokenId,
+    record: sealSession(keys, tx.tenantId, session),
+    expires_at: expiresAt,
+  });
+  tx.tell(noteDue, { kind: "three_ds_session", at: expiresAt });
+  writeLog(tx, logEntry(actorOf(caller), "three_ds_session", id, "create"));
+  return session;
+}
+
+export async function getSession(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid,
+): Promise<ThreeDSSession | Refused> {
+  const session = await find(tx, keys, id);
+  if (!session) return new Refused(notFound("3DS session"));
+  writeLog(tx, logEntry(actorOf(caller), "three_ds_session", id, "read"));
+  return session;
+}
+
+/** Asks the issuer's side, once a session. */
+export async function authenticateSession(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  directory: ThreeDSDirectory,
+  id: Uuid,
+  purchase: Purchase | undefined,
+): Promise<ThreeDSSession | Refused> {
+  const session = await find(tx, keys, id);
+  if (!session) return new Refused(notFound("3DS session"));
+  if (session.authentication) return new Refused(new Fault("conflict", "The session was authenticated already."));
+  const number = await cardNumberOf(tx, caller, keys, session.tokenId);
+  if (number === undefined) return new Refused(new Fault("conflict", "The session's token is gone."));
+  const authentication = authenticationOf(keys, session, directory.authenticate(number), purchase);
+  const changed = { ...session, authentication, modifiedBy: caller.application.id, modifiedAt: tx.now.getTime() };
+  if (!(await write(tx, keys, changed)))
+    return new Refused(new Fault("conflict", "The session was authenticated already."));
+  writeLog(tx, logEntry(actorOf(caller), "three_ds_session", id, "authorize"));
+  return changed;
+}
+
+/** Ends a challenge by what the cardholder did. Answers the session as it then is; undefined for one that is over. */
+export async function endChallenge(
+  tx: Transaction,
+  keys: TenantKeys,
+  directory: ThreeDSDirectory,
+  id: Uuid,
+  choice: ChallengeChoice,
+): Promise<ThreeDSSession | undefined> {
+  const session = await find(tx, keys, id);
+  const before = session?.authentication;
+  if (!session || before?.status !== "challenge") return session;
+  const row = await tx.ask(readTokenRow, session.tokenId);
+  const plain = row ? openToken(keys, tx.tenantId, row).data.reveal() : null;
+  const number = isJsonObject(plain) && typeof plain.number === "string" ? plain.number : "";
+  const failed: DirectoryVerdict = { status: "failed", statusReason: "card-authentication-failed" };
+  const verdict = choice === "approve" ? directory.afterChallenge(number) : failed;
+  const after = authenticationOf(keys, session, verdict, undefined);
+  const authentication: Authentication = {
+    ...after,
+    ...{ challengeType: before.challengeType, challengeMandated: before.challengeMandated, wasChallenged: true },
+    ...{ challengeAttempts: 1, challengeCancelReason: choice === "cancel" ? "cardholder-canceled" : undefined },
+    ...{ amount: before.amount, currency: before.currency },
+    ...{ acsTransactionId: before.acsTransactionId, dsTransactionId: before.dsTransactionId },
+  };
+  const changed = { ...session, authentication, modifiedAt: tx.now.getTime() };
+  if (!(await write(tx, keys, changed))) return find(tx, keys, id);
+  writeLog(tx, logEntry(undefined, "three_ds_session", id, "update", "challenge"));
+  return changed;
+}
+
+export async function find(tx: Transaction, keys: TenantKeys, id: Uuid): Promise<ThreeDSSession | undefined> {
+  const row = await tx.ask(readThreeDSSession, id);
+  return row ? openSession(keys, tx.tenantId, row) : undefined;
+}
+
+function write(tx: Transaction, keys: TenantKeys, session: ThreeDSSession): Promise<boolean> {
+  const { id, paymentId, revision } = session;
+  return tx.ask(updateThreeDSSession, {
+    ...{ id, record: sealSession(keys, tx.tenantId, session), payment_id: paymentId ?? null, revision },
+  });
+}
+
+function authenticationOf(
+  keys: TenantKeys,
+  { id, cardBrand: brand }: ThreeDSSession,
+  { status, statusReason, challengeType, challengeMandated }: DirectoryVerdict,
+  purchase: Purchase | undefined,
+): Authentication {
+  const isProven = status === "successful" || status === "attempted";
+  const value = createHmac("sha256", keys.proof).update(`cloakroom/cavv/1 ${id}`).digest().subarray(0, 20);
+  return {
+    ...{ status, statusCode: STATUS_CODES[status], statusReason },
+    ...{ acsTransactionId: newUuid(), dsTransactionId: newUuid() },
+    authenticationValue: isProven ? value.toString("base64") : undefined,
+    eci: eciOf(status, brand),
+    ...{ challengeType, challengeMandated: challengeMandated ?? false, challengeAttempts: 0 },
+    ...{ challengeCancelReason: undefined, wasChallenged: false },
+    ...{ amount: purchase?.amount, currency: purchase?.currency },
+  };
+}
+
+/** orchestration.md 6: Mastercard counts the other way. */
+function eciOf(status: Authentication["status"], brand: string | undefined): string | undefined {
+  const isMastercard = brand === "mastercard";
+  if (status === "successful") return isMastercard ? "02" : "05";
+  if (status === "attempted") return isMastercard ? "01" : "06";
+  return status === "challenge" ? undefined : isMastercard ? "00" : "07";
+}
+
+/** Undefined for what is no card. The use of the token is logged. */
+async function cardNumberOf(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  tokenId: string,
+): Promise<string | undefined> {
+  const row = await tx.ask(readTokenRow, tokenId);
+  if (row?.type !== "card") return undefined;
+  const plain = openToken(keys, tx.tenantId, row).data.reveal();
+  writeLog(tx, logEntry(actorOf(caller), "card", tokenId, "use"));
+  await touch(tx, tokenId, row.active_month);
+  return isJsonObject(plain) && typeof plain.number === "string" ? plain.number : undefined;
+}
