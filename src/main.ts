@@ -8,6 +8,8 @@ import { importCommand } from "./cli/import.js";
 import { init } from "./cli/init.js";
 import { keysList } from "./cli/keys-list.js";
 import { keysRotate } from "./cli/keys-rotate.js";
+import { keysSplit } from "./cli/keys-split.js";
+import { keysUnseal } from "./cli/keys-unseal.js";
 import { migrate } from "./cli/migrate.js";
 import { runCommand } from "./cli/run-command.js";
 import { serve } from "./cli/serve.js";
@@ -17,6 +19,7 @@ import { tenantsUpdate } from "./cli/tenants-update.js";
 import { ConfigError } from "./config.js";
 import { KeyFileError } from "./crypto/key-file.js";
 import { RootKeyDenied, RootKeyUnreachable } from "./crypto/root-key.js";
+import { ShareError } from "./crypto/shares.js";
 import { EmbeddedDatabaseError } from "./store/embedded/embedded-database.js";
 import { DatabaseSetupError } from "./store/roles.js";
 import { ExportFileError } from "./store/vault-copy/format.js";
@@ -31,6 +34,8 @@ const COMMANDS = [
   formulasImport,
   keysList,
   keysRotate,
+  keysSplit,
+  keysUnseal,
   auditVerify,
   auditExport,
   exportCommand,
@@ -45,6 +50,7 @@ const FOR_OPERATORS = [
   KeyFileError,
   RootKeyDenied,
   RootKeyUnreachable,
+  ShareError,
   EmbeddedDatabaseError,
   DatabaseSetupError,
   ExportFileError,

@@ -5,6 +5,7 @@ import { connect, type DatabaseAddress } from "./store/connect.js";
 import { underLease } from "./store/lease.js";
 import { DatabaseSetupError } from "./store/roles.js";
 import { insertRootKey, listRootKeys, type RootKeyRow } from "./store/root-keys.js";
+import { sharesOnInput, type Unseal } from "./unsealing.js";
 
 /** A process that dies while it makes the root key keeps others from it for so long. */
 const LEASE_SECONDS = 10;
@@ -16,6 +17,8 @@ export interface OpenRootKeyOptions {
   readonly mayMake: boolean;
   /** The root key is about to be replaced: the configured one may be another than the database's. */
   readonly mayMove?: boolean;
+  /** Puts a root key together from shares, where it was split and its file is not there. */
+  readonly unseal: Unseal;
   readonly announce: (line: string) => void;
 }
 
@@ -25,15 +28,17 @@ export interface OpenRootKeyOptions {
  * @throws {KeyFileError | DatabaseSetupError | RootKeyDenied | RootKeyUnreachable} with one line for the operator.
  */
 export async function openRootKey(options: OpenRootKeyOptions): Promise<{ rootKey: RootKey; isNew: boolean }> {
-  const { rootKeys, address, mayMake, mayMove = false, announce } = options;
+  const { rootKeys, address, mayMake, mayMove = false, unseal, announce } = options;
   const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
   try {
     const registered = await listRootKeys(sql);
-    if (registered.length > 0) return { rootKey: await registeredKey(rootKeys, registered, mayMove), isNew: false };
+    if (registered.length > 0)
+      return { rootKey: await registeredKey(rootKeys, registered, mayMove, unseal), isNew: false };
     if (!mayMake) throw new DatabaseSetupError("The database has no root key yet. Run: cloakroom init");
     return await underLease(address, "root-key", LEASE_SECONDS, async () => {
       const meanwhile = await listRootKeys(sql);
-      if (meanwhile.length > 0) return { rootKey: await registeredKey(rootKeys, meanwhile, mayMove), isNew: false };
+      if (meanwhile.length > 0)
+        return { rootKey: await registeredKey(rootKeys, meanwhile, mayMove, unseal), isNew: false };
       const rootKey = await firstKey(rootKeys, announce);
       await insertRootKey(sql, { id: rootKey.id, check_value: await makeCheckValue(rootKey) });
       return { rootKey, isNew: true };
@@ -52,8 +57,10 @@ export async function registeredKey(
   rootKeys: RootKeys,
   registered: readonly RootKeyRow[],
   mayMove = false,
+  unseal: Unseal = sharesOnInput,
 ): Promise<RootKey> {
-  const configured = await rootKeys.current();
+  await unsealIfSplit(rootKeys, registered, unseal);
+  const configured = rootKeys.held ?? (await rootKeys.current());
   for (const row of registered.filter(({ retired_at }) => retired_at !== null)) {
     const retired = await rootKeys.find(row.id);
     if (!retired || !(await fitsCheckValue(retired, row.check_value))) {
@@ -68,6 +75,15 @@ export async function registeredKey(
   const found = row && (mayBeElsewhere ? await rootKeys.find(row.id) : configured);
   if (found && found.id === row.id && (await fitsCheckValue(found, row.check_value))) return found;
   throw wrongKey(rootKeys, registered);
+}
+
+/** A root key that was split need not lie anywhere: its shares are asked for. One that was not split is lost. */
+async function unsealIfSplit(rootKeys: RootKeys, registered: readonly RootKeyRow[], unseal: Unseal): Promise<void> {
+  const row = registered.find(({ retired_at }) => retired_at === null);
+  const { holder } = rootKeys;
+  if (holder.kind !== "file" || !row || row.threshold === null || (await hasKeyFile(holder.path))) return;
+  const { id, threshold, check_value } = row;
+  rootKeys.hold(await unseal({ id, threshold, fits: (key) => fitsCheckValue(key, check_value) }));
 }
 
 function wrongKey({ holder }: RootKeys, registered: readonly RootKeyRow[]): KeyFileError {

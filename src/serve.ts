@@ -40,6 +40,7 @@ import { createMeters, type Meters } from "./telemetry/meters.js";
 import { gaugeSandbox } from "./telemetry/sandbox-gauges.js";
 import { startTraces } from "./telemetry/traces.js";
 import { Outbox } from "./tenancy/outbox.js";
+import { waitForShares } from "./unsealing.js";
 import { openVault, type Vault } from "./vault.js";
 
 /** Every service of the protos. A method that has no handler yet answers "unimplemented" over RPC. */
@@ -74,11 +75,15 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** Starts everything: the one place where the parts are put together. */
+/**
+ * Starts everything: the one place where the parts are put together.
+ * @param whileSealed ends the wait for shares of a root key that was split.
+ */
 export async function startServer(
   config: Config,
   announce: (line: string) => void,
   clock: Clock = systemClock,
+  whileSealed: AbortSignal = new AbortController().signal,
 ): Promise<RunningServer> {
   const log = createOperatorLog(config.logLevel);
   const meters = createMeters();
@@ -86,7 +91,9 @@ export async function startServer(
   // Whatever is open already is closed again when a later step fails: an open vault would keep the process from ending.
   await using opened = new AsyncDisposableStack();
   opened.use(await startTraces(process.env));
-  const vault = opened.use(await openVault({ config, as: "server", announce, clock }));
+  const vault = opened.use(
+    await openVault({ config, as: "server", announce, clock, unseal: waitForShares(config, announce, whileSealed) }),
+  );
   const draining = new AbortController();
   const readiness = readinessOf(vault.database, vault.rootKey, clock, draining.signal);
   const { database, keyring } = vault;

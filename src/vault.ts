@@ -11,6 +11,7 @@ import { meetDatabase } from "./store/first-contact.js";
 import { migrate, pendingMigrations } from "./store/migrate.js";
 import { DatabaseSetupError, refuseMightyRole, requireRoles, requireRolesOrRights } from "./store/roles.js";
 import { Keyring } from "./tenancy/keyring.js";
+import { sharesOnInput, type Unseal } from "./unsealing.js";
 
 /** The stored half of Cloakroom, open: database, schema, root key. */
 export interface Vault extends AsyncDisposable {
@@ -37,6 +38,8 @@ export interface OpenVaultOptions {
   readonly clock: Clock;
   /** For a command that moves to the root key that is configured. */
   readonly mayMove?: boolean;
+  /** How a root key that was split comes back. Absent: from the command's standard input. */
+  readonly unseal?: Unseal;
 }
 
 /**
@@ -44,7 +47,14 @@ export interface OpenVaultOptions {
  * `cloakroom init` left it.
  * @throws {DatabaseSetupError | KeyFileError | EmbeddedDatabaseError} with a message for the operator.
  */
-export async function openVault({ config, as, announce, clock, mayMove = false }: OpenVaultOptions): Promise<Vault> {
+export async function openVault({
+  config,
+  as,
+  announce,
+  clock,
+  mayMove = false,
+  unseal,
+}: OpenVaultOptions): Promise<Vault> {
   const stack = new AsyncDisposableStack();
   try {
     const embedded = config.databaseUrl ? undefined : await openEmbedded(config, as, announce);
@@ -59,7 +69,14 @@ export async function openVault({ config, as, announce, clock, mayMove = false }
     await checkRole(address);
     const rootKeys = rootKeysOf(config);
     const mayMake = embedded !== undefined;
-    const { rootKey, isNew } = await openRootKey({ rootKeys, address: ownerAddress, mayMake, mayMove, announce });
+    const { rootKey, isNew } = await openRootKey({
+      rootKeys,
+      address: ownerAddress,
+      mayMake,
+      mayMove,
+      announce,
+      unseal: unseal ?? sharesOnInput,
+    });
     const database = stack.use(
       openDatabase({
         address,
@@ -116,7 +133,13 @@ export async function initVault(config: Config, announce: (line: string) => void
   for (const name of await migrateVault(config)) announce(`Applied migration ${name}`);
   await checkRole(address);
   const rootKeys = rootKeysOf(config);
-  const { rootKey, isNew } = await openRootKey({ rootKeys, address: ownerAddress, mayMake: true, announce });
+  const { rootKey, isNew } = await openRootKey({
+    rootKeys,
+    address: ownerAddress,
+    mayMake: true,
+    announce,
+    unseal: sharesOnInput,
+  });
   if (!isNew) announce(`The root key ${rootKey.id} is the one of this database.`);
 }
 

@@ -1,5 +1,7 @@
+import { systemClock } from "../base/clock.js";
 import { type RunningServer, startServer } from "../serve.js";
 import { provisionTenant } from "../tenancy/provision.js";
+import { StoppedSealed } from "../unsealing.js";
 import type { Command } from "./command.js";
 
 export const serve: Command = {
@@ -10,7 +12,13 @@ export const serve: Command = {
   async run({ config, say }) {
     // Heard from the first moment on: a process that a signal ends leaves its database running.
     const signal = signalled();
-    const server = await startServer(config, say);
+    const stopping = new AbortController();
+    void signal.then(() => stopping.abort());
+    const server = await startServer(config, say, systemClock, stopping.signal).catch((error: unknown) => {
+      if (error instanceof StoppedSealed) return undefined;
+      throw error;
+    });
+    if (!server) return;
     try {
       if (server.vault.isNew && server.vault.embedded) await introduce(server, say);
       const reason = await Promise.race([server.failed, signal]);

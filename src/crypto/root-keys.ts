@@ -15,6 +15,7 @@ export class RootKeys {
   readonly holder: RootKeyHolder;
   /** Where a key of another holder may still lie, while the root key moves from a file to a service. */
   readonly #keyFile: string;
+  #held: RootKey | undefined;
   readonly #known = new Map<string, RootKey>();
 
   constructor(holder: RootKeyHolder, keyFile: string) {
@@ -56,6 +57,12 @@ export class RootKeys {
   /** Takes a key that no holder has: it was put together from shares. */
   hold(key: RootKey): void {
     this.#known.set(key.id, key);
+    this.#held = key;
+  }
+
+  /** The key that was put together from shares. */
+  get held(): RootKey | undefined {
+    return this.#held;
   }
 
   #keep(key: RootKey): RootKey {

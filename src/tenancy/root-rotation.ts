@@ -57,7 +57,7 @@ export async function rotateRootKey(
 
 /** Where the configured key is the one that wraps, a new one is made where that can be done; else it is moved to. */
 async function newRootKey(rootKeys: RootKeys, wrapping: RootKey): Promise<RootKey> {
-  const configured = await rootKeys.current();
+  const configured = rootKeys.held ?? (await rootKeys.current());
   if (configured.id !== wrapping.id) return configured;
   if (rootKeys.holder.kind === "file") {
     const added = await addToKeyFile(rootKeys.holder.path);

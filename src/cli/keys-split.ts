@@ -1,0 +1,55 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { systemClock } from "../base/clock.js";
+import { writeNew } from "../crypto/key-file.js";
+import { LocalRootKey } from "../crypto/local-root-key.js";
+import { MOST_SHARES, splitRootKey } from "../crypto/shares.js";
+import { connect } from "../store/connect.js";
+import { noteSplit } from "../store/root-keys.js";
+import { openVault } from "../vault.js";
+import { type Command, requiredText, UsageError } from "./command.js";
+
+export const keysSplit: Command = {
+  name: "keys split",
+  summary: "Split the root key into shares for several people, some of whom together can bring it back",
+  options: { shares: { type: "string" }, threshold: { type: "string" }, out: { type: "string" } },
+  help: [
+    "--shares N         how many shares are made",
+    "--threshold M      how many of them bring the key back",
+    "--out DIR          write each into a file of its own there, in place of printing them once",
+  ],
+  async run({ config, options, say, answer }) {
+    const shares = readCount(options, "shares", MOST_SHARES);
+    const threshold = readCount(options, "threshold", shares);
+    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+    if (!(vault.rootKey instanceof LocalRootKey)) {
+      throw new UsageError("Only a root key in a key file can be split; a service holds this one.");
+    }
+    const made = await splitRootKey(vault.rootKey, { shares, threshold });
+    const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
+    await noteSplit(owner, vault.rootKey.id, threshold).finally(() => owner.end({ timeout: 5 }));
+    const { out } = options;
+    if (typeof out === "string") {
+      await mkdir(out, { recursive: true, mode: 0o700 });
+      const files: string[] = [];
+      for (const [index, share] of made.entries()) {
+        const path = join(out, `share-${index + 1}-of-${shares}`);
+        await writeNew(path, `${share.reveal()}\n`);
+        files.push(path);
+      }
+      answer({ root_key: vault.rootKey.id, threshold, files });
+    } else {
+      answer(made.map((share, index) => ({ share: `${index + 1} of ${shares}`, text: share.reveal() })));
+    }
+    say(
+      `Give each share to another person. Then keep ${config.rootKeyFile} offline or destroy it: a server that does not find it waits for ${threshold} shares (cloakroom keys unseal). Earlier shares of this key stay good.`,
+    );
+  },
+};
+
+function readCount(options: Parameters<Command["run"]>[0]["options"], name: string, most: number): number {
+  const text = requiredText(options, name);
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count >= 2 && count <= most) return count;
+  throw new UsageError(`--${name} must be a whole number from 2 to ${most}.`);
+}

@@ -1,0 +1,178 @@
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type CommandResult, cloakroom } from "../support/command.js";
+import { newDirectory } from "../support/databases.js";
+import { type Replica, startReplica } from "../support/replica.js";
+import { restClient } from "../support/rest.js";
+import { newTenant } from "../support/tenant.js";
+
+const directory = newDirectory();
+const dataDir = join(directory, "data");
+const keyFile = join(dataDir, "root.key");
+const away = join(directory, "safe.key");
+const socket = join(dataDir, "unseal.sock");
+let environment: Record<string, string>;
+let url: string;
+let key: string;
+let tokenId: string;
+let shares: string[];
+let server: Replica | undefined;
+
+beforeAll(async () => {
+  const port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  environment = { CLOAKROOM_DATA_DIR: dataDir, CLOAKROOM_PORT: String(port) };
+  server = await startReplica(environment);
+  key = (await (await newTenant(url, environment)).backEnd()).key;
+  tokenId = (await restClient(url, key)("POST", "/tokens", { body: { type: "token", data: "kept" } })).body.id;
+});
+afterAll(async () => {
+  await server?.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+    });
+  });
+}
+
+/** Runs a command with these lines on its standard input. */
+function withInput(lines: readonly string[], ...args: readonly string[]): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, ["dist/src/main.js", ...args], {
+      env: { PATH: process.env.PATH, ...environment },
+    });
+    let [stdout, stderr] = ["", ""];
+    child.stdout.on("data", (chunk: Buffer) => {
+      stdout += chunk;
+    });
+    child.stderr.on("data", (chunk: Buffer) => {
+      stderr += chunk;
+    });
+    child.on("close", (code) => resolve({ code: code ?? 1, stdout, stderr }));
+    child.stdin.on("error", () => {});
+    child.stdin.end(lines.map((line) => `${line}\n`).join(""));
+  });
+}
+
+it("keys split refuses counts that make no sense, and prints or writes shares once", async () => {
+  for (const [count, threshold] of [
+    ["1", "1"],
+    ["3", "4"],
+  ]) {
+    const refused = await cloakroom(
+      environment,
+      "keys",
+      "split",
+      "--shares",
+      String(count),
+      "--threshold",
+      String(threshold),
+    );
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(/must be a whole number from 2 to (255|3)\./);
+  }
+  const out = join(directory, "shares");
+  const split = await cloakroom(
+    environment,
+    "keys",
+    "split",
+    "--shares",
+    "5",
+    "--threshold",
+    "3",
+    "--out",
+    out,
+    "--json",
+  );
+  expect(split.code, split.stderr).toBe(0);
+  const { files }: { files: string[] } = JSON.parse(split.stdout);
+  expect(files).toHaveLength(5);
+  for (const file of files) expect(statSync(file).mode & 0o777).toBe(0o600);
+  shares = files.map((file) => readFileSync(file, "utf8").trim());
+  for (const share of shares) expect(split.stdout + split.stderr).not.toContain(share);
+});
+
+it("a server without the key file waits sealed, and starts when enough shares are in", async () => {
+  await server?.stop();
+  renameSync(keyFile, away);
+  const starting = startReplica(environment);
+  await expect
+    .poll(
+      () =>
+        fetch(`${url}/readyz`).then(
+          (answer) => answer.status,
+          () => 0,
+        ),
+      { timeout: 20_000 },
+    )
+    .toBe(503);
+  expect(await (await fetch(`${url}/readyz`)).json()).toEqual({ status: "not ready", checks: { root_key: "sealed" } });
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  expect((await restClient(url, key)("GET", `/tokens/${tokenId}`)).status).toBe(404);
+  expect(statSync(socket).mode & 0o777).toBe(0o600);
+
+  const [one = "", two = "", three = "", four = ""] = shares;
+  const mistyped = `${one.slice(0, 60)}${one[60] === "A" ? "B" : "A"}${one.slice(61)}`;
+  const wrong = await withInput([mistyped], "keys", "unseal");
+  expect(wrong.code).toBe(1);
+  expect(wrong.stderr).toBe("This share is mistyped or damaged: its checksum does not fit.\n");
+  const none = await withInput([], "keys", "unseal");
+  expect(none.code).toBe(2);
+
+  const first = await withInput([one, one], "keys", "unseal", "--json");
+  expect(JSON.parse(first.stdout)).toEqual({ unsealed: false, shares_held: 1, shares_needed: 3 });
+  // Each holder comes alone, one of them with a file.
+  await withInput([two], "keys", "unseal");
+  expect((await fetch(`${url}/readyz`)).status).toBe(503);
+  writeFileSync(join(directory, "of-four"), `${four}\n`, { mode: 0o600 });
+  const last = await cloakroom(environment, "keys", "unseal", "--file", join(directory, "of-four"), "--json");
+  expect(JSON.parse(last.stdout)).toEqual({ unsealed: true, shares_held: 3, shares_needed: 3 });
+
+  server = await starting;
+  const read = await restClient(url, key)("GET", `/tokens/${tokenId}`);
+  expect(read).toMatchObject({ status: 200, body: { data: "kept" } });
+  expect(existsSync(socket)).toBe(false);
+  expect(existsSync(keyFile)).toBe(false);
+  for (const share of [one, two, three, four]) expect(server.said()).not.toContain(share.split(".")[4]);
+  expect((await withInput([one], "keys", "unseal")).stderr).toContain("No sealed server takes shares");
+});
+
+it("a command beside it takes shares on its standard input, and says so without", async () => {
+  const without = await withInput([], "tenants", "list");
+  expect(without.code).toBe(1);
+  expect(without.stderr).toMatch(/is kept in shares, and this command needs it: give 3 of them on standard input/);
+  const listed = await withInput(shares.slice(1, 4), "tenants", "list", "--json");
+  expect(listed.code, listed.stderr).toBe(0);
+  expect(JSON.parse(listed.stdout)).toHaveLength(2);
+});
+
+it("a sealed server that is told to stop ends, and leaves nothing running", async () => {
+  await server?.stop();
+  const child = spawn(process.execPath, ["dist/src/main.js", "serve"], {
+    env: { PATH: process.env.PATH, CLOAKROOM_ADMIN_PORT: "0", ...environment },
+    stdio: "ignore",
+  });
+  const ended = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
+  await expect.poll(() => existsSync(socket), { timeout: 20_000 }).toBe(true);
+  await expect
+    .poll(
+      () =>
+        fetch(`${url}/healthz`).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      { timeout: 20_000 },
+    )
+    .toBe(200);
+  child.kill("SIGTERM");
+  expect(await ended).toBe(0);
+  expect(existsSync(join(dataDir, "pg18", "data", "postmaster.pid"))).toBe(false);
+});
