@@ -63,7 +63,7 @@ describe("@basis-theory/basis-theory-js 4.30.2, proxies", () => {
       const { id } = await backEnd.tokens.create({ type: "card", data: Object(CARD) });
       const reply = await backEnd.proxy[verb]({
         path: "charges",
-        query: { reference: `{{${id}|json:'$.number'|last4}}` },
+        query: { reference: `{{ ${id} | json: '$.number' | last4 }}` },
         headers: { "BT-PROXY-KEY": key, "X-Own": "kept", "Content-Type": "application/json" },
         body: { card: { number: `{{ ${id} | json: '$.number' }}` }, amount: 5 },
       });
