@@ -9,32 +9,12 @@ import { type FlightResult, fly, type Guard } from "./flight.js";
 import type { FlightLimits } from "./flight-limits.js";
 import type { Lane } from "./lane.js";
 import { LoggedMinutes } from "./logged-minutes.js";
-import type { Passenger, Work } from "./transaction.js";
+import { land, rejectAll, TenantQueue, type Waiting } from "./tenant-queue.js";
+import type { Work } from "./transaction.js";
 
 /** Attempts after which a conflict or an absent database is reported to the caller. */
 const ATTEMPTS = 5;
 const STOPPING = "the server is stopping";
-
-interface Waiting {
-  readonly guard: Guard;
-  readonly work: Work<unknown>;
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: unknown) => void;
-  readonly since: number;
-  attempts: number;
-  /** It failed in company: it flies alone now, so that a bad request fails only its caller. */
-  alone: boolean;
-}
-
-class TenantQueue {
-  readonly tenantId: TenantId;
-  readonly waiting: Waiting[] = [];
-  inFlight = 0;
-
-  constructor(tenantId: TenantId) {
-    this.tenantId = tenantId;
-  }
-}
 
 /** How busy the connections are. */
 export interface FlightLoad {
@@ -197,20 +177,10 @@ export class Flights {
     }
   }
 
-  /** The longest run of requests that may share a transaction: equal guards, none that must fly alone. */
   #nextBatch(queue: TenantQueue): Waiting[] {
-    const [first] = queue.waiting;
-    if (!first) return [];
-    let size = 1;
-    if (!first.alone) {
-      while (size < this.#limits.batch) {
-        const next = queue.waiting[size];
-        if (!next || next.alone || next.guard !== first.guard) break;
-        size += 1;
-      }
-    }
-    this.#queued -= size;
-    return queue.waiting.splice(0, size);
+    const batch = queue.nextBatch(this.#limits.batch);
+    this.#queued -= batch.length;
+    return batch;
   }
 
   #forget(queue: TenantQueue): void {
@@ -317,16 +287,4 @@ export class Flights {
 function leavesDoubt(result: FlightResult): boolean {
   if (result.kind !== "aborted" || result.culprit !== undefined) return result.kind === "unknown";
   return !(result.error instanceof postgres.PostgresError) || troubleOf(result.error) === "connection";
-}
-
-function land(batch: readonly Waiting[], passengers: readonly Passenger[]): void {
-  for (const [index, waiting] of batch.entries()) {
-    const outcome = passengers[index]?.outcome;
-    if (outcome?.ok) waiting.resolve(undefined);
-    else waiting.reject(outcome?.error);
-  }
-}
-
-function rejectAll(batch: readonly Waiting[], error: Error): void {
-  for (const waiting of batch) waiting.reject(error);
 }
