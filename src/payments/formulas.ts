@@ -99,7 +99,11 @@ export const FORMULAS: readonly Formula[] = [
       codes(`AE AT AU BE BG BR CA CH CY CZ DE DK EE ES FI FR GB GR HK HU IE IN IT JP LT LU LV MT MX MY NL NO NZ PL
       PT RO SE SG SI SK US`),
     currencies: without("CLF CUP IQD IRR KPW LYD SDG SSP SYP"),
-    features: new Set<Feature>([...FULL, "three_d_secure_hosted", "three_d_secure_pass_through"]),
+    features: new Set<Feature>([
+      ...FULL.filter((feature) => feature !== "zero_auth"),
+      "three_d_secure_hosted",
+      "three_d_secure_pass_through",
+    ]),
   },
   {
     id: "adyen-card",

@@ -49,7 +49,8 @@ async function authorize(
   request: AuthorizationRequest,
 ): Promise<AuthorizationOutcome> {
   const amount = toProviderAmount(STRIPE_AMOUNTS, request.money);
-  if (amount === undefined) return ended("invalid_amount", { codes: INEXPRESSIBLE });
+  // Stripe checks a card without an amount in another way, which a charge is not.
+  if (amount === undefined || amount === 0) return ended("invalid_amount", { codes: INEXPRESSIBLE });
   const reply = await callJson(context, requests.create(request, amount));
   if (reply.kind === "never_sent") return ended("service_network_error", { codes: reply.codes });
   if (reply.kind === "unknown") return reply;
