@@ -22,7 +22,8 @@ export async function measureFloors(table: Table): Promise<void> {
   }
 }
 
-function portOf(echo: ChildProcess): Promise<number> {
+/** The port that an echo server announces. */
+export function portOf(echo: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     echo.stderr?.on("data", (chunk: Buffer) => resolve(Number(/:(\d+)/.exec(chunk.toString())?.[1])));
     echo.once("exit", (code) => reject(new Error(`the echo server ended with ${code}`)));

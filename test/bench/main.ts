@@ -3,6 +3,7 @@ import { startBenchServer } from "./bench-server.js";
 import { measureDatabaseFloors } from "./database-floors.js";
 import { measureFloors } from "./floors.js";
 import { manyTenantRows } from "./many-tenants.js";
+import { proxyRows } from "./proxies.js";
 import { Table } from "./table.js";
 import { tokenRows } from "./tokens.js";
 
@@ -17,6 +18,10 @@ await measureFloors(table);
   await measureDatabaseFloors(table, server);
   await tokenRows(table, server);
   await manyTenantRows(table, server);
+}
+{
+  await using server = await startBenchServer({ CLOAKROOM_EGRESS_ALLOW: "127.0.0.1" });
+  await proxyRows(table, server);
 }
 const file = process.argv[process.argv.indexOf("--json") + 1];
 if (process.argv.includes("--json") && file) writeFileSync(file, `${JSON.stringify(table.rows, undefined, 2)}\n`);
