@@ -1,6 +1,7 @@
 import { systemClock } from "../base/clock.js";
 import { KeyFileError } from "../crypto/key-file.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
+import { ShareError } from "../crypto/shares.js";
 import { connect } from "../store/connect.js";
 import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
 import { DatabaseSetupError } from "../store/roles.js";
@@ -8,7 +9,7 @@ import { openVault } from "../vault.js";
 import type { Command } from "./command.js";
 
 /** Whose messages say what to do. */
-const OURS = [DatabaseSetupError, KeyFileError, RootKeyDenied, RootKeyUnreachable, EmbeddedDatabaseError];
+const OURS = [DatabaseSetupError, KeyFileError, RootKeyDenied, RootKeyUnreachable, ShareError, EmbeddedDatabaseError];
 
 export const doctor: Command = {
   name: "doctor",
