@@ -2,7 +2,8 @@ import { systemClock } from "../base/clock.js";
 import { KeyFileError } from "../crypto/key-file.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
 import { ShareError } from "../crypto/shares.js";
-import { connect } from "../store/connect.js";
+import { connect, type DatabaseAddress } from "../store/connect.js";
+import { readDiskUse } from "../store/disk-use.js";
 import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
 import { DatabaseSetupError } from "../store/roles.js";
 import { openVault } from "../vault.js";
@@ -30,6 +31,10 @@ export const doctor: Command = {
           role: facts?.role ?? "unknown",
           database_bytes: facts?.bytes ?? 0,
           root_key: vault.rootKey.id,
+          ...(await showDisk(vault.ownerAddress)),
+          connections_needed: config.fastConnections + config.slowConnections + 2,
+          rate_limits: config.rateLimits ?? "off",
+          rate_limits_shared: config.redisUrl !== undefined,
         });
       } finally {
         await sql.end({ timeout: 5 });
@@ -41,3 +46,21 @@ export const doctor: Command = {
     }
   },
 };
+
+/** Sizes, growth and connections: as the owner of the tables, since the other role may not see them all. */
+async function showDisk(address: DatabaseAddress) {
+  const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
+  try {
+    const use = await readDiskUse(sql);
+    return {
+      tables: use.tables,
+      statistics_since: use.statisticsSince?.toISOString() ?? "the start",
+      wal_bytes: use.walBytes ?? "not visible to this login (it takes pg_monitor)",
+      wal_written_bytes: use.walWritten,
+      connections: use.connections,
+      max_connections: use.maxConnections,
+    };
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}

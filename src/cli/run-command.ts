@@ -64,6 +64,18 @@ function inLines(result: unknown): string {
   if (Array.isArray(result)) return result.map((item) => inLines(item)).join("\n\n");
   if (typeof result !== "object" || result === null) return String(result);
   return Object.entries(result)
-    .map(([key, value]) => `${key}: ${Array.isArray(value) ? value.join(", ") : String(value)}`)
+    .map(([key, value]) => `${key}: ${inLine(value)}`)
     .join("\n");
+}
+
+/** A part of a result: lists of things have a line for each. */
+function inLine(value: unknown): string {
+  if (Array.isArray(value)) {
+    const isOfThings = value.some((item) => typeof item === "object" && item !== null);
+    return isOfThings ? value.map((item) => `\n  ${inLine(item)}`).join("") : value.join(", ");
+  }
+  if (typeof value !== "object" || value === null) return String(value);
+  return Object.entries(value)
+    .map(([key, part]) => `${key} ${inLine(part)}`)
+    .join(", ");
 }
