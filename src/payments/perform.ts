@@ -11,6 +11,7 @@ import type { Connectors } from "./connectors.js";
 import { blamesCredentials } from "./error-code.js";
 import { type Attempt, type Payment, reconciliationIdOf, referenceOf } from "./payment.js";
 import { type Change, changePayment } from "./payment-changes.js";
+import { meant } from "./resent.js";
 
 export interface PerformParts {
   readonly database: Database;
@@ -58,7 +59,7 @@ async function ask(
     const outcome = await authorize(parts, keys, tenantId, payment, attempt, connection, card);
     return (current, now) => afterAuthorization(current, outcome, now.getTime());
   }
-  const outcome = await followUp(parts, tenantId, payment, attempt, connection);
+  const outcome = meant(attempt, await followUp(parts, tenantId, payment, attempt, connection));
   if (operation === "refund" && refundId) {
     return (current, now) => ({
       ...afterRefund(current, outcome, attempt, now.getTime()),
@@ -111,13 +112,14 @@ async function authorize(
   const { amount, currency, intent, metadata, ...rest } = order;
   const connector = connectors.of(connection.formula.id);
   try {
-    return await connector.authorize(connectors.contextOf(tenantId, connection), {
+    const outcome = await connector.authorize(connectors.contextOf(tenantId, connection), {
       ...rest,
       ...{ intent, card, money: { amount, currency }, metadata: metadata ?? {} },
       idempotencyKey: attempt.key,
       reconciliationId: reconciliationIdOf(payment),
       returnUrl: returnUrl(keys, tenantId, payment),
     });
+    return meant(attempt, outcome);
   } catch {
     onDefect(tenantId);
     return unknown({ rawCode: "internal" });

@@ -1,0 +1,30 @@
+import { afterAll, expect, test } from "vitest";
+import { meant } from "../../src/payments/resent.js";
+import { agents, authorization, contextOf } from "./connectors/bench.js";
+import { BENCHES } from "./connectors/benches.js";
+
+afterAll(() => agents.close());
+
+test.each(BENCHES)("%s: a refusal at the door does not end what was sent before", async (_name, open) => {
+  await using bench = await open();
+  const request = authorization(bench);
+  bench.server.fail(bench.routes.authorize, { answer: "reset", acted: true });
+  const first = await bench.connector.authorize(contextOf(bench), request);
+  expect(first.kind).toBe("unknown");
+  const tooMany = { answer: 429, acted: false } as const;
+  bench.server.fail(bench.routes.authorize, tooMany, tooMany, tooMany);
+  const second = await bench.connector.authorize(contextOf(bench), request);
+  expect(second).toMatchObject({ kind: "failed", errorCode: "service_rate_limit" });
+  expect(bench.ledger.of(request.reconciliationId, "authorize")).toHaveLength(1);
+  expect(meant({ state: "unknown" }, second).kind).toBe("unknown");
+  expect(meant({ state: "sent" }, second)).toBe(second);
+});
+
+test("what the service looked at and refused ends the attempt, however often it was sent", () => {
+  const declined = { kind: "declined", errorCode: "issuer_decline", codes: {} } as const;
+  const refused = { kind: "refused", as: "failed", errorCode: "invalid_amount", codes: {} } as const;
+  const lost = { kind: "refused", as: "failed", errorCode: "service_network_error", codes: {} } as const;
+  expect(meant({ state: "unknown" }, declined)).toBe(declined);
+  expect(meant({ state: "unknown" }, refused)).toBe(refused);
+  expect(meant({ state: "unknown" }, lost)).toEqual({ kind: "unknown", codes: {} });
+});
