@@ -3,10 +3,12 @@ import { logEntry } from "../../../src/audit/log-entry.js";
 import { type LogVerdict, type SeenSeal, verifyLog } from "../../../src/audit/verify-log.js";
 import type { TenantId } from "../../../src/base/ids.js";
 import { createKeyFile } from "../../../src/crypto/key-file.js";
+import { makeCheckValue } from "../../../src/crypto/root-key.js";
 import { logSealsJob } from "../../../src/jobs/log-seals.js";
 import { writeLog } from "../../../src/store/audit-logs.js";
 import { type Database, openDatabase } from "../../../src/store/database.js";
 import { readLogSnapshot } from "../../../src/store/log-snapshot.js";
+import { insertRootKey } from "../../../src/store/root-keys.js";
 import { Keyring } from "../../../src/tenancy/keyring.js";
 import { provisionTenant } from "../../../src/tenancy/provision.js";
 import { startDatabase, type TestDatabase } from "../../support/databases.js";
@@ -38,6 +40,7 @@ export interface Ledger extends AsyncDisposable {
 export async function openLedger(): Promise<Ledger> {
   const stored = await startDatabase();
   const root = await createKeyFile(join(stored.dataDir, "..", "root.key"));
+  await insertRootKey(stored.owner, { id: root.id, check_value: await makeCheckValue(root) });
   const start = Math.floor(Date.now() / MINUTE) * MINUTE - 6 * 60 * MINUTE;
   const clock = { time: start, now: () => clock.time };
   const opened: Database[] = [];

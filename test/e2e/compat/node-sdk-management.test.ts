@@ -119,7 +119,7 @@ describe("@basis-theory/node-sdk 5.7.0, management", () => {
     expect(replaced.requestTransform).toBeUndefined();
     await client.proxies.delete(id);
     expect(await thrownBy(client.proxies.get(id))).toBeInstanceOf(BasisTheory.NotFoundError);
-    const wrong = client.proxies.create({ name: "x", destinationUrl: "http://example.com" });
+    const wrong = client.proxies.create({ name: "x", destinationUrl: "https://10.0.0.1" });
     expect(await thrownBy(wrong)).toMatchObject({ statusCode: 400, body: { errors: expect.any(Object) } });
   });
 
