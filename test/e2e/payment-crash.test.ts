@@ -1,0 +1,84 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/base/clock.js";
+import { readConfig } from "../../src/config.js";
+import { connect as connectTo } from "../../src/store/connect.js";
+import { openVault } from "../../src/vault.js";
+import { newDirectory } from "../support/databases.js";
+import { connect, PAYING } from "../support/payments.js";
+import { type Replica, startReplica } from "../support/replica.js";
+import { restClient } from "../support/rest.js";
+import { newTenant, type TestTenant } from "../support/tenant.js";
+
+const directory = newDirectory();
+const environment = { CLOAKROOM_DATA_DIR: join(directory, "data") };
+let server: Replica;
+let tenant: TestTenant;
+beforeAll(async () => {
+  server = await startReplica(environment);
+  tenant = await newTenant(server.url, environment);
+});
+afterAll(async () => {
+  await server?.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** Lets the time pass for which a process that is gone had its work reserved, and reads the bank's books. */
+async function afterTheLeases(): Promise<string[]> {
+  const config = readConfig(environment);
+  await using vault = await openVault({ config, as: "command", announce: () => {}, clock: systemClock });
+  const sql = connectTo(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
+  try {
+    return await sql.begin(async (tx) => {
+      await tx`select set_config('app.tenant_id', ${tenant.id}, true)`;
+      await tx`update payments set lease_until = created_at, due_at = created_at where tenant_id = ${tenant.id}`;
+      await tx`update idempotency_keys set lease_until = expires_at - interval '1 day' where tenant_id = ${tenant.id}`;
+      const pages = await tx<{ text: string }[]>`
+        select ledger::text as text from simulator_payments where tenant_id = ${tenant.id}`;
+      return pages.map(({ text }) => text);
+    });
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+describe("a process that is killed while a payment is under way", () => {
+  it("leaves a payment that the next one brings to its end: charged once, and told once", async () => {
+    const application = await tenant.application({ type: "private", permissions: PAYING });
+    const connection_id = await connect(tenant, [{ key: "latency_ms", value: "2000" }]);
+    const data = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030, cvc: "123" };
+    const token = (await application("POST", "/tokens", { body: { type: "card", data } })).body.id;
+    const request = {
+      body: { amount: 900, currency: "USD", connection_id, token, intent: "capture", external_identifier: "cut" },
+      headers: { "BT-IDEMPOTENCY-KEY": "cut" },
+    };
+    const cut = application("POST", "/orchestration/transactions", request).catch(() => undefined);
+    await expect
+      .poll(async () => (await application("GET", "/orchestration/transactions")).body.pagination.total_items, {
+        timeout: 10_000,
+      })
+      .toBe(1);
+    await server.stop("SIGKILL");
+    await cut;
+
+    server = await startReplica(environment);
+    const client = restClient(server.url, application.key);
+    const list = async () => (await client("GET", "/orchestration/transactions?external_identifier=cut")).body.data;
+    expect((await list()).map(({ status }: { status: string }) => status)).toEqual(["processing"]);
+    // Whoever was first may still be at work, as far as anybody can know.
+    expect((await client("POST", "/orchestration/transactions", request)).status).toBe(409);
+    expect(await afterTheLeases()).toEqual([]);
+
+    const [{ id }] = await list();
+    await client("POST", `/orchestration/transactions/${id}/sync`);
+    await expect.poll(async () => (await list())[0].status, { timeout: 15_000 }).toBe("capture_succeeded");
+    const replayed = await client("POST", "/orchestration/transactions", request);
+    expect([replayed.status, replayed.body.id, replayed.body.captured_amount]).toEqual([201, id, 900]);
+    expect((await list()).length).toBe(1);
+    const [page = "", ...others] = await afterTheLeases();
+    expect(others).toEqual([]);
+    expect(page.split('"kind": "authorization"').length - 1).toBe(1);
+    expect(page.split('"kind": "capture"').length - 1).toBe(1);
+  });
+});
