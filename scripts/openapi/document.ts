@@ -2,6 +2,7 @@ import { type DescService, getOption, hasOption } from "@bufbuild/protobuf";
 import { http } from "../../gen/google/api/annotations_pb.js";
 import type { JsonObject } from "../../src/base/json.js";
 import { commentOf } from "./comments.js";
+import { FUNCTION_PROBLEM_SCHEMA } from "./function-failures.js";
 import { operationOf, type PlacedOperation } from "./operation.js";
 import { HEADER_PARAMETERS, RESPONSE_HEADERS } from "./parameters.js";
 import { PROBLEM_RESPONSES, PROBLEM_SCHEMA } from "./problems.js";
@@ -50,7 +51,7 @@ export function documentOf(services: readonly DescService[]): JsonObject {
       parameters: HEADER_PARAMETERS,
       headers: RESPONSE_HEADERS,
       responses: PROBLEM_RESPONSES,
-      schemas: { ...schemas.all, Problem: PROBLEM_SCHEMA, ...PROXY_SCHEMAS },
+      schemas: { ...schemas.all, Problem: PROBLEM_SCHEMA, FunctionProblem: FUNCTION_PROBLEM_SCHEMA, ...PROXY_SCHEMAS },
     },
   };
 }

@@ -5,6 +5,7 @@ import { parsePathTemplate } from "../../src/api/rest/path-template.js";
 import type { JsonObject } from "../../src/base/json.js";
 import { commentOf, splitComment } from "./comments.js";
 import { EXAMPLES } from "./examples.js";
+import { functionFailures } from "./function-failures.js";
 import { headerParameters, pathParameter, queryParameter } from "./parameters.js";
 import { problemResponses } from "./problems.js";
 import { isRequired } from "./rules.js";
@@ -61,6 +62,7 @@ export function operationOf(
         isGuarded: policy.requires.length > 0 || pattern.case !== "get",
         isIdempotent: policy.idempotent,
       }),
+      ...functionFailures(method.name),
     },
     "x-permissions": policy.requires,
     ...(policy.containerScoped ? { "x-container-scoped": true } : {}),

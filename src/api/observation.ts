@@ -1,11 +1,14 @@
 import type { Caller } from "../access/caller.js";
 import { Fault, Reason } from "../base/fault.js";
+import type { TenantId } from "../base/ids.js";
 import type { EndedOperation } from "../telemetry/meters.js";
 import type { LogFields, OperatorLog } from "./operator-log.js";
 
 /** What the operator's log is told of one request. */
 export interface Observation {
   caller: Caller | undefined;
+  /** Where it is known without a caller: that of a proxy which asks for no key. */
+  tenantId: TenantId | undefined;
   end(status: number): void;
   fail(status: number, fault: Fault): void;
 }
@@ -32,6 +35,7 @@ export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => 
     };
     const observation: Observation = {
       caller: undefined,
+      tenantId: undefined,
       end(status) {
         if (!isFirst()) return;
         onEnd(ended("ok"));
@@ -55,12 +59,15 @@ export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => 
       status,
       duration_ms: Math.round((performance.now() - start) * 10) / 10,
       ...(route === undefined ? {} : { route }),
-      ...(observation.caller
-        ? { tenant_id: observation.caller.tenantId, application_id: observation.caller.application.id }
-        : {}),
+      ...ownerFields(observation),
     });
     return observation;
   };
+}
+
+function ownerFields({ caller, tenantId }: Observation): LogFields {
+  if (caller) return { tenant_id: caller.tenantId, application_id: caller.application.id };
+  return tenantId === undefined ? {} : { tenant_id: tenantId };
 }
 
 /** Whatever was thrown, as a fault. What is no fault of ours to tell becomes `internal`. */

@@ -7,9 +7,9 @@ import { Fault } from "../base/fault.js";
 import type { Json } from "../base/json.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
+import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/call.js";
 import { DestinationFailed } from "../proxy/destination-failed.js";
 import { proxyKeyIn } from "../proxy/forward.js";
-import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/invoke.js";
 import { CallerBody } from "./caller-body.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { type Observe, toFault } from "./observation.js";
@@ -65,7 +65,11 @@ async function serve(
   try {
     const refused = rateRefusalOf(request);
     if (refused) throw refused;
-    const answer = await invoke(callOf(request, body, gone.signal));
+    const onOwner: ProxyCall["onOwner"] = ({ tenantId, caller }) => {
+      observation.tenantId = tenantId;
+      observation.caller = caller;
+    };
+    const answer = await invoke({ ...callOf(request, body, gone.signal), onOwner });
     requireSendable(answer);
     observation.end(answer.status);
     writeHead(response, answer, request);

@@ -1,7 +1,7 @@
 import type { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
 import { readWhole } from "../proxy/buffered-body.js";
+import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/call.js";
 import { DestinationFailed } from "../proxy/destination-failed.js";
-import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/invoke.js";
 import type { Handler } from "./call.js";
 
 type Invoke = Handler<typeof ProxyService.method.invokeProxy.input, typeof ProxyService.method.invokeProxy.output>;

@@ -11,7 +11,7 @@ import {
 import { invalid } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
-import type { ProxyAnswer, ProxyCall } from "../proxy/invoke.js";
+import type { ProxyAnswer, ProxyCall } from "../proxy/call.js";
 import {
   checkPatch,
   checkProxy,

@@ -8,6 +8,7 @@ import {
   type PlacedOperation,
   requestValidator,
   resolve,
+  responseValidator,
 } from "../support/api-description.js";
 import { routes } from "../support/rest-routes.js";
 
@@ -71,6 +72,18 @@ describe("the document", () => {
     expect(Object.keys(responses).filter((status) => /^[45]/.test(status))).toEqual(statuses);
     for (const status of statuses) expect(responses[status]?.$ref).toBe(`#/components/responses/Problem${status}`);
     expect(responses.default?.$ref).toBe("#/components/responses/Problem");
+  });
+
+  it.each(["react", "getReactorResult"])("says that %s fails as the code does, with statuses of its own", (id) => {
+    const { responses } = operationNamed(id).operation;
+    expect(Object.keys(responses)).toEqual(expect.arrayContaining(["400", "402", "404", "422", "500", "503"]));
+    const thrown = { status: 402, detail: "Invalid Payment Method", errors: { error: ["declined"] } };
+    const validate = responseValidator(operationNamed(id), 402);
+    expect([validate(thrown), validate({ ...thrown, title: "?" }), validate({ status: 402 })]).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 
   it("takes an idempotency key where the policy does, and a merge patch where that is meant", () => {

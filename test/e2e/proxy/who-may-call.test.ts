@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { type RestClient, restClient } from "../../support/rest.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { type Destination, startDestination } from "./support/destination.js";
@@ -48,6 +49,32 @@ describe("who may call a proxy", () => {
     expect((await nobody("GET", `/proxy?bt-proxy-key=${key}`)).status).toBe(200);
     expect(await refusal(through(nobody, key, `{{ ${token} }}`))).toEqual([403, "permission_denied"]);
     expect(await refusal(through(backEnd, key, `{{ ${token} }}`))).toEqual([403, "permission_denied"]);
+  });
+
+  it("is in the operator's log, with its tenant where nothing else is known", async () => {
+    const asked = await makeProxy(tenant, { destination_url: destination.url });
+    const open = await makeProxy(tenant, { destination_url: destination.url, require_auth: false });
+    const acting = await makeProxy(tenant, {
+      ...{ destination_url: destination.url, require_auth: false },
+      application: { id: backEnd.id },
+    });
+    const lineOf = async (client: RestClient, key: string, raw?: string) => {
+      const { headers } = await through(client, key, raw);
+      const trace = headers.get("bt-trace-id");
+      return vi.waitFor(() => {
+        const lines = readFileSync(inject("serverLog"), "utf8").split("\n");
+        const line = lines.find((text) => text.includes(`"trace_id":"${trace}"`));
+        if (line === undefined) throw new Error("the call is not in the log yet");
+        const { rpc, route, status, tenant_id, application_id } = JSON.parse(line);
+        return { rpc, route, status, tenant_id, application_id };
+      });
+    };
+    const proxied = { rpc: "InvokeProxy", route: "/proxy", status: 200, tenant_id: tenant.id };
+    expect(await lineOf(backEnd, asked.key)).toEqual({ ...proxied, application_id: backEnd.id });
+    expect(await lineOf(nobody, acting.key)).toEqual({ ...proxied, application_id: backEnd.id });
+    expect(await lineOf(nobody, open.key)).toEqual(proxied);
+    expect(await lineOf(nobody, open.key, `{{ ${token} }}`)).toEqual({ ...proxied, status: 403 });
+    expect(await lineOf(nobody, asked.key)).toEqual({ rpc: "InvokeProxy", route: "/proxy", status: 401 });
   });
 
   it("that asks for none and has an application: references use that one's rights", async () => {

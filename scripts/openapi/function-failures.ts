@@ -1,0 +1,54 @@
+import type { JsonObject } from "../../src/base/json.js";
+
+/** Methods that answer with the end of a tenant's code. The policy cannot say so. */
+const RUNS_CODE: ReadonlySet<string> = new Set(["React", "GetReactorResult"]);
+
+/** What the published error classes of code stand for, and what a run that came to no end of its own is (api-facts 8.3). */
+const THROWN: Readonly<Record<number, string>> = {
+  400: "Bad Request, or Invalid Reactor Configuration",
+  401: "Authentication Failed",
+  402: "Invalid Payment Method",
+  403: "Forbidden",
+  413: "Reactor Runtime Error: the arguments are too large",
+  422: "Invalid Reactor Formula: the code exports no function",
+  429: "Rate Limit Exceeded",
+  500: "Reactor Runtime Error: the code threw something else, took too long or too much memory",
+  503: "Service Unavailable",
+};
+
+const TRACE = { "BT-TRACE-ID": { $ref: "#/components/headers/BT-TRACE-ID" } };
+const EITHER = {
+  anyOf: [{ $ref: "#/components/schemas/Problem" }, { $ref: "#/components/schemas/FunctionProblem" }],
+};
+
+/** The failures of a method beside its own: what code throws has statuses of its own, in the shape of the published errors. */
+export function functionFailures(method: string): JsonObject {
+  if (!RUNS_CODE.has(method)) return {};
+  const byStatus = Object.entries(THROWN).map(([status, meaning]) => [
+    status,
+    {
+      description: `The request failed, or the code threw: ${meaning}.`,
+      headers: TRACE,
+      content: { "application/json": { schema: EITHER } },
+    },
+  ]);
+  return {
+    ...Object.fromEntries(byStatus),
+    default: {
+      description: "Any other failure, or what the code answers in place of a result: CustomHttpResponseError.",
+      headers: TRACE,
+      content: { "application/json": { schema: {} }, "*/*": { schema: {} } },
+    },
+  };
+}
+
+export const FUNCTION_PROBLEM_SCHEMA: JsonObject = {
+  type: "object",
+  description: "What the code of a reactor threw, or why it did not end.",
+  required: ["status", "detail", "errors"],
+  properties: {
+    status: { type: "integer", format: "int32" },
+    detail: { type: "string" },
+    errors: { type: "object", additionalProperties: { type: "array", items: { type: "string" } } },
+  },
+};

@@ -1,0 +1,73 @@
+import type { Authenticator } from "../access/authenticate.js";
+import type { Caller } from "../access/caller.js";
+import { Fault } from "../base/fault.js";
+import type { TenantId } from "../base/ids.js";
+import { requireNamedDestination } from "../egress/destination.js";
+import type { EgressPolicy } from "../egress/egress-policy.js";
+import type { ProxyCall } from "./call.js";
+import type { LoadedProxy, ProxyLoader } from "./load-proxy.js";
+import type { ProxyDefinition } from "./proxy.js";
+
+export interface RouteParts {
+  readonly authenticator: Authenticator;
+  readonly loader: ProxyLoader;
+  readonly policy: EgressPolicy;
+}
+
+/** Who calls through what. */
+export interface Route {
+  readonly tenantId: TenantId;
+  /** Whose rights references are replaced under; undefined for anonymous calls of a proxy without an application. */
+  readonly caller: Caller | undefined;
+  readonly proxy: LoadedProxy | undefined;
+  readonly definition: ProxyDefinition;
+  readonly revision: number;
+}
+
+/**
+ * Finds out who calls through what, from what is remembered of both.
+ * @throws {Fault} unauthenticated; not_found for a proxy of nobody's; validation_failed where no destination is named.
+ */
+export async function chooseRoute(parts: RouteParts, { target, apiKey }: ProxyCall): Promise<Route> {
+  if (!target) {
+    throw new Fault("validation_failed", "Name a proxy by its key in BT-PROXY-KEY, or a destination in BT-PROXY-URL.", {
+      fields: {},
+    });
+  }
+  if (target.kind === "ephemeral") {
+    const caller = await parts.authenticator.authenticate(apiKey);
+    requireNamedDestination("BT-PROXY-URL", target.url, parts.policy);
+    const definition = ephemeralDefinition(target.url);
+    return { tenantId: caller.tenantId, caller, proxy: undefined, definition, revision: caller.revision };
+  }
+  const proxy = await parts.loader.find(target.key);
+  const { tenantId, revision } = proxy;
+  const { requireAuth, applicationId, definition } = proxy.proxy;
+  if (!requireAuth) {
+    const caller = applicationId ? await parts.authenticator.application(tenantId, applicationId) : undefined;
+    return { tenantId, caller, proxy, definition, revision };
+  }
+  const caller = await parts.authenticator.authenticate(apiKey);
+  // A key of another tenant learns nothing, not even that the proxy exists.
+  if (caller.tenantId !== tenantId) throw new Fault("not_found", "There is no proxy with this key.");
+  return { tenantId, caller, proxy, definition, revision: caller.revision };
+}
+
+function ephemeralDefinition(url: string): ProxyDefinition {
+  return {
+    destinationUrl: url,
+    requestTransform: undefined,
+    responseTransform: undefined,
+    requestTransforms: [],
+    responseTransforms: [],
+    configuration: {},
+  };
+}
+
+/** Has all that a route was chosen from read again: something of it changed since. */
+export function forgetRoute({ authenticator, loader }: RouteParts, { target, apiKey }: ProxyCall, route: Route): void {
+  if (target?.kind === "configured") loader.forget(target.key);
+  if (apiKey) authenticator.forget(apiKey);
+  const applicationId = route.proxy?.proxy.applicationId;
+  if (applicationId) authenticator.forgetApplication(route.tenantId, applicationId);
+}
