@@ -1,0 +1,165 @@
+import { Authenticator } from "../../src/access/authenticate.js";
+import type { Caller } from "../../src/access/caller.js";
+import { systemClock } from "../../src/base/clock.js";
+import { newUuid } from "../../src/base/ids.js";
+import { readConfig } from "../../src/config.js";
+import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
+import { connect, type DatabaseAddress, type Sql } from "../../src/store/connect.js";
+import type { TermRow } from "../../src/store/token-terms.js";
+import type { TokenRow } from "../../src/store/tokens.js";
+import { monthOf } from "../../src/tokens/activity.js";
+import { prepareToken } from "../../src/tokens/prepare.js";
+import { sealAttributes, sealData } from "../../src/tokens/sealing.js";
+import { termsOf } from "../../src/tokens/terms.js";
+import { openVault } from "../../src/vault.js";
+import type { BenchServer } from "./bench-server.js";
+import { copyRows } from "./copy-rows.js";
+import { say } from "./table.js";
+
+/** Tokens of one transaction. */
+const BATCH = 2_000;
+
+/** Tokens that share a value of the metadata `customer`. */
+const TOKENS_OF_CUSTOMER = 20;
+
+/** What the n-th token is found by: 20 tokens have the same `customer`, nine of ten the `country` US. */
+export function metadataOf(n: number): Record<"customer" | "country", string> {
+  return { customer: `customer-${Math.floor(n / TOKENS_OF_CUSTOMER)}`, country: n % 10 === 9 ? "FR" : "US" };
+}
+
+/**
+ * Gives the tenant of a key `count` tokens more, as old as if one had been made every millisecond up to now. They are
+ * whole: validated, sealed, with their terms, and counted. Two of three are cards. Only their log rows are missing:
+ * written into minutes that are over, the running server would have to seal them out of turn, and no list reads them.
+ *
+ * The rows go past the domain's create and the flights, since those take three times as long.
+ */
+export async function fill(server: Pick<BenchServer, "environment">, key: string, count: number): Promise<void> {
+  const config = readConfig(server.environment);
+  await using vault = await openVault({ config, as: "command", announce: () => {}, clock: systemClock });
+  const caller = await new Authenticator(vault.database, systemClock, () => {}).authenticate(key);
+  const keys = await vault.keyring.of(caller.tenantId);
+  const sql = connect(vault.ownerAddress, { role: "cloakroom_app", connections: 1, statementTimeout: 60_000 });
+  const oldest = Date.now() - count;
+  const progress = new Progress(count);
+  let written = Promise.resolve();
+  for (let from = 0; from < count; from += BATCH) {
+    const to = Math.min(from + BATCH, count);
+    const batch = batchOf(caller, keys, from, to, oldest);
+    // The next batch is made while the database writes this one.
+    await written;
+    progress.reached(from);
+    written = write(sql, caller, batch);
+  }
+  await written;
+  await sql.end({ timeout: 5 });
+  await tidy(vault.ownerAddress);
+  progress.reached(count);
+}
+
+interface FilledBatch {
+  readonly tokens: readonly TokenRow[];
+  readonly terms: readonly TermRow[];
+}
+
+function batchOf(caller: Caller, keys: TenantKeys, from: number, to: number, oldest: number): FilledBatch {
+  const now = new Date();
+  const tokens: TokenRow[] = [];
+  const terms: TermRow[] = [];
+  // Hashing terms is most of the work, and many tokens have the same ones.
+  const known = new Map<string, readonly TermRow[]>();
+  for (let n = from; n < to; n += 1) {
+    const prepared = prepareToken(caller, keys, { ...draftOf(n), ...NOTHING_ELSE }, now);
+    const { attributes, containers, fingerprint = null, indexValues } = prepared;
+    const id = newUuid();
+    const createdAt = new Date(oldest + n);
+    tokens.push({
+      ...{ id, type: prepared.type.name, containers: [...containers], fingerprint, dedupe_key: null },
+      data: sealData(keys, caller.tenantId, id, prepared.data.reveal()),
+      attributes: sealAttributes(keys, caller.tenantId, id, attributes),
+      ...{ expires_at: null, expires_at_text: null, revision: 1, active_month: monthOf(now) },
+      ...{ created_by: caller.application.id, created_at: createdAt, modified_by: null, modified_at: null },
+    });
+    const { metadata = {} } = attributes;
+    const findable = JSON.stringify([containers, metadata, indexValues]);
+    const same = known.get(findable) ?? termsOf(keys, { id, createdAt, containers, metadata, indexValues });
+    known.set(findable, same);
+    terms.push(...same.map(({ term }) => ({ term, created_at: createdAt, token_id: id })));
+  }
+  return { tokens, terms };
+}
+
+const NOTHING_ELSE = { id: undefined, containers: [], deduplicate: undefined, expiresAt: undefined };
+
+function draftOf(n: number) {
+  const attributes = { metadata: metadataOf(n) };
+  return n % 3 === 0
+    ? { type: "token", data: `value ${n}`, attributes }
+    : {
+        type: "card",
+        data: { number: cardNumberOf(n), expiration_month: (n % 12) + 1, expiration_year: 2030 },
+        attributes,
+      };
+}
+
+/** Sixteen digits, the last of which makes the Luhn sum right. */
+function cardNumberOf(n: number): string {
+  const digits = `4${String(n).padStart(14, "0")}`;
+  const sum = [...digits].reduce((total, digit, place) => {
+    const weighed = Number(digit) * (place % 2 === 0 ? 2 : 1);
+    return total + (weighed > 9 ? weighed - 9 : weighed);
+  }, 0);
+  return `${digits}${(10 - (sum % 10)) % 10}`;
+}
+
+async function write(sql: Sql, { tenantId }: Caller, { tokens, terms }: FilledBatch): Promise<void> {
+  await sql.begin(async (tx) => {
+    // Nothing is acknowledged to anybody: the log of the database may be written when it likes.
+    await tx.unsafe(`set local app.tenant_id = '${tenantId}'; set local synchronous_commit = off`);
+    await copyRows(
+      tx,
+      "tokens",
+      tokens.map((token) => ({ tenant_id: tenantId, ...token })),
+    );
+    await copyRows(
+      tx,
+      "token_terms",
+      terms.map((term) => ({ tenant_id: tenantId, ...term })),
+    );
+    for (const type of ["card", "token"]) {
+      const made = tokens.filter((token) => token.type === type);
+      const last = made.at(-1)?.created_at ?? null;
+      await tx`
+        insert into token_counts ${tx({ tenant_id: tenantId, type, slot: 0, n: made.length, last_created_at: last })}
+        on conflict (tenant_id, type, slot) do update set n = token_counts.n + excluded.n,
+          last_created_at = greatest(token_counts.last_created_at, excluded.last_created_at)`;
+    }
+    await tx`
+      insert into token_activity ${tx({ tenant_id: tenantId, month: monthOf(new Date()), slot: 0, n: tokens.length })}
+      on conflict (tenant_id, month, slot) do update set n = token_activity.n + excluded.n`;
+  });
+}
+
+/** What the database does by itself within minutes: statistics, and a visibility map for walks over keys alone. */
+async function tidy(address: DatabaseAddress): Promise<void> {
+  const sql = connect(address, { connections: 1, statementTimeout: 0 });
+  await sql`vacuum analyze tokens, token_terms, token_counts`;
+  await sql.end({ timeout: 5 });
+}
+
+/** Says how far a fill has come, every tenth of it. */
+class Progress {
+  readonly #count: number;
+  readonly #started = performance.now();
+  #said = 0;
+
+  constructor(count: number) {
+    this.#count = count;
+  }
+
+  reached(n: number): void {
+    if (n < this.#count && n - this.#said < this.#count / 10) return;
+    this.#said = n;
+    say(`  filled ${n} of ${this.#count} tokens in ${((performance.now() - this.#started) / 1_000).toFixed(0)} s`);
+  }
+}
