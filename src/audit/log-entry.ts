@@ -9,6 +9,7 @@ export const ENTITY_TYPES = {
   card: "Card",
   card_number: "Card Number",
   connection: "Connection",
+  connection_formula: "Connection Formula",
   employer_id_number: "Employer ID Number",
   invitation: "Invitation",
   log: "Log",

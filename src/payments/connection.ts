@@ -19,7 +19,7 @@ import {
 import { noteDue } from "../store/due.js";
 import type { Transaction } from "../store/transaction.js";
 import { type ConnectionFields, type GivenField, readFields, sameFields } from "./connection-fields.js";
-import { type Formula, findFormula } from "./formulas.js";
+import { FORMULAS, type Formula, findFormula } from "./formulas.js";
 
 export interface ConnectionProperties {
   readonly displayName: string;
@@ -113,6 +113,12 @@ export async function allConnections(
   const rows = await tx.ask(listConnections, "all");
   writeLog(tx, logEntry(actorOf(caller), "connection", ALL, "list"));
   return rows.map((row) => openConnection(keys, tx.tenantId, row));
+}
+
+/** What connections can be made from. */
+export async function allFormulas(tx: Transaction, caller: Caller): Promise<readonly Formula[]> {
+  writeLog(tx, logEntry(actorOf(caller), "connection_formula", ALL, "list"));
+  return FORMULAS;
 }
 
 /** Other credentials are checked anew; a change of the rest leaves the status as it is, unless the check had failed. */

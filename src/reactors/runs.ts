@@ -1,10 +1,12 @@
-import type { Caller } from "../access/caller.js";
+import { actorOf, type Caller } from "../access/caller.js";
 import { Refused } from "../access/refusal.js";
+import { logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
 import { open, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
 import { insertRun, type RunRow, readRun } from "../store/reactor-runs.js";
 import { readReactor } from "../store/reactors.js";
@@ -64,6 +66,7 @@ export async function readRunEnd(
   const row = await tx.ask(readRun, id);
   const isTheirs = row?.reactor_id === reactorId && row.application_id === caller.application.id && !caller.session;
   if (!row?.result || !isTheirs || row.state !== "done") return new Refused(notFound("result, or not yet"));
+  writeLog(tx, logEntry(actorOf(caller), "reactor", reactorId, "read", "result"));
   return openEnd(keys, tx.tenantId, row);
 }
 

@@ -4,6 +4,7 @@ import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import {
   allConnections,
+  allFormulas,
   type Connection,
   type ConnectionDraft,
   chooseFormula,
@@ -13,9 +14,9 @@ import {
   replaceConnection,
   requireSupported,
 } from "../payments/connection.js";
-import { FEATURES, FORMULAS, type Formula, hasThreeDSecure } from "../payments/formulas.js";
+import { FEATURES, type Formula, hasThreeDSecure } from "../payments/formulas.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { NOTHING, type ServedMethod, serve } from "./call.js";
+import { type ServedMethod, serve } from "./call.js";
 import { uuidOf } from "./show.js";
 
 export interface ConnectionServiceParts {
@@ -74,7 +75,10 @@ export function connectionService({ keyring, webhookUrl, checkSoon }: Connection
       ),
     ),
     serve(method.listConnectionFormulas, async (_request, call) =>
-      call.transact(NOTHING, () => ({ data: FORMULAS.map(showFormula) })),
+      call.transact(
+        (tx) => allFormulas(tx, call.caller),
+        (formulas) => ({ data: formulas.map(showFormula) }),
+      ),
     ),
   ];
 }

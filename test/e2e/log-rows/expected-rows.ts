@@ -1,0 +1,104 @@
+/**
+ * What one call of each method leaves in the log of its tenant, as the contract has it ("Log rows"): one row for each entity
+ * that is touched, one for a list or search with one more for each token whose data it gave in the clear, and none for the
+ * log itself and for permissions. Written by hand from there: a method without a line here fails the test.
+ *
+ * A row is its operation, kind of entity and entity: `stored` was there before the call, `made` stands in its answer, `*` is
+ * no single one. Rows are the calling application's own, but for those that end in `(server)`.
+ */
+export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
+  CreateApplication: ["create application made", "create application_key made"],
+  ListApplications: ["list application *"],
+  GetApplication: ["read application stored"],
+  GetApplicationByKey: ["read application stored"],
+  UpdateApplication: ["update application stored"],
+  DeleteApplication: ["delete application stored"],
+  CreateApplicationKey: ["create application_key made"],
+  ListApplicationKeys: ["list application_key *"],
+  GetApplicationKey: ["read application_key stored"],
+  DeleteApplicationKey: ["delete application_key stored"],
+  ListPermissions: [],
+
+  CreateToken: ["create card made"],
+  GetToken: ["read card stored"],
+  UpdateToken: ["update token stored"],
+  DeleteToken: ["delete card stored"],
+  // One of the two tokens is masked for the caller: only the other one's data was given in the clear.
+  ListTokens: ["list token *", "read token stored"],
+  SearchTokens: ["search token *", "read token stored"],
+  ListTokensByCursor: ["list token *", "read token stored"],
+  SearchTokensByCursor: ["search token *", "read token stored"],
+  Tokenize: ["create bank made", "create token made", "create token made"],
+  // Each of the two tokens is named twice.
+  Detokenize: ["read card stored", "read token stored"],
+
+  CreateProxy: ["create proxy made"],
+  ListProxies: ["list proxy *"],
+  GetProxy: ["read proxy stored"],
+  ReplaceProxy: ["update proxy stored"],
+  UpdateProxy: ["update proxy stored"],
+  DeleteProxy: ["delete proxy stored"],
+  // Each of the two tokens is named twice.
+  InvokeProxy: ["invoke proxy stored", "use card stored", "use token stored"],
+
+  CreateReactor: ["create reactor made"],
+  ListReactors: ["list reactor *"],
+  GetReactor: ["read reactor stored"],
+  ReplaceReactor: ["update reactor stored"],
+  UpdateReactor: ["update reactor stored"],
+  DeleteReactor: ["delete reactor stored"],
+  // What the code returns as `tokenize` is a token of the caller.
+  React: ["create token made", "invoke reactor stored", "use card stored", "use token stored"],
+  ReactAsync: ["invoke reactor stored", "use card stored", "use token stored"],
+  GetReactorResult: ["read reactor stored"],
+  CreateReactorFormula: ["create reactor_formula made"],
+  ListReactorFormulas: ["list reactor_formula *"],
+  GetReactorFormula: ["read reactor_formula stored"],
+  ReplaceReactorFormula: ["update reactor_formula stored"],
+  DeleteReactorFormula: ["delete reactor_formula stored"],
+
+  CreateSession: ["create session unseen"],
+  AuthorizeSession: ["authorize session unseen"],
+
+  GetTenant: ["read tenant stored"],
+  UpdateTenant: ["update tenant stored"],
+  DeleteTenant: ["delete tenant stored"],
+  GetUsageReport: ["read report *"],
+  ListMembers: ["list member *"],
+  UpdateMember: ["update member stored"],
+  DeleteMember: ["delete member stored"],
+  GetOwner: ["read member stored"],
+  ListRoles: ["list role *"],
+  CreateInvitation: ["create invitation made"],
+  ListInvitations: ["list invitation *"],
+  GetInvitation: ["read invitation stored"],
+  ResendInvitation: ["resend invitation stored"],
+  DeleteInvitation: ["delete invitation stored"],
+
+  ListLogs: [],
+  ListLogEntityTypes: [],
+
+  CreateConnection: ["create connection made"],
+  ListConnections: ["list connection *"],
+  GetConnection: ["read connection stored"],
+  ReplaceConnection: ["update connection stored"],
+  DeleteConnection: ["delete connection stored"],
+  ListConnectionFormulas: ["list connection_formula *"],
+
+  // What the payment service answers moves a transaction in a database transaction of its own, with a row of the server's.
+  CreateTransaction: ["create transaction made", "update transaction made (server)", "use card stored"],
+  ListTransactions: ["list transaction *"],
+  GetTransaction: ["read transaction stored"],
+  CaptureTransaction: ["update transaction stored", "update transaction stored (server)"],
+  VoidTransaction: ["update transaction stored", "update transaction stored (server)"],
+  SyncTransaction: ["update transaction stored"],
+  // A refund is a part of its transaction, whose status it does not move.
+  CreateRefund: ["update transaction stored"],
+  ListRefunds: ["read transaction stored"],
+  GetRefund: ["read transaction stored"],
+
+  CreateThreeDSSession: ["create three_ds_session made", "use card stored"],
+  GetThreeDSSession: ["read three_ds_session stored"],
+  AuthenticateThreeDSSession: ["authorize three_ds_session stored", "use card stored"],
+  GetThreeDSChallengeResult: ["read three_ds_session stored"],
+};

@@ -1,0 +1,174 @@
+import { getOption, hasOption } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { http } from "../../../gen/google/api/annotations_pb.js";
+import { methods } from "../../support/methods.js";
+import type { Answer, RestClient } from "../../support/rest.js";
+import { openStored, type Stored } from "../../support/stored.js";
+import { CALLS, type MethodCall } from "./calls.js";
+import { EXPECTED_ROWS } from "./expected-rows.js";
+import { newWorld, type World } from "./world.js";
+
+interface LogRow {
+  readonly id: string;
+  readonly actor_id?: string;
+  readonly actor_type?: string;
+  readonly entity_type: string;
+  readonly entity_id: string;
+  readonly operation: string;
+}
+
+const names = methods.map(({ name }) => name);
+const DELETES_THE_LOG = "DeleteTenant";
+const NOBODY = "01890000-0000-7000-8000-000000000000";
+
+let world: World;
+beforeAll(async () => {
+  world = await newWorld();
+});
+afterAll(() => world?.[Symbol.asyncDispose]());
+
+const rowsNow = async (): Promise<LogRow[]> => (await world.tenant.manage("GET", "/logs?size=100")).body.data;
+
+/** What an action leaves in the log, once `until` of it is there. */
+async function rowsOf<T>(
+  action: () => Promise<T>,
+  until = 0,
+): Promise<{ readonly result: T; readonly rows: LogRow[] }> {
+  const before = new Set((await rowsNow()).map(({ id }) => id));
+  const result = await action();
+  const look = async () => (await rowsNow()).filter(({ id }) => !before.has(id));
+  const rows = await vi.waitFor(
+    async () => {
+      const found = await look();
+      if (found.length < until) throw new Error(`${found.length} of ${until} rows are there`);
+      return found;
+    },
+    { timeout: 15_000, interval: 100 },
+  );
+  return { result, rows };
+}
+
+/** The addresses that a method has on REST. */
+function bindingsOf(name: string): { readonly verb: string; readonly template: string }[] {
+  const method = methods.find((known) => known.name === name);
+  if (!method || !hasOption(method, http)) return [];
+  const rule = getOption(method, http);
+  return [rule, ...rule.additionalBindings].map(({ pattern: { case: verb = "", value } }) => ({
+    verb: verb.toUpperCase(),
+    template: typeof value === "string" ? value : "",
+  }));
+}
+
+/** Fails where a call would prove something about another method than it is listed for. */
+function requireOwnAddress(name: string, { verb, path }: MethodCall): void {
+  const [own = ""] = path.split("?");
+  const matching = methods.flatMap((method) =>
+    bindingsOf(method.name)
+      .filter(
+        (binding) =>
+          binding.verb === verb && new RegExp(`^${binding.template.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(own),
+      )
+      .map(({ template }) => ({ name: method.name, holes: template.split("{").length })),
+  );
+  // The one method that takes any verb has no binding of its own.
+  if (own === "/proxy") matching.push({ name: "InvokeProxy", holes: 0 });
+  const [narrowest] = matching.toSorted((one, other) => one.holes - other.holes);
+  expect(narrowest?.name).toBe(name);
+}
+
+function put(
+  { operation, entity_type, entity_id, actor_id, actor_type }: LogRow,
+  caller: string,
+  answer: Answer,
+): string {
+  const entity =
+    entity_id === "*"
+      ? "*"
+      : world.isStored(entity_id)
+        ? "stored"
+        : JSON.stringify(answer.body).includes(entity_id)
+          ? "made"
+          : "unseen";
+  const isOwn = actor_id === caller && actor_type === "application";
+  const actor = isOwn ? "" : actor_id === undefined && actor_type === undefined ? " (server)" : " (somebody else)";
+  return `${operation} ${entity_type} ${entity}${actor}`;
+}
+
+const send = ({ caller, verb, path, request }: MethodCall) => caller(verb, path, request);
+
+describe("the log rows of every method", () => {
+  it("are written down for each method that there is, and for no other", () => {
+    expect(new Set(names).size).toBe(names.length);
+    expect(Object.keys(EXPECTED_ROWS).toSorted()).toEqual(names.toSorted());
+    expect(Object.keys(CALLS).toSorted()).toEqual(names.toSorted());
+  });
+
+  it.each(names.filter((name) => name !== DELETES_THE_LOG))(
+    "%s leaves the rows that the contract says",
+    async (name) => {
+      const prepare = CALLS[name];
+      if (!prepare) throw new Error(`calls.ts does not say how ${name} is called`);
+      const expected = EXPECTED_ROWS[name] ?? ["a line in expected-rows.ts"];
+      const call = await prepare(world);
+      requireOwnAddress(name, call);
+      const { result, rows } = await rowsOf(() => send(call), call.isDoneLater ? expected.length : 0);
+      expect(result.status, JSON.stringify(result.body)).toBeLessThan(300);
+      expect(rows.map((row) => put(row, call.caller.id, result)).toSorted()).toEqual(expected.toSorted());
+    },
+  );
+
+  it("are gone with the tenant that is deleted, but for the moment after it", async () => {
+    const stored: Stored = await openStored();
+    try {
+      // The log goes within 5 s: who looks too late deletes another tenant.
+      await vi.waitFor(
+        async () => {
+          await using own = await newWorld();
+          const before = await own.tenant.manage("GET", "/logs?size=1");
+          const call = await CALLS[DELETES_THE_LOG]?.(own);
+          if (!call) throw new Error("calls.ts does not say how a tenant is deleted");
+          expect((await send(call)).status).toBe(204);
+          const text = await stored.textOf(own.tenant.id, "audit_logs");
+          const rows = text.split("\n").filter((row) => row.includes(",delete,"));
+          expect(before.status).toBe(200);
+          expect(rows).toHaveLength(1);
+          expect(rows[0]).toContain(`,application,tenant,${own.tenant.id},delete,`);
+          expect(rows[0]).toContain(own.manager.id);
+        },
+        { timeout: 25_000 },
+      );
+    } finally {
+      await stored[Symbol.asyncDispose]();
+    }
+  });
+});
+
+/** Methods that every key may call. */
+const NEEDS_NO_PERMISSION = ["GetApplicationByKey", "ListPermissions"];
+
+describe("a known key that may not call", () => {
+  let powerless: RestClient & { readonly id: string };
+  let proxyKey: string;
+  beforeAll(async () => {
+    powerless = await world.tenant.application({ type: "private", permissions: ["token:search"] });
+    const proxy = { name: "P", destination_url: "https://example.com" };
+    ({ key: proxyKey } = (await world.tenant.manage("POST", "/proxies", { body: proxy })).body);
+  });
+
+  it.each(names.filter((name) => !NEEDS_NO_PERMISSION.includes(name)))(
+    "%s leaves one row that says so",
+    async (name) => {
+      const client = ["AuthorizeSession", "SearchTokens", "SearchTokensByCursor"].includes(name)
+        ? world.front
+        : powerless;
+      const [binding = { verb: "POST", template: "/proxy" }] = bindingsOf(name);
+      const path = binding.template.replaceAll(/\{\w+\}/g, NOBODY);
+      const type = binding.verb === "PATCH" ? "application/merge-patch+json" : "application/json";
+      const request = binding.verb === "GET" ? {} : { body: { nonce: "none", permissions: ["token:read"] } };
+      const headers = { "Content-Type": type, "BT-PROXY-KEY": proxyKey };
+      const { result, rows } = await rowsOf(() => client(binding.verb, path, { ...request, headers }));
+      expect(result.status, JSON.stringify(result.body)).toBe(403);
+      expect(rows.map(({ operation, actor_id }) => [operation, actor_id])).toEqual([["refuse", client.id]]);
+    },
+  );
+});

@@ -1,0 +1,111 @@
+import { vi } from "vitest";
+import { connect } from "../../support/payments.js";
+import type { Answer, RestClient } from "../../support/rest.js";
+import { newTenant, type TestTenant } from "../../support/tenant.js";
+import { type Destination, startDestination } from "../proxy/support/destination.js";
+
+/** A client with the key of an application, and the application's id. */
+export type Caller = RestClient & { readonly id: string };
+
+/** A tenant with whatever calls need to be there before them. */
+export interface World extends AsyncDisposable {
+  readonly tenant: TestTenant;
+  readonly manager: Caller;
+  /** May do everything with tokens, payments and 3DS, but sees what lies in /masked/ only masked. */
+  readonly backEnd: Caller;
+  readonly front: Caller;
+  readonly destination: Destination;
+  readonly connectionId: string;
+  /** Makes something that a call is about, and gives its id. */
+  made(client: RestClient, path: string, body?: object): Promise<string>;
+  card(): Promise<string>;
+  text(): Promise<string>;
+  /** An authorized transaction. */
+  payment(): Promise<string>;
+  /** A 3DS session of a card. */
+  threeDSSession(): Promise<string>;
+  /** Notes that something was there before the call that is looked at. */
+  remember(id: string): void;
+  /** Whether something was there before the call that is looked at. */
+  isStored(id: string): boolean;
+}
+
+const TOKEN_RIGHTS = ["token:create", "token:read", "token:search", "token:update", "token:delete", "token:use"];
+
+const PURCHASE = { amount: "1000", currency: "840", exponent: "2", date: "20260102030405" };
+
+export const THREE_DS_AUTHENTICATION = {
+  authentication_category: "payment",
+  authentication_type: "payment-transaction",
+  cardholder_info: { name: "Ada" },
+  purchase_info: PURCHASE,
+};
+
+export const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year: 2035, cvc: "123" };
+
+export async function newWorld(): Promise<World> {
+  const tenant = await newTenant();
+  const stored = new Set<string>([tenant.id]);
+  const remember = <T extends { readonly id: string }>(it: T): T => {
+    stored.add(it.id);
+    return it;
+  };
+  const { body: own } = await tenant.manage("GET", "/applications/key");
+  const manager = Object.assign(tenant.manage, remember({ id: String(own.id) }));
+  const backEnd = remember(
+    await tenant.application({
+      type: "private",
+      rules: [
+        { priority: 1, container: "/masked/", transform: "mask", permissions: TOKEN_RIGHTS },
+        { priority: 2, container: "/", transform: "reveal", permissions: TOKEN_RIGHTS },
+      ],
+      permissions: [
+        "orchestration:transaction:capture",
+        "3ds:session:create",
+        "3ds:session:read",
+        "3ds:session:authenticate",
+      ],
+    }),
+  );
+  const front = remember(await tenant.application({ type: "public", permissions: ["token:create"] }));
+  const destination = await startDestination();
+  const connectionId = await connect(tenant);
+  const { body: owner } = await tenant.manage("GET", "/tenants/self/owner");
+  stored.add(owner.id);
+  const made: World["made"] = async (client, path, body) => {
+    const answer = await client("POST", path, body === undefined ? {} : { body });
+    if (answer.status >= 300) throw new Error(`POST ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    return remember({ id: String(answer.body.id) }).id;
+  };
+  const card = () => made(backEnd, "/tokens", { type: "card", data: CARD });
+  // Lists of this pair show the first in the clear, and the second masked.
+  const metadata = { pair: "one" };
+  await made(backEnd, "/tokens", { type: "token", data: "in the clear", metadata });
+  await made(backEnd, "/tokens", { type: "token", data: "hidden", mask: "***", containers: ["/masked/"], metadata });
+  return {
+    ...{ tenant, manager, backEnd, front, destination, connectionId, made, card },
+    text: () => made(backEnd, "/tokens", { type: "token", data: "plain" }),
+    payment: async () => {
+      const order = { amount: 1000, currency: "USD", connection_id: connectionId, token: await card() };
+      return made(backEnd, "/orchestration/transactions", order);
+    },
+    threeDSSession: async () => made(backEnd, "/3ds/sessions", { token_id: await card(), device: "browser" }),
+    remember: (id) => {
+      stored.add(id);
+    },
+    isStored: (id) => stored.has(id),
+    [Symbol.asyncDispose]: () => destination[Symbol.asyncDispose](),
+  };
+}
+
+/** The result of a call that a reactor answers later. */
+export function resultOf(world: World, reactorId: string, requestId: string): Promise<Answer> {
+  return vi.waitFor(
+    async () => {
+      const answer = await world.backEnd("GET", `/reactors/${reactorId}/results/${requestId}`);
+      if (answer.status !== 200) throw new Error(`the result is ${answer.status}`);
+      return answer;
+    },
+    { timeout: 15_000, interval: 100 },
+  );
+}
