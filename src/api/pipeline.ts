@@ -13,17 +13,10 @@ import { StaleAuthorization } from "../store/database-error.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { Idempotency } from "./idempotency.js";
 import type { OperatorLog } from "./operator-log.js";
+import type { RequestHead } from "./request-head.js";
 import { pathVariablesOf } from "./rest/rest-method.js";
 import { transactingCall } from "./transacting-call.js";
 import { compileValidation } from "./validation.js";
-
-/** What is known of a request before its body is read. */
-export interface RequestHead {
-  /** A header by its lower-case name. */
-  header(name: string): string | undefined;
-  readonly traceId: string;
-  readonly signal: AbortSignal;
-}
 
 /** A request that may have its body read. */
 export interface Admission {
@@ -124,9 +117,7 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
         const call = {
           database: parts.database,
           caller,
-          apiKey: head.header("bt-api-key"),
-          traceId: head.traceId,
-          signal: head.signal,
+          head,
           reply,
           idempotency,
           onDifferentRepeat,

@@ -6,7 +6,8 @@ import { Fault, invalid } from "../base/fault.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { type Observation, toFault } from "./observation.js";
-import type { Admission, Answer, Pipeline, RequestHead } from "./pipeline.js";
+import type { Admission, Answer, Pipeline } from "./pipeline.js";
+import type { RequestHead } from "./request-head.js";
 import { connectErrorOf, connectErrorOfFunction } from "./rpc-error.js";
 
 /** Lets a call pass, or not, before its message is read. @throws {ConnectError} as the caller is told. */

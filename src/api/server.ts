@@ -21,7 +21,7 @@ import { registerReflection } from "./reflection.js";
 import { registerRest, sendFault } from "./rest/rest-routes.js";
 import { rpcOptions } from "./rpc-routes.js";
 import { traceOf } from "./trace.js";
-import { createUnaryLane } from "./unary-lane.js";
+import { createUnaryLane } from "./unary-lane/unary-lane.js";
 import { dropUnreadBody } from "./unread-body.js";
 
 export interface ServerOptions {
@@ -36,7 +36,7 @@ export interface ServerOptions {
   readonly requestTimeout: number;
   readonly rateGate: RateGate;
   readonly meters: Meters;
-  /** Whether plain gRPC calls take the short way. */
+  /** Whether calls with one message each way take the short way. */
   readonly rpcLane: boolean;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   /** Routes that are none of a method: documentation pages, the raw proxy. */

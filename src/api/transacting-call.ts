@@ -8,14 +8,13 @@ import type { Database } from "../store/database.js";
 import { LockTimeout, UniqueViolation } from "../store/database-error.js";
 import type { Transaction } from "../store/transaction.js";
 import { type Idempotency, type Replay, stillRunning } from "./idempotency.js";
+import type { RequestHead } from "./request-head.js";
 
 /** What a call is made of, once it is admitted and read. */
 export interface CallParts {
   readonly database: Database;
   readonly caller: Caller | undefined;
-  readonly apiKey: string | undefined;
-  readonly traceId: string;
-  readonly signal: AbortSignal;
+  readonly head: RequestHead;
   readonly reply: Reply & { readonly isAccepted: boolean };
   readonly idempotency: Idempotency | undefined;
   /** Told when a repeat brought another request. */
@@ -30,11 +29,16 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     return parts.caller;
   };
   return {
-    traceId: parts.traceId,
-    signal: parts.signal,
+    traceId: parts.head.traceId,
     reply: parts.reply,
     hasCaller: parts.caller !== undefined,
-    apiKey: parts.apiKey,
+    get apiKey() {
+      return parts.head.header("bt-api-key");
+    },
+    // Not read before a handler asks: it is made only then.
+    get signal() {
+      return parts.head.signal;
+    },
     get caller() {
       return caller();
     },

@@ -1,10 +1,17 @@
-import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from "node:http2";
-import { create, toBinary } from "@bufbuild/protobuf";
+import { Agent, request as sendHttp1 } from "node:http";
+import { type ClientHttp2Session, connect } from "node:http2";
+import { create, type DescMessage, type MessageInitShape, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ListApplicationsRequestSchema, PermissionService } from "../../gen/cloakroom/v1/applications_pb.js";
+import {
+  ApplicationService,
+  ListApplicationsRequestSchema,
+  ListPermissionsRequestSchema,
+  PermissionService,
+} from "../../gen/cloakroom/v1/applications_pb.js";
 import {
   CreateTokenRequestSchema,
   GetTokenRequestSchema,
+  TokenService,
   UpdateTokenRequestSchema,
 } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { toValue } from "../../src/services/value.js";
@@ -12,27 +19,75 @@ import { type Replica, startReplica } from "../support/replica.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
 import { firstTenant } from "../support/tenant.js";
 
+type Headers = Readonly<Record<string, string>>;
+
 interface Exchange {
-  readonly headers: IncomingHttpHeaders;
+  readonly status: number;
+  readonly headers: Record<string, unknown>;
   readonly body: string;
-  readonly trailers: IncomingHttpHeaders;
+  readonly trailers: Record<string, unknown>;
 }
 
 interface Sent {
   readonly path: string;
+  readonly headers: Headers;
   readonly body: Buffer;
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
-const TRACE = { "bt-trace-id": "one-trace" };
+/** A way to write calls that both the lane and Connect's handlers serve. */
+interface Dialect {
+  readonly http: 1 | 2;
+  readonly headers: Headers;
+  readonly timeout: string;
+  readonly encoding: string;
+  readonly frames: boolean;
+  write<Desc extends DescMessage>(desc: Desc, message: MessageInitShape<Desc>): Buffer;
+}
+
+function framed(message: Uint8Array, flags = 0): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt8(flags, 0);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+const grpc = { timeout: "grpc-timeout", encoding: "grpc-encoding", frames: true } as const;
+const connectRpc = { timeout: "connect-timeout-ms", encoding: "content-encoding", frames: false } as const;
+const binary: Dialect["write"] = (desc, message) => Buffer.from(toBinary(desc, create(desc, message)));
+const inFrame: Dialect["write"] = (desc, message) => framed(toBinary(desc, create(desc, message)));
+const json: Dialect["write"] = (desc, message) => Buffer.from(toJsonString(desc, create(desc, message)));
+
+const DIALECTS: readonly (readonly [string, Dialect])[] = [
+  ["gRPC", { ...grpc, http: 2, headers: { "content-type": "application/grpc", te: "trailers" }, write: inFrame }],
+  [
+    "gRPC by its full name",
+    { ...grpc, http: 2, headers: { "content-type": "application/grpc+proto", te: "trailers" }, write: inFrame },
+  ],
+  [
+    "gRPC-Web, HTTP/1.1",
+    { ...grpc, http: 1, headers: { "content-type": "application/grpc-web+proto" }, write: inFrame },
+  ],
+  ["gRPC-Web, HTTP/2", { ...grpc, http: 2, headers: { "content-type": "application/grpc-web" }, write: inFrame }],
+  ["Connect, HTTP/1.1", { ...connectRpc, http: 1, headers: { "content-type": "application/proto" }, write: binary }],
+  ["Connect, HTTP/2", { ...connectRpc, http: 2, headers: { "content-type": "application/proto" }, write: binary }],
+  [
+    "Connect in JSON",
+    {
+      ...{ ...connectRpc, http: 1, write: json },
+      headers: { "content-type": "application/json", "connect-protocol-version": "1" },
+    },
+  ],
+];
 
 /** The same data served twice: with the lane, and by Connect's handlers alone. */
 let lane: ServerProcess;
 let connectOnly: Replica;
-const sessions: ClientHttp2Session[] = [];
 let key: string;
 let powerless: string;
 let token: string;
+const sessions: ClientHttp2Session[] = [];
+const agent = new Agent({ keepAlive: true });
+const answers = { short: new Map<string, Exchange>(), long: new Map<string, Exchange>() };
 
 beforeAll(async () => {
   lane = await startServerProcess({ RATE_LIMITS: "off" });
@@ -42,140 +97,164 @@ beforeAll(async () => {
   const client = await tenant.backEnd();
   const data = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
   token = (await client("POST", "/tokens", { body: { type: "card", data, metadata: { a: "b" } } })).body.id;
+  await record(lane.url, answers.short);
   // A clean stop, then the other on the same data: one database has one server.
+  await lane.stop();
+  connectOnly = await startReplica({
+    ...lane.environment,
+    CLOAKROOM_PORT: "0",
+    CLOAKROOM_ADMIN_PORT: "0",
+    CLOAKROOM_RPC_LANE: "off",
+  });
+  await record(connectOnly.url, answers.long);
 });
 afterAll(async () => {
   for (const session of sessions) session.destroy();
+  agent.destroy();
   await connectOnly?.stop();
-  await lane[Symbol.asyncDispose]();
+  await lane?.[Symbol.asyncDispose]();
 });
 
-function framed(message: Uint8Array, flags = 0): Buffer {
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt8(flags, 0);
-  prefix.writeUInt32BE(message.length, 1);
-  return Buffer.concat([prefix, message]);
-}
-
-function exchange(session: ClientHttp2Session, { path, body, headers = {} }: Sent): Promise<Exchange> {
+function overHttp2(session: ClientHttp2Session, { path, headers, body }: Sent): Promise<Exchange> {
   return new Promise((resolve, reject) => {
-    const stream = session.request({
-      ":method": "POST",
-      ":path": path,
-      "content-type": "application/grpc",
-      te: "trailers",
-      ...headers,
-    });
+    const stream = session.request({ ":method": "POST", ":path": path, ...headers });
     const chunks: Buffer[] = [];
-    let head: IncomingHttpHeaders = {};
-    let trailers: IncomingHttpHeaders = {};
-    stream.on("response", (received) => (head = received));
-    stream.on("trailers", (received) => (trailers = received));
+    let head: Record<string, unknown> = {};
+    let trailers: Record<string, unknown> = {};
+    stream.on("response", (received) => (head = { ...received }));
+    stream.on("trailers", (received) => (trailers = { ...received }));
     stream.on("data", (chunk: Buffer) => chunks.push(chunk));
-    stream.on("end", () => resolve({ headers: head, trailers, body: Buffer.concat(chunks).toString("hex") }));
+    stream.on("end", () =>
+      resolve({
+        status: Number(head[":status"]),
+        headers: head,
+        trailers,
+        body: Buffer.concat(chunks).toString("latin1"),
+      }),
+    );
     stream.on("error", reject);
     stream.end(body);
   });
 }
 
-const get = (id: string) => framed(toBinary(GetTokenRequestSchema, create(GetTokenRequestSchema, { id })));
-const createToken = (data: unknown) =>
-  framed(
-    toBinary(
-      CreateTokenRequestSchema,
-      create(CreateTokenRequestSchema, { type: "card", data: toValue(JSON.parse(JSON.stringify(data))) }),
-    ),
-  );
+function overHttp1(url: string, { path, headers, body }: Sent): Promise<Exchange> {
+  return new Promise((resolve, reject) => {
+    const request = sendHttp1(new URL(path, url), { method: "POST", agent, headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: { ...response.headers },
+          trailers: { ...response.trailers },
+          body: Buffer.concat(chunks).toString("latin1"),
+        }),
+      );
+    });
+    request.on("error", reject);
+    request.end(body);
+  });
+}
 
-const TOKENS = "/cloakroom.v1.TokenService";
+const pathOf = ({ typeName }: { readonly typeName: string }, method: string) => `/${typeName}/${method}`;
 
 /** Requests that change nothing, so that both servers can be asked the same. */
-function recorded(): readonly (readonly [string, Sent])[] {
-  const auth = { ...TRACE, "bt-api-key": key };
-  const path = `${TOKENS}/GetToken`;
-  const listing = framed(toBinary(ListApplicationsRequestSchema, create(ListApplicationsRequestSchema, { size: 2 })));
-  return [
+function recorded({ write, headers, timeout, encoding, frames }: Dialect): readonly (readonly [string, Sent])[] {
+  const trace = { ...headers, "bt-trace-id": "one-trace" };
+  const auth = { ...trace, "bt-api-key": key };
+  const path = pathOf(TokenService, "GetToken");
+  const createToken = pathOf(TokenService, "CreateToken");
+  const get = (id: string) => write(GetTokenRequestSchema, { id });
+  const card = (data: unknown) =>
+    write(CreateTokenRequestSchema, { type: "card", data: toValue(JSON.parse(JSON.stringify(data))) });
+  const all: (readonly [string, Sent])[] = [
     ["an answer", { path, headers: auth, body: get(token) }],
-    [
-      "the full content type",
-      { path, headers: { ...auth, "content-type": "application/grpc+proto" }, body: get(token) },
-    ],
-    ["a deadline", { path, headers: { ...auth, "grpc-timeout": "5S" }, body: get(token) }],
+    ["a deadline", { path, headers: { ...auth, [timeout]: frames ? "5S" : "5000" }, body: get(token) }],
+    ["a deadline above ours", { path, headers: { ...auth, [timeout]: frames ? "1H" : "3600000" }, body: get(token) }],
     ["a binary header", { path, headers: { ...auth, "extra-bin": "AAEC" }, body: get(token) }],
     ["an origin", { path, headers: { ...auth, origin: "https://shop.example.com" }, body: get(token) }],
     [
       "an empty message",
-      { path: `/${PermissionService.typeName}/ListPermissions`, headers: auth, body: framed(Buffer.alloc(0)) },
+      {
+        path: pathOf(PermissionService, "ListPermissions"),
+        headers: auth,
+        body: write(ListPermissionsRequestSchema, {}),
+      },
     ],
-    ["an empty message where fields are needed", { path, headers: auth, body: framed(Buffer.alloc(0)) }],
+    ["an empty message where fields are needed", { path, headers: auth, body: write(GetTokenRequestSchema, {}) }],
     ["a token that is not there", { path, headers: auth, body: get("00000000-0000-4000-8000-000000000000") }],
     ["a wrong id", { path, headers: auth, body: get("?") }],
-    ["wrong card data", { path: `${TOKENS}/CreateToken`, headers: auth, body: createToken({ number: "4242" }) }],
+    ["wrong card data", { path: createToken, headers: auth, body: card({ number: "4242" }) }],
     [
       "an empty mask",
       {
-        path: `${TOKENS}/UpdateToken`,
+        path: pathOf(TokenService, "UpdateToken"),
         headers: auth,
-        body: framed(toBinary(UpdateTokenRequestSchema, create(UpdateTokenRequestSchema, { id: token }))),
+        body: write(UpdateTokenRequestSchema, { id: token }),
       },
     ],
-    ["no key", { path, headers: TRACE, body: get(token) }],
-    ["a malformed key", { path, headers: { ...TRACE, "bt-api-key": "key_nonsense" }, body: get(token) }],
-    [
-      "too few rights",
-      { path: `${TOKENS}/CreateToken`, headers: { ...TRACE, "bt-api-key": powerless }, body: createToken({}) },
-    ],
+    ["no key", { path, headers: trace, body: get(token) }],
+    ["a malformed key", { path, headers: { ...trace, "bt-api-key": "key_nonsense" }, body: get(token) }],
+    ["too few rights", { path: createToken, headers: { ...trace, "bt-api-key": powerless }, body: card({}) }],
     [
       "rights for none of it",
-      { path: "/cloakroom.v1.ApplicationService/ListApplications", headers: auth, body: listing },
-    ],
-    ["no message", { path, headers: auth, body: Buffer.alloc(0) }],
-    ["two messages", { path, headers: auth, body: Buffer.concat([get(token), get(token)]) }],
-    ["a cut prefix", { path, headers: auth, body: get(token).subarray(0, 3) }],
-    ["a cut message", { path, headers: auth, body: get(token).subarray(0, 20) }],
-    ["a message that is none", { path, headers: auth, body: framed(Buffer.from([255, 255, 255])) }],
-    ["a flag of compression", { path, headers: auth, body: framed(Buffer.from([1]), 1) }],
-    ["a length above the limit", { path, headers: auth, body: Buffer.from([0, 127, 255, 255, 255, 1]) }],
-    ["a message above the limit", { path, headers: auth, body: framed(Buffer.alloc(5 * 1024 * 1024 + 1)) }],
-    ["a compression that is unknown", { path, headers: { ...auth, "grpc-encoding": "lzma" }, body: get(token) }],
-    ["a deadline that is none", { path, headers: { ...auth, "grpc-timeout": "soon" }, body: get(token) }],
-    [
-      "JSON",
       {
-        path,
-        headers: { ...auth, "content-type": "application/grpc+json" },
-        body: framed(Buffer.from(JSON.stringify({ id: token }))),
+        path: pathOf(ApplicationService, "ListApplications"),
+        headers: auth,
+        body: write(ListApplicationsRequestSchema, { size: 2 }),
       },
     ],
-    ["a method that is none", { path: `${TOKENS}/Nothing`, headers: auth, body: get(token) }],
+    ["no body", { path, headers: auth, body: Buffer.alloc(0) }],
+    ["a compression that is unknown", { path, headers: { ...auth, [encoding]: "lzma" }, body: get(token) }],
+    ["a deadline that is none", { path, headers: { ...auth, [timeout]: "soon" }, body: get(token) }],
+    ["a method that is none", { path: pathOf(TokenService, "Nothing"), headers: auth, body: get(token) }],
+    ["bytes that are none", { path, headers: auth, body: Buffer.from([255, 255, 255]) }],
+    ["JSON of another type", { path, headers: auth, body: Buffer.from('{"id":7}') }],
+    ["a number that a double does not keep", { path, headers: auth, body: Buffer.from('{"id":1e400}') }],
+    ["a body above the limit", { path, headers: auth, body: Buffer.alloc(5 * 1024 * 1024 + 6, " ") }],
   ];
+  if (!frames) return all;
+  const framesOnly: [string, Buffer][] = [
+    ["two messages", Buffer.concat([get(token), get(token)])],
+    ["a cut prefix", get(token).subarray(0, 3)],
+    ["a cut message", get(token).subarray(0, 20)],
+    ["a message that is none", framed(Buffer.from([255, 255, 255]))],
+    ["a flag of compression", framed(Buffer.from([1]), 1)],
+    ["a length above the limit", Buffer.from([0, 127, 255, 255, 255, 1])],
+  ];
+  return [...all, ...framesOnly.map(([name, body]) => [name, { path, headers: auth, body }] as const)];
 }
 
-async function record(url: string): Promise<Map<string, Exchange>> {
+/** What a connection is told, and how a body is cut, is not of the protocol. */
+const OF_THE_CONNECTION = ["date", "transfer-encoding", "content-length", "keep-alive"];
+
+async function record(url: string, into: Map<string, Exchange>): Promise<void> {
   const session = connect(url);
   sessions.push(session);
-  const answers = new Map<string, Exchange>();
-  for (const [name, sent] of recorded()) {
-    const { headers, ...rest } = await exchange(session, sent);
-    const { date: _, ...stable } = headers;
-    answers.set(name, { ...rest, headers: stable });
+  for (const [dialectName, dialect] of DIALECTS) {
+    for (const [name, sent] of recorded(dialect)) {
+      const exchange = await (dialect.http === 2 ? overHttp2(session, sent) : overHttp1(url, sent));
+      const headers = Object.fromEntries(
+        Object.entries(exchange.headers).filter(([header]) => !OF_THE_CONNECTION.includes(header)),
+      );
+      into.set(`${dialectName}: ${name}`, { ...exchange, headers });
+    }
   }
-  return answers;
 }
 
-describe("the unary lane", () => {
-  it("answers as Connect's handlers do, byte for byte", async () => {
-    const short = await record(lane.url);
-    await lane.stop();
-    connectOnly = await startReplica({
-      ...lane.environment,
-      CLOAKROOM_PORT: "0",
-      CLOAKROOM_ADMIN_PORT: "0",
-      CLOAKROOM_RPC_LANE: "off",
-    });
-    const long = await record(connectOnly.url);
-    expect(Object.fromEntries(short)).toEqual(Object.fromEntries(long));
-    expect(short.get("an answer")?.trailers["grpc-status"]).toBe("0");
-    expect(short.get("no key")?.trailers["grpc-status"]).toBe("16");
+describe("the unary lane answers as Connect's handlers do, byte for byte", () => {
+  it.each(DIALECTS)("%s", (dialect) => {
+    const of = (all: ReadonlyMap<string, Exchange>) =>
+      Object.fromEntries([...all].filter(([name]) => name.startsWith(`${dialect}: `)));
+    expect(of(answers.short)).toEqual(of(answers.long));
+    expect(Object.keys(of(answers.short)).length).toBeGreaterThan(20);
+  });
+
+  it("and what they answer is what was asked for", () => {
+    expect(answers.short.get("gRPC: an answer")?.trailers["grpc-status"]).toBe("0");
+    expect(answers.short.get("gRPC: no key")?.trailers["grpc-status"]).toBe("16");
+    expect(answers.short.get("gRPC-Web, HTTP/1.1: an answer")?.body).toContain(token);
+    expect(answers.short.get("Connect in JSON: no key")).toMatchObject({ status: 401 });
+    expect(JSON.parse(answers.short.get("Connect in JSON: an answer")?.body ?? "")).toMatchObject({ id: token });
   });
 });

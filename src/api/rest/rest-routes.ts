@@ -4,8 +4,9 @@ import { FunctionFailed } from "../../functions/function-failed.js";
 import type { VerbatimAnswer } from "../../services/call.js";
 import { FAULT_TABLE } from "../fault-table.js";
 import { type Observation, type Observe, toFault } from "../observation.js";
-import type { Pipeline, RequestHead } from "../pipeline.js";
+import type { Pipeline } from "../pipeline.js";
 import { rateScopeOf } from "../rate-gate.js";
+import type { RequestHead } from "../request-head.js";
 import { traceOf } from "../trace.js";
 import { routePath } from "./path-template.js";
 import { PROBLEM_TYPE, problemOf } from "./problem.js";
@@ -62,7 +63,7 @@ async function answer(
   const traceId = traceOf(request.raw);
   const observation = observe({ rpc: rest.method.desc.name, route: rest.path.text, traceId });
   try {
-    const head = requestHead(request, traceId);
+    const head = requestHead(request, reply, traceId);
     const admission = await pipeline.admit(head);
     observation.caller = admission.caller;
     const message = await rest.read(request.raw, parametersOf(request), queryOf(request));
@@ -108,8 +109,7 @@ export function sendFault(reply: FastifyReply, fault: Fault, traceId: string): F
   return reply.send(JSON.stringify(problem));
 }
 
-function requestHead(request: FastifyRequest, traceId: string): RequestHead {
-  const { raw } = request;
+function requestHead({ raw }: FastifyRequest, { raw: response }: FastifyReply, traceId: string): RequestHead {
   let controller: AbortController | undefined;
   return {
     traceId,
@@ -117,13 +117,13 @@ function requestHead(request: FastifyRequest, traceId: string): RequestHead {
       const value = raw.headers[name];
       return Array.isArray(value) ? value[0] : value;
     },
-    // Made when it is first looked at: most methods never do, and a controller costs as much as a small query.
+    // Made when it is first looked at: most methods never do, and an aborted controller costs 20 us.
     get signal() {
       if (!controller) {
         const made = new AbortController();
         controller = made;
-        raw.once("close", () => {
-          if (!raw.complete || raw.destroyed) made.abort();
+        response.once("close", () => {
+          if (!response.writableFinished) made.abort();
         });
       }
       return controller.signal;

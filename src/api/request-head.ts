@@ -1,0 +1,7 @@
+/** What is known of a request before its body is read. */
+export interface RequestHead {
+  /** A header by its lower-case name. */
+  header(name: string): string | undefined;
+  readonly traceId: string;
+  readonly signal: AbortSignal;
+}

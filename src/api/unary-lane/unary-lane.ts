@@ -1,0 +1,158 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { Fault } from "../../base/fault.js";
+import type { Observe } from "../observation.js";
+import type { Pipeline } from "../pipeline.js";
+import { rateRefusalOf } from "../rate-gate.js";
+import type { RpcLimits } from "../rpc-call.js";
+import { connectErrorOf } from "../rpc-error.js";
+import { admitCall, answerCall, refusalOf } from "../rpc-method.js";
+import { traceOf } from "../trace.js";
+import { dropUnreadBody } from "../unread-body.js";
+import { connectWireOf } from "./connect-wire.js";
+import { grpcWireOf } from "./grpc-wire.js";
+import type { UnaryWire } from "./wire.js";
+
+/** Serves a request, or answers false: Connect's own handlers serve it. */
+export type UnaryLane = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** What every request goes through first, whatever serves it. Resolves once it may be looked at. */
+export type Enter = (request: IncomingMessage, response: ServerResponse, path: string) => Promise<void>;
+
+/**
+ * The short way for the calls that back ends and browsers make: one uncompressed message over gRPC, gRPC-Web or Connect,
+ * straight from the port through the same chain as REST. Connect's handlers, which serve all else, lead such a call through
+ * a chain of asynchronous iterators over web streams and Headers, which costs more than most methods do
+ * (docs/performance.md).
+ *
+ * The answer is what Connect's handler answers, byte for byte, but that it is never compressed.
+ */
+export function createUnaryLane(
+  pipelines: readonly Pipeline[],
+  limits: RpcLimits,
+  observe: Observe,
+  enter: Enter,
+): UnaryLane {
+  const byPath = new Map<string, Pipeline>(
+    pipelines.map((pipeline) => {
+      const { parent, name } = pipeline.method.desc;
+      return [`/${parent.typeName}/${name}`, pipeline] as const;
+    }),
+  );
+  return (request, response) => {
+    if (request.method !== "POST") return false;
+    const pipeline = byPath.get(request.url ?? "");
+    const wire = pipeline && (grpcWireOf(request) ?? connectWireOf(request));
+    if (!wire) return false;
+    const timeoutMs = timeoutOf(request, wire, limits.timeoutMs);
+    if (timeoutMs === undefined) return false;
+    void serve({ pipeline, wire, request, response, limits: { ...limits, timeoutMs }, observe, enter });
+    return true;
+  };
+}
+
+/** Milliseconds; undefined for a text that is no time. */
+function timeoutOf({ headers }: IncomingMessage, wire: UnaryWire, mostMs: number): number | undefined {
+  const header = single(headers[wire.timeoutHeader]);
+  if (header === undefined) return mostMs;
+  const asked = wire.timeoutOf(header);
+  return asked === undefined ? undefined : Math.min(mostMs, asked);
+}
+
+interface LaneCall {
+  readonly pipeline: Pipeline;
+  readonly wire: UnaryWire;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly limits: RpcLimits;
+  readonly observe: Observe;
+  readonly enter: Enter;
+}
+
+async function serve(call: LaneCall): Promise<void> {
+  const { pipeline, wire, request, response, limits } = call;
+  const cut = new AbortController();
+  const deadline = setTimeout(
+    () => cut.abort(new ConnectError("the operation timed out", Code.DeadlineExceeded)),
+    limits.timeoutMs,
+  );
+  response.once("close", () => {
+    clearTimeout(deadline);
+    if (!response.writableFinished) cut.abort(aborted());
+  });
+  try {
+    const { message, headers } = await answer(call, cut.signal);
+    for (const [name, value] of headers) response.setHeader(name, value);
+    wire.answer(response, pipeline.method.desc.output, message);
+  } catch (error) {
+    if (response.destroyed) return;
+    const isAllRead = request.complete || (await dropUnreadBody(request));
+    if (!isAllRead && request.httpVersionMajor === 1) response.setHeader("connection", "close");
+    wire.refuse(response, error instanceof ConnectError ? error : internal(error));
+  }
+}
+
+/** @throws {ConnectError} as the caller is told. */
+async function answer({ pipeline, wire, request, response, limits, observe, enter }: LaneCall, signal: AbortSignal) {
+  await enter(request, response, request.url ?? "");
+  const traceId = traceOf(request);
+  const { desc } = pipeline.method;
+  const observation = observe({ rpc: desc.name, traceId });
+  const tooMany = rateRefusalOf(request);
+  if (tooMany) throw refusalOf(tooMany, observation, traceId);
+  const head = { traceId, signal, header: (name: string) => single(request.headers[name]) };
+  const admission = await admitCall(pipeline, head, observation);
+  let message: Message;
+  try {
+    const body = await readBody(request, limits.messageBytes + wire.overhead, signal);
+    message = wire.read(desc.input, body, limits.messageBytes);
+  } catch (error) {
+    if (error === TOO_LARGE) {
+      const fault = new Fault("body_too_large", `The message must not be larger than ${limits.messageBytes} bytes.`);
+      throw refusalOf(fault, observation, traceId);
+    }
+    if (!(error instanceof ConnectError)) throw refusalOf(error, observation, traceId);
+    observation.fail(error.code === Code.DeadlineExceeded ? 408 : 400, new Fault("malformed_body", "unread"));
+    throw error;
+  }
+  return answerCall(pipeline, admission, observation, message);
+}
+
+const TOO_LARGE = Symbol("a body above the limit");
+
+/** The whole body. @throws {@link TOO_LARGE}, what the signal was aborted with, or ConnectError where the caller went away. */
+function readBody(request: IncomingMessage, mostBytes: number, signal: AbortSignal): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const giveUp = () => reject(signal.reason);
+    const take = (chunk: Buffer) => {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size <= mostBytes) return;
+      request.off("data", take);
+      reject(TOO_LARGE);
+    };
+    if (signal.aborted) return giveUp();
+    signal.addEventListener("abort", giveUp, { once: true });
+    request.on("data", take);
+    request.once("end", () => {
+      signal.removeEventListener("abort", giveUp);
+      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    });
+    request.once("error", () => reject(aborted()));
+  });
+}
+
+function aborted(): ConnectError {
+  return new ConnectError("This operation was aborted", Code.Canceled);
+}
+
+function internal(error: unknown): ConnectError {
+  return connectErrorOf(new Fault("internal", "Something went wrong on our side.", { cause: error }));
+}
+
+function single(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(", ") : header;
+}
