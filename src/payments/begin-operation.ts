@@ -124,7 +124,7 @@ async function begin(
     if (!row) return wrongState(payment, "its connection was deleted.");
     const due = new Date(tx.now.getTime() + FLIGHT_MS);
     const begun = { ...planned, dueAt: due };
-    if (!(await tx.ask(updatePayment, { ...paymentRowOf(keys, tx.tenantId, begun), lease: true }))) continue;
+    if (!(await tx.ask(updatePayment, { ...paymentRowOf(keys, tx.tenantId, begun), lease: "taken" }))) continue;
     tx.tell(noteDue, { kind: "payment", at: due });
     const operation = begun.attempt?.operation;
     writeLog(tx, logEntry(actorOf(caller), "transaction", id, "update", operation));

@@ -72,13 +72,13 @@ export class Incoming {
       return;
     }
     await changePayment(this.#parts.database, keys, tenantId, payment.id, (current, now) =>
-      afterReport(current, report, now.getTime()),
+      heard(afterReport(current, report, now.getTime())),
     );
   }
 
   #learn(tenantId: TenantId, keys: TenantKeys, id: Uuid, outcome: LookUpOutcome): Promise<Payment | undefined> {
     return changePayment(this.#parts.database, keys, tenantId, id, (current, now) =>
-      afterLookUp(current, outcome, now.getTime()),
+      heard(afterLookUp(current, outcome, now.getTime())),
     );
   }
 
@@ -114,6 +114,11 @@ export class Incoming {
     const keys = await this.#parts.keyring.of(presented.tenantId).catch(() => undefined);
     return keys && isGenuine(keys, kind, presented) ? { ...presented, keys } : undefined;
   }
+}
+
+/** Somebody else may be at work on the payment just now, and stays so. */
+function heard(change: Change): Change {
+  return { ...change, goesOn: true };
 }
 
 /** A capture or void is ended by its report only while it is the one under way. */

@@ -19,11 +19,13 @@ const TRIES = 8;
 /** A change of a payment, and of a refund of it. */
 export interface Change extends Step {
   readonly refund?: { readonly id: Uuid; readonly outcome: FollowUpOutcome };
+  /** Whoever works on the payment goes on with it: the lease stays as it is. */
+  readonly goesOn?: boolean;
 }
 
 /**
  * Changes a payment by what is known of it now: it is read again, since a webhook may have been faster than the answer.
- * Lets it go. The verification code is destroyed with the first approval.
+ * Lets it go, unless the change goes on. The verification code is destroyed with the first approval.
  * @returns the payment as it then is; undefined when it is gone.
  */
 export async function changePayment(
@@ -48,9 +50,10 @@ export async function changePayment(
 async function write(
   tx: Transaction,
   keys: TenantKeys,
-  { payment, moved, approved, refund }: Change,
+  { payment, moved, approved, refund, goesOn }: Change,
 ): Promise<boolean> {
-  if (!(await tx.ask(updatePayment, { ...paymentRowOf(keys, tx.tenantId, payment), lease: false }))) return false;
+  const lease = goesOn ? "kept" : "released";
+  if (!(await tx.ask(updatePayment, { ...paymentRowOf(keys, tx.tenantId, payment), lease }))) return false;
   if (payment.dueAt) tx.tell(noteDue, { kind: "payment", at: payment.dueAt });
   if (moved) writeLog(tx, logEntry(undefined, "transaction", payment.id, "update", payment.status));
   if (approved) tx.tell(deleteCvc, payment.tokenId);

@@ -58,7 +58,7 @@ export async function leasePayment(
   const found = await findPayment(tx, caller, keys, id, "token:use");
   if (found instanceof Refused) return found;
   const { payment, leased } = found;
-  if (leased || !(await tx.ask(updatePayment, { ...paymentRowOf(keys, tx.tenantId, payment), lease: true })))
+  if (leased || !(await tx.ask(updatePayment, { ...paymentRowOf(keys, tx.tenantId, payment), lease: "taken" })))
     return busy();
   writeLog(tx, logEntry(actorOf(caller), "transaction", id, "update", "sync"));
   return { ...payment, revision: payment.revision + 1 };

@@ -52,15 +52,26 @@ export async function reconcile(
   const connection = await connectionOf(parts, keys, tenantId, payment);
   if (!connection) return (await wait(parts, keys, tenantId, payment)) ?? payment;
   const found = await lookUp(parts, tenantId, payment, connection);
-  const after = await changePayment(database, keys, tenantId, payment.id, (current, now) =>
-    afterLookUp(current, found, now.getTime()),
-  );
+  const after = await changePayment(database, keys, tenantId, payment.id, (current, now) => {
+    const change = afterLookUp(current, found, now.getTime());
+    // Nobody else may send meanwhile: not every service knows two requests with one key for the same.
+    return { ...change, goesOn: change.payment.status === "buyer_approval_pending" || mustSend(change.payment, found) };
+  });
   if (!after) return payment;
   if (after.status === "buyer_approval_pending") return endApproval(parts, keys, tenantId, after, connection, found);
   if (!mustSend(after, found)) return after;
   const card = after.attempt?.operation === "authorize" ? await cardAgain(parts, keys, tenantId, after) : undefined;
-  if (after.attempt?.operation === "authorize" && !card) return after;
+  if (after.attempt?.operation === "authorize" && !card) return letGo(parts, keys, tenantId, after);
   return perform(parts, keys, tenantId, after, connection, card);
+}
+
+/** Without a card nothing can be sent again: the payment waits for what look-ups and webhooks tell. */
+async function letGo({ database }: ReconcileParts, keys: TenantKeys, tenantId: TenantId, payment: Payment) {
+  const nothing = { moved: false, approved: false };
+  return (
+    (await changePayment(database, keys, tenantId, payment.id, (current) => ({ payment: current, ...nothing }))) ??
+    payment
+  );
 }
 
 /** Applies what a look-up found. An operation of ours that shows in it has ended by that. */

@@ -1,5 +1,6 @@
 import type { Uuid } from "../base/ids.js";
 import { offsetOf, type PageRequest } from "../base/page.js";
+import type { Sql } from "./connect.js";
 import { definePage } from "./counted-page.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
@@ -73,9 +74,20 @@ export const findPaymentByProvider = defineStatement<ProviderName, Uuid | null, 
 });
 
 export type PaymentChange = Omit<PaymentRow, "created_at"> & {
-  /** Keep it for ourselves from now on, or let it go. */
-  readonly lease: boolean;
+  /** Who works on it may go on alone (`kept`), starts to (`taken`), or is done (`released`). */
+  readonly lease: "taken" | "kept" | "released";
 };
+
+function leaseAfter(sql: Sql, lease: PaymentChange["lease"]) {
+  switch (lease) {
+    case "taken":
+      return sql`now() + ${LEASE_SECONDS} * interval '1 second'`;
+    case "kept":
+      return sql`lease_until`;
+    case "released":
+      return sql`null`;
+  }
+}
 
 /** Answers whether nobody changed the payment since it was read. */
 export const updatePayment = defineStatement<PaymentChange, boolean, unknown>({
@@ -86,7 +98,7 @@ export const updatePayment = defineStatement<PaymentChange, boolean, unknown>({
     changes.map(
       ({ id, status, provider_id, record, revision, due_at, lease }) => sql`
         update payments set status = ${status}, provider_id = ${provider_id}, record = ${record}, due_at = ${due_at},
-          lease_until = ${lease ? sql`now() + ${LEASE_SECONDS} * interval '1 second'` : sql`null`},
+          lease_until = ${leaseAfter(sql, lease)},
           revision = revision + 1
         where tenant_id = ${tenantId} and id = ${id} and revision = ${revision} returning 1`,
     ),

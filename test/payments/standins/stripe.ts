@@ -81,6 +81,8 @@ interface Intent {
   received: number;
   refunded: number;
   canceledBecause: string | null;
+  /** Money was held before it was canceled. */
+  released: boolean;
   error: JsonObject | null;
 }
 
@@ -264,6 +266,7 @@ export class StripeStandIn implements AsyncDisposable {
       received: 0,
       refunded: 0,
       canceledBecause: null,
+      released: false,
       error: null,
     };
     this.#intents.set(intent.id, intent);
@@ -322,9 +325,13 @@ export class StripeStandIn implements AsyncDisposable {
     if (intent.status === "succeeded" || intent.status === "canceled") {
       return refuse(400, unexpectedState(this.#show(intent, false)));
     }
-    if (intent.status === "requires_capture") this.#record(intent, "void", intent.amount);
+    const held = intent.status === "requires_capture";
     intent.status = "canceled";
     intent.canceledBecause = textAt(form, "cancellation_reason") ?? null;
+    if (held) {
+      intent.released = true;
+      this.#record(intent, "void", intent.amount);
+    }
     return ok(this.#show(intent, expands(form)));
   }
 
@@ -364,7 +371,9 @@ export class StripeStandIn implements AsyncDisposable {
   }
 
   #show(intent: Intent, expanded: boolean): JsonObject {
-    const charged = intent.status === "requires_capture" || intent.status === "succeeded" || intent.error !== null;
+    // A charge stays with its payment when that is canceled.
+    const held = intent.status === "requires_capture" || intent.status === "succeeded" || intent.released;
+    const charged = held || intent.error !== null;
     const charge = `ch_${intent.id.slice(3)}`;
     return {
       id: intent.id,

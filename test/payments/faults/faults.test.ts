@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Uuid } from "../../../src/base/ids.js";
+import { type Payment, reconciliationIdOf } from "../../../src/payments/payment.js";
+import { agents } from "../connectors/bench.js";
+import { SERVICE_FAULTS, type ServiceFault } from "../standins/provider-server.js";
+import { type Lives, Payer, type Till } from "./payer.js";
+import { KINDS, type Moved, SERVICES, type Service } from "./services.js";
+
+let payer: Payer;
+beforeAll(async () => {
+  payer = await Payer.open();
+});
+afterAll(async () => {
+  await payer[Symbol.asyncDispose]();
+  agents.close();
+});
+
+/** Everything that may happen at one step. */
+interface Trouble {
+  readonly name: string;
+  readonly faults: readonly ServiceFault[];
+  readonly lives: Lives;
+  /** The service's webhooks are heard before anybody asks, or only after. */
+  readonly webhooks: "first" | "last";
+}
+
+const trouble = (more: Partial<Trouble> & { readonly name: string }): Trouble => ({
+  ...{ faults: [], lives: "on", webhooks: "last" },
+  ...more,
+});
+const met = (...faults: readonly ServiceFault[]) => trouble({ name: faults.map(named).join(", then "), faults });
+const lost: ServiceFault = { answer: "reset", acted: true };
+const failing: ServiceFault = { answer: 500, acted: false };
+const busy: ServiceFault = { answer: 429, acted: false };
+
+const TROUBLES: readonly Trouble[] = [
+  ...SERVICE_FAULTS.map((fault) => met(fault)),
+  met(lost, failing),
+  met({ answer: 500, acted: true }, { answer: "garbage", acted: true }),
+  met(lost, busy, busy, busy),
+  met(busy, busy, busy),
+  trouble({ name: "webhooks before the answer", faults: [{ answer: 500, acted: true }], webhooks: "first" }),
+  trouble({ name: "killed before the call", lives: "until the request is written down" }),
+  trouble({ name: "killed after the call", lives: "until the service has answered" }),
+  trouble({ name: "killed after the call, told first", lives: "until the service has answered", webhooks: "first" }),
+];
+
+const STEPS = ["authorize", "sale", "capture", "void", "refund"] as const;
+type Step = (typeof STEPS)[number];
+
+const MATRIX = SERVICES.flatMap(([name, open]) =>
+  STEPS.flatMap((step) => TROUBLES.map((each) => [`${name}, ${step}: ${each.name}`, step, each, open] as const)),
+);
+
+describe("money moves at most once, and our record agrees", () => {
+  test.concurrent.each(MATRIX)("%s", async (_name, step, each, open) => {
+    await using service = await open(payer.vault.database, payer.tenantId);
+    const till = await payer.connect(service);
+    const id = await take(till, service, step, each);
+    const payment = await settle(till, id, each.webhooks);
+    await expectAgreement(till, service, payment);
+  });
+});
+
+/** Those with requests that only ask. */
+const ASKED = SERVICES.filter(([name]) => name !== "adyen-card" && name !== "authorizenet-card").flatMap(
+  ([name, open]) =>
+    (["sale", "capture"] as const).flatMap((step) =>
+      SERVICE_FAULTS.map((fault) => [`${name}, ${step}: ${named(fault)}`, step, fault, open] as const),
+    ),
+);
+
+describe("an answer that is lost is found, whatever happens to those who look for it", () => {
+  test.concurrent.each(ASKED)("%s", async (_name, step, fault, open) => {
+    await using service = await open(payer.vault.database, payer.tenantId);
+    const till = await payer.connect(service);
+    const id = await take(till, service, step, met(lost));
+    service.fail("look up", fault, fault, fault);
+    const payment = await settle(till, id, "last");
+    expect([payment.status, payment.errorCode]).toEqual(["capture_succeeded", undefined]);
+    await expectAgreement(till, service, payment);
+  });
+});
+
+/** Gets to the step without trouble, and into it with. */
+async function take(till: Till, service: Service, step: Step, { faults, lives, webhooks }: Trouble): Promise<Uuid> {
+  if (step === "authorize" || step === "sale") {
+    service.fail("authorize", ...faults);
+    return till.pay(step === "sale" ? "capture" : "authorize", lives);
+  }
+  const id = await till.pay(step === "refund" ? "capture" : "authorize");
+  await settle(till, id, webhooks);
+  service.fail(step, ...faults);
+  await till.follow(id, step, lives);
+  return id;
+}
+
+const MOST_ROUNDS = 8;
+
+/** Looks after a payment until nothing is open any more. */
+async function settle(till: Till, id: Uuid, webhooks: Trouble["webhooks"]): Promise<Payment> {
+  if (webhooks === "first") await till.hear();
+  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    const payment = await till.read(id);
+    const isOpen = payment.attempt !== undefined || /processing|pending/.test(payment.status);
+    if (!isOpen) {
+      await till.hear();
+      const after = await till.read(id);
+      expect(after.status, "after late webhooks").toBe(payment.status);
+      return after;
+    }
+    await till.sync(id);
+    await till.hear();
+  }
+  throw new Error(`still ${(await till.read(id)).status} after ${MOST_ROUNDS} rounds`);
+}
+
+/** The invariant: what the service wrote down happened at most once, and is what we show. */
+async function expectAgreement(till: Till, service: Service, payment: Payment): Promise<void> {
+  const moved: Moved = await service.moved(reconciliationIdOf(payment));
+  for (const kind of KINDS) expect(moved[kind].length, kind).toBeLessThanOrEqual(1);
+  expect(sum(moved.authorize), "authorized").toBe(payment.authorizedAmount);
+  expect(sum(moved.capture), "captured").toBe(payment.capturedAmount);
+  expect(sum(moved.refund), "refunded").toBe(payment.refundedAmount);
+  expect(moved.void.length === 1, "voided").toBe(payment.status === "authorization_voided");
+  expect(moved.capture.length === 1, "taken").toBe(payment.status === "capture_succeeded");
+  const refunds = (await till.refunds(payment.id)).filter(({ status }) => status === "succeeded");
+  expect(refunds.reduce((total, { amount }) => total + amount, 0)).toBe(sum(moved.refund));
+}
+
+function sum(amounts: readonly number[]): number {
+  return amounts.reduce((total, amount) => total + amount, 0);
+}
+
+function named({ answer, acted }: ServiceFault): string {
+  return `${answer}${acted ? " after it acted" : ""}`;
+}
