@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { newTenantId, type TenantId } from "../../src/base/ids.js";
+import { tenantRemovalJob } from "../../src/jobs/tenant-removal.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
+import { noteDue } from "../../src/store/due.js";
+import { Keyring } from "../../src/tenancy/keyring.js";
 import { removeRows } from "../../src/tenancy/remove-tenant.js";
 import { insertSamples, tenantTables } from "../store/support/samples.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
@@ -39,6 +42,35 @@ describe("the rows of a deleted tenant", () => {
     expect(await filled(gone)).toEqual(tables);
     await removeRows(database, gone, new AbortController().signal);
     expect(await filled(gone)).toEqual(["due", "tenants"]);
+    expect(await filled(kept)).toEqual(tables);
+  });
+
+  it("are looked for until the minute of the deletion is over, and then nothing is due", async () => {
+    let now = Date.now();
+    const clock = { now: () => now };
+    const late = newTenantId();
+    await insertSamples(stored, late, tables);
+    await using own = openDatabase({ address: stored.address, fastConnections: 1, slowConnections: 1, clock });
+    await own.slow.run(late, "unguarded", async (tx) => tx.tell(noteDue, { kind: "tenant", at: tx.now }));
+    const failures: TenantId[] = [];
+    const roots = { find: () => Promise.reject(new Error("no key is to be unwrapped")) };
+    const job = tenantRemovalJob({
+      ...{ database: own, clock, keyring: new Keyring(own, roots) },
+      onFailure: (tenantId) => failures.push(tenantId),
+    });
+    const run = () => job.run(new AbortController().signal);
+    await run();
+    expect(await filled(late)).toEqual(["due", "tenants"]);
+    // What a transaction left that was under way at the end goes with the next run.
+    await insertSamples(
+      stored,
+      late,
+      tables.filter((table) => table !== "due"),
+    );
+    now += 2 * 60_000;
+    await run();
+    expect(await filled(late)).toEqual(["tenants"]);
+    expect(failures).toEqual([]);
     expect(await filled(kept)).toEqual(tables);
   });
 
