@@ -6,7 +6,7 @@ import { FAULT_TABLE } from "./fault-table.js";
 import { type Observe, toFault } from "./observation.js";
 import { escaped, PAGE_HEADERS, pageOf, type Shown, showFault } from "./page.js";
 import { readForm } from "./rest/body.js";
-import { traceOf } from "./trace.js";
+import { parentSpanIn, traceOf } from "./trace.js";
 
 const ROUTE = `${INVITATION_PATH}/:link`;
 /** Longer than two names can be. */
@@ -19,7 +19,12 @@ const PORTAL = { config: { rateScope: "portal" } } as const;
 export function registerInvitationPage(app: FastifyInstance, desk: InvitationDesk, observe: Observe): void {
   const answer = (work: (link: string, request: FastifyRequest) => Promise<Shown>) => {
     return async (request: FastifyRequest, reply: FastifyReply) => {
-      const observation = observe({ rpc: "AcceptInvitation", route: ROUTE, traceId: traceOf(request.raw) });
+      const observation = observe({
+        rpc: "AcceptInvitation",
+        route: ROUTE,
+        traceId: traceOf(request.raw),
+        parent: parentSpanIn(request.raw),
+      });
       const shown = await work(linkOf(request), request).catch((error: unknown) => {
         const fault = toFault(error);
         const { http: status } = FAULT_TABLE[fault.code];

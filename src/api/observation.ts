@@ -2,6 +2,7 @@ import type { Caller } from "../access/caller.js";
 import { Fault, Reason } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { EndedOperation } from "../telemetry/meters.js";
+import type { ParentSpan } from "../telemetry/traces.js";
 import type { LogFields, OperatorLog } from "./operator-log.js";
 
 /** What the operator's log is told of one request. */
@@ -18,13 +19,15 @@ export interface ObservedRequest {
   /** The path template. Absent for RPC protocols. */
   readonly route?: string;
   readonly traceId: string;
+  /** The caller's span that it is a part of. */
+  readonly parent: ParentSpan | undefined;
 }
 
 export type Observe = (request: ObservedRequest) => Observation;
 
 /** One line a request: info when it succeeded or the caller was at fault, error with the reason when we were. */
 export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => void): Observe {
-  return ({ rpc, route, traceId }) => {
+  return ({ rpc, route, traceId, parent }) => {
     const start = performance.now();
     // Connect may answer with a refusal that the gate has told of already.
     let isOver = false;
@@ -50,7 +53,7 @@ export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => 
       },
     };
     const ended = (code: string): EndedOperation => ({
-      ...{ rpc, route, code },
+      ...{ rpc, route, code, parent },
       seconds: (performance.now() - start) / 1_000,
     });
     const fields = (status: number): LogFields => ({

@@ -9,7 +9,7 @@ import { type Observe, toFault } from "./observation.js";
 import { escaped, PAGE_HEADERS, pageOf, type Shown, showFault } from "./page.js";
 import { readAll, readForm } from "./rest/body.js";
 import { sendFault } from "./rest/rest-routes.js";
-import { traceOf } from "./trace.js";
+import { parentSpanIn, traceOf } from "./trace.js";
 
 const WEBHOOK_BYTES = 1024 * 1024;
 const FORM_BYTES = 1024;
@@ -43,6 +43,7 @@ export function registerPaymentRoutes(
       rpc: "PaymentWebhook",
       route: `${WEBHOOK_PATH}/:address`,
       traceId: traceOf(request.raw),
+      parent: parentSpanIn(request.raw),
     });
     try {
       const text = await takeWebhook(incoming, request);
@@ -136,7 +137,7 @@ async function answerPage(
   reply: FastifyReply,
   work: () => Promise<Shown>,
 ): Promise<FastifyReply> {
-  const observation = observe({ rpc, route, traceId: traceOf(request.raw) });
+  const observation = observe({ rpc, route, traceId: traceOf(request.raw), parent: parentSpanIn(request.raw) });
   const shown = await work().catch((error: unknown) => {
     const fault = toFault(error);
     const { http: status } = FAULT_TABLE[fault.code];

@@ -15,7 +15,7 @@ import { FAULT_TABLE } from "./fault-table.js";
 import { type Observe, toFault } from "./observation.js";
 import { rateRefusalOf } from "./rate-gate.js";
 import { PROBLEM_TYPE, problemOf } from "./rest/problem.js";
-import { traceIdOf } from "./trace.js";
+import { parentSpanIn, traceIdOf } from "./trace.js";
 import { dropUnreadBody } from "./unread-body.js";
 
 export type InvokeProxy = (call: ProxyCall) => Promise<ProxyAnswer>;
@@ -55,7 +55,7 @@ async function serve(
   response: ServerResponse,
 ): Promise<void> {
   const traceId = traceIdOf(headerOf(request, "bt-trace-id"));
-  const observation = observe({ rpc: "InvokeProxy", route: "/proxy", traceId });
+  const observation = observe({ rpc: "InvokeProxy", route: "/proxy", traceId, parent: parentSpanIn(request) });
   const gone = new AbortController();
   response.once("close", () => {
     if (!response.writableFinished) gone.abort();

@@ -19,7 +19,7 @@ import { rateRefusalOf } from "./rate-gate.js";
 import { type RpcCall, type RpcLimits, withOurRefusals } from "./rpc-call.js";
 import { connectErrorOf } from "./rpc-error.js";
 import { admitCall, answerCall, refusalOf } from "./rpc-method.js";
-import { traceIdOf } from "./trace.js";
+import { parentSpanOf, traceIdOf } from "./trace.js";
 
 const callKey = createContextKey<RpcCall | undefined>(undefined, { description: "the call" });
 
@@ -81,19 +81,17 @@ const JSON_OPTIONS = {
 
 async function gate(pipeline: Pipeline, context: HandlerContext, observe: Observe): Promise<void> {
   const call = callOf(context);
-  const traceId = traceIdOf(context.requestHeader.get("bt-trace-id") ?? undefined);
-  call.observation = observe({ rpc: context.method.name, traceId });
-  const head = {
-    traceId,
-    signal: context.signal,
-    header: (name: string) => context.requestHeader.get(name) ?? undefined,
-  };
+  const header = (name: string) => context.requestHeader.get(name) ?? undefined;
+  const traceId = traceIdOf(header("bt-trace-id"));
+  call.observation = observe({ rpc: context.method.name, traceId, parent: parentSpanOf(header) });
+  const head = { traceId, signal: context.signal, header };
   call.admission = await admitCall(pipeline, head, call.observation);
 }
 
 function refuseAtOnce(fault: Fault, context: HandlerContext, observe: Observe): ConnectError {
-  const traceId = traceIdOf(context.requestHeader.get("bt-trace-id") ?? undefined);
-  return refusalOf(fault, observe({ rpc: context.method.name, traceId }), traceId);
+  const header = (name: string) => context.requestHeader.get(name) ?? undefined;
+  const traceId = traceIdOf(header("bt-trace-id"));
+  return refusalOf(fault, observe({ rpc: context.method.name, traceId, parent: parentSpanOf(header) }), traceId);
 }
 
 function callOf(context: HandlerContext): RpcCall {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { newUuid } from "../base/ids.js";
+import type { ParentSpan } from "../telemetry/traces.js";
 
 const FORM = /^[A-Za-z0-9._-]{1,128}$/;
 
@@ -12,4 +13,18 @@ export function traceIdOf(sent: string | undefined): string {
 export function traceOf({ headers }: Pick<IncomingMessage, "headers">): string {
   const sent = headers["bt-trace-id"];
   return traceIdOf(Array.isArray(sent) ? sent[0] : sent);
+}
+
+/** The span of the caller that a request belongs to (W3C Trace Context), unread. Undefined where it names none. */
+export function parentSpanOf(header: (name: string) => string | undefined): ParentSpan | undefined {
+  const traceparent = header("traceparent");
+  return traceparent === undefined ? undefined : { traceparent, tracestate: header("tracestate") };
+}
+
+/** As {@link parentSpanOf}, of a request as Node reads it: headers that were sent twice are joined, and name no span then. */
+export function parentSpanIn({ headers }: Pick<IncomingMessage, "headers">): ParentSpan | undefined {
+  return parentSpanOf((name) => {
+    const sent = headers[name];
+    return Array.isArray(sent) ? sent.join() : sent;
+  });
 }

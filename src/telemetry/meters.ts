@@ -2,8 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
 import type { Job } from "../jobs/schedule.js";
 import { RATE_SCOPES, type RateScope } from "../rate-limits/rate-scope.js";
-
-import { traceOperation } from "./traces.js";
+import { type ParentSpan, traceOperation } from "./traces.js";
 
 /** Seconds, as the semantic conventions of OpenTelemetry advise for durations of requests. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
@@ -18,6 +17,8 @@ export interface EndedOperation {
   /** `ok`, or the code of the fault. */
   readonly code: string;
   readonly seconds: number;
+  /** The caller's span that it is a part of. */
+  readonly parent: ParentSpan | undefined;
 }
 
 /** What the process counts. Every label is from a closed list: none ever holds what a caller or a tenant wrote. */

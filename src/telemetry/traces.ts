@@ -1,5 +1,11 @@
-import { SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import type { EndedOperation } from "./meters.js";
+
+/** A caller's span by its headers (W3C Trace Context), as they came. */
+export interface ParentSpan {
+  readonly traceparent: string;
+  readonly tracestate: string | undefined;
+}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -20,14 +26,25 @@ export async function startTraces(environment: Environment): Promise<AsyncDispos
   return { [Symbol.asyncDispose]: () => sdk.shutdown().catch(() => {}) };
 }
 
-/** A span for an operation that has ended: its name, route template, outcome and duration, and nothing of what it carried. */
-export function traceOperation({ rpc, route, code, seconds }: EndedOperation): void {
+/**
+ * A span for an operation that has ended: its name, route template, outcome and duration, and nothing of what it carried.
+ * It is a child of the caller's span where the request named one; a malformed name counts as none.
+ */
+export function traceOperation({ rpc, route, code, seconds, parent }: EndedOperation): void {
   const end = Date.now();
-  const span = trace.getTracer("cloakroom").startSpan(rpc, {
-    kind: SpanKind.SERVER,
-    startTime: end - seconds * 1_000,
-    attributes: { "rpc.method": rpc, ...(route === undefined ? {} : { "http.route": route }), "cloakroom.code": code },
-  });
+  const span = trace.getTracer("cloakroom").startSpan(
+    rpc,
+    {
+      kind: SpanKind.SERVER,
+      startTime: end - seconds * 1_000,
+      attributes: {
+        "rpc.method": rpc,
+        ...(route === undefined ? {} : { "http.route": route }),
+        "cloakroom.code": code,
+      },
+    },
+    propagation.extract(ROOT_CONTEXT, parent ?? {}),
+  );
   if (code === "internal" || code === "unavailable") span.setStatus({ code: SpanStatusCode.ERROR });
   span.end(end);
 }

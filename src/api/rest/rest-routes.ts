@@ -7,7 +7,7 @@ import { type Observation, type Observe, toFault } from "../observation.js";
 import type { Pipeline } from "../pipeline.js";
 import { rateScopeOf } from "../rate-gate.js";
 import type { RequestHead } from "../request-head.js";
-import { traceOf } from "../trace.js";
+import { parentSpanIn, traceOf } from "../trace.js";
 import { routePath } from "./path-template.js";
 import { PROBLEM_TYPE, problemOf } from "./problem.js";
 import { type HttpVerb, type RestMethod, restMethodsOf } from "./rest-method.js";
@@ -61,7 +61,12 @@ async function answer(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const traceId = traceOf(request.raw);
-  const observation = observe({ rpc: rest.method.desc.name, route: rest.path.text, traceId });
+  const observation = observe({
+    rpc: rest.method.desc.name,
+    route: rest.path.text,
+    traceId,
+    parent: parentSpanIn(request.raw),
+  });
   try {
     const head = requestHead(request, reply, traceId);
     const admission = await pipeline.admit(head);

@@ -8,7 +8,7 @@ import { rateRefusalOf } from "../rate-gate.js";
 import type { RpcLimits } from "../rpc-call.js";
 import { connectErrorOf } from "../rpc-error.js";
 import { admitCall, answerCall, refusalOf } from "../rpc-method.js";
-import { traceOf } from "../trace.js";
+import { parentSpanIn, traceOf } from "../trace.js";
 import { dropUnreadBody } from "../unread-body.js";
 import { connectWireOf } from "./connect-wire.js";
 import { grpcWireOf } from "./grpc-wire.js";
@@ -98,7 +98,7 @@ async function answer({ pipeline, wire, request, response, limits, observe, ente
   await enter(request, response, request.url ?? "");
   const traceId = traceOf(request);
   const { desc } = pipeline.method;
-  const observation = observe({ rpc: desc.name, traceId });
+  const observation = observe({ rpc: desc.name, traceId, parent: parentSpanIn(request) });
   const tooMany = rateRefusalOf(request);
   if (tooMany) throw refusalOf(tooMany, observation, traceId);
   const head = { traceId, signal, header: (name: string) => single(request.headers[name]) };
