@@ -28,7 +28,7 @@ export async function startBenchServer(settings: Readonly<Record<string, string>
     CLOAKROOM_RATE_LIMITS: "off",
     ...settings,
   };
-  const process = spawn(globalThis.process.execPath, ["dist/src/main.js", "serve"], {
+  const process = spawn(globalThis.process.execPath, ["--max-semi-space-size=8", "dist/src/main.js", "serve"], {
     env: { PATH: globalThis.process.env.PATH, ...environment },
     stdio: ["ignore", "ignore", "pipe"],
   });

@@ -23,6 +23,15 @@ export function childOf(pid: number): number {
   return readAll().find(({ parent }) => parent === pid)?.pid ?? 0;
 }
 
+/** The child of a process whose command line holds this. @throws Error when there is none. */
+export function childNamed(parent: number, part: string): number {
+  const found = readAll().find(
+    (process) => process.parent === parent && readFileSync(`/proc/${process.pid}/cmdline`, "utf8").includes(part),
+  );
+  if (!found) throw new Error(`the process ${parent} has no child with ${part}`);
+  return found.pid;
+}
+
 /** Resident memory of one process, in bytes. */
 export function residentMemory(pid: number): number {
   const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];

@@ -49,6 +49,8 @@ export async function proxyRows(table: Table, server: BenchServer): Promise<void
         await table.measure(server, { ...plan, operation: `proxy, warm transform, ${kilobytes} KB, ${at}`, request });
       }
     }
+    const large = { ...SHORT, connections: 1, duration: 5_000, operation: "proxy, warm transform, 5 MB, 1 connection" };
+    await table.measure(server, { ...large, request: ask(warm, bodyOf(5_000_000, [])) });
     await coldCalls(table, server, port, key);
   } finally {
     echo.kill("SIGTERM");

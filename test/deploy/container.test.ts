@@ -23,8 +23,10 @@ describe("the container's file", () => {
     expect(last).toMatch(/^FROM node:24-bookworm-slim$/m);
     expect(last).toMatch(/^USER node$/m);
     expect(last).toMatch(/^HEALTHCHECK /m);
-    const [, entry = ""] = /^ENTRYPOINT \["node", "\/app\/(\S+)"\]$/m.exec(last) ?? [];
+    const [, entry = ""] = /^ENTRYPOINT \["node", "--max-semi-space-size=8", "\/app\/(\S+)"\]$/m.exec(last) ?? [];
     expect(existsSync(entry), `${entry} after npm run build`).toBe(true);
+    const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
+    expect(scripts.start, "starts with the same memory").toMatch(`node --max-semi-space-size=8 ${entry} serve`);
   });
 
   it("copies what is there, and nothing else gets into its context", () => {

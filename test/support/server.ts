@@ -47,7 +47,7 @@ export async function startServerProcess(
   const authorityFile = join(directory, "trusted.pem");
   if (trusted !== undefined) writeFileSync(authorityFile, trusted);
   const trust = trusted === undefined ? {} : { NODE_EXTRA_CA_CERTS: authorityFile };
-  const child = spawn(process.execPath, ["dist/src/main.js", "serve"], {
+  const child = spawn(process.execPath, ["--max-semi-space-size=8", "dist/src/main.js", "serve"], {
     env: { PATH: process.env.PATH, ...environment, ...trust },
     stdio: ["ignore", "pipe", "pipe"],
   });
