@@ -17,7 +17,12 @@ export interface ConnectionLimits {
   readonly requestTimeout: number;
   /** Milliseconds that a connection without a request is kept. */
   readonly idleTimeout: number;
+  /** Milliseconds until a connection on which nothing moves is ended, also one whose client does not read its answers. */
+  readonly stalledTimeout: number;
 }
+
+/** Requests that a client may send before it has its answers. Clients of today send one, on each of several connections. */
+const MOST_PIPELINED = 100;
 
 export const CONNECTION_LIMITS: ConnectionLimits = {
   headerBytes: 32 * 1024,
@@ -26,6 +31,8 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
   idleTimeout: 72_000,
+  // Longer than any request may take without a byte either way.
+  stalledTimeout: 120_000,
 };
 
 export interface OnePort {
@@ -57,9 +64,11 @@ export function createOnePort(
     connectionsCheckingInterval: 2_000,
   };
   const server: Server = tls
-    ? createHttpsServer({ ...h1Settings, ...tls, minVersion: "TLSv1.2", ALPNProtocols: ["h2", "http/1.1"] }, listener)
-    : createHttpServer(h1Settings, listener);
+    ? createHttpsServer({ ...h1Settings, ...tls, minVersion: "TLSv1.2", ALPNProtocols: ["h2", "http/1.1"] })
+    : createHttpServer(h1Settings);
+  server.on("request", inTurn(listener));
   server.maxHeadersCount = limits.headerCount;
+  server.timeout = limits.stalledTimeout;
   const h2 = createHttp2Server({
     settings: {
       maxConcurrentStreams: limits.streams,
@@ -74,7 +83,7 @@ export function createOnePort(
     streamResetRate: 100,
   });
   h2.on("request", listener);
-  const sessions = new Sessions(h2, limits.idleTimeout);
+  const sessions = new Sessions(h2, limits);
   const undecided = new Set<Socket>();
   const all = new Set<Socket>();
 
@@ -112,6 +121,26 @@ export function createOnePort(
   };
 }
 
+/**
+ * Requests that were sent before the answer to an earlier one are served one after the other. Node would serve them all at
+ * once: one connection could take the turns of thousands, and its answers would wait in memory.
+ */
+function inTurn(listener: RequestListener): RequestListener {
+  const waiting = new WeakMap<Socket, number>();
+  return (request, response) => {
+    // A response is given its socket when the one before it has ended.
+    if (response.socket) return listener(request, response);
+    const { socket } = request;
+    const ahead = (waiting.get(socket) ?? 0) + 1;
+    waiting.set(socket, ahead);
+    if (ahead > MOST_PIPELINED) return socket.destroy();
+    response.once("socket", () => {
+      waiting.set(socket, (waiting.get(socket) ?? 0) - 1);
+      listener(request, response);
+    });
+  };
+}
+
 function decideProtocol(socket: Socket, decide: (isHttp2: boolean) => void): void {
   if (socket instanceof TLSSocket) decide(socket.alpnProtocol === "h2");
   else sniff(socket, decide);
@@ -137,10 +166,14 @@ function sniff(socket: Socket, decide: (isHttp2: boolean) => void): void {
 class Sessions {
   readonly #sessions = new Set<ServerHttp2Session>();
 
-  constructor(server: Http2Server, idleTimeout: number) {
+  constructor(server: Http2Server, { idleTimeout, stalledTimeout }: ConnectionLimits) {
     server.on("session", (session: ServerHttp2Session) => {
       this.#sessions.add(session);
-      session.setTimeout(idleTimeout, () => session.close());
+      session.setTimeout(idleTimeout, () => {
+        session.close();
+        // Streams that are open may end, where anything of them still moves.
+        session.setTimeout(stalledTimeout, () => session.destroy());
+      });
       session.on("error", () => session.destroy());
       session.once("close", () => this.#sessions.delete(session));
     });

@@ -1,0 +1,164 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect as connectHttp2, constants } from "node:http2";
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { RestClient } from "../support/rest.js";
+import { type ServerProcess, startServerProcess } from "../support/server.js";
+import { firstTenant } from "../support/tenant.js";
+
+const MEGABYTE = 1024 * 1024;
+/** What all of them together may make the server hold beside what it holds anyway. */
+const MOST_GROWTH = 256 * MEGABYTE;
+
+let server: ServerProcess;
+let client: RestClient & { readonly key: string };
+let id: string;
+let port: number;
+const sockets: Socket[] = [];
+
+beforeAll(async () => {
+  server = await startServerProcess();
+  client = await (await firstTenant(server)).backEnd();
+  const data = "x".repeat(200_000);
+  ({ id } = (await client("POST", "/tokens", { body: { type: "token", data } })).body);
+  port = Number(new URL(server.url).port);
+});
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  await server?.[Symbol.asyncDispose]();
+});
+
+function residentMemory(): number {
+  const status = readFileSync(`/proc/${server.process.pid}/status`, "utf8");
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024;
+}
+
+async function open(): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => {});
+  sockets.push(socket);
+  await once(socket, "connect");
+  return socket;
+}
+
+async function openMany(count: number): Promise<Socket[]> {
+  const opened: Socket[] = [];
+  for (let from = 0; from < count; from += 100) {
+    opened.push(...(await Promise.all(Array.from({ length: Math.min(100, count - from) }, open))));
+  }
+  return opened;
+}
+
+const request = () => `GET /tokens/${id} HTTP/1.1\r\nhost: x\r\nbt-api-key: ${client.key}\r\n\r\n`;
+
+const isServed = async () => expect((await client("GET", `/tokens/${id}`)).status).toBe(200);
+
+/** Others are served, and the server has not grown beyond its measure. */
+async function isUnharmed(before: number): Promise<void> {
+  await isServed();
+  expect(residentMemory() - before).toBeLessThan(MOST_GROWTH);
+}
+
+const closed = (socket: Socket) =>
+  new Promise<void>((resolve) => (socket.closed ? resolve() : socket.once("close", () => resolve())));
+
+describe("the server serves others within its memory while clients", () => {
+  it("say nothing on 10,000 connections, or send headers a byte at a time on 200: they are cut off", async () => {
+    const before = residentMemory();
+    const slow = await openMany(200);
+    const head = `GET /tokens/${id} HTTP/1.1\r\nhost: x\r\n`;
+    for (const socket of slow) {
+      let sent = 0;
+      const drip = setInterval(() => socket.write(head[sent++ % head.length] ?? "a"), 200);
+      socket.once("close", () => clearInterval(drip));
+    }
+    const idle = await openMany(10_000);
+    await isUnharmed(before);
+    for (const socket of [...slow, ...idle]) socket.resume();
+    await Promise.all([...slow, ...idle].map(closed));
+  });
+
+  it("ask again and again over HTTP/1.1 and never read an answer", async () => {
+    const before = residentMemory();
+    for (const socket of await openMany(20)) socket.pause().write(request().repeat(90));
+    for (let asked = 0; asked < 20; asked += 1) await isServed();
+    await isUnharmed(before);
+  });
+
+  it("ask a thousand times before they read an answer: they are cut off", async () => {
+    const before = residentMemory();
+    const hasty = await openMany(20);
+    for (const socket of hasty) socket.resume().write(request().repeat(1_000));
+    await Promise.all(hasty.map(closed));
+    await isUnharmed(before);
+  });
+
+  it("ask over HTTP/2 on all the streams there may be and never read an answer", async () => {
+    const before = residentMemory();
+    const session = connectHttp2(server.url, { settings: { initialWindowSize: 0 } });
+    session.on("error", () => {});
+    for (let asked = 0; asked < 128; asked += 1) {
+      const stream = session.request({ ":path": `/tokens/${id}`, "bt-api-key": client.key });
+      stream.on("error", () => {});
+      stream.end();
+    }
+    for (let asked = 0; asked < 20; asked += 1) await isServed();
+    await isUnharmed(before);
+    session.destroy();
+  });
+
+  it("reset their HTTP/2 streams as fast as they open them: their connection is ended", async () => {
+    const before = residentMemory();
+    const session = connectHttp2(server.url);
+    const errors: string[] = [];
+    session.on("error", (error) => errors.push(String(error)));
+    let goneAway: number | undefined;
+    session.on("goaway", (code) => (goneAway = code));
+    const ended = new Promise((resolve) => session.once("close", resolve));
+    while (!session.closed && !session.destroyed) {
+      for (let opened = 0; opened < 100 && !session.destroyed && !session.closed; opened += 1) {
+        const stream = session.request({ ":path": `/tokens/${id}`, "bt-api-key": client.key });
+        stream.on("error", () => {});
+        stream.close(constants.NGHTTP2_CANCEL);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await ended;
+    expect(goneAway).toBeGreaterThan(0);
+    await isUnharmed(before);
+  });
+
+  it.each([
+    ["a header without end", `x: ${"a".repeat(64)}`, 2_000],
+    ["thousands of headers", "x-some: thing", 20_000],
+  ])("send %s over HTTP/1.1: they are refused and cut off", async (_, line, count) => {
+    const before = residentMemory();
+    const socket = await open();
+    socket.setEncoding("utf8");
+    let answer = "";
+    socket.on("data", (text: string) => (answer += text));
+    const separator = line.startsWith("x:") ? "" : "\r\n";
+    socket.write(`GET / HTTP/1.1\r\nhost: x\r\n${`${line}${separator}`.repeat(count)}`);
+    await closed(socket);
+    // Whoever is cut off while sending may not get to see the answer.
+    expect(["", "HTTP/1.1 431"]).toContain(answer.slice(0, 12));
+    await isUnharmed(before);
+  });
+
+  it("send headers beyond the limit over HTTP/2: the stream is refused", async () => {
+    const before = residentMemory();
+    const session = connectHttp2(server.url);
+    session.on("error", () => {});
+    const flood = Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`x-${n}`, "y".repeat(100)]));
+    const outcome = await new Promise((resolve) => {
+      const stream = session.request({ ":path": `/tokens/${id}`, "bt-api-key": client.key, ...flood });
+      stream.on("response", (headers) => resolve(headers[":status"]));
+      stream.on("error", () => resolve("refused"));
+      stream.on("close", () => resolve("refused"));
+    });
+    expect(["refused", 431]).toContain(outcome);
+    await isUnharmed(before);
+    session.destroy();
+  });
+});
