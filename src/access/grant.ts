@@ -40,6 +40,11 @@ export class Grant {
     return this.#permissions.size === 0 && this.rules.length === 0;
   }
 
+  /** The rights that must all allow something: these, and those they count within. */
+  get layers(): readonly Grant[] {
+    return this.#within ? [this, ...this.#within.layers] : [this];
+  }
+
   get permissions(): readonly Permission[] {
     return [...this.#permissions];
   }

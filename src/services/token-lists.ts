@@ -6,9 +6,10 @@ import {
 import { DEFAULT_PAGE_SIZE, type PageRequest } from "../base/page.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { prepareCursorPage, refuseForeignContainer } from "../tokens/cursor-list.js";
-import { pageOfTokens, type TokenQuery } from "../tokens/list.js";
+import { pageOfTokens } from "../tokens/list.js";
 import { ListMemory } from "../tokens/list-memory.js";
 import { showReadable } from "../tokens/read.js";
+import type { TokenQuery } from "../tokens/selection.js";
 import {
   type CursorFilterFields,
   cursorFilter,

@@ -34,8 +34,13 @@ export interface TokenSelection {
   readonly source: KeySource;
   /** Each of these terms must be there too. */
   readonly alsoTerms: readonly Buffer[];
-  /** One of these must hold; undefined: everything is visible. */
-  readonly scope: readonly ScopeAlternative[] | undefined;
+  /**
+   * The source has few keys, and each is looked up among the terms. Otherwise both are walked side by side, which among
+   * a million took 0.2 s where twenty look-ups take 0.2 ms, and is the faster from some ten thousand keys on.
+   */
+  readonly isNarrow: boolean;
+  /** Each of these must hold, by one of its alternatives. */
+  readonly scopes: readonly (readonly ScopeAlternative[])[];
   /** Tokens that have expired and are not swept yet. */
   readonly without: readonly string[];
 }
@@ -60,8 +65,8 @@ export const listTokenKeys = defineStatement<KeyPage, readonly TokenKey[], Token
       const direction = order === "newest_first" ? sql`desc` : sql`asc`;
       return sql`
         select created_at, id from ${sourceOf(sql, tenantId, selection.source, order, after, offset + limit)}
-        where ${conditionsOf(sql, tenantId, selection)}
-          ${beyond(sql, order, after)}
+        where ${conditionsOf(sql, tenantId, selection, beyond(sql, "x", order, after))}
+          ${beyond(sql, "k", order, after)}
         order by created_at ${direction}, id ${direction}
         limit ${limit} offset ${offset}`;
     }),
@@ -82,7 +87,7 @@ export const countTokenKeys = defineStatement<
       ({ selection, most }) => sql`
         select count(*) as n from (
           select 1 from ${sourceOf(sql, tenantId, selection.source, "newest_first", undefined, most)}
-          where ${conditionsOf(sql, tenantId, selection)}
+          where ${conditionsOf(sql, tenantId, selection, sql``)}
           limit ${most}
         ) counted`,
     ),
@@ -138,7 +143,7 @@ function sourceOf(
         (term) => sql`
           (select created_at, id from (
             select created_at, token_id as id from token_terms where tenant_id = ${tenantId} and term = ${term}
-          ) k where true ${beyond(sql, order, after)}
+          ) k where true ${beyond(sql, "k", order, after)}
           order by created_at ${direction}, id ${direction} limit ${enough})`,
       );
       return sql`(${walks.reduce((all, walk) => sql`${all} union ${walk}`)}) k`;
@@ -146,28 +151,35 @@ function sourceOf(
   }
 }
 
-function beyond(sql: Sql, order: KeyPage["order"], after: TokenKey | undefined): Fragment {
+/** Keys of `k`, or of the terms `x` that are compared with it, that lie behind one. */
+function beyond(sql: Sql, table: "k" | "x", order: KeyPage["order"], after: TokenKey | undefined): Fragment {
   if (!after) return sql``;
+  const key = table === "k" ? sql`(k.created_at, k.id)` : sql`(x.created_at, x.token_id)`;
   return order === "newest_first"
-    ? sql`and (k.created_at, k.id) < (${after.created_at}, ${after.id})`
-    : sql`and (k.created_at, k.id) > (${after.created_at}, ${after.id})`;
+    ? sql`and ${key} < (${after.created_at}, ${after.id})`
+    : sql`and ${key} > (${after.created_at}, ${after.id})`;
 }
 
-function conditionsOf(sql: Sql, tenantId: TenantId, { alsoTerms, scope, without }: TokenSelection): Fragment {
-  const terms = joined(
-    sql,
-    alsoTerms.map((term) => sql`and ${hasTerm(sql, tenantId, term)}`),
-  );
-  const visible =
-    scope &&
-    joined(
-      sql,
-      scope.map((alternative) => sql`or ${holds(sql, tenantId, alternative)}`),
-    );
+/** @param within bounds the terms, where the keys are bounded: a walk beside them would begin at the newest. */
+function conditionsOf(
+  sql: Sql,
+  tenantId: TenantId,
+  { alsoTerms, isNarrow, scopes, without }: TokenSelection,
+  within: Fragment,
+): Fragment {
+  const terms = alsoTerms.map((term) => {
+    const row = termRow(sql, tenantId, term, within);
+    // Nothing is joined to a subquery with a limit: it is run for each key.
+    return isNarrow ? sql`and (${row} limit 1)` : sql`and exists (${row})`;
+  });
+  const visible = scopes.map((alternatives) => {
+    const any = alternatives.map((alternative) => sql`or ${holds(sql, tenantId, alternative)}`);
+    return sql`and (false ${joined(sql, any)})`;
+  });
   return sql`
     true
-    ${terms}
-    ${visible ? sql`and (false ${visible})` : sql``}
+    ${joined(sql, terms)}
+    ${joined(sql, visible)}
     ${without.length > 0 ? sql`and k.id <> all(${[...without]}::text[])` : sql``}`;
 }
 
@@ -176,10 +188,10 @@ function joined(sql: Sql, fragments: readonly Fragment[]): Fragment {
   return fragments.reduce((all, fragment) => sql`${all} ${fragment}`, sql``);
 }
 
-function hasTerm(sql: Sql, tenantId: TenantId, term: Buffer): Fragment {
-  return sql`exists (
-    select 1 from token_terms x
-    where x.tenant_id = ${tenantId} and x.term = ${term} and x.created_at = k.created_at and x.token_id = k.id)`;
+function termRow(sql: Sql, tenantId: TenantId, term: Buffer, within: Fragment): Fragment {
+  return sql`
+    select true from token_terms x
+    where x.tenant_id = ${tenantId} and x.term = ${term} and x.created_at = k.created_at and x.token_id = k.id ${within}`;
 }
 
 function holds(sql: Sql, tenantId: TenantId, alternative: ScopeAlternative): Fragment {
@@ -188,7 +200,7 @@ function holds(sql: Sql, tenantId: TenantId, alternative: ScopeAlternative): Fra
     select 1 from tokens t where t.tenant_id = ${tenantId} and t.id = k.id and ${condition})`;
   return sql`(
     true
-    ${containerTerm ? sql`and ${hasTerm(sql, tenantId, containerTerm)}` : sql``}
+    ${containerTerm ? sql`and exists (${termRow(sql, tenantId, containerTerm, sql``)})` : sql``}
     ${container === undefined ? sql`` : sql`and ${row(sql`${container} = any(t.containers)`)}`}
     ${
       containerPrefix === undefined

@@ -4,8 +4,9 @@ import { invalid } from "../base/fault.js";
 import { readCursor, writeCursor } from "../crypto/cursor.js";
 import { listTokenKeys } from "../store/token-keys.js";
 import type { Transaction } from "../store/transaction.js";
-import { fitsFilter, logListing, readable, selectionOf, type TokenQuery } from "./list.js";
+import { fitsFilter, logListing, readable } from "./list.js";
 import type { ReadableToken } from "./read.js";
+import { selectionOf, type TokenQuery } from "./selection.js";
 
 export interface TokenCursorPage {
   readonly items: readonly ReadableToken[];
@@ -55,11 +56,14 @@ export function refuseForeignContainer(
   container: string,
 ): Refused | undefined {
   const path = parseContainer(container.endsWith("/*") ? container.slice(0, -1) : container, "container");
-  if (caller.grant.permissions.includes(permission)) return undefined;
-  const touches = caller.grant.rules.some(
-    ({ permissions, scope }) =>
-      permissions.includes(permission) &&
-      (scope.kind === "conditions" || covers(scope.container, path) || covers(path, scope.container)),
+  const touches = caller.grant.layers.every(
+    (layer) =>
+      layer.permissions.includes(permission) ||
+      layer.rules.some(
+        ({ permissions, scope }) =>
+          permissions.includes(permission) &&
+          (scope.kind === "conditions" || covers(scope.container, path) || covers(path, scope.container)),
+      ),
   );
   return touches ? undefined : refuse(tx, caller, permission, "token", path);
 }

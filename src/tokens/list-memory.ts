@@ -1,8 +1,12 @@
 import { LRUCache } from "lru-cache";
 import type { TokenKey } from "../store/token-keys.js";
 
-/** A total above this is counted anew every 30 seconds only. */
+/**
+ * A total above this is counted anew every 30 seconds only: of one walk, and of keys that are compared with others, which
+ * takes ten times as long.
+ */
 export const MAX_FRESH_COUNT = 100_000;
+export const MAX_FRESH_COMPARED = 10_000;
 const COUNT_MS = 30_000;
 const PAGE_END_MS = 60_000;
 

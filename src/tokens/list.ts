@@ -1,15 +1,11 @@
-import { actorOf, type Caller } from "../access/caller.js";
+import { actorOf } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
-import type { TokenPermission } from "../access/permissions.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { offsetOf, type Page, type PageRequest } from "../base/page.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import {
   countTokenKeys,
   type KeyPage,
-  type KeySource,
-  listExpired,
   listTokenKeys,
   sumTokenCounts,
   type TokenKey,
@@ -19,21 +15,11 @@ import { readTokenRow } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { touch } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
-import { type ListMemory, MAX_FRESH_COUNT } from "./list-memory.js";
+import { type ListMemory, MAX_FRESH_COMPARED, MAX_FRESH_COUNT } from "./list-memory.js";
 import type { ReadableToken } from "./read.js";
-import { visibleScope } from "./scope.js";
 import { openToken } from "./sealing.js";
-import type { TokenFilter } from "./token-filter.js";
+import { selectionOf, type TokenQuery } from "./selection.js";
 import { tokenType } from "./types/registry.js";
-
-/** A list or search on behalf of a caller. */
-export interface TokenQuery {
-  readonly caller: Caller;
-  readonly keys: TenantKeys;
-  /** token:read for lists, token:search for searches: it decides what is visible and how it is shown. */
-  readonly permission: Extract<TokenPermission, "token:read" | "token:search">;
-  readonly filter: TokenFilter;
-}
 
 /** A page by number, newest first. Tokens that the caller may not see are neither shown nor counted. */
 export async function pageOfTokens(
@@ -104,59 +90,18 @@ async function keysOfPage(
   return (await walk("oldest_first", total - offset - size, size)).toReversed();
 }
 
-/** What the caller's rules and the filter select together. */
-export async function selectionOf(
-  tx: Transaction,
-  { caller, keys, permission, filter }: TokenQuery,
-): Promise<TokenSelection> {
-  const without = await tx.ask(listExpired, tx.tenantId);
-  const scope = visibleScope(caller.grant, permission, keys);
-  const terms = [...(filter.source.kind === "term" ? [filter.source.term] : []), ...filter.alsoTerms];
-  if (terms.length > 1 && filter.source.kind === "term") {
-    const [source, ...alsoTerms] = await rarestFirst(tx, terms);
-    if (source) return { source: { kind: "term", term: source }, alsoTerms, scope, without };
-  }
-  const containers = scope?.flatMap((alternative) =>
-    alternative.containerTerm && Object.keys(alternative).length === 1 ? [alternative.containerTerm] : [],
-  );
-  if (filter.source.kind === "all" && scope && containers && scope.length === containers.length) {
-    return { source: unionOf(containers), alsoTerms: [], scope: containers.length === 0 ? [] : undefined, without };
-  }
-  return { source: filter.source, alsoTerms: filter.alsoTerms, scope, without };
-}
-
-function unionOf(terms: readonly Buffer[]): KeySource {
-  const [only] = terms;
-  if (!only) return { kind: "all" };
-  return terms.length === 1 ? { kind: "term", term: only } : { kind: "terms", terms };
-}
-
-/** The term with the fewest tokens leads the walk; a thousand tells rare from common. */
-async function rarestFirst(tx: Transaction, terms: readonly Buffer[]): Promise<Buffer[]> {
-  const counted = await Promise.all(
-    terms.map(async (term) => {
-      const selection: TokenSelection = {
-        source: { kind: "term", term },
-        alsoTerms: [],
-        scope: undefined,
-        without: [],
-      };
-      return { term, n: await tx.ask(countTokenKeys, { selection, most: 1_000 }) };
-    }),
-  );
-  return counted.sort((a, b) => a.n - b.n).map(({ term }) => term);
-}
-
-/** Exact. Above 100,000 it may be 30 seconds old, but for the whole tenant, which has counters. */
+/** Exact. A count that takes long may be 30 seconds old, but for the whole tenant, which has counters. */
 async function totalOf(tx: Transaction, selection: TokenSelection, list: string, memory: ListMemory): Promise<number> {
-  const { source, alsoTerms, scope, without } = selection;
-  if (source.kind === "all" && alsoTerms.length === 0 && !scope) {
+  const { source, alsoTerms, scopes, without } = selection;
+  const isOneWalk = source.kind !== "terms" && alsoTerms.length === 0 && scopes.length === 0;
+  if (isOneWalk && source.kind === "all") {
     return Math.max(0, (await tx.ask(sumTokenCounts, tx.tenantId)) - without.length);
   }
   const remembered = memory.largeTotal(list);
   if (remembered !== undefined) return remembered;
-  const few = await tx.ask(countTokenKeys, { selection, most: MAX_FRESH_COUNT + 1 });
-  if (few <= MAX_FRESH_COUNT) return few;
+  const most = isOneWalk ? MAX_FRESH_COUNT : MAX_FRESH_COMPARED;
+  const few = await tx.ask(countTokenKeys, { selection, most: most + 1 });
+  if (few <= most) return few;
   const total = await tx.ask(countTokenKeys, { selection, most: Number.MAX_SAFE_INTEGER });
   memory.rememberTotal(list, total);
   return total;

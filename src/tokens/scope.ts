@@ -8,23 +8,20 @@ import type { ScopeAlternative } from "../store/token-keys.js";
 import { containerTerm } from "./terms.js";
 
 /**
- * Which tokens a caller can see in lists, as alternatives of which one must hold. Undefined: all of the tenant. Any rule
- * with the permission makes a token visible, whatever its transform: redacted tokens are listed without their data.
+ * Which tokens a caller can see in lists: by one alternative of each scope. None: all of the tenant. Any rule with the
+ * permission makes a token visible, whatever its transform: redacted tokens are listed without their data.
  */
-export function visibleScope(
+export function visibleScopes(
   grant: Grant,
   permission: TokenPermission,
   keys: TenantKeys,
-): readonly ScopeAlternative[] | undefined {
-  if (grant.permissions.includes(permission)) return undefined;
-  const alternatives: ScopeAlternative[] = [];
-  for (const rule of grant.rules) {
-    if (!rule.permissions.includes(permission)) continue;
-    const alternative = alternativeOf(rule, keys);
-    if (Object.keys(alternative).length === 0) return undefined;
-    alternatives.push(alternative);
-  }
-  return alternatives;
+): readonly (readonly ScopeAlternative[])[] {
+  return grant.layers.flatMap((layer) => {
+    if (layer.permissions.includes(permission)) return [];
+    const rules = layer.rules.filter(({ permissions }) => permissions.includes(permission));
+    const alternatives = rules.map((rule) => alternativeOf(rule, keys));
+    return alternatives.some((alternative) => Object.keys(alternative).length === 0) ? [] : [alternatives];
+  });
 }
 
 /** An alternative without a condition covers everything. */

@@ -172,6 +172,33 @@ describe("sessions", () => {
     expect(await read(session_key)).toMatchObject({ status: 403 });
   });
 
+  it("list and count no more than their authorizer may see now", async () => {
+    const rulesOn = (container: string) => [
+      { priority: 1, container, transform: "mask", permissions: ["token:read", "token:search"] },
+    ];
+    for (const container of ["/wide/", "/wide/narrow/", "/wide/other/"]) {
+      const body = { type: "token", data: container, containers: [container], metadata: { narrowed: "1" } };
+      await backEnd("POST", "/tokens", { body });
+    }
+    const clerk = await tenant.application({ type: "private", rules: rulesOn("/wide/") });
+    const { session_key: key, nonce } = await open();
+    expect(await authorize(nonce, { rules: rulesOn("/wide/") }, clerk)).toMatchObject({ status: 200 });
+    const listed = async (path: string) => {
+      const { body } = await page("GET", path, { key });
+      return [body.pagination.total_items, ...body.data.map((token: { containers: string[] }) => token.containers[0])];
+    };
+    const paths = ["/tokens", "/tokens?metadata.narrowed=1", "/v2/tokens"];
+    for (const path of paths) expect((await listed(path)).slice(1).toSorted()).toHaveLength(3);
+    const narrower = { name: "Clerk", rules: rulesOn("/wide/narrow/") };
+    await tenant.manage("PUT", `/applications/${clerk.id}`, { body: narrower });
+    expect(await Promise.all(paths.map(listed))).toEqual([
+      [1, "/wide/narrow/"],
+      [1, "/wide/narrow/"],
+      [undefined, "/wide/narrow/"],
+    ]);
+    expect(await page("GET", "/v2/tokens?container=/wide/other/", { key })).toMatchObject({ status: 403 });
+  });
+
   it("end when their authorizer says so, with their key", async () => {
     const { session_key, nonce } = await open();
     const expires_at = new Date(Date.now() + 1_500).toISOString();
