@@ -1,7 +1,9 @@
 import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
 import { startBenchServer } from "./bench-server.js";
 import { measureDatabaseFloors } from "./database-floors.js";
 import { measureFloors } from "./floors.js";
+import { listRows } from "./lists.js";
 import { manyTenantRows } from "./many-tenants.js";
 import { proxyRows } from "./proxies.js";
 import { reactorRows, runnerMemory } from "./reactors.js";
@@ -11,8 +13,11 @@ import { tokenRows } from "./tokens.js";
 
 /**
  * Measures floors and ourselves in one run, on this machine: figures of two runs compare by their ratios only. Prints a
- * table and writes it as JSON to the file that `--json` names.
+ * table and writes it as JSON to the file that `--json` names. Lists are of as many tokens as `--tokens` says.
  */
+const { values: options } = parseArgs({
+  options: { json: { type: "string" }, tokens: { type: "string", default: "1000000" } },
+});
 const table = new Table();
 await measureFloors(table);
 {
@@ -20,6 +25,10 @@ await measureFloors(table);
   await measureDatabaseFloors(table, server);
   await tokenRows(table, server);
   await manyTenantRows(table, server);
+}
+{
+  await using server = await startBenchServer();
+  await listRows(table, server, Number(options.tokens));
 }
 {
   await using server = await startBenchServer({ CLOAKROOM_EGRESS_ALLOW: "127.0.0.1" });
@@ -31,5 +40,4 @@ await measureFloors(table);
   await runnerMemory(server);
   await streamedMemory(server);
 }
-const file = process.argv[process.argv.indexOf("--json") + 1];
-if (process.argv.includes("--json") && file) writeFileSync(file, `${JSON.stringify(table.rows, undefined, 2)}\n`);
+if (options.json) writeFileSync(options.json, `${JSON.stringify(table.rows, undefined, 2)}\n`);
