@@ -23,6 +23,8 @@ export interface NameServer {
   answer(name: string, ...answers: readonly Answer[]): void;
   /** A resolver that asks only this server. */
   resolver(options?: { timeout?: number; tries?: number }): dns.Resolver;
+  /** 127.0.0.1 and its port, as a resolver takes it. */
+  readonly address: string;
   close(): Promise<void>;
 }
 
@@ -49,14 +51,15 @@ export async function startNameServer(): Promise<NameServer> {
   });
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
+  const address = `127.0.0.1:${socket.address().port}`;
   return {
-    questions,
+    ...{ questions, address },
     answer(name, ...given) {
       answers.set(name, given);
     },
     resolver(options) {
       const resolver = new dns.Resolver(options);
-      resolver.setServers([`127.0.0.1:${socket.address().port}`]);
+      resolver.setServers([address]);
       return resolver;
     },
     async close() {

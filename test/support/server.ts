@@ -23,12 +23,14 @@ export interface ServerProcess extends AsyncDisposable {
 /**
  * Starts a server: about two seconds. `settings` are names without their prefix; `files` are written into its directory
  * first, and `{directory}` in a setting stands for that. `trusted` is a certificate authority, in PEM, that the server takes
- * destinations' certificates from beside the public ones.
+ * destinations' certificates from beside the public ones. `preload` is the source of a module that is loaded before all
+ * else.
  */
 export async function startServerProcess(
   settings: Readonly<Record<string, string>> = {},
   files: Readonly<Record<string, string>> = {},
   trusted?: string,
+  preload?: string,
 ): Promise<ServerProcess> {
   const directory = mkdtempSync(join(tmpdir(), "cloakroom-test-"));
   // PostgreSQL's own account must pass, or root's database would go where nobody removes it.
@@ -47,7 +49,10 @@ export async function startServerProcess(
   const authorityFile = join(directory, "trusted.pem");
   if (trusted !== undefined) writeFileSync(authorityFile, trusted);
   const trust = trusted === undefined ? {} : { NODE_EXTRA_CA_CERTS: authorityFile };
-  const child = spawn(process.execPath, ["--max-semi-space-size=8", "dist/src/main.js", "serve"], {
+  const preloadFile = join(directory, "preload.mjs");
+  if (preload !== undefined) writeFileSync(preloadFile, preload);
+  const flags = ["--max-semi-space-size=8", ...(preload === undefined ? [] : ["--import", preloadFile])];
+  const child = spawn(process.execPath, [...flags, "dist/src/main.js", "serve"], {
     env: { PATH: process.env.PATH, ...environment, ...trust },
     stdio: ["ignore", "pipe", "pipe"],
   });

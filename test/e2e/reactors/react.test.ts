@@ -156,12 +156,36 @@ describe("a reactor that fails answers status, detail and errors", () => {
     ["a throw of null", "throw null;", /./],
     ["a hostile object", "throw { get message() { throw this; }, toString() { throw this; } };", /./],
     ["a result that is no object", "return 7;", /object/],
+    ["a text of 100 MB", "return { raw: 'x'.repeat(1e8) };", /too much/],
+    ["memory without end", "const kept = []; for (;;) kept.push(new Uint8Array(1e6));", /memory/],
     ["a promise that never settles", "await new Promise(() => {});", /./],
   ])("500 for %s", async (_, code, text) => {
     const { status, body } = await react(failing(code));
     expect(status).toBe(500);
     expect(body).toMatchObject({ status: 500, detail: "Reactor Runtime Error" });
     expect(JSON.stringify(body.errors)).toMatch(text);
+  });
+
+  it("beyond a thousand calls of the host, each by itself, and as a whole where their errors fill its memory", async () => {
+    const { id: application } = await tenant.application({ type: "private", permissions: ["token:use"] });
+    const calling = (calls: number) =>
+      `module.exports = async ({ bt }) => {
+        const all = await Promise.allSettled(Array.from({ length: ${calls} }, () => bt.tokens.retrieve('none')));
+        const kinds = {};
+        for (const { reason } of all) { const kind = reason.status ?? reason.message; kinds[kind] = (kinds[kind] ?? 0) + 1; }
+        return { raw: kinds };
+      };`;
+    const { status, body } = await react(calling(5_000), {}, { application: { id: application } });
+    expect(status, JSON.stringify(body)).toBe(200);
+    expect(Object.values(body.raw)).toEqual([1_000, 4_000]);
+    expect(body.raw["403"]).toBe(1_000);
+    const most = await react(calling(100_000), {}, { application: { id: application } });
+    expect(most.status).toBe(500);
+    expect(most.body).toEqual({
+      status: 500,
+      detail: "Reactor Runtime Error",
+      errors: { error: ["The code used too much memory."] },
+    });
   });
 });
 

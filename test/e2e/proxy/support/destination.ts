@@ -40,7 +40,11 @@ export function answer(status: string, headers: readonly string[], body: string 
 const FINE = answer("200 OK", ["Content-Type: text/plain"], "fine");
 
 /** An HTTP/1.1 server on plain sockets: it keeps every byte of what it was sent, and answers bytes. */
-export async function startDestination(reply: Reply = FINE, identity?: Identity): Promise<Destination> {
+export async function startDestination(
+  reply: Reply = FINE,
+  identity?: Identity,
+  { host, port: wanted }: { readonly host: string; readonly port: number } = { host: "127.0.0.1", port: 0 },
+): Promise<Destination> {
   const requests: RawRequest[] = [];
   const open = new Set<Socket>();
   let opened = 0;
@@ -61,13 +65,13 @@ export async function startDestination(reply: Reply = FINE, identity?: Identity)
     });
   };
   const server = identity ? createTlsServer({ ...identity }, serve) : createServer(serve);
-  server.listen(0, "127.0.0.1");
+  server.listen(wanted, host);
   await once(server, "listening");
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
   return {
     port,
-    url: `${identity ? "https" : "http"}://127.0.0.1:${port}`,
+    url: `${identity ? "https" : "http"}://${host}:${port}`,
     requests,
     open,
     get opened() {
