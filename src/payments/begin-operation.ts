@@ -12,7 +12,7 @@ import { insertRefund, listRefundRows } from "../store/refunds.js";
 import type { Transaction } from "../store/transaction.js";
 import { FLIGHT_MS } from "./admit-payment.js";
 import { beginAttempt, beginRefundAttempt } from "./apply.js";
-import { type Connection, openConnection } from "./connection.js";
+import { type Connection, connectionOf } from "./connection.js";
 import { type Payment, paymentRowOf } from "./payment.js";
 import { busy, findPayment, wrongState } from "./payment-access.js";
 import { claimedBy, openRefund, type Refund, sealRefund } from "./refund.js";
@@ -120,18 +120,15 @@ async function begin(
     if (leased || payment.attempt) return busy();
     const planned = plan(payment);
     if (planned instanceof Refused) return planned;
-    const row = await tx.ask(readConnection, payment.connectionId);
-    if (!row) return wrongState(payment, "its connection was deleted.");
+    const connection = connectionOf(keys, tx.tenantId, await tx.ask(readConnection, payment.connectionId), payment);
+    if (!connection) return wrongState(payment, "its connection was deleted, or leads to another payment service now.");
     const due = new Date(tx.now.getTime() + FLIGHT_MS);
     const begun = { ...planned, dueAt: due };
     if (!(await tx.ask(updatePayment, { ...paymentRowOf(keys, tx.tenantId, begun), lease: "taken" }))) continue;
     tx.tell(noteDue, { kind: "payment", at: due });
     const operation = begun.attempt?.operation;
     writeLog(tx, logEntry(actorOf(caller), "transaction", id, "update", operation));
-    return {
-      payment: { ...begun, revision: payment.revision + 1 },
-      connection: openConnection(keys, tx.tenantId, row),
-    };
+    return { payment: { ...begun, revision: payment.revision + 1 }, connection };
   }
   return busy();
 }

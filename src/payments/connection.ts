@@ -19,7 +19,7 @@ import {
 import { noteDue } from "../store/due.js";
 import type { Transaction } from "../store/transaction.js";
 import { type ConnectionFields, type GivenField, readFields, sameFields } from "./connection-fields.js";
-import { FORMULAS, type Formula, findFormula } from "./formulas.js";
+import { FORMULAS, type Formula, type FormulaId, findFormula } from "./formulas.js";
 
 export interface ConnectionProperties {
   readonly displayName: string;
@@ -169,6 +169,20 @@ export function openConnection(keys: TenantKeys, tenantId: TenantId, row: Connec
     ...{ acceptedCountries: row.accepted_countries, acceptedCurrencies: row.accepted_currencies },
     ...{ active: row.active, status: row.status, checks: row.checks, revision: row.revision },
   };
+}
+
+/**
+ * The connection that a payment was made through, while it still leads to the same service: another one knows nothing of
+ * the payment, and would be asked for the money once more.
+ */
+export function connectionOf(
+  keys: TenantKeys,
+  tenantId: TenantId,
+  row: ConnectionRow | null,
+  payment: { readonly connection: { readonly formulaId: FormulaId } },
+): Connection | undefined {
+  const connection = row ? openConnection(keys, tenantId, row) : undefined;
+  return connection?.formula.id === payment.connection.formulaId ? connection : undefined;
 }
 
 function rowOf(tenantId: TenantId, keys: TenantKeys, connection: Connection) {

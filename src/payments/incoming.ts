@@ -4,7 +4,7 @@ import { readConnection } from "../store/connections.js";
 import { findPaymentByProvider, readPayment } from "../store/payments.js";
 import { type AddressKind, isGenuine, readAddress, uuidFrom } from "./addresses.js";
 import { applyFollowUp, applyStanding } from "./apply.js";
-import { type Connection, openConnection } from "./connection.js";
+import { type Connection, connectionOf, openConnection } from "./connection.js";
 import type { LookUpOutcome, WebhookDelivery, WebhookEvent } from "./connector.js";
 import { openPayment, type Payment, referenceOf } from "./payment.js";
 import { type Change, changePayment } from "./payment-changes.js";
@@ -32,8 +32,9 @@ export class Incoming {
     const found = await this.#genuine(address, "payment-webhook");
     if (!found) return { kind: "not_found" };
     const { tenantId, id, keys } = found;
-    const connection = await this.#connection(tenantId, keys, id);
-    if (!connection) return { kind: "not_found" };
+    const row = await this.#connectionRow(tenantId, id);
+    if (!row) return { kind: "not_found" };
+    const connection = openConnection(keys, tenantId, row);
     const { connectors } = this.#parts;
     const reading = connectors
       .of(connection.formula.id)
@@ -50,7 +51,7 @@ export class Incoming {
     const { tenantId, id, keys } = found;
     const payment = await this.#payment(tenantId, keys, id);
     if (payment?.status !== "buyer_approval_pending") return payment;
-    const connection = await this.#connection(tenantId, keys, payment.connectionId);
+    const connection = connectionOf(keys, tenantId, await this.#connectionRow(tenantId, payment.connectionId), payment);
     if (!connection) return payment;
     const { connectors } = this.#parts;
     const outcome = await connectors
@@ -61,8 +62,8 @@ export class Incoming {
 
   async #apply(tenantId: TenantId, keys: TenantKeys, connection: Connection, event: WebhookEvent): Promise<void> {
     const payment = await this.#paymentOf(tenantId, keys, connection.id, event);
-    // An account's webhooks tell of payments that are not ours, too.
-    if (!payment) return;
+    // An account's webhooks tell of payments that are not ours, too, and the service may be another one by now.
+    if (payment?.connection.formulaId !== connection.formula.id) return;
     const { report } = event;
     if (report.kind === "changed") {
       const { connectors } = this.#parts;
@@ -103,9 +104,8 @@ export class Incoming {
     return row ? openPayment(keys, tenantId, row) : undefined;
   }
 
-  async #connection(tenantId: TenantId, keys: TenantKeys, id: Uuid): Promise<Connection | undefined> {
-    const row = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.ask(readConnection, id));
-    return row ? openConnection(keys, tenantId, row) : undefined;
+  #connectionRow(tenantId: TenantId, id: Uuid) {
+    return this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.ask(readConnection, id));
   }
 
   async #genuine(address: string, kind: AddressKind) {

@@ -13,7 +13,7 @@ import { base62Of } from "./addresses.js";
 import { cardOf } from "./admit-payment.js";
 import { applyStanding, GIVE_UP_MS, giveUp, waitingFor } from "./apply.js";
 import type { SensitiveCard } from "./card.js";
-import { type Connection, openConnection } from "./connection.js";
+import { type Connection, connectionOf } from "./connection.js";
 import type { LookUpOutcome } from "./connector.js";
 import { openPayment, type Payment, referenceOf } from "./payment.js";
 import { type Change, changePayment } from "./payment-changes.js";
@@ -49,7 +49,8 @@ export async function reconcile(
   payment: Payment,
 ): Promise<Payment> {
   const { database } = parts;
-  const connection = await connectionOf(parts, keys, tenantId, payment);
+  const row = await database.fast.run(tenantId, "unguarded", (tx) => tx.ask(readConnection, payment.connectionId));
+  const connection = connectionOf(keys, tenantId, row, payment);
   if (!connection) return (await wait(parts, keys, tenantId, payment)) ?? payment;
   const found = await lookUp(parts, tenantId, payment, connection);
   const after = await changePayment(database, keys, tenantId, payment.id, (current, now) => {
@@ -160,11 +161,6 @@ async function lookUp(
     onDefect(tenantId);
     return { kind: "unknown", codes: {} } as const;
   }
-}
-
-async function connectionOf({ database }: ReconcileParts, keys: TenantKeys, tenantId: TenantId, payment: Payment) {
-  const row = await database.fast.run(tenantId, "unguarded", (tx) => tx.ask(readConnection, payment.connectionId));
-  return row ? openConnection(keys, tenantId, row) : undefined;
 }
 
 /** Without its connection nobody can be asked; it is given up in the end, as it would be without answers. */

@@ -130,7 +130,8 @@ function readDraft(request: CreateTransactionRequest): PaymentDraft {
       paymentSource: sourceOf(request.paymentSource),
       isMerchantInitiated: request.merchantInitiated ?? false,
       isSubsequentPayment: request.isSubsequentPayment ?? false,
-      previousSchemeTransactionId: request.previousSchemeTransactionId,
+      // A text without content names no transaction.
+      previousSchemeTransactionId: request.previousSchemeTransactionId || undefined,
       metadata: request.metadata,
     },
     threeDSSessionId: request.threeDSessionId && readSessionId(request.threeDSessionId),

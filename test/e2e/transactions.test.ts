@@ -273,6 +273,12 @@ describe("the list", () => {
     expect(await find("external_identifier=findable&status=processing")).toEqual([]);
   });
 
+  it("tells which statuses there are to one who asks for another", async () => {
+    const { status, body } = await shop.backEnd("GET", "/orchestration/transactions?status=paid");
+    expect(status).toBe(400);
+    expect(body.errors.status[0]).toContain("capture_succeeded");
+  });
+
   it("shows a caller the payments of tokens that it may use, and no others", async () => {
     const { id } = (await shop.pay()).body;
     const elsewhere = await shop.tenant.application({
@@ -291,6 +297,8 @@ describe("bad input", () => {
     ["an unknown connection", { connection_id: "d2cbc1b4-5c3a-45a3-9ee2-392a1c475ab4" }, "connection_id"],
     ["another currency", { currency: "EUR" }, "currency"],
     ["another country", { country: "DE" }, "country"],
+    ["no amount", { amount: undefined }, "amount"],
+    ["a currency in small letters", { currency: "usd" }, "currency"],
     ["a negative amount", { amount: -1 }, "amount"],
     ["a capture of nothing", { amount: 0, intent: "capture" }, "amount"],
     ["an unknown intent", { intent: "sale" }, "intent"],
@@ -326,6 +334,25 @@ describe("bad input", () => {
     for (const connection_id of [off, failed]) {
       expect(Object.keys((await shop.pay({ connection_id })).body.errors)).toEqual(["connection_id"]);
     }
+  });
+
+  it("a connection that leads to another service by now is asked nothing of older payments", async () => {
+    const connection_id = await connect(shop.tenant);
+    const { id } = (await shop.pay({ connection_id })).body;
+    // The service never heard of it: asked again, it would be charged there.
+    const lost = (await shop.pay({ connection_id, amount: 600002 })).body;
+    const turned = await shop.tenant.manage("PUT", `/orchestration/connections/${connection_id}`, {
+      body: {
+        ...{ connection_formula_id: "stripe-card", method: "card", display_name: "Stripe", active: false },
+        fields: [{ key: "secret_key", value: "sk_test_nobody_has_this" }],
+        ...{ accepted_countries: ["US"], accepted_currencies: ["USD"] },
+      },
+    });
+    expect(turned.status).toBe(200);
+    const refused = await capture(id);
+    expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining("another payment service")]);
+    const synced = await shop.backEnd("POST", `/orchestration/transactions/${lost.id}/sync`);
+    expect(synced.body).toMatchObject({ status: "processing", raw_response_code: "connection_lost" });
   });
 
   it("a key without the right to use the token is refused, and the refusal is logged", async () => {
