@@ -1,0 +1,105 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { type Browser, chromium } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { newTenant } from "../support/tenant.js";
+
+/** The commands of the page, in order. */
+const BLOCKS = [...readFileSync("docs/payments.md", "utf8").matchAll(/```sh\n([\s\S]*?)```/g)].map(
+  ([, text]) => text ?? "",
+);
+
+/** The variables that the page tells its reader to set, and those that it sets itself. */
+let variables: string;
+let browser: Browser;
+beforeAll(async () => {
+  const tenant = await newTenant();
+  variables = `URL=${tenant.url}; KEY=${tenant.managementKey}`;
+  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+});
+afterAll(() => browser?.close());
+
+let next = 0;
+/** Types the next block into the same shell, so to say. Answers with what it printed, as JSON documents. */
+async function typeBlock(): Promise<unknown[]> {
+  const block = BLOCKS[next];
+  if (block === undefined) throw new Error("the page has no more commands");
+  next += 1;
+  const script = `set -eu -o pipefail\n${variables}\n${block}\necho; echo ---; declare -p`;
+  const said = await new Promise<string>((resolve, reject) => {
+    execFile("bash", ["-c", script], (error, stdout, stderr) =>
+      error ? reject(new Error(`${block}\n${stderr}`)) : resolve(stdout),
+    );
+  });
+  const [printed = "", declared = ""] = said.split("\n---\n");
+  const names = "KEY URL PAY CONNECTION TOKEN TRANSACTION CHALLENGED WAITING AUTH SESSION CHALLENGE".split(" ");
+  // What a shell prints of a variable may go over several lines; these are its own words for reading it again.
+  variables = declared
+    .split(/\n(?=declare )/)
+    .filter((line) => names.includes(/^declare \S+ (\w+)=/.exec(line)?.[1] ?? ""))
+    .join("\n");
+  return printed.trim() === ""
+    ? []
+    : printed
+        .trim()
+        .split(/\n(?=\{)/)
+        .map((text): unknown => JSON.parse(text));
+}
+
+/** Looks at a page as the cardholder does, and presses a button. */
+async function press(address: unknown, button: string): Promise<string> {
+  const page = await browser.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(error.message));
+  try {
+    await page.goto(String(address));
+    await page.getByRole("button", { name: button, exact: true }).click();
+    await page.getByText("You can close this page.").waitFor();
+    expect(new URL(page.url()).origin).toBe(inject("serverUrl"));
+    expect(complaints).toEqual([]);
+    return await page.locator("body").innerText();
+  } finally {
+    await page.close();
+  }
+}
+
+describe("the walk-through of docs/payments.md, as it is written", () => {
+  it("makes an application and a connection, and authorizes a payment", async () => {
+    expect(await typeBlock()).toEqual([]);
+    expect(await typeBlock()).toEqual([]);
+    expect(variables).toMatch(/TRANSACTION="[0-9a-f-]{36}"/);
+  });
+
+  it("captures a part, and returns a part of that", async () => {
+    expect(await typeBlock()).toEqual([
+      { status: "capture_succeeded", authorized_amount: 1000, captured_amount: 800 },
+      { status: "succeeded", amount: 300 },
+    ]);
+  });
+
+  it("has the buyer approve in a browser", async () => {
+    const [waiting] = await typeBlock();
+    expect(waiting).toMatchObject({ status: "buyer_approval_pending", approval_url: expect.stringMatching(/^http/) });
+    const { approval_url }: { approval_url?: unknown } = Object(waiting);
+    expect(await press(approval_url, "Approve")).toContain("The payment was approved.");
+    expect(await typeBlock()).toMatchObject([
+      {
+        status: "capture_succeeded",
+        captured_amount: 2500,
+        three_d_secure: { status: "complete", method: "challenge" },
+      },
+    ]);
+  });
+
+  it("authenticates the cardholder in a 3DS session first", async () => {
+    const [challenge] = await typeBlock();
+    expect(challenge).toMatchObject({ authentication_status: "challenge" });
+    const { acs_challenge_url }: { acs_challenge_url?: unknown } = Object(challenge);
+    expect(await press(acs_challenge_url, "Approve")).toContain("Your bank has noted your answer.");
+    expect(await typeBlock()).toMatchObject([
+      { status: "authorization_succeeded", three_d_secure: { status: "complete", method: "challenge" } },
+    ]);
+    expect(next).toBe(BLOCKS.length);
+  });
+});
