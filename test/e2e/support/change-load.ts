@@ -1,0 +1,44 @@
+import type { RestClient } from "../../support/rest.js";
+
+const MERGE_PATCH = { "Content-Type": "application/merge-patch+json" };
+
+/** What a client knows of one token that it changes step by step, and ends by deleting. */
+export interface ChangedToken {
+  readonly id: string;
+  /** The last step that was acknowledged, and the last one sent. */
+  acknowledged: number;
+  sent: number;
+  deletion: "none" | "sent" | "acknowledged";
+}
+
+/** A step changes the value and everything beside it: half of it would show. */
+export const stateAfter = (step: number) => ({
+  data: { step, text: `step ${step}` },
+  metadata: { step: `step-${step}` },
+  containers: [`/step/${step}/`],
+});
+
+/** Makes tokens that are changed, as they are before their first step. */
+export async function makeChanged(client: RestClient, many: number): Promise<ChangedToken[]> {
+  const items = Array.from({ length: many }, () => ({ type: "token", ...stateAfter(0) }));
+  const { status, body } = await client("POST", "/tokenize", { body: items });
+  if (status !== 200) throw new Error(`tokenizing answered ${status}`);
+  return body.map(({ id }: { id: string }) => ({ id, acknowledged: 0, sent: 0, deletion: "none" }));
+}
+
+/** Changes a token step by step and deletes it after the last, until nobody answers. */
+export async function changeOn(client: RestClient, token: ChangedToken, lastStep: number): Promise<void> {
+  const path = `/tokens/${token.id}`;
+  while (token.sent < lastStep) {
+    token.sent += 1;
+    const answer = await client("PATCH", path, { headers: MERGE_PATCH, body: stateAfter(token.sent) }).catch(() => {});
+    if (!answer) return;
+    if (answer.status !== 200) throw new Error(`a patch answered ${answer.status}`);
+    token.acknowledged = token.sent;
+  }
+  token.deletion = "sent";
+  const answer = await client("DELETE", path).catch(() => {});
+  if (!answer) return;
+  if (answer.status !== 204) throw new Error(`a deletion answered ${answer.status}`);
+  token.deletion = "acknowledged";
+}
