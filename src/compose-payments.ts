@@ -16,7 +16,8 @@ import { providerHttp } from "./payments/provider-http.js";
 import type { ReconcileParts } from "./payments/reconcile.js";
 import { ApprovalDesk } from "./payments/simulator/approve.js";
 import { Books } from "./payments/simulator/books.js";
-import { Simulator } from "./payments/simulator/simulator.js";
+import { SimulatorPost } from "./payments/simulator/post.js";
+import { Simulator, type Tell } from "./payments/simulator/simulator.js";
 import { TenantTurns } from "./payments/tenant-turns.js";
 import { ChallengeDesk } from "./payments/three-ds/challenge-desk.js";
 import { simulatedDirectory } from "./payments/three-ds/directory.js";
@@ -58,8 +59,13 @@ export function composePayments({ vault, agents, clock, log, address, addresses 
     return `${address()}/simulator/approvals/${writeAddress(keys, "simulator-approval", tenantId, id)}`;
   };
   const books = new Books(database);
+  const post = new SimulatorPost({
+    ...{ database, keyring, deliver: (address, delivery) => incoming.webhook(address, delivery) },
+    onFailure: (tenantId) => log.warn({ tenant_id: tenantId }, "a webhook of the simulator was lost"),
+  });
+  const tell: Tell = (tenantId, change) => post.tell(tenantId, change);
   const connectors = new Connectors(
-    [new Simulator(books, approvalPage), ...realConnectors(addresses)],
+    [new Simulator(books, approvalPage, tell), ...realConnectors(addresses)],
     (tenantId) => providerHttp(agents, tenantId),
     clock,
   );
@@ -73,6 +79,7 @@ export function composePayments({ vault, agents, clock, log, address, addresses 
       `${address()}/orchestration/approvals/${writeAddress(keys, "payment-return", tenantId, id)}`,
     onDefect: (tenantId) => log.error({ tenant_id: tenantId }, "a connector broke: the payment will be looked after"),
   };
+  const incoming = new Incoming(reconciling);
   const engine = new PaymentEngine({
     ...reconciling,
     onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "the payments of a tenant will be looked after again"),
@@ -101,10 +108,11 @@ export function composePayments({ vault, agents, clock, log, address, addresses 
         onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's connections could not be looked over"),
       }),
     ],
-    incoming: new Incoming(reconciling),
+    incoming,
     challenges: new ChallengeDesk(database, keyring, simulatedDirectory),
-    approvals: new ApprovalDesk(books, keyring, clock),
+    approvals: new ApprovalDesk(books, keyring, clock, tell),
     stop: async () => {
+      post.stop();
       await Promise.all([checks.stop(), engine.stop()]);
     },
   };

@@ -139,6 +139,27 @@ describe("a webhook", () => {
     ).toBe(404);
   });
 
+  it("comes from the simulator when a buyer approves and never returns", async () => {
+    const { body } = await shop.pay({}, CHALLENGED);
+    await fetch(body.payment_method.approval_url, {
+      ...{ method: "POST", body: new URLSearchParams({ choice: "approve" }), redirect: "manual" },
+    });
+    await shop.until(body.id, "authorization_succeeded", 4_000);
+  });
+
+  it("tells of what was charged before its answer was lost, and may tell so twice", async () => {
+    const lost = (await shop.pay({ amount: 600001 })).body;
+    expect(await shop.until(lost.id, "authorization_succeeded", 4_000)).toMatchObject({ authorized_amount: 600001 });
+    const twice = (await shop.pay({ amount: 600009, intent: "capture" })).body;
+    expect(twice.status).toBe("capture_succeeded");
+    const path = `/orchestration/transactions/${twice.id}`;
+    expect((await shop.backEnd("POST", `${path}/refunds`, { body: {} })).body.status).toBe("succeeded");
+    await expect.poll(async () => (await read(twice.id)).refunded_amount).toBe(600009);
+    const { data } = (await shop.tenant.manage("GET", `/logs?entity_id=${twice.id}`)).body;
+    const captured = data.filter(({ message }: { message: string }) => message.includes("capture_succeeded"));
+    expect(captured).toHaveLength(1);
+  });
+
   it("about a payment that is not ours is taken and ignored", async () => {
     expect((await post({ id: "evt-3", payment: "sim_unknown" })).status).toBe(200);
   });

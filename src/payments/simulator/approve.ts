@@ -4,6 +4,7 @@ import type { Keyring } from "../../tenancy/keyring.js";
 import { base62Of, isGenuine, type PresentedAddress, readAddress } from "../addresses.js";
 import type { Books } from "./books.js";
 import { approved, type Page } from "./ledger.js";
+import type { Tell } from "./simulator.js";
 
 export const CHOICES = ["approve", "fail", "cancel"] as const;
 /** What a buyer can do at the simulated bank. */
@@ -23,11 +24,13 @@ export class ApprovalDesk {
   readonly #books: Books;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
+  readonly #tell: Tell;
 
-  constructor(books: Books, keyring: Keyring, clock: Clock) {
+  constructor(books: Books, keyring: Keyring, clock: Clock, tell: Tell) {
     this.#books = books;
     this.#keyring = keyring;
     this.#clock = clock;
+    this.#tell = tell;
   }
 
   /** Undefined for an address that we did not make. */
@@ -43,6 +46,8 @@ export class ApprovalDesk {
     const page =
       found &&
       (await this.#books.change(found.tenantId, base62Of(found.id), (current) => this.#after(current, choice)));
+    // The buyer may close the page instead of going back.
+    if (found && page) this.#tell(found.tenantId, { reference: base62Of(found.id) });
     return page && this.#view(page);
   }
 

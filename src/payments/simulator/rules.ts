@@ -29,6 +29,8 @@ export interface Behaviour {
   readonly asyncVoid: boolean;
   /** The buyer's approval is only believed once its time is over. */
   readonly approvesLate: boolean;
+  /** Its webhook comes twice. */
+  readonly isToldTwice: boolean;
 }
 
 const APPROVE: Verdict = { kind: "approve" };
@@ -131,6 +133,7 @@ export function behaviourOf(request: AuthorizationRequest): Behaviour {
     asyncCapture: amount === 600007,
     asyncVoid: amount === 600008,
     approvesLate: amount === 600010,
+    isToldTwice: amount === 600009,
   };
 }
 

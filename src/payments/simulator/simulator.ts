@@ -1,8 +1,5 @@
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { TenantId } from "../../base/ids.js";
-import { isJsonObject, type Json } from "../../base/json.js";
-import { cardBrand } from "../../tokens/types/card-brand.js";
 import type {
   AuthorizationOutcome,
   AuthorizationRequest,
@@ -20,15 +17,18 @@ import type {
 } from "../connector.js";
 import { isDecline } from "../error-code.js";
 import type { Books } from "./books.js";
-import { approved, type Entry, entryOf, type Page, totalOf } from "./ledger.js";
+import { decide } from "./decide.js";
+import { type Entry, entryOf, type Page, totalOf } from "./ledger.js";
+import type { Change } from "./post.js";
 import { type Behaviour, behaviourOf } from "./rules.js";
 import { codesOf, simulatorId, standingOf } from "./standing.js";
+import { readSimulatorWebhook } from "./webhook.js";
 
 /** Where a buyer approves a simulated payment. */
 export type ApprovalPage = (tenantId: TenantId, reference: string) => Promise<string>;
 
-const ASYNC_MS = 2_000;
-const HOUR_S = 3_600;
+/** Posts a webhook about a payment. */
+export type Tell = (tenantId: TenantId, change: Change) => void;
 
 /**
  * A payment service that moves no money. Deterministic: the same card and amount end the same way (orchestration.md 7).
@@ -38,10 +38,12 @@ export class Simulator implements Connector {
   readonly formulaId = "simulator-card";
   readonly #books: Books;
   readonly #approvalPage: ApprovalPage;
+  readonly #tell: Tell;
 
-  constructor(books: Books, approvalPage: ApprovalPage) {
+  constructor(books: Books, approvalPage: ApprovalPage, tell: Tell) {
     this.#books = books;
     this.#approvalPage = approvalPage;
+    this.#tell = tell;
   }
 
   async authorize(context: ConnectorContext, request: AuthorizationRequest): Promise<AuthorizationOutcome> {
@@ -61,6 +63,11 @@ export class Simulator implements Connector {
         reconciliationId,
         isLostOnItsWay ? { ...decided, stand: "lost", entries: [] } : decided,
       );
+      const isHeld = decided.entries.length > 0 && !isLostOnItsWay;
+      if (isHeld) {
+        const after = request.intent === "capture" ? decided.captureMs : 0;
+        this.#tell(tenantId, { reference: reconciliationId, after, times: behaviour.isToldTwice ? 2 : 1 });
+      }
       if (behaviour.answer !== "none") return lostAnswer(behaviour.answer);
     }
     const page = (await this.#books.find(tenantId, reconciliationId)) ?? decided;
@@ -123,24 +130,8 @@ export class Simulator implements Connector {
     return { kind: wanted === "failed" ? "refused" : wanted === "pending" ? "unclear" : "accepted" };
   }
 
-  /** `Simulator-Signature`: HMAC-SHA-256 of the body under the webhook secret, in hex. Body: {id, payment}. */
-  readWebhook({ fields }: ConnectorContext, { headers, body }: WebhookDelivery): WebhookReading {
-    const secret = fields.get("webhook_secret")?.reveal();
-    const given = Buffer.from(headers["simulator-signature"] ?? "", "hex");
-    const expected = createHmac("sha256", secret ?? "")
-      .update(body)
-      .digest();
-    if (!secret || given.length !== expected.length || !timingSafeEqual(given, expected)) return { kind: "unverified" };
-    const event = parse(body.toString("utf8"));
-    if (!isJsonObject(event) || typeof event.id !== "string" || typeof event.payment !== "string") {
-      return { kind: "malformed" };
-    }
-    const payment = { reconciliationId: event.payment.replace(/^sim_/, "") };
-    return {
-      kind: "verified",
-      events: [{ eventId: event.id.slice(0, 200), payment, report: { kind: "changed" } }],
-      receipt: "ok",
-    };
+  readWebhook(context: ConnectorContext, delivery: WebhookDelivery): WebhookReading {
+    return readSimulatorWebhook(context, delivery);
   }
 
   async #standing(context: ConnectorContext, reference: string, page: Page) {
@@ -186,65 +177,11 @@ export class Simulator implements Connector {
     }
     if (refused) return refused;
     const wait = operation === "capture" ? page.captureMs : operation === "void" ? page.voidMs : 0;
+    this.#tell(context.tenantId, { reference: payment.reconciliationId, after: wait });
     if (wait > 0) return { kind: "accepted", codes: {} };
     const providerId = reference === undefined ? undefined : simulatorId(reference);
     return { kind: "done", providerId, at: context.now, codes: operation === "refund" ? {} : codesOf(page) };
   }
-}
-
-function decide(
-  { fields }: ConnectorContext,
-  request: AuthorizationRequest,
-  { verdict, cvv, later, approvesHalf, asyncCapture, asyncVoid, approvesLate }: Behaviour,
-  now: number,
-): Page {
-  const isSlow = asyncCapture || fields.get("async_capture")?.reveal() === "true";
-  const lifetime = Number(fields.get("approval_ttl_s")?.reveal() ?? HOUR_S) * 1_000;
-  const page: Page = {
-    ...{
-      stand: "approved",
-      ...request.money,
-      intent: request.intent,
-      errorCode: undefined,
-      responseCode: "00",
-      cvv,
-      later,
-    },
-    schemeTransactionId: schemeTransactionId(request, now),
-    threeDS: "none",
-    ...{ approvesHalf, captureMs: isSlow ? ASYNC_MS : 0, voidMs: asyncVoid ? ASYNC_MS : 0 },
-    ...{ approval: undefined, entries: [] },
-  };
-  switch (verdict.kind) {
-    case "approve":
-      return approved(page, request.idempotencyKey, now);
-    case "frictionless":
-      return approved({ ...page, threeDS: "frictionless" }, request.idempotencyKey, now);
-    case "setup_error":
-      return { ...page, stand: "failed", errorCode: "service_error", responseCode: "96", threeDS: "setup_error" };
-    case "challenge": {
-      const { returnUrl } = request;
-      const declinesAnyway = verdict.afterwards === "declined";
-      return {
-        ...page,
-        stand: "awaiting_buyer",
-        approval: { returnUrl, key: request.idempotencyKey, expiresAt: now + lifetime, declinesAnyway, approvesLate },
-      };
-    }
-    case "decline":
-    case "fail": {
-      const { errorCode, responseCode } = verdict;
-      return { ...page, stand: verdict.kind === "decline" ? "declined" : "failed", errorCode, responseCode };
-    }
-  }
-}
-
-/** Made from our reference alone: 15 digits at Visa and most others, 9 characters and the day at Mastercard. */
-function schemeTransactionId({ reconciliationId, card }: AuthorizationRequest, now: number): string {
-  const hash = createHash("sha256").update(reconciliationId).digest();
-  const digits = (hash.readBigUInt64BE() % 10n ** 15n).toString().padStart(15, "0");
-  if (cardBrand(card.reveal().number) !== "mastercard") return digits;
-  return `MCC${digits.slice(0, 6)}${new Date(now).toISOString().slice(5, 10).replace("-", "")}`;
 }
 
 function lostAnswer(fault: Exclude<Behaviour["answer"], "none">): AuthorizationOutcome {
@@ -261,12 +198,4 @@ function lostAnswer(fault: Exclude<Behaviour["answer"], "none">): AuthorizationO
 async function latency({ fields }: ConnectorContext): Promise<void> {
   const wanted = Number(fields.get("latency_ms")?.reveal() ?? 0);
   if (wanted > 0) await pause(Math.min(wanted, 30_000));
-}
-
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

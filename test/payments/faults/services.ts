@@ -61,7 +61,11 @@ const SECRET = "simulated-secret";
 /** The simulator is called, not sent to: what its answer suffers on the way is played before our side sees it. */
 function simulated(database: Database, tenantId: TenantId): Service {
   const books = new Books(database);
-  const simulator = new Simulator(books, async () => "https://vault.example.com/simulator");
+  const simulator = new Simulator(
+    books,
+    async () => "https://vault.example.com/simulator",
+    () => {},
+  );
   const planned = new Map<string, ServiceFault[]>();
   const references: string[] = [];
   const suffer = async <T>(kind: Kind | "look up", reference: string, act: () => Promise<T>) => {

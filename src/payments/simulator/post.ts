@@ -1,0 +1,73 @@
+import { newUuid, type TenantId } from "../../base/ids.js";
+import { readConnection } from "../../store/connections.js";
+import type { Database } from "../../store/database.js";
+import { readPayment } from "../../store/payments.js";
+import type { Keyring } from "../../tenancy/keyring.js";
+import { uuidFrom, writeAddress } from "../addresses.js";
+import { connectionOf } from "../connection.js";
+import type { WebhookDelivery } from "../connector.js";
+import { openPayment } from "../payment.js";
+import { writeSimulatorWebhook } from "./webhook.js";
+
+/** A change in the simulator's books that it tells of. */
+export interface Change {
+  /** As the simulator was given it. */
+  readonly reference: string;
+  /** Milliseconds from now. */
+  readonly after?: number;
+  /** Services repeat themselves: told this often. */
+  readonly times?: number;
+}
+
+export interface PostParts {
+  readonly database: Database;
+  readonly keyring: Keyring;
+  /** Brings a delivery to a webhook address of ours. */
+  readonly deliver: (address: string, delivery: WebhookDelivery) => Promise<unknown>;
+  readonly onFailure: (tenantId: TenantId) => void;
+}
+
+/**
+ * The simulator's webhooks. They are signed, verified and applied like those of any service, and like those they may be
+ * lost: what is not told before the server stops is found by asking.
+ */
+export class SimulatorPost {
+  readonly #parts: PostParts;
+  readonly #waiting = new Set<NodeJS.Timeout>();
+
+  constructor(parts: PostParts) {
+    this.#parts = parts;
+  }
+
+  /** Tells of a change, if the connection has a secret to sign with. */
+  tell(tenantId: TenantId, { reference, after = 0, times = 1 }: Change): void {
+    const timer = setTimeout(() => {
+      this.#waiting.delete(timer);
+      this.#send(tenantId, reference, times).catch(() => this.#parts.onFailure(tenantId));
+    }, after);
+    this.#waiting.add(timer);
+  }
+
+  /** Tells nothing more. */
+  stop(): void {
+    for (const timer of this.#waiting) clearTimeout(timer);
+    this.#waiting.clear();
+  }
+
+  async #send(tenantId: TenantId, reference: string, times: number): Promise<void> {
+    const { database, keyring, deliver } = this.#parts;
+    const id = uuidFrom(reference);
+    if (!id) return;
+    const keys = await keyring.of(tenantId);
+    const connection = await database.fast.run(tenantId, "unguarded", async (tx) => {
+      const row = await tx.ask(readPayment, id);
+      const payment = row ? openPayment(keys, tenantId, row) : undefined;
+      return payment && connectionOf(keys, tenantId, await tx.ask(readConnection, payment.connectionId), payment);
+    });
+    const secret = connection?.fields.get("webhook_secret")?.reveal();
+    if (!connection || secret === undefined) return;
+    const delivery = writeSimulatorWebhook(secret, newUuid(), reference);
+    const address = writeAddress(keys, "payment-webhook", tenantId, connection.id);
+    for (let time = 0; time < times; time += 1) await deliver(address, delivery);
+  }
+}

@@ -1,0 +1,28 @@
+import type { ConnectorContext, WebhookDelivery, WebhookReading } from "../connector.js";
+import { parseObject, textAt } from "../connectors/read-json.js";
+import { hmac, isSame } from "../connectors/signature.js";
+
+const SIGNATURE = "simulator-signature";
+
+/** `Simulator-Signature`: HMAC-SHA-256 of the body under the webhook secret, in hex. Body: {id, payment}. */
+export function readSimulatorWebhook({ fields }: ConnectorContext, { headers, body }: WebhookDelivery): WebhookReading {
+  const secret = fields.get("webhook_secret")?.reveal();
+  const given = Buffer.from(headers[SIGNATURE] ?? "", "hex");
+  if (!secret || !isSame(hmac("sha256", secret, body), given)) return { kind: "unverified" };
+  const event = parseObject(body.toString("utf8"));
+  const eventId = textAt(event, "id")?.slice(0, 200);
+  const payment = textAt(event, "payment");
+  if (eventId === undefined || payment === undefined) return { kind: "malformed" };
+  const reconciliationId = payment.replace(/^sim_/, "");
+  return {
+    kind: "verified",
+    events: [{ eventId, payment: { reconciliationId }, report: { kind: "changed" } }],
+    receipt: "ok",
+  };
+}
+
+/** Says that something changed about the payment that the simulator was given this reference for. */
+export function writeSimulatorWebhook(secret: string, eventId: string, reference: string): WebhookDelivery {
+  const body = Buffer.from(JSON.stringify({ id: eventId, payment: `sim_${reference}` }));
+  return { headers: { [SIGNATURE]: hmac("sha256", secret, body).toString("hex") }, body };
+}
