@@ -1,5 +1,5 @@
-import type { Money } from "./connector.js";
 import { exponentOf } from "./currency.js";
+import type { Money } from "./payment-request.js";
 
 /** How a payment service counts a currency, where that differs from ISO 4217 (orchestration.md 3.2). */
 export interface CurrencyRule {

@@ -1,7 +1,7 @@
 import { newUuid } from "../base/ids.js";
 import { base62Of } from "./addresses.js";
-import type { FollowUpOutcome, PaymentStanding, ProviderCodes } from "./connector.js";
 import type { ErrorCode } from "./error-code.js";
+import type { FollowUpOutcome, PaymentStanding, ProviderCodes } from "./outcome.js";
 import { type Attempt, type Payment, reconciliationIdOf } from "./payment.js";
 import { type Event, type Transition, transitionOn } from "./transaction-states.js";
 

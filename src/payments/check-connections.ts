@@ -4,8 +4,8 @@ import type { Database } from "../store/database.js";
 import { noteDue } from "../store/due.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { openConnection } from "./connection.js";
-import type { CredentialsOutcome } from "./connector.js";
 import type { Connectors } from "./connectors.js";
+import type { CredentialsOutcome } from "./outcome.js";
 
 export interface CheckParts {
   readonly database: Database;

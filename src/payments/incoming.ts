@@ -5,11 +5,12 @@ import { findPaymentByProvider, readPayment } from "../store/payments.js";
 import { type AddressKind, isGenuine, readAddress, uuidFrom } from "./addresses.js";
 import { applyFollowUp, applyStanding } from "./apply.js";
 import { type Connection, connectionOf, openConnection } from "./connection.js";
-import type { LookUpOutcome, WebhookDelivery, WebhookEvent } from "./connector.js";
+import type { LookUpOutcome } from "./outcome.js";
 import { openPayment, type Payment, referenceOf } from "./payment.js";
 import { type Change, changePayment } from "./payment-changes.js";
 import { afterRefund } from "./perform.js";
 import { afterLookUp, type ReconcileParts } from "./reconcile.js";
+import type { WebhookDelivery, WebhookEvent } from "./webhook.js";
 
 /** What became of a request at a webhook address. */
 export type WebhookEnd =

@@ -10,7 +10,7 @@ import { deleteCvc } from "../store/token-cvc.js";
 import type { Transaction } from "../store/transaction.js";
 import type { Step } from "./apply.js";
 import { plannedRefund } from "./begin-operation.js";
-import type { FollowUpOutcome } from "./connector.js";
+import type { FollowUpOutcome } from "./outcome.js";
 import { openPayment, type Payment, paymentRowOf } from "./payment.js";
 import { openRefund, refundAfter, sealRefund } from "./refund.js";
 

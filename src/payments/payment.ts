@@ -7,16 +7,10 @@ import { open, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { PaymentRow } from "../store/payments.js";
 import { base62Of } from "./addresses.js";
-import type {
-  Intent,
-  PaymentReference,
-  PaymentSource,
-  ProviderCodes,
-  ThreeDSData,
-  ThreeDSOutcome,
-} from "./connector.js";
 import type { ErrorCode } from "./error-code.js";
 import type { FormulaId } from "./formulas.js";
+import type { ProviderCodes, ThreeDSOutcome } from "./outcome.js";
+import type { Intent, PaymentReference, PaymentSource, ThreeDSData } from "./payment-request.js";
 import { type IntentOutcome, STATUSES, type Status } from "./transaction-states.js";
 
 /** The card as it was when the payment was created: what may be shown of it. */

@@ -6,11 +6,12 @@ import { base62Of } from "./addresses.js";
 import { applyFollowUp, applyStanding, type Step, waitingFor } from "./apply.js";
 import type { SensitiveCard } from "./card.js";
 import type { Connection } from "./connection.js";
-import type { AuthorizationOutcome, FollowUpOutcome, ProviderCodes, RefundRequest } from "./connector.js";
 import type { Connectors } from "./connectors.js";
 import { blamesCredentials } from "./error-code.js";
+import type { AuthorizationOutcome, FollowUpOutcome, ProviderCodes } from "./outcome.js";
 import { type Attempt, type Payment, reconciliationIdOf, referenceOf } from "./payment.js";
 import { type Change, changePayment } from "./payment-changes.js";
+import type { RefundRequest } from "./payment-request.js";
 import { meant } from "./resent.js";
 
 export interface PerformParts {

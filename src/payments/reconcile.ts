@@ -14,7 +14,7 @@ import { cardOf } from "./admit-payment.js";
 import { applyStanding, GIVE_UP_MS, giveUp, waitingFor } from "./apply.js";
 import type { SensitiveCard } from "./card.js";
 import { type Connection, connectionOf } from "./connection.js";
-import type { LookUpOutcome } from "./connector.js";
+import type { LookUpOutcome } from "./outcome.js";
 import { openPayment, type Payment, referenceOf } from "./payment.js";
 import { type Change, changePayment } from "./payment-changes.js";
 import { afterRefund, type PerformParts, perform } from "./perform.js";

@@ -2,8 +2,8 @@ import type { TenantId, Uuid } from "../base/ids.js";
 import { open, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { RefundRow } from "../store/refunds.js";
-import type { FollowUpOutcome } from "./connector.js";
 import type { ErrorCode } from "./error-code.js";
+import type { FollowUpOutcome } from "./outcome.js";
 
 export type RefundStatus = "processing" | "succeeded" | "declined" | "failed" | "voided";
 

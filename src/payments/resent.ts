@@ -1,5 +1,5 @@
-import type { AuthorizationOutcome, FollowUpOutcome } from "./connector.js";
 import type { ErrorCode } from "./error-code.js";
+import type { AuthorizationOutcome, FollowUpOutcome } from "./outcome.js";
 import type { Attempt } from "./payment.js";
 
 /** The service did not look at the request. That says nothing of the same request sent before, whose end is unknown. */

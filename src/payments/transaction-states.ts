@@ -1,4 +1,5 @@
-import type { Intent, PaymentStanding } from "./connector.js";
+import type { PaymentStanding } from "./outcome.js";
+import type { Intent } from "./payment-request.js";
 
 /** The documented statuses of a transaction. */
 export const STATUSES = [

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { WebhookDelivery } from "../../src/payments/connector.js";
+import type { WebhookDelivery } from "../../src/payments/webhook.js";
 import type { Bench } from "../payments/connectors/bench.js";
 import { BENCHES } from "../payments/connectors/benches.js";
 import type { RestClient } from "../support/rest.js";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Intent } from "../../src/payments/connector.js";
+import type { Intent } from "../../src/payments/payment-request.js";
 import {
   type Event,
   isSettled,

@@ -1,5 +1,5 @@
-import type { FollowUpOutcome, PaymentStanding, ProviderCodes, ThreeDSOutcome } from "../connector.js";
 import { type ErrorCode, isDecline } from "../error-code.js";
+import type { FollowUpOutcome, PaymentStanding, ProviderCodes, ThreeDSOutcome } from "../outcome.js";
 
 /** What is known of a refusal beside its reason. */
 export interface RefusalDetail {

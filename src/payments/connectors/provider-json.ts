@@ -1,7 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { JsonObject } from "../../base/json.js";
-import type { ConnectorContext, ProviderCodes, Unknown } from "../connector.js";
+import type { ConnectorContext } from "../connector.js";
 import type { ErrorCode } from "../error-code.js";
+import type { ProviderCodes, Unknown } from "../outcome.js";
 import type { ProviderCall, ProviderReply } from "../provider-http.js";
 import { parseObject } from "./read-json.js";
 

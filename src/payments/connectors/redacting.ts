@@ -1,5 +1,7 @@
 import type { Card } from "../card.js";
-import type { Connector, ConnectorContext, ProviderCodes, ThreeDSOutcome, WebhookReading } from "../connector.js";
+import type { Connector, ConnectorContext } from "../connector.js";
+import type { ProviderCodes, ThreeDSOutcome } from "../outcome.js";
+import type { WebhookReading } from "../webhook.js";
 
 /** What stands where something secret was. */
 const REDACTED = "[redacted]";

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { cardBrand } from "../../tokens/types/card-brand.js";
-import type { AuthorizationRequest, ConnectorContext } from "../connector.js";
+import type { ConnectorContext } from "../connector.js";
+import type { AuthorizationRequest } from "../payment-request.js";
 import { approved, type Page } from "./ledger.js";
 import type { Behaviour } from "./rules.js";
 

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
-import type { CvvCode, Intent } from "../connector.js";
 import { type ErrorCode, isErrorCode } from "../error-code.js";
+import type { CvvCode } from "../outcome.js";
+import type { Intent } from "../payment-request.js";
 import type { LaterFault } from "./rules.js";
 
 /** Money as it moved, or was held or let go. The same key never stands there twice. */

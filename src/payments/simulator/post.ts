@@ -5,8 +5,8 @@ import { readPayment } from "../../store/payments.js";
 import type { Keyring } from "../../tenancy/keyring.js";
 import { uuidFrom, writeAddress } from "../addresses.js";
 import { connectionOf } from "../connection.js";
-import type { WebhookDelivery } from "../connector.js";
 import { openPayment } from "../payment.js";
+import type { WebhookDelivery } from "../webhook.js";
 import { writeSimulatorWebhook } from "./webhook.js";
 
 /** A change in the simulator's books that it tells of. */

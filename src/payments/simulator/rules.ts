@@ -1,6 +1,7 @@
 import type { Card } from "../card.js";
-import type { AuthorizationRequest, CvvCode } from "../connector.js";
 import { type ErrorCode, isErrorCode } from "../error-code.js";
+import type { CvvCode } from "../outcome.js";
+import type { AuthorizationRequest } from "../payment-request.js";
 
 /** How the simulated issuer takes an authorization. */
 export type Verdict =

@@ -1,21 +1,16 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { TenantId } from "../../base/ids.js";
+import type { Connector, ConnectorContext } from "../connector.js";
+import { isDecline } from "../error-code.js";
+import type { AuthorizationOutcome, CredentialsOutcome, FollowUpOutcome, LookUpOutcome } from "../outcome.js";
 import type {
-  AuthorizationOutcome,
   AuthorizationRequest,
   CaptureRequest,
-  Connector,
-  ConnectorContext,
-  CredentialsOutcome,
-  FollowUpOutcome,
-  LookUpOutcome,
   PaymentReference,
   RefundRequest,
   VoidRequest,
-  WebhookDelivery,
-  WebhookReading,
-} from "../connector.js";
-import { isDecline } from "../error-code.js";
+} from "../payment-request.js";
+import type { WebhookDelivery, WebhookReading } from "../webhook.js";
 import type { Books } from "./books.js";
 import { decide } from "./decide.js";
 import { type Entry, entryOf, type Page, totalOf } from "./ledger.js";

@@ -1,4 +1,4 @@
-import type { PaymentStanding, ProviderCodes, ThreeDSOutcome } from "../connector.js";
+import type { PaymentStanding, ProviderCodes, ThreeDSOutcome } from "../outcome.js";
 import { entryOf, type Page, totalOf } from "./ledger.js";
 
 export function simulatorId(reference: string): string {

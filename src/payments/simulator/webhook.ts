@@ -1,6 +1,7 @@
-import type { ConnectorContext, WebhookDelivery, WebhookReading } from "../connector.js";
+import type { ConnectorContext } from "../connector.js";
 import { parseObject, textAt } from "../connectors/read-json.js";
 import { hmac, isSame } from "../connectors/signature.js";
+import type { WebhookDelivery, WebhookReading } from "../webhook.js";
 
 const SIGNATURE = "simulator-signature";
 

@@ -4,8 +4,8 @@ import type { Uuid } from "../../base/ids.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import { readThreeDSSession, updateThreeDSSession } from "../../store/three-ds-sessions.js";
 import type { Transaction } from "../../store/transaction.js";
-import type { ThreeDSData } from "../connector.js";
 import { numericOf } from "../currency.js";
+import type { ThreeDSData } from "../payment-request.js";
 import { openSession, THREE_DS_VERSION } from "./session.js";
 
 /** The payment that wants to lean on a session. */

@@ -5,14 +5,11 @@ import { Sensitive } from "../../../src/crypto/sensitive.js";
 import { EgressPolicy } from "../../../src/egress/egress-policy.js";
 import { createGuardedAgents, type GuardedAgents } from "../../../src/egress/guarded-agents.js";
 import type { Card } from "../../../src/payments/card.js";
-import type {
-  AuthorizationRequest,
-  Connector,
-  ConnectorContext,
-  WebhookDelivery,
-} from "../../../src/payments/connector.js";
+import type { Connector, ConnectorContext } from "../../../src/payments/connector.js";
 import type { ErrorCode } from "../../../src/payments/error-code.js";
+import type { AuthorizationRequest } from "../../../src/payments/payment-request.js";
 import { providerHttp } from "../../../src/payments/provider-http.js";
+import type { WebhookDelivery } from "../../../src/payments/webhook.js";
 import type { Ledger } from "../standins/ledger.js";
 import type { ProviderServer } from "../standins/provider-server.js";
 

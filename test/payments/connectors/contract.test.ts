@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
-import type { PaymentReference, PaymentStanding } from "../../../src/payments/connector.js";
+import type { PaymentStanding } from "../../../src/payments/outcome.js";
+import type { PaymentReference } from "../../../src/payments/payment-request.js";
 import { agents, authorization, type Bench, card, contextOf, newReference } from "./bench.js";
 import { BENCHES } from "./benches.js";
 import { settle, settleFollowUp } from "./reconcile.js";

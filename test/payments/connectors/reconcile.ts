@@ -1,11 +1,6 @@
-import type {
-  AuthorizationOutcome,
-  AuthorizationRequest,
-  FollowUpOutcome,
-  PaymentReference,
-  PaymentStanding,
-  WebhookEvent,
-} from "../../../src/payments/connector.js";
+import type { AuthorizationOutcome, FollowUpOutcome, PaymentStanding } from "../../../src/payments/outcome.js";
+import type { AuthorizationRequest, PaymentReference } from "../../../src/payments/payment-request.js";
+import type { WebhookEvent } from "../../../src/payments/webhook.js";
 import { type Bench, contextOf } from "./bench.js";
 
 const ROUNDS = 5;

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import type { Json, JsonObject } from "../../../src/base/json.js";
-import type { WebhookDelivery } from "../../../src/payments/connector.js";
+import type { WebhookDelivery } from "../../../src/payments/webhook.js";
 import { adyenDescription, type Check } from "./adyen-description.js";
 import { at, textAt } from "./form.js";
 import { Ledger, type Movement } from "./ledger.js";

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { createRequire } from "node:module";
 import type { Json, JsonObject } from "../../../src/base/json.js";
-import type { WebhookDelivery } from "../../../src/payments/connector.js";
+import type { WebhookDelivery } from "../../../src/payments/webhook.js";
 import { at, textAt } from "./form.js";
 import { Ledger, type Movement } from "./ledger.js";
 import { type ProviderAnswer, type ProviderRequest, type ProviderServer, serveProvider } from "./provider-server.js";

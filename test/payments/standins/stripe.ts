@@ -1,6 +1,6 @@
 import Stripe from "stripe";
 import type { Json, JsonObject } from "../../../src/base/json.js";
-import type { WebhookDelivery } from "../../../src/payments/connector.js";
+import type { WebhookDelivery } from "../../../src/payments/webhook.js";
 import { readForm, textAt } from "./form.js";
 import { Ledger, type Movement } from "./ledger.js";
 import { type ProviderAnswer, type ProviderRequest, type ProviderServer, serveProvider } from "./provider-server.js";

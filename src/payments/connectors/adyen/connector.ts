@@ -1,17 +1,14 @@
 import { createHash } from "node:crypto";
 import { toProviderAmount } from "../../amount.js";
+import type { Connector, ConnectorContext } from "../../connector.js";
 import type {
-  ApprovalReturn,
   AuthorizationOutcome,
-  AuthorizationRequest,
-  Connector,
-  ConnectorContext,
   CredentialsOutcome,
   FollowUpOutcome,
   LookUpOutcome,
-  Money,
   ProviderCodes,
-} from "../../connector.js";
+} from "../../outcome.js";
+import type { ApprovalReturn, AuthorizationRequest, Money } from "../../payment-request.js";
 import type { ProviderCall } from "../../provider-http.js";
 import { ended, INEXPRESSIBLE, refused } from "../ending.js";
 import { callJson } from "../provider-json.js";

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../base/json.js";
 import { monthText } from "../../card.js";
-import type { AuthorizationRequest, ConnectorContext, ThreeDSData } from "../../connector.js";
+import type { ConnectorContext } from "../../connector.js";
+import type { AuthorizationRequest, ThreeDSData } from "../../payment-request.js";
 import type { ProviderCall } from "../../provider-http.js";
 import { requiredField } from "../fields.js";
 import { type MetadataLimits, passedOn } from "../metadata.js";

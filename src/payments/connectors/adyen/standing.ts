@@ -1,14 +1,7 @@
 import type { JsonObject } from "../../../base/json.js";
 import { fromProviderAmount } from "../../amount.js";
-import type {
-  AvsCode,
-  CvvCode,
-  Intent,
-  Money,
-  PaymentStanding,
-  ProviderCodes,
-  ThreeDSOutcome,
-} from "../../connector.js";
+import type { AvsCode, CvvCode, PaymentStanding, ProviderCodes, ThreeDSOutcome } from "../../outcome.js";
+import type { Intent, Money } from "../../payment-request.js";
 import { APPROVED } from "../approval-codes.js";
 import { ended } from "../ending.js";
 import { objectAt, textAt, wholeAt } from "../read-json.js";

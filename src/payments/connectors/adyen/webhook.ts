@@ -1,13 +1,8 @@
 import type { Json, JsonObject } from "../../../base/json.js";
 import { fromProviderAmount } from "../../amount.js";
-import type {
-  ConnectorContext,
-  FollowUpOutcome,
-  PaymentStanding,
-  WebhookDelivery,
-  WebhookEvent,
-  WebhookReading,
-} from "../../connector.js";
+import type { ConnectorContext } from "../../connector.js";
+import type { FollowUpOutcome, PaymentStanding } from "../../outcome.js";
+import type { WebhookDelivery, WebhookEvent, WebhookReading } from "../../webhook.js";
 import { APPROVED } from "../approval-codes.js";
 import { ended, refused } from "../ending.js";
 import { fieldOf } from "../fields.js";

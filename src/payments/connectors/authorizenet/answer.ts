@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../base/json.js";
-import type { ConnectorContext, ProviderCodes, Unknown } from "../../connector.js";
+import type { ConnectorContext } from "../../connector.js";
+import type { ProviderCodes, Unknown } from "../../outcome.js";
 import type { ProviderCall } from "../../provider-http.js";
 import { callJson } from "../provider-json.js";
 import { textAt } from "../read-json.js";

@@ -1,6 +1,8 @@
 import { fromBase62 } from "../../../base/base-n.js";
 import type { JsonObject } from "../../../base/json.js";
-import type { ConnectorContext, LookUpOutcome, PaymentReference, Unknown } from "../../connector.js";
+import type { ConnectorContext } from "../../connector.js";
+import type { LookUpOutcome, Unknown } from "../../outcome.js";
+import type { PaymentReference } from "../../payment-request.js";
 import { listAt, objectAt, textAt } from "../read-json.js";
 import { type Answer, ask } from "./answer.js";
 import { type AuthorizenetRequests, invoiceOf, PAGE } from "./requests.js";

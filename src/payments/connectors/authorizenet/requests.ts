@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../base/json.js";
 import { monthText } from "../../card.js";
-import type { AuthorizationRequest, ConnectorContext } from "../../connector.js";
+import type { ConnectorContext } from "../../connector.js";
+import type { AuthorizationRequest } from "../../payment-request.js";
 import type { ProviderCall } from "../../provider-http.js";
 import { isLive, requiredField } from "../fields.js";
 

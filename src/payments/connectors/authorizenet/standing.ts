@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../base/json.js";
 import { fromDecimalText } from "../../amount.js";
-import type { AuthorizationOutcome, AvsCode, CvvCode, Money, PaymentStanding, ProviderCodes } from "../../connector.js";
+import type { AuthorizationOutcome, AvsCode, CvvCode, PaymentStanding, ProviderCodes } from "../../outcome.js";
+import type { Money } from "../../payment-request.js";
 import { APPROVED } from "../approval-codes.js";
 import { ended } from "../ending.js";
 import { textAt, timeOf, valueAt } from "../read-json.js";

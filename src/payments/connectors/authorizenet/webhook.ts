@@ -1,4 +1,5 @@
-import type { ConnectorContext, WebhookDelivery, WebhookReading } from "../../connector.js";
+import type { ConnectorContext } from "../../connector.js";
+import type { WebhookDelivery, WebhookReading } from "../../webhook.js";
 import { fieldOf } from "../fields.js";
 import { parseObject, textAt } from "../read-json.js";
 import { hmac, isSame } from "../signature.js";

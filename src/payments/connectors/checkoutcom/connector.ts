@@ -1,16 +1,13 @@
 import { toProviderAmount } from "../../amount.js";
+import type { Connector, ConnectorContext } from "../../connector.js";
 import type {
   AuthorizationOutcome,
-  AuthorizationRequest,
-  Connector,
-  ConnectorContext,
   CredentialsOutcome,
   FollowUpOutcome,
   LookUpOutcome,
-  PaymentReference,
   ProviderCodes,
-  VoidRequest,
-} from "../../connector.js";
+} from "../../outcome.js";
+import type { AuthorizationRequest, PaymentReference, VoidRequest } from "../../payment-request.js";
 import type { ProviderCall } from "../../provider-http.js";
 import { ended, INEXPRESSIBLE, refused } from "../ending.js";
 import { callJson } from "../provider-json.js";

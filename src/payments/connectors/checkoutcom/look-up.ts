@@ -1,12 +1,7 @@
 import type { JsonObject } from "../../../base/json.js";
-import type {
-  ConnectorContext,
-  FollowUpOutcome,
-  FoundRefund,
-  LookUpOutcome,
-  PaymentReference,
-  Unknown,
-} from "../../connector.js";
+import type { ConnectorContext } from "../../connector.js";
+import type { FollowUpOutcome, FoundRefund, LookUpOutcome, Unknown } from "../../outcome.js";
+import type { PaymentReference } from "../../payment-request.js";
 import { callJson } from "../provider-json.js";
 import { listAt, objectAt, textAt } from "../read-json.js";
 import { codesOfError } from "./error.js";

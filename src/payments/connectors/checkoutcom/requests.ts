@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../base/json.js";
-import type { AuthorizationRequest, ConnectorContext, ThreeDSData } from "../../connector.js";
+import type { ConnectorContext } from "../../connector.js";
+import type { AuthorizationRequest, ThreeDSData } from "../../payment-request.js";
 import type { ProviderCall } from "../../provider-http.js";
 import { fieldOf } from "../fields.js";
 import { type MetadataLimits, passedOn } from "../metadata.js";

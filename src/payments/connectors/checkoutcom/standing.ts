@@ -1,7 +1,8 @@
 import type { JsonObject } from "../../../base/json.js";
 import { fromProviderAmount } from "../../amount.js";
-import type { AvsCode, CvvCode, Intent, PaymentStanding, ProviderCodes, ThreeDSOutcome } from "../../connector.js";
 import { isDecline } from "../../error-code.js";
+import type { AvsCode, CvvCode, PaymentStanding, ProviderCodes, ThreeDSOutcome } from "../../outcome.js";
+import type { Intent } from "../../payment-request.js";
 import { APPROVED } from "../approval-codes.js";
 import { ended } from "../ending.js";
 import { objectAt, textAt, timeOf, valueAt, wholeAt } from "../read-json.js";

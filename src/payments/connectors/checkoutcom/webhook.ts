@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../base/json.js";
-import type { ConnectorContext, WebhookDelivery, WebhookEvent, WebhookReading } from "../../connector.js";
+import type { ConnectorContext } from "../../connector.js";
+import type { WebhookDelivery, WebhookEvent, WebhookReading } from "../../webhook.js";
 import { fieldOf } from "../fields.js";
 import { objectAt, parseObject, textAt } from "../read-json.js";
 import { hmac, isSame } from "../signature.js";

@@ -1,16 +1,13 @@
 import { toProviderAmount } from "../../amount.js";
+import type { Connector, ConnectorContext } from "../../connector.js";
+import type { AuthorizationOutcome, CredentialsOutcome, FollowUpOutcome } from "../../outcome.js";
 import type {
-  AuthorizationOutcome,
   AuthorizationRequest,
   CaptureRequest,
-  Connector,
-  ConnectorContext,
-  CredentialsOutcome,
-  FollowUpOutcome,
   PaymentReference,
   RefundRequest,
   VoidRequest,
-} from "../../connector.js";
+} from "../../payment-request.js";
 import { ended, INEXPRESSIBLE, refused } from "../ending.js";
 import { callJson, type JsonReply } from "../provider-json.js";
 import { objectAt, textAt } from "../read-json.js";

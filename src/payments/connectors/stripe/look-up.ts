@@ -1,6 +1,8 @@
 import { fromBase62 } from "../../../base/base-n.js";
 import type { JsonObject } from "../../../base/json.js";
-import type { ConnectorContext, FoundRefund, LookUpOutcome, PaymentReference, Unknown } from "../../connector.js";
+import type { ConnectorContext } from "../../connector.js";
+import type { FoundRefund, LookUpOutcome, Unknown } from "../../outcome.js";
+import type { PaymentReference } from "../../payment-request.js";
 import { callJson } from "../provider-json.js";
 import { listAt, objectAt, textAt } from "../read-json.js";
 import { codesOf } from "./error.js";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../base/json.js";
-import type { FollowUpOutcome } from "../../connector.js";
+import type { FollowUpOutcome } from "../../outcome.js";
 import { refused } from "../ending.js";
 import { textAt } from "../read-json.js";
 import { moneyAt } from "./amounts.js";

@@ -1,4 +1,5 @@
-import type { AuthorizationRequest, ConnectorContext, RefundRequest, ThreeDSData } from "../../connector.js";
+import type { ConnectorContext } from "../../connector.js";
+import type { AuthorizationRequest, RefundRequest, ThreeDSData } from "../../payment-request.js";
 import type { ProviderCall } from "../../provider-http.js";
 import { fieldOf, requiredField } from "../fields.js";
 import { type MetadataLimits, passedOn } from "../metadata.js";

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../base/json.js";
-import type { AvsCode, CvvCode, Intent, PaymentStanding, ProviderCodes, ThreeDSOutcome } from "../../connector.js";
+import type { AvsCode, CvvCode, PaymentStanding, ProviderCodes, ThreeDSOutcome } from "../../outcome.js";
+import type { Intent } from "../../payment-request.js";
 import { APPROVED } from "../approval-codes.js";
 import { ended } from "../ending.js";
 import { objectAt, textAt, wholeAt } from "../read-json.js";
