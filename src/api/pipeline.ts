@@ -96,7 +96,9 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
         parts.authenticator.forget(head.header("bt-api-key") ?? "");
         return authorize(head);
       };
-      return { head, caller: await authorize(head), renew };
+      const caller = await authorize(head);
+      if (caller) parts.database.fast.requireRoom(caller.tenantId);
+      return { head, caller, renew };
     },
     async admitCaller(head, caller, renew) {
       const missing = missingFrom(caller);

@@ -15,6 +15,8 @@ import type { Work } from "./transaction.js";
 /** Attempts after which a conflict or an absent database is reported to the caller. */
 const ATTEMPTS = 5;
 const STOPPING = "the server is stopping";
+/** Made once: an error of its own for each request would cost more than to turn it away. */
+const CROWDED = unavailable("more requests come than are served");
 
 /** How busy the connections are. */
 export interface FlightLoad {
@@ -69,6 +71,15 @@ export class Flights {
     const lanes = this.#lanes.length;
     const used = lanes - this.#free.length;
     return { lanes, used, queued: this.#queued, flown: this.#flown, carried: this.#carried };
+  }
+
+  /**
+   * Asks for a request before anything of it is read whether there is room for it.
+   * @throws {Fault} unavailable while a tenant sends more than is served.
+   */
+  requireRoom(tenantId: TenantId): void {
+    const isCrowded = this.#queues.get(tenantId)?.isCrowded(performance.now()) ?? false;
+    if (isCrowded || this.#queued >= this.#limits.queueInAll) throw CROWDED;
   }
 
   /**
@@ -192,6 +203,7 @@ export class Flights {
 
   async #launch(lane: Lane, queue: TenantQueue, batch: Waiting[], guard: Guard): Promise<void> {
     queue.inFlight += 1;
+    queue.aboard += batch.length;
     this.#flown += 1;
     this.#carried += batch.length;
     const patience = setTimeout(() => lane.renew(), this.#limits.patience);
@@ -208,6 +220,7 @@ export class Flights {
     if (leavesDoubt(result)) lane.renew();
     this.#free.push(lane);
     queue.inFlight -= 1;
+    queue.aboard -= batch.length;
     this.#wake();
     await this.#settle(queue.tenantId, batch, result);
     this.#forget(queue);

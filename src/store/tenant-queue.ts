@@ -1,4 +1,5 @@
 import type { TenantId } from "../base/ids.js";
+import { Crowding } from "./crowding.js";
 import type { Guard } from "./flight.js";
 import type { Passenger, Work } from "./transaction.js";
 
@@ -18,10 +19,18 @@ export interface Waiting {
 export class TenantQueue {
   readonly tenantId: TenantId;
   readonly waiting: Waiting[] = [];
+  /** Flights, and the requests aboard them. */
   inFlight = 0;
+  aboard = 0;
+  readonly #crowding = new Crowding();
 
   constructor(tenantId: TenantId) {
     this.tenantId = tenantId;
+  }
+
+  /** Whether a request more would be one too many. */
+  isCrowded(now: number): boolean {
+    return this.#crowding.isTooMany(this.waiting.length + this.aboard, now);
   }
 
   /** Takes the longest run of requests that may share a transaction: equal guards, none that must fly alone. */

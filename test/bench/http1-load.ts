@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { type LoadOptions, type LoadResult, Tally } from "./load.js";
+import { type LoadOptions, type LoadRequest, type LoadResult, Tally } from "./load.js";
 
 /**
  * Sends requests over HTTP/1.1 keep-alive connections, one at a time on each. Written on plain sockets: a client library
@@ -9,7 +9,7 @@ import { type LoadOptions, type LoadResult, Tally } from "./load.js";
 export async function loadOverHttp1(options: LoadOptions): Promise<LoadResult> {
   const tally = new Tally(options.warmUp, options.duration);
   let sent = 0;
-  const next = () => encode(options, sent++);
+  const next = () => encode(options, options.request(sent++));
   const runs = Array.from({ length: options.connections }, async () => {
     const socket = connect(options.port, options.host);
     socket.setNoDelay(true);
@@ -21,12 +21,25 @@ export async function loadOverHttp1(options: LoadOptions): Promise<LoadResult> {
   return tally.result();
 }
 
-function encode({ host, port, request }: LoadOptions, n: number): Buffer {
-  const { method, path, headers, body } = request(n);
+/** The bytes of a request. */
+export function encode(
+  { host, port }: Pick<LoadOptions, "host" | "port">,
+  { method, path, headers, body }: LoadRequest,
+): Buffer {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const length = body ? `Content-Length: ${body.length}\r\n` : "";
   const head = Buffer.from(`${method} ${path} HTTP/1.1\r\nHost: ${host}:${port}\r\n${lines.join("")}${length}\r\n`);
   return body ? Buffer.concat([head, body]) : head;
+}
+
+/** The first answer of what has been read; undefined where it is not whole yet. */
+export function answerIn(read: Buffer): { status: number; head: string; rest: Buffer } | undefined {
+  const end = read.indexOf("\r\n\r\n");
+  if (end < 0) return undefined;
+  const head = read.toString("latin1", 0, end);
+  const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
+  if (read.length < end + 4 + length) return undefined;
+  return { status: Number(head.slice(9, 12)), head, rest: read.subarray(end + 4 + length) };
 }
 
 function drive(socket: Socket, next: () => Buffer, tally: Tally): Promise<void> {
@@ -40,13 +53,10 @@ function drive(socket: Socket, next: () => Buffer, tally: Tally): Promise<void> 
     };
     socket.on("data", (chunk: Buffer) => {
       pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
-      const end = pending.indexOf("\r\n\r\n");
-      if (end < 0) return;
-      const head = pending.toString("latin1", 0, end);
-      const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
-      if (pending.length < end + 4 + length) return;
-      pending = pending.subarray(end + 4 + length);
-      tally.answered(Number(head.slice(9, 12)), startedAt);
+      const answer = answerIn(pending);
+      if (!answer) return;
+      pending = answer.rest;
+      tally.answered(answer.status, startedAt);
       send();
     });
     socket.once("error", reject);

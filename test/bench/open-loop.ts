@@ -1,0 +1,117 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { Histogram } from "./histogram.js";
+import { answerIn, encode } from "./http1-load.js";
+import type { LoadRequest } from "./load.js";
+
+export interface OpenLoopOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Requests a second that come, whatever becomes of those before them. */
+  readonly rate: number;
+  /** Milliseconds. */
+  readonly duration: number;
+  readonly request: LoadRequest;
+}
+
+/** What became of requests that came at a fixed rate. */
+export class OpenLoopResult {
+  /** From the time a request was due, in milliseconds, of those that were served. */
+  readonly served = new Histogram();
+  /** Answered with 503 and a Retry-After. */
+  shed = 0;
+  /** Any other answer, or none. */
+  failed = 0;
+  /** Due when every connection had a request: these callers still wait to be let in. */
+  unsent = 0;
+  /** Milliseconds from the start until the last was shed. */
+  lastShedAt = 0;
+}
+
+/** Connections at most. */
+const MOST_CONNECTIONS = 3_000;
+
+/** Sends requests at a fixed rate over HTTP/1.1, as many callers do who do not know of each other. */
+export async function loadOpenLoop({ rate, duration, request, ...target }: OpenLoopOptions): Promise<OpenLoopResult> {
+  const result = new OpenLoopResult();
+  const bytes = encode(target, request);
+  const idle: Connection[] = [];
+  const all: Connection[] = [];
+  const startedAt = performance.now();
+  const answered = (connection: Connection, dueAt: number, status: number, head: string) => {
+    const now = performance.now();
+    if (status < 300) result.served.add(now - dueAt);
+    else if (status === 503 && /\r\nretry-after: \d+/i.test(head)) {
+      result.shed += 1;
+      result.lastShedAt = now - startedAt;
+    } else result.failed += 1;
+    idle.push(connection);
+  };
+
+  const total = (rate * duration) / 1_000;
+  for (let due = 0; due < total; ) {
+    const until = Math.min((rate * (performance.now() - startedAt)) / 1_000, total);
+    for (; due < until; due += 1) {
+      const dueAt = startedAt + (due * 1_000) / rate;
+      let connection = idle.pop();
+      if (!connection && all.length < MOST_CONNECTIONS) {
+        connection = new Connection(target, () => {
+          result.failed += 1;
+        });
+        all.push(connection);
+      }
+      if (connection) connection.send(bytes, dueAt, answered);
+      else result.unsent += 1;
+    }
+    await pause(1);
+  }
+  while (all.some(({ isWaiting }) => isWaiting)) await pause(10);
+  await Promise.all(all.map((connection) => connection.close()));
+  return result;
+}
+
+type Answered = (connection: Connection, dueAt: number, status: number, head: string) => void;
+
+/** A connection that carries one request at a time. */
+class Connection {
+  readonly #socket: Socket;
+  #pending: Buffer = Buffer.alloc(0);
+  #asked: { readonly dueAt: number; readonly answered: Answered } | undefined;
+
+  constructor({ host, port }: { readonly host: string; readonly port: number }, onLost: () => void) {
+    this.#socket = connect(port, host);
+    this.#socket.setNoDelay(true);
+    this.#socket.on("data", (chunk: Buffer) => this.#read(chunk));
+    this.#socket.on("error", () => {});
+    this.#socket.once("close", () => {
+      if (this.#asked) onLost();
+      this.#asked = undefined;
+    });
+  }
+
+  get isWaiting(): boolean {
+    return this.#asked !== undefined;
+  }
+
+  send(bytes: Buffer, dueAt: number, answered: Answered): void {
+    this.#asked = { dueAt, answered };
+    this.#socket.write(bytes);
+  }
+
+  async close(): Promise<void> {
+    if (this.#socket.closed) return;
+    this.#socket.destroy();
+    await once(this.#socket, "close");
+  }
+
+  #read(chunk: Buffer): void {
+    this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+    const answer = answerIn(this.#pending);
+    if (!answer || !this.#asked) return;
+    const { dueAt, answered } = this.#asked;
+    this.#pending = answer.rest;
+    this.#asked = undefined;
+    answered(this, dueAt, answer.status, answer.head);
+  }
+}

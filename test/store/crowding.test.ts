@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { Crowding } from "../../src/store/crowding.js";
+
+/** Requests that come in, each at a time in ms and with so many under way. Gives the times of those turned away. */
+function turnedAway(arrivals: readonly (readonly [at: number, underWay: number])[]): number[] {
+  const crowding = new Crowding();
+  return arrivals.filter(([at, underWay]) => crowding.isTooMany(underWay, at)).map(([at]) => at);
+}
+
+describe("requests under way", () => {
+  it.each([
+    ["below the limit, for ever", [0, 2_000, 100_000].map((at) => [at, 255] as const)],
+    ["far above it, for a second", [0, 500, 1_000].map((at) => [at, 5_000] as const)],
+    [
+      "above it again and again, and below it in between",
+      [0, 900, 1_000, 1_900, 2_100].map((at, n) => [at, n % 2 === 1 ? 10 : 300] as const),
+    ],
+  ] as const)("are served: %s", (_, arrivals) => {
+    expect(turnedAway(arrivals)).toEqual([]);
+  });
+
+  it("are turned away once more of them come for longer than a second", () => {
+    const arrivals = [0, 400, 1_001, 1_002].map((at) => [at, 300] as const);
+    expect(turnedAway([...arrivals, [1_003, 255], [1_004, 256]])).toEqual([1_001, 1_002, 1_004]);
+  });
+
+  it("are served as before five seconds after the last that was turned away", () => {
+    const flood = [0, 1_001].map((at) => [at, 300] as const);
+    expect(turnedAway([...flood, [6_000, 300], [6_500, 10], [11_001, 300], [11_900, 300]])).toEqual([1_001, 6_000]);
+  });
+});
