@@ -12,6 +12,7 @@ export const FAULT_CODES = [
   "destination_timeout",
   "already_exists",
   "conflict",
+  "wrong_state",
   "idempotency_in_flight",
   "body_too_large",
   "unsupported_media_type",

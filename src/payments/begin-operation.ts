@@ -60,7 +60,9 @@ export async function beginVoid(
       return wrongState(payment, "only an authorization that succeeded can be voided.");
     }
     if (payment.authorizedAmount === 0) {
-      return new Refused(new Fault("conflict", "An authorization of nothing holds no money that could be released."));
+      return new Refused(
+        new Fault("wrong_state", "An authorization of nothing holds no money that could be released."),
+      );
     }
     return beginAttempt(payment, "void", 0, tx.now.getTime());
   });

@@ -39,5 +39,5 @@ export function busy(): Refused {
 
 /** The payment is in no state for what is asked. */
 export function wrongState(payment: Payment, advice: string): Refused {
-  return new Refused(new Fault("conflict", `The transaction is ${payment.status}: ${advice}`));
+  return new Refused(new Fault("wrong_state", `The transaction is ${payment.status}: ${advice}`));
 }

@@ -86,13 +86,13 @@ export async function authenticateSession(
 ): Promise<ThreeDSSession | Refused> {
   const session = await find(tx, keys, id);
   if (!session) return new Refused(notFound("3DS session"));
-  if (session.authentication) return new Refused(new Fault("conflict", "The session was authenticated already."));
+  if (session.authentication) return new Refused(new Fault("wrong_state", "The session was authenticated already."));
   const number = await cardNumberOf(tx, caller, keys, session.tokenId);
-  if (number === undefined) return new Refused(new Fault("conflict", "The session's token is gone."));
+  if (number === undefined) return new Refused(new Fault("wrong_state", "The session's token is gone."));
   const authentication = authenticationOf(keys, session, directory.authenticate(number), purchase);
   const changed = { ...session, authentication, modifiedBy: caller.application.id, modifiedAt: tx.now.getTime() };
   if (!(await write(tx, keys, changed)))
-    return new Refused(new Fault("conflict", "The session was authenticated already."));
+    return new Refused(new Fault("wrong_state", "The session was authenticated already."));
   writeLog(tx, logEntry(actorOf(caller), "three_ds_session", id, "authorize"));
   return changed;
 }
