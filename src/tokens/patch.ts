@@ -55,7 +55,7 @@ export function applyPatch(caller: Caller, keys: TenantKeys, token: Token, patch
     cvc: patchedCvc(token, patch, merged),
     attributes,
     containers: patch.containers === undefined ? token.containers : containersOf(type, patch.containers ?? []),
-    fingerprint: isFingerprinted ? fingerprint(keys, type, merged, attributes) : undefined,
+    fingerprint: isFingerprinted ? fingerprint(keys, type, merged, attributes, isDeduplicated) : undefined,
     isDeduplicated,
     indexValues: indexValuesOf(type, merged, attributes),
     expiry: patchedExpiry(token, patch, now),

@@ -62,22 +62,31 @@ export function prepareToken(
     data: new Sensitive(data),
     attributes,
     containers: containersOf(type, draft.containers),
-    fingerprint: isFingerprinted ? fingerprint(keys, type, data, attributes, budget) : undefined,
+    fingerprint: isFingerprinted ? fingerprint(keys, type, data, attributes, isDeduplicated, budget) : undefined,
     isDeduplicated,
     indexValues: indexValuesOf(type, data, attributes, budget),
     expiry: draft.expiresAt === undefined ? undefined : parseExpiry(draft.expiresAt, now),
   };
 }
 
+/**
+ * The fingerprint of a token, by its own expression or its type's.
+ * @throws {Fault} validation_failed naming `fingerprint_expression`.
+ */
 export function fingerprint(
   keys: TenantKeys,
   type: TokenType,
   data: Json,
-  attributes: TokenAttributes,
+  { fingerprintExpression, metadata }: TokenAttributes,
+  isDeduplicated: boolean,
   budget?: Budget,
 ): Buffer {
-  const expression = attributes.fingerprintExpression ?? type.fingerprintExpression;
-  const text = evaluateFingerprint(expression, { data, metadata: attributes.metadata ?? null }, budget);
+  const expression = fingerprintExpression ?? type.fingerprintExpression;
+  const text = evaluateFingerprint(expression, { data, metadata: metadata ?? null }, budget);
+  // Whatever else it holds would be folded into the first such token, and lost.
+  if (isDeduplicated && fingerprintExpression !== undefined && text === "") {
+    throw invalid("fingerprint_expression", "must have a result where tokens are deduplicated: it came out empty");
+  }
   return fingerprintOf(keys.fingerprint, type.name, text);
 }
 

@@ -75,9 +75,9 @@ export interface CursorFilterFields {
 /** @throws {Fault} validation_failed naming what is wrong, under `place` where the fields are terms of a query. */
 export function cursorFilter(keys: TenantKeys, fields: CursorFilterFields, place?: string): TokenFilter {
   const pairs = Object.entries(fields.metadata);
-  const given =
-    [fields.type, fields.fingerprint, fields.data].filter((value) => value !== undefined).length + pairs.length;
-  if (given > 1) throw invalid(place ?? "metadata", "must hold a single filter, beside the container");
+  const narrowing = (["type", "fingerprint", "data"] as const).filter((name) => fields[name] !== undefined);
+  const [, second] = [...narrowing, ...pairs.map(([key]) => `metadata.${key}`)];
+  if (second) throw invalid(place ?? second, "must be the only filter, beside the container");
   const narrow = sourceOf(keys, fields, pairs, place);
   const container =
     fields.container === undefined ? undefined : containerTermOf(keys, fields.container, place ?? "container");

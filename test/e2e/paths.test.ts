@@ -1,5 +1,7 @@
+import { type IncomingMessage, request } from "node:http";
+import { text } from "node:stream/consumers";
 import { type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, inject, it } from "vitest";
 import {
   ApplicationKeyService,
   ApplicationService,
@@ -76,6 +78,16 @@ describe("paths", () => {
     expect(allowed).toEqual(expect.arrayContaining(methods));
     expect(allowed).not.toContain(method);
     for (const one of allowed) expect(answer.body.detail).toContain(one);
+  });
+
+  it("that exist answer a method that nothing takes like any other", async () => {
+    // fetch refuses to send it.
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      const sent = request(`${inject("serverUrl")}/tokens`, { method: "TRACE" }, resolve);
+      sent.once("error", reject).end();
+    });
+    expect({ status: answer.statusCode, allow: answer.headers.allow }).toEqual({ status: 405, allow: "GET, POST" });
+    expect(JSON.parse(await text(answer))).toMatchObject({ code: "method_not_allowed" });
   });
 
   it("of RPC methods take POST alone", async () => {

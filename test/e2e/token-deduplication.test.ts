@@ -72,6 +72,22 @@ describe("deduplication", () => {
     expect(two.body.data).toEqual({ ...card, expiration_year: 2030 });
   });
 
+  it("does not fold together what an expression finds an empty text in", async () => {
+    const missing = { fingerprint_expression: "{{ data.customer }}", data: { customer: "", value } };
+    const refused = { status: 400, body: { errors: { fingerprint_expression: [expect.any(String)] } } };
+    const tokenized = { type: "token", deduplicate_token: true, ...missing };
+    expect(await create({ deduplicate_token: true, ...missing })).toMatchObject(refused);
+    expect(await backEnd("POST", "/tokenize", { body: { first: tokenized } })).toMatchObject({
+      status: 400,
+      body: { errors: { "first.fingerprint_expression": [expect.any(String)] } },
+    });
+    const plain = await create(missing);
+    expect(plain).toMatchObject({ status: 201 });
+    expect(await patch(plain.body.id, { deduplicate_token: true })).toMatchObject(refused);
+    const named = { deduplicate_token: true, data: { customer: "c-1" } };
+    expect(await patch(plain.body.id, named)).toMatchObject({ status: 200 });
+  });
+
   it("leaves the older token as it is", async () => {
     const first = await create({ deduplicate_token: true, metadata: { a: "1" }, containers: ["/one/"] });
     const second = await create({

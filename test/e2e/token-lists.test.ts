@@ -179,7 +179,8 @@ describe("lists and searches of tokens", () => {
   });
 
   it.each([
-    ["GET", "type=token&fingerprint=x", undefined, "metadata"],
+    ["GET", "type=token&fingerprint=x", undefined, "fingerprint"],
+    ["GET", "type=token&metadata.a=1", undefined, "metadata.a"],
     ["GET", "type=nothing", undefined, "type"],
     ["GET", "fingerprint=0OIl", undefined, "fingerprint"],
     ["GET", "container=pci", undefined, "container"],

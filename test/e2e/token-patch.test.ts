@@ -180,6 +180,12 @@ describe("a patch", () => {
     expect(await logOf(id)).toEqual(["read", "update", "read", "create"]);
   });
 
+  it.each([null, [], "text", 5, true])("of %j is a 400 and leaves no row", async (change) => {
+    const id = await make({ type: "token", data: "x" });
+    expect(await patch(id, change)).toMatchObject({ status: 400, body: { errors: { body: ["must be an object"] } } });
+    expect(await logOf(id)).toEqual(["create"]);
+  });
+
   it("loses no field to others at the same time", async () => {
     const id = await make({ type: "token", data: { start: true }, metadata: { start: "1" } });
     const names = Array.from({ length: 40 }, (_, number) => `field${number}`);

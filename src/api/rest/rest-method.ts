@@ -11,7 +11,7 @@ import {
 import { policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../../gen/google/api/http_pb.js";
-import { invalidFields } from "../../base/fault.js";
+import { invalid, invalidFields } from "../../base/fault.js";
 import { isJsonObject, type Json } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
 import { readJsonBody } from "./body.js";
@@ -95,6 +95,8 @@ function requestReader(
       return message;
     }
     if (json === undefined && !rules.mergePatch) return message;
+    // RFC 7386: a patch that is null would replace the resource with nothing. Elsewhere it is an empty body.
+    if (json === null && rules.mergePatch) throw invalid("body", "must be an object");
     Object.assign(message, readBody(json ?? {}));
     if (mask)
       message[mask.localName] = { $typeName: "google.protobuf.FieldMask", paths: keysPresent(input, path, json) };

@@ -36,7 +36,7 @@ export function registerRest(
     }
   }
   for (const [url, served] of byPath) {
-    const others = VERBS.filter((verb) => !served.has(verb));
+    const others = [...VERBS, "TRACE" as const].filter((verb) => verb === "TRACE" || !served.has(verb));
     const allow = [...served].join(", ");
     if (others.length === 0) continue;
     app.route({
