@@ -32,9 +32,14 @@ export class CallerBody extends Readable {
     if (!this.push(chunk)) this.#source.pause();
   };
 
-  readonly #end = (): void => void this.push(null);
+  /** A stream of HTTP/2 that its caller resets without an error ends like one that is complete. */
+  readonly #end = (): void => {
+    if (this.#source.aborted) this.#close();
+    else this.push(null);
+  };
 
   readonly #close = (): void => {
-    if (!this.#source.readableEnded) this.destroy(new Error("The body ended before it was complete."));
+    if (this.#source.aborted || !this.#source.readableEnded)
+      this.destroy(new Error("The body ended before it was complete."));
   };
 }

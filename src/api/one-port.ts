@@ -102,8 +102,11 @@ export function createOnePort(
     decideProtocol(socket, (isHttp2) => {
       clearTimeout(silence);
       undecided.delete(socket);
-      if (isHttp2) h2.emit("connection", socket);
-      else speakHttp1?.call(server, socket);
+      if (isHttp2) {
+        // Node's HTTP/2 has no half-closed connections: its sessions would not hear of a client that is gone.
+        socket.allowHalfOpen = false;
+        h2.emit("connection", socket);
+      } else speakHttp1?.call(server, socket);
     });
     socket.once("close", () => clearTimeout(silence));
   });

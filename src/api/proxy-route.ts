@@ -1,51 +1,46 @@
-import { type IncomingMessage, type ServerResponse, validateHeaderValue } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { Http2ServerRequest } from "node:http2";
 import { Readable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
-import type { FastifyInstance } from "fastify";
 import { Fault } from "../base/fault.js";
-import type { Json } from "../base/json.js";
 import type { HeaderPair } from "../egress/request-framing.js";
-import { FunctionFailed } from "../functions/function-failed.js";
 import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/call.js";
-import { DestinationFailed } from "../proxy/destination-failed.js";
 import { proxyKeyIn } from "../proxy/forward.js";
 import { CallerBody } from "./caller-body.js";
-import { FAULT_TABLE } from "./fault-table.js";
-import { type Observe, toFault } from "./observation.js";
+import type { Observe } from "./observation.js";
+import { DESTINATION_STATUS, requireSendable, writeHead } from "./proxy-answer.js";
+import { errorOf } from "./proxy-problem.js";
 import { rateRefusalOf } from "./rate-gate.js";
-import { PROBLEM_TYPE, problemOf } from "./rest/problem.js";
+import { PROBLEM_TYPE } from "./rest/problem.js";
 import { parentSpanIn, traceIdOf } from "./trace.js";
 import { dropUnreadBody } from "./unread-body.js";
 
 export type InvokeProxy = (call: ProxyCall) => Promise<ProxyAnswer>;
 
-const DESTINATION_STATUS = "BT-PROXY-DESTINATION-STATUS";
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-/** What can stand behind a status (RFC 9112, 4). */
-const REASON_PHRASE = /^[\t\x20-\x7e\x80-\xff]+$/;
+/** Takes requests before the framework does. Answers whether a request is one of its own. */
+export type ProxyRoute = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /**
- * Any method on /proxy and below. The one route written by hand: what comes and goes is the destination's business, in
- * whatever form, and is passed on as it is.
+ * /proxy and all below. The one route written by hand: what comes and goes is the destination's business, in whatever
+ * form, and is passed on as it is. A router would refuse paths that it cannot decode, and content types that are none.
+ * @param begin what is done with every request first: it counts it, and gives the template of its path for the metrics.
  */
-export function registerProxyRoute(app: FastifyInstance, invoke: InvokeProxy, observe: Observe): void {
-  for (const url of ["/proxy", "/proxy/*"]) {
-    app.route({
-      method: ["GET", "POST", "PUT", "PATCH", "DELETE"],
-      url,
-      exposeHeadRoute: false,
-      config: { answersRefusals: true },
-      // Taken before the framework looks at the content type: any is proxied, also one that it cannot read.
-      onRequest: (request, reply) => {
-        reply.hijack();
-        serve(invoke, observe, request.raw, reply.raw).catch(() => reply.raw.destroy());
-      },
-      handler: () => {
-        throw new Error("a proxied request reached its route's handler");
-      },
-    });
-  }
+export function createProxyRoute(
+  invoke: InvokeProxy,
+  observe: Observe,
+  begin: (request: IncomingMessage, response: ServerResponse, template: string) => Promise<void>,
+): ProxyRoute {
+  return (request, response) => {
+    const below = pathBelow(pathOf(request));
+    // Preflights are answered alike for all paths.
+    if (below === undefined || request.method === "OPTIONS") return false;
+    begin(request, response, below === "" ? "/proxy" : "/proxy/*")
+      .then(() => serve(invoke, observe, request, response))
+      .catch(() => response.destroy());
+    return true;
+  };
 }
 
 async function serve(
@@ -65,6 +60,10 @@ async function serve(
   try {
     const refused = rateRefusalOf(request);
     if (refused) throw refused;
+    if (!METHODS.includes(request.method ?? "")) {
+      response.setHeader("allow", METHODS.join(", "));
+      throw new Fault("method_not_allowed", `This path takes ${METHODS.join(", ")}.`);
+    }
     const onOwner: ProxyCall["onOwner"] = ({ tenantId, caller }) => {
       observation.tenantId = tenantId;
       observation.caller = caller;
@@ -111,12 +110,10 @@ function hasBody(request: IncomingMessage): boolean {
 }
 
 function callOf(request: IncomingMessage, body: CallerBody | Buffer, signal: AbortSignal): ProxyCall {
-  const url = request.url ?? "/proxy";
-  const mark = url.indexOf("?");
-  const query = mark < 0 ? "" : url.slice(mark);
+  const query = queryOf(request);
   return {
     method: request.method ?? "GET",
-    path: pathBelow(mark < 0 ? url : url.slice(0, mark)),
+    path: pathBelow(pathOf(request)) ?? "",
     query,
     headers: headerPairs(request.rawHeaders),
     body,
@@ -126,10 +123,33 @@ function callOf(request: IncomingMessage, body: CallerBody | Buffer, signal: Abo
   };
 }
 
-/** What follows the first segment, however that is spelled: the router takes /%70roxy for /proxy too. */
-function pathBelow(path: string): string {
+/** As it came, without the origin that a client in front of a proxy writes before it (RFC 9112, 3.2.2). */
+function pathOf({ url = "" }: IncomingMessage): string {
+  const path = url.replace(/^https?:\/\/[^/?]*/i, "");
+  const mark = path.indexOf("?");
+  return mark < 0 ? path : path.slice(0, mark);
+}
+
+/** Empty, or with its question mark. */
+function queryOf({ url = "" }: IncomingMessage): string {
+  const mark = url.indexOf("?");
+  return mark < 0 ? "" : url.slice(mark);
+}
+
+/** What follows /proxy, however that is spelled (/%70roxy); undefined for all other paths. */
+function pathBelow(path: string): string | undefined {
   const end = path.indexOf("/", 1);
+  const first = end < 0 ? path : path.slice(0, end);
+  if (first.length > MOST_FIRST_SEGMENT || !isProxy(first)) return undefined;
   return end < 0 ? "" : path.slice(end);
+}
+
+/** "/proxy" with every letter percent-encoded. */
+const MOST_FIRST_SEGMENT = 1 + 5 * 3;
+
+function isProxy(segment: string): boolean {
+  if (!segment.includes("%")) return segment === "/proxy";
+  return /^(?:[a-z/]|%[0-7][0-9a-f])+$/i.test(segment) && decodeURIComponent(segment) === "/proxy";
 }
 
 /** A pre-configured proxy by its key, in the header or in the query; else an ephemeral one by its destination. */
@@ -148,74 +168,4 @@ function headerPairs(raw: readonly string[]): HeaderPair[] {
 function headerOf(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value[0] : value;
-}
-
-/** What a destination says must not stop us from answering: it is checked before the first of it is passed on. */
-function requireSendable({ status, headers, destinationStatus }: ProxyAnswer): void {
-  try {
-    if (status < 200) throw new Error("no final status");
-    for (const [name, value] of headers) validateHeaderValue(name, value);
-  } catch {
-    const fault = new Fault("destination_unreachable", "The destination's answer is not valid HTTP.");
-    throw new DestinationFailed(fault, destinationStatus);
-  }
-}
-
-function writeHead(response: ServerResponse, answer: ProxyAnswer, request: IncomingMessage): void {
-  const isHttp1 = request.httpVersionMajor === 1;
-  const ours = Object.entries(response.getHeaders()).flatMap(([name, value]): HeaderPair[] => {
-    // Where the destination speaks of cross-origin rights itself, its word counts.
-    const isTheirs = answer.headers.some(([theirs]) => theirs.toLowerCase() === name);
-    return isTheirs || value === undefined ? [] : [[name, String(value)]];
-  });
-  for (const [name] of ours) response.removeHeader(name);
-  const status: HeaderPair[] =
-    answer.destinationStatus > 0 ? [[DESTINATION_STATUS, String(answer.destinationStatus)]] : [];
-  const length: HeaderPair[] = Buffer.isBuffer(answer.body) ? [["Content-Length", String(answer.body.length)]] : [];
-  const theirs = answer.headers.filter(([name]) => length.length === 0 || name.toLowerCase() !== "content-length");
-  for (const [name, values] of grouped([...ours, ...theirs, ...length, ...status])) {
-    // HTTP/2 knows headers that have one value; there only cookies are sent apart.
-    const isApart = isHttp1 || name.toLowerCase() === "set-cookie";
-    response.setHeader(name, isApart ? values : values.join(", "));
-  }
-  // HTTP/2 has no reason phrases.
-  if (isHttp1 && REASON_PHRASE.test(answer.statusText)) response.statusMessage = answer.statusText;
-  response.writeHead(answer.status);
-}
-
-/** Values of one name together, in the spelling of the first. */
-function grouped(headers: readonly HeaderPair[]): Map<string, string[]> {
-  const spelled = new Map<string, string>();
-  const values = new Map<string, string[]>();
-  for (const [name, value] of headers) {
-    const first = spelled.get(name.toLowerCase()) ?? name;
-    spelled.set(name.toLowerCase(), first);
-    values.set(first, [...(values.get(first) ?? []), value]);
-  }
-  return values;
-}
-
-interface ShownError {
-  readonly status: number;
-  readonly body: Json;
-  readonly destinationStatus: number | undefined;
-  /** For the operator's log. */
-  readonly fault: Fault;
-}
-
-/** Our own errors, told apart from the destination's by `proxy_error` (api-facts 7.3). */
-function errorOf(error: unknown, traceId: string): ShownError {
-  if (error instanceof DestinationFailed) {
-    return { ...errorOf(error.reason, traceId), destinationStatus: error.destinationStatus };
-  }
-  if (error instanceof FunctionFailed) {
-    const problem = { title: "One or more validation errors occurred.", ...error.toJson() };
-    const fault = new Fault("unprocessable", error.detail);
-    return { status: error.status, body: { proxy_error: problem }, destinationStatus: undefined, fault };
-  }
-  const fault = toFault(error);
-  const problem = problemOf(fault, traceId);
-  const shown = { ...problem, ...(fault.code === "validation_failed" ? { title: "Invalid proxy request" } : {}) };
-  const body: Json = { proxy_error: JSON.parse(JSON.stringify(shown)) };
-  return { status: FAULT_TABLE[fault.code].http, body, destinationStatus: undefined, fault };
 }

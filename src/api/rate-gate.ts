@@ -13,8 +13,6 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** What requests of this route are counted as, beside `global`. */
     rateScope?: RouteScope;
-    /** The handler answers a refusal itself, in the form of its protocol. */
-    answersRefusals?: boolean;
   }
 }
 

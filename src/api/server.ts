@@ -15,7 +15,7 @@ import { observeInto, toFault } from "./observation.js";
 import { CONNECTION_LIMITS, createOnePort } from "./one-port.js";
 import type { OperatorLog } from "./operator-log.js";
 import type { Pipeline } from "./pipeline.js";
-import { type InvokeProxy, registerProxyRoute } from "./proxy-route.js";
+import { createProxyRoute, type InvokeProxy } from "./proxy-route.js";
 import { type RateGate, type RouteScope, rateScopeOf } from "./rate-gate.js";
 import { registerReflection } from "./reflection.js";
 import { registerRest, sendFault } from "./rest/rest-routes.js";
@@ -87,7 +87,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   app.addHook("onRequest", async (request, reply) => {
     const { url = "", config } = request.routeOptions;
     const refused = await options.rateGate.pass(request.raw, reply.raw, config.rateScope ?? rpcScopes.get(url));
-    if (!refused || config.answersRefusals || rpcScopes.has(url)) return;
+    if (!refused || rpcScopes.has(url)) return;
     return sendFault(reply, refused, traceOf(request.raw));
   });
   app.addHook("onResponse", (request, reply, done) => {
@@ -108,7 +108,6 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   });
   registerHealth(app, options.readiness);
   await options.extend?.(app);
-  registerProxyRoute(app, options.invokeProxy, observe);
   registerRest(app, options.pipelines, options.bodyLimit, observe);
   const names = options.services.map(({ typeName }) => typeName);
   const rpc = rpcOptions(
@@ -123,18 +122,20 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   );
   await app.register(fastifyConnectPlugin, { ...rpc, shutdownSignal: shutdown.signal });
   await app.ready();
-  const lane = options.rpcLane
-    ? createUnaryLane(options.pipelines, rpcLimits, observe, async (request, response, path) => {
-        admit(request, response);
-        const start = performance.now();
-        response.once("finish", () => {
-          options.meters.request("POST", path, response.statusCode, (performance.now() - start) / 1_000);
-        });
-        await options.rateGate.pass(request, response, rpcScopes.get(path));
-      })
-    : () => false;
+  /** What the framework does with its requests, for those that go past it. */
+  const begin = async (request: IncomingMessage, response: ServerResponse, template: string) => {
+    const { method = "" } = request;
+    admit(request, response);
+    const start = performance.now();
+    response.once("finish", () => {
+      options.meters.request(method, template, response.statusCode, (performance.now() - start) / 1_000);
+    });
+    await options.rateGate.pass(request, response, rpcScopes.get(template));
+  };
+  const lane = options.rpcLane ? createUnaryLane(options.pipelines, rpcLimits, observe, begin) : () => false;
+  const proxy = createProxyRoute(options.invokeProxy, observe, begin);
   const listener = (request: IncomingMessage, response: ServerResponse) => {
-    if (!lane(request, response)) app.routing(request, response);
+    if (!lane(request, response) && !proxy(request, response)) app.routing(request, response);
   };
   const port = createOnePort(listener, CONNECTION_LIMITS, options.tls);
 

@@ -5,7 +5,7 @@ import type { TenantId, Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import type { HostCalls } from "../sandbox/host-calls.js";
 import type { FunctionKind } from "../sandbox/limits.js";
-import type { ConsoleLine, RunFailure, RunOutcome } from "../sandbox/run.js";
+import type { RunFailure, RunOutcome } from "../sandbox/run.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import { FunctionFailed } from "./function-failed.js";
 
@@ -24,7 +24,7 @@ export interface TenantFunction {
 }
 
 export type FunctionResult =
-  | { readonly kind: "returned"; readonly value: Json; readonly console: readonly ConsoleLine[] }
+  | { readonly kind: "returned"; readonly value: Json }
   /** The code answers in place of everybody else: CustomHttpResponseError. */
   | { readonly kind: "answered"; readonly answer: FunctionAnswer };
 
@@ -74,7 +74,7 @@ export function createFunctionRunner(sandbox: Sandbox, hostCalls: HostCallsFor):
 function resultOf(outcome: RunOutcome): FunctionResult {
   switch (outcome.kind) {
     case "returned":
-      return outcome;
+      return { kind: outcome.kind, value: outcome.value };
     case "threw": {
       const { error } = outcome;
       if (error.type === "custom_http_response") return { kind: "answered", answer: answerOf(error) };

@@ -1,0 +1,32 @@
+import { Fault } from "../base/fault.js";
+import type { Json } from "../base/json.js";
+import { FunctionFailed } from "../functions/function-failed.js";
+import { DestinationFailed } from "../proxy/destination-failed.js";
+import { FAULT_TABLE } from "./fault-table.js";
+import { toFault } from "./observation.js";
+import { problemOf } from "./rest/problem.js";
+
+export interface ShownError {
+  readonly status: number;
+  readonly body: Json;
+  readonly destinationStatus: number | undefined;
+  /** For the operator's log. */
+  readonly fault: Fault;
+}
+
+/** Our own errors, told apart from the destination's by `proxy_error` (api-facts 7.3). */
+export function errorOf(error: unknown, traceId: string): ShownError {
+  if (error instanceof DestinationFailed) {
+    return { ...errorOf(error.reason, traceId), destinationStatus: error.destinationStatus };
+  }
+  if (error instanceof FunctionFailed) {
+    const problem = { title: "One or more validation errors occurred.", ...error.toJson() };
+    const fault = new Fault("unprocessable", error.detail);
+    return { status: error.status, body: { proxy_error: problem }, destinationStatus: undefined, fault };
+  }
+  const fault = toFault(error);
+  const problem = problemOf(fault, traceId);
+  const shown = { ...problem, ...(fault.code === "validation_failed" ? { title: "Invalid proxy request" } : {}) };
+  const body: Json = { proxy_error: JSON.parse(JSON.stringify(shown)) };
+  return { status: FAULT_TABLE[fault.code].http, body, destinationStatus: undefined, fault };
+}
