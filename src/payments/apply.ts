@@ -37,7 +37,7 @@ export function applyStanding(payment: Payment, standing: PaymentStanding, now: 
       now,
     );
   }
-  const step = transitionOn(payment.status, standing.kind, order.intent);
+  const step = transitionOn(payment, standing.kind, order.intent);
   if (!step) return stayed(absorbed(payment, standing));
   const known: Payment = {
     ...withCodes(payment, standing.codes),
@@ -50,7 +50,7 @@ export function applyStanding(payment: Payment, standing: PaymentStanding, now: 
 
 /** The time for something is over, or we stop asking. */
 export function giveUp(payment: Payment, errorCode: ErrorCode, now: number): Step {
-  const step = transitionOn(payment.status, "given_up", payment.order.intent);
+  const step = transitionOn(payment, "given_up", payment.order.intent);
   return step ? take({ ...payment, errorCode }, step, now, "given_up") : stayed(payment);
 }
 
@@ -114,7 +114,7 @@ export function beginRefundAttempt(
 }
 
 function follow(payment: Payment, event: Event, now: number): Step {
-  const step = transitionOn(payment.status, event, payment.order.intent);
+  const step = transitionOn(payment, event, payment.order.intent);
   return step ? take(payment, step, now, event) : stayed(payment);
 }
 
@@ -123,7 +123,7 @@ function take(payment: Payment, { to, outcome, next }: Transition, now: number, 
   const moved: Payment = {
     ...payment,
     status: to,
-    intentOutcome: payment.intentOutcome === "pending" ? (outcome ?? "pending") : payment.intentOutcome,
+    intentOutcome: payment.intentOutcome === "succeeded" ? "succeeded" : (outcome ?? payment.intentOutcome),
     updatedAt: now,
   };
   const wasOpen = payment.status === "processing" || payment.status === "buyer_approval_pending";

@@ -29,6 +29,8 @@ export interface Transition {
   readonly to: Status;
   /** Absent: whatever was asked for. */
   readonly intent?: Intent;
+  /** Only where the intent has come to this. Absent: whatever it has come to. */
+  readonly after?: IntentOutcome;
   /** Absent: as it was. Once an intent was reached it stays so. */
   readonly outcome?: IntentOutcome;
   /** What has to be done next, by us. */
@@ -68,12 +70,23 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: "buyer_approval_pending", on: "voided", to: "authorization_failed", outcome: "failed" },
   { from: "buyer_approval_pending", on: "given_up", to: "authorization_failed", outcome: "failed" },
 
+  // What failed and could not be released may be captured by its owner all the same, and is then kept.
+  {
+    from: "authorization_succeeded",
+    on: "capturing",
+    to: "capture_pending",
+    after: "failed",
+    outcome: "pending",
+  },
   { from: "authorization_succeeded", on: "capturing", to: "capture_pending" },
   { from: "authorization_succeeded", on: "captured", to: "capture_succeeded", outcome: "succeeded" },
   { from: "authorization_succeeded", on: "voiding", to: "authorization_void_pending" },
   { from: "authorization_succeeded", on: "voided", to: "authorization_voided" },
 
+  // What was given up before is not kept, though its capture was on its way already.
+  { from: "capture_pending", on: "captured", to: "capture_succeeded", after: "failed", next: "refund" },
   { from: "capture_pending", on: "captured", to: "capture_succeeded", outcome: "succeeded" },
+  { from: "capture_pending", on: "capture_refused", to: "authorization_void_pending", after: "failed", next: "void" },
   { from: "capture_pending", on: "capture_refused", to: "authorization_succeeded", intent: "authorize" },
   {
     from: "capture_pending",
@@ -87,6 +100,7 @@ export const TRANSITIONS: readonly Transition[] = [
 
   { from: "authorization_void_pending", on: "voided", to: "authorization_voided" },
   { from: "authorization_void_pending", on: "void_refused", to: "authorization_succeeded" },
+  { from: "authorization_void_pending", on: "captured", to: "capture_succeeded", after: "failed", next: "refund" },
   { from: "authorization_void_pending", on: "captured", to: "capture_succeeded" },
 
   // An approval that comes after we gave the payment up is never left open.
@@ -96,8 +110,18 @@ export const TRANSITIONS: readonly Transition[] = [
 ];
 
 /** The step that an event means for a transaction, or undefined where it means none. */
-export function transitionOn(from: Status, on: Event, intent: Intent): Transition | undefined {
-  return TRANSITIONS.find((step) => step.from === from && step.on === on && (step.intent ?? intent) === intent);
+export function transitionOn(
+  { status, intentOutcome }: { readonly status: Status; readonly intentOutcome: IntentOutcome },
+  on: Event,
+  intent: Intent,
+): Transition | undefined {
+  return TRANSITIONS.find(
+    (step) =>
+      step.from === status &&
+      step.on === on &&
+      (step.intent ?? intent) === intent &&
+      (step.after ?? intentOutcome) === intentOutcome,
+  );
 }
 
 /** No more can happen to it, but for refunds of what was captured. */
@@ -113,9 +137,10 @@ export function isSettled(status: Status): boolean {
 /** The table as a Mermaid state diagram, as docs/payments.md shows it. */
 export function stateDiagram(): string {
   const edges = new Map<string, string[]>();
-  for (const { from, on, to, next } of TRANSITIONS) {
+  for (const { from, on, to, after, next } of TRANSITIONS) {
     const edge = `${from} --> ${to}`;
-    const label = next ? `${on}, then ${next}` : on;
+    const event = after ? `${on} after ${after}` : on;
+    const label = next ? `${event}, then ${next}` : event;
     const labels = edges.get(edge) ?? [];
     if (!labels.includes(label)) edges.set(edge, [...labels, label]);
   }

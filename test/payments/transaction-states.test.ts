@@ -4,25 +4,33 @@ import { describe, expect, it } from "vitest";
 import type { Intent } from "../../src/payments/payment-request.js";
 import {
   type Event,
+  type IntentOutcome,
   isSettled,
   STATUSES,
+  type Status,
   stateDiagram,
   TRANSITIONS,
   transitionOn,
 } from "../../src/payments/transaction-states.js";
 
 const INTENTS: readonly Intent[] = ["authorize", "capture"];
+const OUTCOMES: readonly IntentOutcome[] = ["pending", "succeeded", "failed"];
 const EVENTS = [...new Set(TRANSITIONS.map(({ on }) => on))];
 
 describe("the table of transitions", () => {
-  it("has one answer for each status, event and intent", () => {
+  it("has one answer for each status, event, intent and what has come of it", () => {
     for (const from of STATUSES) {
       for (const on of EVENTS) {
         for (const intent of INTENTS) {
-          const fitting = TRANSITIONS.filter(
-            (step) => step.from === from && step.on === on && (step.intent ?? intent) === intent,
-          );
-          expect(fitting.length, `${from} ${on} ${intent}`).toBeLessThan(2);
+          for (const outcome of OUTCOMES) {
+            const fitting = TRANSITIONS.filter(
+              (step) => step.from === from && step.on === on && (step.intent ?? intent) === intent,
+            ).filter(({ after }) => (after ?? outcome) === outcome);
+            // A step for this outcome alone comes before the one for all.
+            const [special, ...others] = fitting.filter(({ after }) => after !== undefined);
+            expect([...others, ...fitting.filter(({ after }) => after === undefined).slice(1)]).toEqual([]);
+            if (special) expect(transitionOn({ status: from, intentOutcome: outcome }, on, intent)).toBe(special);
+          }
         }
       }
     }
@@ -51,13 +59,16 @@ describe("the table of transitions", () => {
         fc.constantFrom(...INTENTS),
         fc.array(fc.constantFrom<Event>(...EVENTS), { maxLength: 30 }),
         (intent, events) => {
-          let status = transitionOn("processing", "authorized", intent)?.from ?? "processing";
+          let [status, intentOutcome]: [Status, IntentOutcome] = ["processing", "pending"];
           let captures = 0;
           let voids = 0;
           for (const event of events) {
-            const step = transitionOn(status, event, intent);
+            const step = transitionOn({ status, intentOutcome }, event, intent);
             if (!step) continue;
             status = step.to;
+            if (intentOutcome !== "succeeded") intentOutcome = step.outcome ?? intentOutcome;
+            // Nobody is charged for what was told to have failed.
+            if (status === "capture_succeeded" && intentOutcome === "failed") expect(step.next).toBe("refund");
             if (status === "capture_succeeded") captures += 1;
             if (status === "authorization_voided") voids += 1;
           }

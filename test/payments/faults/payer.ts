@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Caller } from "../../../src/access/caller.js";
 import { Grant } from "../../../src/access/grant.js";
 import { Refused } from "../../../src/access/refusal.js";
-import { systemClock } from "../../../src/base/clock.js";
+import { type Clock, systemClock } from "../../../src/base/clock.js";
 import type { TenantId, Uuid } from "../../../src/base/ids.js";
 import { readConfig } from "../../../src/config.js";
 import type { TenantKeys } from "../../../src/crypto/tenant-keys.js";
@@ -45,13 +45,22 @@ const PATIENCE_MS = 250;
 export class Payer implements AsyncDisposable {
   readonly vault: Vault;
   readonly tenantId: TenantId;
+  readonly clock: Clock;
   readonly #directory: string;
   readonly #sql: Sql;
   readonly #keys: TenantKeys;
   readonly #caller: Caller;
 
-  private constructor(directory: string, vault: Vault, tenantId: TenantId, keys: TenantKeys, applicationId: Uuid) {
+  private constructor(
+    directory: string,
+    clock: Clock,
+    vault: Vault,
+    tenantId: TenantId,
+    keys: TenantKeys,
+    applicationId: Uuid,
+  ) {
     this.#directory = directory;
+    this.clock = clock;
     this.vault = vault;
     this.tenantId = tenantId;
     this.#keys = keys;
@@ -63,13 +72,13 @@ export class Payer implements AsyncDisposable {
     };
   }
 
-  static async open(): Promise<Payer> {
+  static async open(clock: Clock = systemClock): Promise<Payer> {
     const directory = newDirectory();
     const config = readConfig({ CLOAKROOM_DATA_DIR: join(directory, "data") });
-    const vault = await openVault({ config, as: "server", announce: () => {}, clock: systemClock });
+    const vault = await openVault({ config, as: "server", announce: () => {}, clock });
     const owner = { name: "Shop", ownerEmail: "owner@example.com" };
     const { tenantId, applicationId } = await provisionTenant(vault.database, vault.rootKey, owner);
-    return new Payer(directory, vault, tenantId, await vault.keyring.of(tenantId), applicationId);
+    return new Payer(directory, clock, vault, tenantId, await vault.keyring.of(tenantId), applicationId);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -92,7 +101,7 @@ export class Payer implements AsyncDisposable {
       return made;
     });
     const http = (tenantId: TenantId) => providerHttp(agents, tenantId, PATIENCE_MS);
-    const connectors = new Connectors([connector], http, systemClock);
+    const connectors = new Connectors([connector], http, this.clock);
     return new Till(this, this.#caller, this.#keys, service, connectors, id);
   }
 
@@ -129,7 +138,7 @@ export class Till {
     this.#connectionId = id;
     const { database, keyring } = payer.vault;
     this.#parts = {
-      ...{ database, keyring, connectors, clock: systemClock },
+      ...{ database, keyring, connectors, clock: payer.clock },
       returnUrl: () => "https://vault.example.com/orchestration/approvals/abc",
       onDefect: () => {
         throw new Error("a connector broke");
@@ -184,12 +193,13 @@ export class Till {
     return reconcile(this.#parts, this.#keys, this.#payer.tenantId, leased);
   }
 
-  /** Delivers a forged webhook, and then all that are due: twice, the last one first. */
-  async hear(): Promise<void> {
+  /** Delivers a forged webhook, and then all that are due, twice. */
+  async hear(order: "last to first" | "first to last" = "last to first"): Promise<void> {
     const address = writeAddress(this.#keys, "payment-webhook", this.#payer.tenantId, this.#connectionId);
     const forged = await this.#incoming.webhook(address, this.#service.forged());
     if (forged.kind !== "unverified") throw new Error(`a forged webhook was answered with ${forged.kind}`);
-    const due = this.#service.webhooks().reverse();
+    const told = this.#service.webhooks();
+    const due = order === "last to first" ? told.reverse() : told;
     for (const delivery of [...due, ...due]) {
       const { kind } = await this.#incoming.webhook(address, delivery);
       if (kind !== "receipt") throw new Error(`a webhook of the service was answered with ${kind}`);

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Clock } from "../../../src/base/clock.js";
+import { reconciliationIdOf } from "../../../src/payments/payment.js";
+import { agents } from "../connectors/bench.js";
+import { Payer } from "./payer.js";
+import { SERVICES } from "./services.js";
+
+const DAY_MS = 86_400_000;
+
+let payer: Payer;
+let ahead = 0;
+const clock: Clock = { now: () => Date.now() + ahead };
+beforeAll(async () => {
+  payer = await Payer.open(clock);
+});
+afterAll(async () => {
+  await payer[Symbol.asyncDispose]();
+  agents.close();
+});
+
+/** What the service holds or has taken in the end, and whose the payment is then. */
+const ENDS = [
+  ["authorize", "authorization_voided"],
+  ["capture", "capture_succeeded"],
+] as const;
+
+describe.each(SERVICES)("%s", (_name, open) => {
+  test.each(ENDS)(
+    "what was approved and given up (%s) is released or returned when we hear of it",
+    async (intent, end) => {
+      await using service = await open(payer.vault.database, payer.tenantId);
+      const till = await payer.connect(service);
+      service.fail("authorize", { answer: "reset", acted: true });
+      ahead = 0;
+      const id = await till.pay(intent);
+      expect((await till.read(id)).status).toBe("processing");
+
+      ahead = DAY_MS + 60_000;
+      // Nobody answers until we give up: requests to look it up are of their own kind, or look like all others.
+      for (const kind of ["look up", "authorize"] as const) service.fail(kind, { answer: 500, acted: false });
+      const given = await till.sync(id);
+      expect(given).toMatchObject({ status: "authorization_failed", errorCode: "service_network_error" });
+      expect(given.dueAt).toBeUndefined();
+
+      // Services sign with their time, which is ours.
+      ahead = 0;
+      for (let round = 0; round < 6; round += 1) {
+        await till.hear("first to last");
+        await till.sync(id);
+      }
+      const payment = await till.read(id);
+      expect([payment.status, payment.intentOutcome, payment.attempt]).toEqual([end, "failed", undefined]);
+      const moved = await service.moved(reconciliationIdOf(payment));
+      const left = (amounts: readonly number[]) => amounts.reduce((total, amount) => total + amount, 0);
+      expect(left(moved.authorize)).toBe(1234);
+      expect(payment.refundedAmount).toBe(payment.capturedAmount);
+      // Authorize.net releases what it has taken and not yet settled.
+      const isReleased = moved.void.length === 1 && moved.refund.length === 0;
+      const isReturned = moved.void.length === 0 && left(moved.refund) === 1234 && left(moved.capture) === 1234;
+      expect(isReleased || isReturned).toBe(true);
+    },
+  );
+});
