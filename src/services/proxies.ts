@@ -7,6 +7,7 @@ import {
   type ProxyTransformSchema,
   type ReplaceProxyRequest,
   type UpdateProxyRequest,
+  UpdateProxyRequestSchema,
 } from "../../gen/cloakroom/v1/proxies_pb.js";
 import { invalid } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
@@ -26,6 +27,7 @@ import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
 import { invokeOverRpc } from "./invoke-proxy.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
+import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
 
 export interface ProxyServiceParts extends ProxyChecks {
@@ -113,7 +115,7 @@ function propertiesOf({ name, application, requireAuth = true }: CreateProxyRequ
 
 /** A field named in the mask and not set is cleared. */
 function patchOf(request: UpdateProxyRequest): ProxyDefinitionPatch {
-  const named = new Set(request.updateMask?.paths);
+  const named = fieldsToChange(UpdateProxyRequestSchema, request.updateMask);
   const { destinationUrl, requestTransform, responseTransform, configuration } = request;
   const one = (transform: ProxyTransform | undefined) => (transform ? transformDraft(transform) : null);
   return {
@@ -129,10 +131,10 @@ function patchOf(request: UpdateProxyRequest): ProxyDefinitionPatch {
 }
 
 function patchedProperties(request: UpdateProxyRequest, current: ConfiguredProxy) {
-  const named = new Set(request.updateMask?.paths);
+  const named = fieldsToChange(UpdateProxyRequestSchema, request.updateMask);
   if (named.has("name") && request.name === undefined) throw invalid("name", "must not be cleared");
   return {
-    name: request.name ?? current.name,
+    name: named.has("name") ? (request.name ?? current.name) : current.name,
     applicationId: named.has("application") ? applicationIdOf(request.application) : current.applicationId,
     requireAuth: named.has("require_auth") ? (request.requireAuth ?? true) : current.requireAuth,
   };

@@ -3,6 +3,7 @@ import {
   ReactorService,
   type ReplaceReactorRequest,
   type UpdateReactorRequest,
+  UpdateReactorRequestSchema,
 } from "../../gen/cloakroom/v1/reactors_pb.js";
 import { invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
@@ -22,6 +23,7 @@ import {
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
+import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
 
 export interface ReactorServiceParts {
@@ -99,14 +101,14 @@ async function readPatch(
   compile: CompileCode,
   request: UpdateReactorRequest,
 ): Promise<(current: Reactor) => ReactorProperties> {
-  const named = new Set(request.updateMask?.paths);
+  const named = fieldsToChange(UpdateReactorRequestSchema, request.updateMask);
   const { name, application } = request;
   if (named.has("name") && name === undefined) throw invalid("name", "must not be cleared");
-  const code = givenCode(request);
+  const code = givenCode(request, named);
   if (code?.kind === "code") await requireCompiling(compile, "code", code.code);
   const configuration = request.configuration ? toJson(request.configuration, "configuration") : null;
   return (current) => ({
-    name: name ?? current.name,
+    name: named.has("name") ? (name ?? current.name) : current.name,
     code: code ?? keptCode(current.code, named),
     applicationId: named.has("application") ? application && uuidOf(application.id) : current.applicationId,
     configuration: named.has("configuration")
@@ -115,7 +117,9 @@ async function readPatch(
   });
 }
 
-function givenCode({ code, formula }: UpdateReactorRequest): ReactorCode | undefined {
+function givenCode(request: UpdateReactorRequest, named: ReadonlySet<string>): ReactorCode | undefined {
+  const code = named.has("code") ? request.code : undefined;
+  const formula = named.has("formula") ? request.formula : undefined;
   return code || formula ? chooseCode(code, formula && uuidOf(formula.id)) : undefined;
 }
 

@@ -1,8 +1,13 @@
 import type { Value } from "@bufbuild/protobuf/wkt";
-import type { CreateTokenRequest, UpdateTokenRequest } from "../../gen/cloakroom/v1/tokens_pb.js";
+import {
+  type CreateTokenRequest,
+  type UpdateTokenRequest,
+  UpdateTokenRequestSchema,
+} from "../../gen/cloakroom/v1/tokens_pb.js";
 import { invalid } from "../base/fault.js";
 import type { TokenPatch } from "../tokens/patch.js";
 import type { TokenDraft } from "../tokens/token.js";
+import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
 
 export function draftOf(request: CreateTokenRequest): TokenDraft {
@@ -27,7 +32,7 @@ export function draftOf(request: CreateTokenRequest): TokenDraft {
 
 /** A field named in the mask and not set is cleared. */
 export function patchOf(request: UpdateTokenRequest): TokenPatch {
-  const named = new Set(request.updateMask?.paths);
+  const named = fieldsToChange(UpdateTokenRequestSchema, request.updateMask);
   const json = (field: string, value: Value | undefined) =>
     named.has(field) ? { [field]: value ? toJson(value, field) : null } : {};
   const list = (items: readonly string[]) => (items.length > 0 ? items : null);

@@ -117,11 +117,11 @@ function requestReader(
   };
 }
 
-/** A key that is present is to be changed, also when its value is null. */
+/** A key that is present is to be changed, also when its value is null. REST knows no key for the mask itself. */
 function keysPresent(input: DescMessage, path: PathTemplate, json: Json | undefined): string[] {
   if (!isJsonObject(json)) return [];
   return input.fields
-    .filter(({ name }) => !path.variables.includes(name) && Object.hasOwn(json, name))
+    .filter(({ name }) => name !== "update_mask" && !path.variables.includes(name) && Object.hasOwn(json, name))
     .map(({ name }) => name);
 }
 
