@@ -96,6 +96,24 @@ describe("the answer of a destination", () => {
     expect(closing.body.toString("latin1")).toContain("until the end");
   });
 
+  it("does not speak in our name", async () => {
+    const headers = ["BT-PROXY-DESTINATION-STATUS: 500", "bt-trace-id: theirs", "BT-Other: kept"];
+    destination = await startDestination(answer("200 OK", headers, "x"));
+    const received = await rawCall([
+      "GET /proxy HTTP/1.1",
+      `BT-API-KEY: ${key}`,
+      `BT-PROXY-URL: ${destination.url}`,
+      "BT-TRACE-ID: ours",
+    ]);
+    const ours = received.headers.filter(([name]) => /^bt-/i.test(name));
+    expect(Object.fromEntries(ours.map(([name, value]) => [name.toLowerCase(), value]))).toEqual({
+      "bt-trace-id": "ours",
+      "bt-proxy-destination-status": "200",
+      "bt-other": "kept",
+    });
+    expect(ours).toHaveLength(3);
+  });
+
   it("that redirects to a metadata service is not followed", async () => {
     const received = await ask(answer("302 Found", ["Location: http://169.254.169.254/latest/meta-data"]));
     expect([received.status, received.header("location")]).toEqual([302, "http://169.254.169.254/latest/meta-data"]);

@@ -30,10 +30,25 @@ describe("a request through a proxy", () => {
     expect(destination.last().line).toBe(`${method} /base/a/b?c=d HTTP/1.1`);
   });
 
-  it.each(["HEAD", "OPTIONS", "TRACE"])("does not go by %s", async (method) => {
+  it.each([
+    ["HEAD", 405],
+    ["TRACE", 405],
+    ["PROPFIND", 405],
+    ["OPTIONS", 204],
+  ])("does not go by %s", async (method, expected) => {
     const before = destination.requests.length;
-    await raw(`${method} /proxy/a`);
+    const { status, header, body } = await raw(`${method} /proxy/a`);
     expect(destination.requests).toHaveLength(before);
+    expect(status).toBe(expected);
+    if (status === 405) expect(header("allow")).toBe("GET, POST, PUT, PATCH, DELETE");
+    if (method === "TRACE") expect(JSON.parse(body.toString()).proxy_error.code).toBe("method_not_allowed");
+  });
+
+  it("goes by the path alone where its line names a host too, as for another proxy", async () => {
+    expect((await raw("GET http://elsewhere.example/proxy/a?b")).status).toBe(200);
+    expect(destination.last().line).toBe("GET /base/a?b HTTP/1.1");
+    expect(destination.last().header("host")).toBe(`127.0.0.1:${destination.port}`);
+    expect((await raw("GET http://elsewhere.example/tokens/proxy/a")).status).toBe(404);
   });
 
   it.each([
@@ -44,6 +59,8 @@ describe("a request through a proxy", () => {
     ["?", "/base"],
     ["?a=1&a=2&&b=&=c&%zz", "/base?a=1&a=2&&b=&=c&%zz"],
     ["/p?q=http://x/y?z", "/base/p?q=http://x/y?z"],
+    ["/caf%e9/%ff%fe/%zz/%", "/base/caf%e9/%ff%fe/%zz/%"],
+    [`/${"long".repeat(2_000)}`, `/base/${"long".repeat(2_000)}`],
   ])("carries the path and query %s byte for byte", async (sent, received) => {
     expect((await raw(`GET /proxy${sent}`)).status).toBe(200);
     expect(destination.last().line).toBe(`GET ${received} HTTP/1.1`);

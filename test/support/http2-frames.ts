@@ -1,0 +1,41 @@
+/** Frames of HTTP/2 (RFC 9113) as no client library would send them. */
+
+export const PREFACE = Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame(4, 0, 0)]);
+
+/** The headers of a request whose body follows, each spelled out (RFC 7541, 6.2.2). */
+export function headersFrame(stream: number, headers: readonly (readonly [name: string, value: string])[]): Buffer {
+  return frame(1, 4, stream, Buffer.concat(headers.map(([name, value]) => literal(name, value))));
+}
+
+export function dataFrame(stream: number, data: string): Buffer {
+  return frame(0, 0, stream, Buffer.from(data));
+}
+
+export function resetFrame(stream: number, code: number): Buffer {
+  const payload = Buffer.alloc(4);
+  payload.writeUInt32BE(code);
+  return frame(3, 0, stream, payload);
+}
+
+function frame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+function literal(name: string, value: string): Buffer {
+  return Buffer.concat([Buffer.from([0]), text(name), text(value)]);
+}
+
+/** Lengths from 127 on go into further bytes of seven bits (RFC 7541, 5.1). */
+function text(given: string): Buffer {
+  const bytes = Buffer.from(given, "latin1");
+  if (bytes.length < 127) return Buffer.concat([Buffer.from([bytes.length]), bytes]);
+  const length = [127];
+  let rest = bytes.length - 127;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) length.push((rest % 128) | 128);
+  return Buffer.concat([Buffer.from([...length, rest]), bytes]);
+}
