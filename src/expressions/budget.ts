@@ -27,6 +27,7 @@ const UNITS_BETWEEN_LOOKS = 20_000;
  * large one.
  */
 export class Budget {
+  readonly #limit: number;
   #work = 0;
   #output = 0;
   #nextLook = UNITS_BETWEEN_LOOKS;
@@ -35,6 +36,11 @@ export class Budget {
   #exhausted = false;
   readonly #sizes = new WeakMap<object, number>();
   readonly #keyCounts = new WeakMap<object, number>();
+
+  /** @param limit units of work. */
+  constructor(limit = WORK_LIMIT) {
+    this.#limit = limit;
+  }
 
   /** Once true, every further evaluation under this budget is refused. */
   get exhausted(): boolean {
@@ -54,7 +60,7 @@ export class Budget {
   /** Pays for work that comes next. Throws a rejection if that, or what was done before, is too much. */
   spend(units: number): void {
     this.account(units);
-    if (this.#exhausted || this.#work > WORK_LIMIT) this.#refuse();
+    if (this.#exhausted || this.#work > this.#limit) this.#refuse();
     if (this.#work < this.#nextLook) return;
     this.#nextLook = this.#work + UNITS_BETWEEN_LOOKS;
     this.#since ??= processorTimeUs();

@@ -4,11 +4,12 @@ import {
   TokenService,
 } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { DEFAULT_PAGE_SIZE, type PageRequest } from "../base/page.js";
+import { SharedBudget } from "../expressions/shared-budget.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { prepareCursorPage, refuseForeignContainer } from "../tokens/cursor-list.js";
 import { pageOfTokens } from "../tokens/list.js";
 import { ListMemory } from "../tokens/list-memory.js";
-import { showReadable } from "../tokens/read.js";
+import { type ReadableToken, showReadable } from "../tokens/read.js";
 import type { TokenQuery } from "../tokens/selection.js";
 import {
   type CursorFilterFields,
@@ -77,7 +78,7 @@ function listPage(
     (tx) => pageOfTokens(tx, query, page, memory),
     (found) => ({
       pagination: showPage(found, page),
-      data: found.items.map((item) => showToken(showReadable(query.caller, query.keys, item))),
+      data: showAll(query, found.items),
     }),
   );
 }
@@ -93,7 +94,12 @@ function listByCursor(
     async (tx) => (container === undefined ? undefined : refuseForeignContainer(tx, query, container)) ?? readPage(tx),
     ({ items, next }) => ({
       pagination: { pageSize: size, ...(next === undefined ? {} : { after: next, next }) },
-      data: items.map((item) => showToken(showReadable(query.caller, query.keys, item))),
+      data: showAll(query, items),
     }),
   );
+}
+
+function showAll({ caller, keys }: TokenQuery, items: readonly ReadableToken[]) {
+  const budget = new SharedBudget();
+  return items.map((item) => showToken(showReadable(caller, keys, item, budget)));
 }

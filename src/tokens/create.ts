@@ -4,6 +4,7 @@ import { logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { SharedBudget } from "../expressions/shared-budget.js";
 import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
 import { countActive, countTokens } from "../store/token-counts.js";
@@ -28,6 +29,7 @@ const INSERT_TRIES = 8;
 
 /**
  * Stores a prepared token, with everything that belongs to it, or finds the one that it is folded into.
+ * @param budget of the answer that the token is shown in, together with others.
  * @returns what the caller may see of it: as its transform for token:create says.
  */
 export async function createToken(
@@ -35,6 +37,7 @@ export async function createToken(
   caller: Caller,
   keys: TenantKeys,
   prepared: PreparedToken,
+  budget?: SharedBudget,
 ): Promise<TokenView | Refused> {
   for (let attempt = 0; attempt < INSERT_TRIES; attempt += 1) {
     const id = idOf(prepared);
@@ -46,12 +49,12 @@ export async function createToken(
     if (prepared.idChoice.kind === "ours" && !prepared.isDeduplicated) {
       tx.tell(insertToken, row);
     } else if (!(await tx.ask(insertTokenIfFree, row))) {
-      const outcome = await makeWay(tx, caller, keys, prepared, row);
+      const outcome = await makeWay(tx, caller, keys, prepared, row, budget);
       if (outcome === "try again") continue;
       return outcome;
     }
     writeCompanions(tx, caller, keys, prepared, row, cvc);
-    return { ...viewOf(tx.tenantId, madeOf(caller, prepared, row), transform), deduplicated: false };
+    return { ...viewOf(tx.tenantId, madeOf(caller, prepared, row), transform, budget), deduplicated: false };
   }
   return new Refused(new Fault("conflict", "Tokens of the same id or content keep being created. Try again."));
 }
@@ -142,6 +145,7 @@ async function makeWay(
   keys: TenantKeys,
   prepared: PreparedToken,
   row: TokenRow,
+  budget: SharedBudget | undefined,
 ): Promise<TokenView | Refused | "try again"> {
   const takers = await tx.ask(findTakers, { id: row.id, dedupeKey: row.dedupe_key });
   const expired = takers.filter(({ expires_at }) => expires_at !== null && expires_at <= tx.now);
@@ -150,7 +154,7 @@ async function makeWay(
     return "try again";
   }
   const twin = takers.find(({ dedupe_key }) => dedupe_key && row.dedupe_key?.equals(dedupe_key));
-  if (twin) return foldInto(tx, caller, keys, twin);
+  if (twin) return foldInto(tx, caller, keys, twin, budget);
   if (takers.length === 0 || prepared.idChoice.kind !== "given") return "try again";
   return new Refused(
     new Fault("already_exists", "There is a token with this id already.", { fields: { id: ["is taken"] } }),
@@ -158,13 +162,19 @@ async function makeWay(
 }
 
 /** The older token of the same content. A caller that may not read it learns only that it is there. */
-export function foldInto(tx: Transaction, caller: Caller, keys: TenantKeys, twin: TokenRowWithCvc): TokenView {
+export function foldInto(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  twin: TokenRowWithCvc,
+  budget?: SharedBudget,
+): TokenView {
   const token = openToken(keys, tx.tenantId, twin);
   const transform = caller.grant.transformFor("token:read", token);
   writeLog(
     tx,
     logEntry(actorOf(caller), entityTypeOf(token.type), token.id, transform ? "read" : "create", "deduplicated"),
   );
-  const view = transform ? viewOf(tx.tenantId, token, transform) : outlineOf(tx.tenantId, token);
+  const view = transform ? viewOf(tx.tenantId, token, transform, budget) : outlineOf(tx.tenantId, token);
   return { ...view, deduplicated: true };
 }

@@ -7,6 +7,7 @@ import { Fault, invalid } from "../base/fault.js";
 import type { Json } from "../base/json.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { findReferences, resolveReferences, type TokenLookup } from "../expressions/detokenization.js";
+import { SharedBudget } from "../expressions/shared-budget.js";
 import { writeLog } from "../store/audit-logs.js";
 import { readTokenRow } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
@@ -78,13 +79,14 @@ export function tokenLookup(
   bins?: BinTable,
 ): TokenLookup {
   const opened = new Map<string, ReturnType<TokenLookup>>();
+  const budget = new SharedBudget();
   return (id) => {
     const readable = tokens.get(id);
     if (!readable) return undefined;
     const known = opened.get(id);
     if (known) return known;
     const token = openToken(keys, caller.tenantId, readable.row);
-    const view = viewOf(caller.tenantId, token, readable.transform);
+    const view = viewOf(caller.tenantId, token, readable.transform, budget);
     const rich = readable.transform === "redact" ? undefined : enrichments(token.type, token.data.reveal(), bins);
     const shown = { data: view.data ?? null, token: { ...viewToJson(view), ...(rich ? { enrichments: rich } : {}) } };
     opened.set(id, shown);

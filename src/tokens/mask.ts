@@ -1,6 +1,7 @@
 import { type Json, type JsonObject, setOwn } from "../base/json.js";
-import { Budget } from "../expressions/budget.js";
+import type { Budget } from "../expressions/budget.js";
 import { evaluate, isTemplate } from "../expressions/expression.js";
+import { SharedBudget } from "../expressions/shared-budget.js";
 
 /**
  * What a mask shows of the data: its expressions evaluated, everything else as it stands. Evaluated at read time, so that a
@@ -8,8 +9,8 @@ import { evaluate, isTemplate } from "../expressions/expression.js";
  *
  * A mask never fails and never shows more than it says: an expression that cannot be parsed or evaluated shows null.
  */
-export function evaluateMask(mask: Json, data: Json): Json {
-  return show(mask, data, new Budget()) ?? null;
+export function evaluateMask(mask: Json, data: Json, budget = new SharedBudget()): Json {
+  return budget.run((share) => show(mask, data, share)) ?? null;
 }
 
 /** Undefined: there is no value to show. */

@@ -5,6 +5,7 @@ import { Refused, refuse } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { SharedBudget } from "../expressions/shared-budget.js";
 import { writeLog } from "../store/audit-logs.js";
 import { readTokenRow, type TokenRowWithCvc } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
@@ -31,6 +32,15 @@ export async function readToken(tx: Transaction, caller: Caller, id: string): Pr
   return { row, transform };
 }
 
-export function showReadable(caller: Caller, keys: TenantKeys, { row, transform }: ReadableToken): TokenView {
-  return viewOf(caller.tenantId, openToken(keys, caller.tenantId, row), transform);
+/**
+ * Opens and shows a token.
+ * @param budget of the answer that it is shown in, together with others.
+ */
+export function showReadable(
+  caller: Caller,
+  keys: TenantKeys,
+  { row, transform }: ReadableToken,
+  budget?: SharedBudget,
+): TokenView {
+  return viewOf(caller.tenantId, openToken(keys, caller.tenantId, row), transform, budget);
 }

@@ -4,6 +4,7 @@ import { invalid } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
+import { SharedBudget } from "../expressions/shared-budget.js";
 import type { Transaction } from "../store/transaction.js";
 import { createToken } from "./create.js";
 import { readDraft } from "./draft.js";
@@ -80,9 +81,10 @@ export async function createTokens(
       return refuse(tx, caller, "token:create", entityTypeOf(prepared.type), id);
     }
   }
+  const budget = new SharedBudget();
   return Promise.all(
     items.map(async ({ place, prepared }) => {
-      const view = await createToken(tx, caller, keys, prepared);
+      const view = await createToken(tx, caller, keys, prepared, budget);
       if (view instanceof Refused) throw movedTo(place, view.fault);
       return view;
     }),

@@ -2,6 +2,7 @@ import type { Transform } from "../access/access-rule.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Json, JsonObject } from "../base/json.js";
 import { showFingerprint } from "../crypto/keyed-hash.js";
+import type { SharedBudget } from "../expressions/shared-budget.js";
 import { evaluateMask } from "./mask.js";
 import type { Token } from "./token.js";
 import { type BankDetails, type CardDetails, tokenDetails } from "./types/details.js";
@@ -32,15 +33,17 @@ export interface TokenView {
 /**
  * Shows a token as a transform says: the value, the evaluated mask (nothing where there is no mask), or no data at all.
  * `mask` is the definition; of a card that was given none, it is the evaluated one, as the specification has it.
+ * @param budget of the answer that the token is shown in, together with others.
  */
-export function viewOf(tenantId: TenantId, token: Token, transform: Transform): TokenView {
+export function viewOf(tenantId: TenantId, token: Token, transform: Transform, budget?: SharedBudget): TokenView {
   const { type, attributes } = token;
   const data = token.data.reveal();
   const definition = attributes.mask ?? type.mask;
-  const masked = transform === "redact" || definition === null ? undefined : evaluateMask(definition, data);
+  const showsOwnMask = type.name === "card" && attributes.mask === undefined && transform !== "redact";
+  const isEvaluated = definition !== null && (transform === "mask" || showsOwnMask);
+  const masked = isEvaluated ? evaluateMask(definition, data, budget) : undefined;
   const shown = transform === "reveal" ? data : transform === "mask" ? masked : undefined;
-  const showsOwnMask = type.name === "card" && attributes.mask === undefined && masked !== undefined;
-  const mask = showsOwnMask ? masked : definition;
+  const mask = showsOwnMask && masked !== undefined ? masked : definition;
   return {
     id: token.id,
     tenantId,
