@@ -1,8 +1,8 @@
 import { type Hmac, timingSafeEqual } from "node:crypto";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import type { Sql } from "../connect.js";
+import { codeOf } from "../database-error.js";
 import { quoteName } from "../roles.js";
+import { copyIn } from "./copy-streams.js";
 import { damaged, ExportFileError, readLine, SECTION_END, type SectionLine } from "./format.js";
 import { type CopiedTable, copiedTables } from "./tables.js";
 import type { Unpacked } from "./unpacked.js";
@@ -58,11 +58,18 @@ async function fill(
 ): Promise<void> {
   const known = tables.find(({ name }) => name === table);
   if (!known || columns.some((column) => !known.columns.includes(column))) throw damaged();
-  const target = await sql
-    .unsafe(`copy ${quoteName(table)} (${columns.map(quoteName).join(", ")}) from stdin`)
-    .writable();
-  await pipeline(Readable.from(authenticated(unpacked, mac), { objectMode: false }), target);
+  const into = `${quoteName(table)} (${columns.map(quoteName).join(", ")})`;
+  try {
+    await copyIn(sql, into, authenticated(unpacked, mac));
+  } catch (error) {
+    throw isAboutData(error) ? damaged() : error;
+  }
   mac.update(SECTION_END);
+}
+
+/** Whether the database refuses values or rows (SQLSTATE classes 22 and 23), or what comes after such a refusal. */
+function isAboutData(error: unknown): boolean {
+  return /^(?:22|23)\w{3}$|^25P02$/.test(codeOf(error));
 }
 
 async function* authenticated(unpacked: Unpacked, mac: Hmac): AsyncGenerator<Buffer> {

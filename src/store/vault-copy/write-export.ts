@@ -2,6 +2,7 @@ import type { TenantId } from "../../base/ids.js";
 import type { Sql } from "../connect.js";
 import { activeTenants } from "../operator-tenants.js";
 import { quoteName } from "../roles.js";
+import { copyOut } from "./copy-streams.js";
 import { SECTION_END } from "./format.js";
 import { type CopiedTable, copiedTables } from "./tables.js";
 
@@ -31,9 +32,8 @@ async function* section(
 ): AsyncGenerator<Uint8Array> {
   const where = of === undefined ? "" : ` where tenant_id = '${of}'`;
   const query = `select ${columns.map(quoteName).join(", ")} from ${quoteName(name)}${where}`;
-  const rows: AsyncIterable<Uint8Array> = await sql.unsafe(`copy (${query}) to stdout`).readable();
   let isEmpty = true;
-  for await (const piece of rows) {
+  for await (const piece of copyOut(sql, query)) {
     if (isEmpty) yield Buffer.from(`${JSON.stringify({ table: name, columns })}\n`);
     isEmpty = false;
     yield piece;
