@@ -124,6 +124,10 @@ async function takeWebhook(incoming: Incoming, request: FastifyRequest): Promise
       throw new Fault("not_found", "There is no such webhook address.");
     case "unverified":
       throw new Fault("unauthenticated", "The signature does not fit, or the connection has no secret for it.");
+    case "later":
+      throw new Fault("unavailable", "The payment service could not be asked how the payment stands.", {
+        retryAfter: 60,
+      });
     case "malformed":
       throw new Fault("malformed_body", "The webhook could not be understood.");
   }

@@ -72,8 +72,11 @@ export function applyFollowUp(
             now,
           )
         : follow({ ...coded, voidedAt: outcome.at?.getTime() ?? now, errorCode: payment.errorCode }, "voided", now);
-    case "accepted":
-      return follow(waitingFor(coded, "accepted", now), operation === "capture" ? "capturing" : "voiding", now);
+    case "accepted": {
+      const { attempt } = coded;
+      const taken = attempt ? { ...coded, attempt: { ...attempt, providerId: outcome.providerId } } : coded;
+      return follow(waitingFor(taken, "accepted", now), operation === "capture" ? "capturing" : "voiding", now);
+    }
     case "unknown":
       return follow(waitingFor(coded, "unknown", now), operation === "capture" ? "capturing" : "voiding", now);
     case "refused": {

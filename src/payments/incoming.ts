@@ -18,7 +18,9 @@ export type WebhookEnd =
   /** No such address, or its connection is gone. */
   | { readonly kind: "not_found" }
   | { readonly kind: "unverified" }
-  | { readonly kind: "malformed" };
+  | { readonly kind: "malformed" }
+  /** How the payment stands could not be asked just now: the service is to send it again. */
+  | { readonly kind: "later" };
 
 /** What comes to us from payment services and from buyers. None of it is believed without a proof. */
 export class Incoming {
@@ -41,8 +43,11 @@ export class Incoming {
       .of(connection.formula.id)
       .readWebhook(connectors.contextOf(tenantId, connection), delivery);
     if (reading.kind !== "verified") return { kind: reading.kind };
-    for (const event of reading.events) await this.#apply(tenantId, keys, connection, event);
-    return { kind: "receipt", text: reading.receipt ?? "" };
+    let isTaken = true;
+    for (const event of reading.events) {
+      isTaken = (await this.#apply(tenantId, keys, connection, event)) && isTaken;
+    }
+    return isTaken ? { kind: "receipt", text: reading.receipt ?? "" } : { kind: "later" };
   }
 
   /** A buyer came back. What the query says proves nothing: the payment service is asked. */
@@ -61,21 +66,23 @@ export class Incoming {
     return (await this.#learn(tenantId, keys, id, outcome)) ?? payment;
   }
 
-  async #apply(tenantId: TenantId, keys: TenantKeys, connection: Connection, event: WebhookEvent): Promise<void> {
+  /** Answers whether all that the event tells of is known now. */
+  async #apply(tenantId: TenantId, keys: TenantKeys, connection: Connection, event: WebhookEvent): Promise<boolean> {
     const payment = await this.#paymentOf(tenantId, keys, connection.id, event);
     // An account's webhooks tell of payments that are not ours, too, and the service may be another one by now.
-    if (payment?.connection.formulaId !== connection.formula.id) return;
+    if (payment?.connection.formulaId !== connection.formula.id) return true;
     const { report } = event;
     if (report.kind === "changed") {
       const { connectors } = this.#parts;
       const connector = connectors.of(connection.formula.id);
       const outcome = await connector.lookUp(connectors.contextOf(tenantId, connection), referenceOf(payment));
       await this.#learn(tenantId, keys, payment.id, outcome);
-      return;
+      return outcome.kind !== "unknown";
     }
     await changePayment(this.#parts.database, keys, tenantId, payment.id, (current, now) =>
       heard(afterReport(current, report, now.getTime())),
     );
+    return true;
   }
 
   #learn(tenantId: TenantId, keys: TenantKeys, id: Uuid, outcome: LookUpOutcome): Promise<Payment | undefined> {
@@ -135,8 +142,10 @@ function afterReport(
       return applyStanding(current, report.standing, now);
     case "capture":
     case "void": {
-      const { outcome } = report;
-      const isUnderWay = attempt?.operation === report.kind;
+      const { outcome, providerId } = report;
+      // A repeated word of an earlier attempt says nothing of this one.
+      const isAnother = providerId !== undefined && (attempt?.providerId ?? providerId) !== providerId;
+      const isUnderWay = attempt?.operation === report.kind && !isAnother;
       if (!isUnderWay && outcome.kind !== "done") return nothing;
       const amount = isUnderWay ? attempt.amount : current.authorizedAmount;
       return applyFollowUp(current, report.kind, amount, outcome, now);

@@ -57,6 +57,8 @@ export interface Attempt {
    * it, so that it is asked and never told again.
    */
   readonly state: "sent" | "unknown" | "accepted";
+  /** What the payment service calls the operation, once it has taken it on. */
+  readonly providerId?: string | undefined;
   /** How often it was looked after since. */
   readonly tries: number;
   /** Milliseconds since the epoch. */

@@ -15,8 +15,12 @@ export interface WebhookEvent {
   readonly payment: { readonly reconciliationId?: string | undefined; readonly providerId?: string | undefined };
   readonly report:
     | { readonly kind: "payment"; readonly standing: PaymentStanding }
-    | { readonly kind: "capture"; readonly outcome: FollowUpOutcome }
-    | { readonly kind: "void"; readonly outcome: FollowUpOutcome }
+    | {
+        readonly kind: "capture" | "void";
+        /** Of the capture or void itself. */
+        readonly providerId: string | undefined;
+        readonly outcome: FollowUpOutcome;
+      }
     | {
         readonly kind: "refund";
         readonly reference: string | undefined;

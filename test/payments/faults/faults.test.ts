@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Uuid } from "../../../src/base/ids.js";
 import { type Payment, reconciliationIdOf } from "../../../src/payments/payment.js";
 import { agents } from "../connectors/bench.js";
+import { BENCHES } from "../connectors/benches.js";
 import { SERVICE_FAULTS, type ServiceFault } from "../standins/provider-server.js";
 import { type Lives, Payer, type Till } from "./payer.js";
-import { KINDS, type Moved, SERVICES, type Service } from "./services.js";
+import { KINDS, type Moved, SERVICES, type Service, standingIn } from "./services.js";
 
 let payer: Payer;
 beforeAll(async () => {
@@ -69,6 +70,17 @@ const ASKED = SERVICES.filter(([name]) => name !== "adyen-card" && name !== "aut
       SERVICE_FAULTS.map((fault) => [`${name}, ${step}: ${named(fault)}`, step, fault, open] as const),
     ),
 );
+
+describe("credentials that stop working", () => {
+  test.each(BENCHES)("fail the connection of %s, and the payment that found out", async (_name, open) => {
+    await using bench = await open();
+    const till = await payer.connect({ ...standingIn(bench), fields: { ...bench.fields, ...bench.refusedFields } });
+    const payment = await till.read(await till.pay("authorize"));
+    expect(payment).toMatchObject({ status: "authorization_failed", errorCode: "invalid_service_credentials" });
+    expect(await till.connectionStatus()).toBe("failed");
+    expect(bench.ledger.movements).toEqual([]);
+  });
+});
 
 describe("an answer that is lost is found, whatever happens to those who look for it", () => {
   test.concurrent.each(ASKED)("%s", async (_name, step, fault, open) => {

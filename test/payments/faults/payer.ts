@@ -10,7 +10,7 @@ import type { TenantKeys } from "../../../src/crypto/tenant-keys.js";
 import { writeAddress } from "../../../src/payments/addresses.js";
 import { admitPayment, type PaymentDraft } from "../../../src/payments/admit-payment.js";
 import { beginCapture, beginRefund, beginVoid } from "../../../src/payments/begin-operation.js";
-import { chooseFormula, createConnection } from "../../../src/payments/connection.js";
+import { chooseFormula, createConnection, getConnection } from "../../../src/payments/connection.js";
 import { Connectors } from "../../../src/payments/connectors.js";
 import { Incoming } from "../../../src/payments/incoming.js";
 import type { Payment } from "../../../src/payments/payment.js";
@@ -20,6 +20,7 @@ import { providerHttp } from "../../../src/payments/provider-http.js";
 import { getPayment, leasePayment, refundsOf } from "../../../src/payments/read-payments.js";
 import { type ReconcileParts, reconcile } from "../../../src/payments/reconcile.js";
 import type { Refund } from "../../../src/payments/refund.js";
+import type { WebhookDelivery } from "../../../src/payments/webhook.js";
 import { connect, type Sql } from "../../../src/store/connect.js";
 import { noteCheck } from "../../../src/store/connections.js";
 import type { Transaction } from "../../../src/store/transaction.js";
@@ -38,8 +39,8 @@ export type Lives = "on" | "until the request is written down" | "until the serv
 
 export type FollowUp = "capture" | "void" | "refund";
 
-/** Long enough for a stand-in, short enough to wait for in each silent case. */
-const PATIENCE_MS = 250;
+/** Long enough for a stand-in on a busy machine, where dozens of cases wait at once. */
+const PATIENCE_MS = 1_500;
 
 /** A vault with one tenant, whose payments are made, sent and looked after by the very code that serves requests. */
 export class Payer implements AsyncDisposable {
@@ -129,6 +130,7 @@ export class Till {
   readonly #parts: ReconcileParts;
   readonly #incoming: Incoming;
   readonly #connectionId: Uuid;
+  readonly #refused: WebhookDelivery[] = [];
 
   constructor(payer: Payer, caller: Caller, keys: TenantKeys, service: Service, connectors: Connectors, id: Uuid) {
     this.#payer = payer;
@@ -193,21 +195,32 @@ export class Till {
     return reconcile(this.#parts, this.#keys, this.#payer.tenantId, leased);
   }
 
-  /** Delivers a forged webhook, and then all that are due, twice. */
+  /** Delivers a forged webhook, and then all that are due, twice. What is not taken is due again. */
   async hear(order: "last to first" | "first to last" = "last to first"): Promise<void> {
-    const address = writeAddress(this.#keys, "payment-webhook", this.#payer.tenantId, this.#connectionId);
-    const forged = await this.#incoming.webhook(address, this.#service.forged());
-    if (forged.kind !== "unverified") throw new Error(`a forged webhook was answered with ${forged.kind}`);
-    const told = this.#service.webhooks();
+    const forged = await this.deliver(this.#service.forged());
+    if (forged !== "unverified") throw new Error(`a forged webhook was answered with ${forged}`);
+    const told = [...this.#refused.splice(0), ...this.#service.webhooks()];
     const due = order === "last to first" ? told.reverse() : told;
     for (const delivery of [...due, ...due]) {
-      const { kind } = await this.#incoming.webhook(address, delivery);
-      if (kind !== "receipt") throw new Error(`a webhook of the service was answered with ${kind}`);
+      const kind = await this.deliver(delivery);
+      if (kind === "later") this.#refused.push(delivery);
+      else if (kind !== "receipt") throw new Error(`a webhook of the service was answered with ${kind}`);
     }
+  }
+
+  /** Brings a webhook to the connection's address. Answers what became of it. */
+  async deliver(delivery: WebhookDelivery): Promise<string> {
+    const address = writeAddress(this.#keys, "payment-webhook", this.#payer.tenantId, this.#connectionId);
+    return (await this.#incoming.webhook(address, delivery)).kind;
   }
 
   read(id: Uuid): Promise<Payment> {
     return this.#payer.run((tx) => getPayment(tx, this.#caller, this.#keys, id));
+  }
+
+  async connectionStatus(): Promise<string> {
+    const id = this.#connectionId;
+    return (await this.#payer.run((tx) => getConnection(tx, this.#caller, this.#keys, id))).status;
   }
 
   refunds(id: Uuid): Promise<readonly Refund[]> {

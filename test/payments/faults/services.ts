@@ -39,7 +39,8 @@ export const SERVICES: readonly (readonly [name: string, open: OpenService])[] =
 /** Reading requests. Adyen has none that tells of a payment, and Authorize.net's look like all others. */
 const LOOK_UPS = /^GET \/(v1\/payment_intents|payments)/;
 
-function standingIn(bench: Bench): Service {
+/** What a stand-in plays. */
+export function standingIn(bench: Bench): Service {
   const { connector, fields, currency, ledger, server } = bench;
   return {
     ...{ connector, fields, currency, card: bench.cards.approved },

@@ -66,14 +66,14 @@ function eventsOf(item: JsonObject): WebhookEvent[] {
         : [{ eventId, payment, report: { kind: "payment", standing: lapsed(item, original) } }];
     case "CAPTURE":
     case "CAPTURE_FAILED":
-      return [{ eventId, payment, report: { kind: "capture", outcome: modification(item, eventCode === "CAPTURE") } }];
+      return [{ eventId, payment, report: captureReport(item, own, eventCode === "CAPTURE") }];
     case "CANCELLATION":
     case "TECHNICAL_CANCEL":
       return [
         {
           eventId,
           payment: { reconciliationId: merchantReference, providerId: original },
-          report: { kind: "void", outcome: modification(item, true) },
+          report: { kind: "void", providerId: own, outcome: modification(item, true) },
         },
       ];
     case "REFUND":
@@ -87,6 +87,14 @@ function eventsOf(item: JsonObject): WebhookEvent[] {
     default:
       return [];
   }
+}
+
+function captureReport(
+  item: JsonObject,
+  providerId: string | undefined,
+  tellsSuccess: boolean,
+): WebhookEvent["report"] {
+  return { kind: "capture", providerId, outcome: modification(item, tellsSuccess) };
 }
 
 function stated(item: JsonObject) {

@@ -25,15 +25,16 @@ export function readCheckoutcomWebhook(context: ConnectorContext, { headers, bod
 function eventOf(eventId: string, type: string, data: JsonObject, providerId: string): WebhookEvent {
   const reference = textAt(data, "reference");
   const payment = { reconciliationId: reference, providerId };
+  const actionId = textAt(data, "action_id");
   const outcome = actionOutcome(data);
   switch (type) {
     case "payment_capture_declined":
-      return { eventId, payment, report: { kind: "capture", outcome } };
+      return { eventId, payment, report: { kind: "capture", providerId: actionId, outcome } };
     case "payment_void_declined":
-      return { eventId, payment, report: { kind: "void", outcome } };
+      return { eventId, payment, report: { kind: "void", providerId: actionId, outcome } };
     case "payment_refunded":
     case "payment_refund_declined": {
-      const report = { kind: "refund", reference, providerId: textAt(data, "action_id"), outcome } as const;
+      const report = { kind: "refund", reference, providerId: actionId, outcome } as const;
       return { eventId, payment: { providerId }, report };
     }
     default:

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { adyenBench } from "../connectors/adyen-bench.js";
+import { agents } from "../connectors/bench.js";
+import { checkoutBench } from "../connectors/checkout-bench.js";
+import { stripeBench } from "../connectors/stripe-bench.js";
+import { Payer } from "./payer.js";
+import { standingIn } from "./services.js";
+
+let payer: Payer;
+beforeAll(async () => {
+  payer = await Payer.open();
+});
+afterAll(async () => {
+  await payer[Symbol.asyncDispose]();
+  agents.close();
+});
+
+test("a repeated word that an earlier capture was refused does not end the one under way", async () => {
+  await using bench = await adyenBench();
+  const till = await payer.connect(standingIn(bench));
+  const id = await till.pay("authorize");
+  await till.hear();
+  await till.follow(id, "capture");
+  const payment = await till.read(id);
+  expect(payment.status).toBe("capture_pending");
+  const stale = bench.standIn.signed({
+    ...{ eventCode: "CAPTURE", success: "false", reason: "Insufficient balance on payment" },
+    ...{ pspReference: "9990000000000001", originalReference: payment.providerId ?? "" },
+    merchantAccountCode: bench.fields.merchant_account ?? "",
+    ...{ merchantReference: "", amount: { currency: "EUR", value: 500 } },
+  });
+  expect(await till.deliver(stale)).toBe("receipt");
+  expect((await till.read(id)).status).toBe("capture_pending");
+  await till.hear();
+  expect(await till.read(id)).toMatchObject({ status: "capture_succeeded", capturedAmount: 500 });
+});
+
+test.each([
+  ["stripe-card", stripeBench],
+  ["checkoutcom-card", checkoutBench],
+])("%s is asked to send a webhook again while it does not say how the payment stands", async (_name, open) => {
+  await using bench = await open();
+  const service = standingIn(bench);
+  const till = await payer.connect(service);
+  service.fail("authorize", { answer: "reset", acted: true });
+  const id = await till.pay("authorize");
+  const [told] = service.webhooks();
+  if (!told) throw new Error("nothing was told");
+  service.fail("look up", { answer: 500, acted: false });
+  expect(await till.deliver(told)).toBe("later");
+  expect((await till.read(id)).status).toBe("processing");
+  expect(await till.deliver(told)).toBe("receipt");
+  expect((await till.read(id)).status).toBe("authorization_succeeded");
+});
