@@ -5,6 +5,9 @@ import type { EndedOperation } from "../telemetry/meters.js";
 import type { ParentSpan } from "../telemetry/traces.js";
 import type { LogFields, OperatorLog } from "./operator-log.js";
 
+/** The codes of failures that come from a tenant's code (contract, Errors). */
+export type FunctionErrorCode = "reactor_error" | "proxy_error";
+
 /** What the operator's log is told of one request. */
 export interface Observation {
   caller: Caller | undefined;
@@ -12,6 +15,8 @@ export interface Observation {
   tenantId: TenantId | undefined;
   end(status: number): void;
   fail(status: number, fault: Fault): void;
+  /** A tenant's code failed: whatever status that has, it is no failure of ours. */
+  failFunction(status: number, code: FunctionErrorCode): void;
 }
 
 export interface ObservedRequest {
@@ -50,6 +55,11 @@ export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => 
         const line = { ...fields(status), code: fault.code };
         if (status < 500) log.info(line, "refused");
         else log.error({ ...line, reason: reasonOf(fault) }, "failed");
+      },
+      failFunction(status, code) {
+        if (!isFirst()) return;
+        onEnd(ended(code));
+        log.info({ ...fields(status), code }, "refused");
       },
     };
     const ended = (code: string): EndedOperation => ({

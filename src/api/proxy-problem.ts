@@ -1,4 +1,4 @@
-import { Fault } from "../base/fault.js";
+import type { Fault } from "../base/fault.js";
 import type { Json } from "../base/json.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import { DestinationFailed } from "../proxy/destination-failed.js";
@@ -10,8 +10,8 @@ export interface ShownError {
   readonly status: number;
   readonly body: Json;
   readonly destinationStatus: number | undefined;
-  /** For the operator's log. */
-  readonly fault: Fault;
+  /** For the operator's log; undefined where the code of a transform failed. */
+  readonly fault: Fault | undefined;
 }
 
 /** Our own errors, told apart from the destination's by `proxy_error` (api-facts 7.3). */
@@ -21,8 +21,7 @@ export function errorOf(error: unknown, traceId: string): ShownError {
   }
   if (error instanceof FunctionFailed) {
     const problem = { title: "One or more validation errors occurred.", ...error.toJson() };
-    const fault = new Fault("unprocessable", error.detail);
-    return { status: error.status, body: { proxy_error: problem }, destinationStatus: undefined, fault };
+    return { status: error.status, body: { proxy_error: problem }, destinationStatus: undefined, fault: undefined };
   }
   const fault = toFault(error);
   const problem = problemOf(fault, traceId);

@@ -83,11 +83,12 @@ async function serve(
       return;
     }
     const { status, body: problem, destinationStatus, fault } = errorOf(error, traceId);
-    observation.fail(status, fault);
+    if (fault) observation.fail(status, fault);
+    else observation.failFunction(status, "proxy_error");
     // Read on for a while: who is still sending may else see the connection reset instead of the answer.
     const isAllRead = await dropUnreadBody(request);
     if (destinationStatus !== undefined) response.setHeader(DESTINATION_STATUS, destinationStatus);
-    if (fault.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
+    if (fault?.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
     if (!isAllRead && request.httpVersionMajor === 1) response.setHeader("connection", "close");
     const text = Buffer.from(JSON.stringify(problem));
     response.writeHead(status, { "content-type": PROBLEM_TYPE, "content-length": text.length });

@@ -2,7 +2,7 @@ import { type DescMethodUnary, getOption, type Message } from "@bufbuild/protobu
 import type { ConnectError } from "@connectrpc/connect";
 import { policy } from "../../gen/cloakroom/v1/options_pb.js";
 import { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
-import { Fault, invalid } from "../base/fault.js";
+import { invalid } from "../base/fault.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { type Observation, toFault } from "./observation.js";
@@ -36,9 +36,9 @@ export async function answerCall(
   } catch (error) {
     const { traceId } = admission.head;
     if (!(error instanceof FunctionFailed)) throw refusalOf(error, observation, traceId);
-    observation.fail(error.status, new Fault("unprocessable", "A function failed."));
-    const isProxy = pipeline.method.desc.parent === ProxyService;
-    throw connectErrorOfFunction(error, isProxy ? "proxy_error" : "reactor_error", traceId);
+    const code = pipeline.method.desc.parent === ProxyService ? "proxy_error" : "reactor_error";
+    observation.failFunction(error.status, code);
+    throw connectErrorOfFunction(error, code, traceId);
   }
 }
 

@@ -99,7 +99,7 @@ function sendVerbatim(reply: FastifyReply, { status, headers, body }: VerbatimAn
 
 function refuse(error: unknown, observation: Observation, reply: FastifyReply, traceId: string): FastifyReply {
   if (error instanceof FunctionFailed) {
-    observation.fail(error.status, new Fault("unprocessable", "A function failed."));
+    observation.failFunction(error.status, "reactor_error");
     return reply.code(error.status).header("content-type", JSON_TYPE).send(JSON.stringify(error.toJson()));
   }
   const fault = toFault(error);
