@@ -92,11 +92,9 @@ async function keysOfPage(
 
 /** Exact. A count that takes long may be 30 seconds old, but for the whole tenant, which has counters. */
 async function totalOf(tx: Transaction, selection: TokenSelection, list: string, memory: ListMemory): Promise<number> {
-  const { source, alsoTerms, scopes, without } = selection;
+  const { source, alsoTerms, scopes } = selection;
   const isOneWalk = source.kind !== "terms" && alsoTerms.length === 0 && scopes.length === 0;
-  if (isOneWalk && source.kind === "all") {
-    return Math.max(0, (await tx.ask(sumTokenCounts, tx.tenantId)) - without.length);
-  }
+  if (isOneWalk && source.kind === "all") return tx.ask(sumTokenCounts, tx.tenantId);
   const remembered = memory.largeTotal(list);
   if (remembered !== undefined) return remembered;
   const most = isOneWalk ? MAX_FRESH_COUNT : MAX_FRESH_COMPARED;

@@ -3,8 +3,9 @@ import type { TokenPermission } from "../access/permissions.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import {
   countTokenKeys,
+  findExpired,
   type KeySource,
-  listExpired,
+  NONE_EXPIRED,
   type ScopeAlternative,
   type TokenSelection,
 } from "../store/token-keys.js";
@@ -29,7 +30,7 @@ export async function selectionOf(
   tx: Transaction,
   { caller, keys, permission, filter }: TokenQuery,
 ): Promise<TokenSelection> {
-  const without = await tx.ask(listExpired, tx.tenantId);
+  const without = await tx.ask(findExpired, tx.tenantId);
   const visible = visibleScopes(caller.grant, permission, keys);
   // A scope of a single container is one more term to be found by; several of them are a union.
   const single = visible.flatMap((scope) => (scope.length === 1 ? (containersOf(scope) ?? []) : []));
@@ -73,7 +74,7 @@ async function rarestFirst(
   if (only && terms.length === 1) return walk({ kind: "term", term: only });
   const counted = await Promise.all(
     terms.map(async (term) => {
-      const selection = { ...walk({ kind: "term", term }), scopes: [], without: [] };
+      const selection = { ...walk({ kind: "term", term }), scopes: [], without: NONE_EXPIRED };
       return { term, n: await tx.ask(countTokenKeys, { selection, most: RARE }) };
     }),
   );
