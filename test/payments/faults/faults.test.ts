@@ -4,8 +4,9 @@ import { type Payment, reconciliationIdOf } from "../../../src/payments/payment.
 import { agents } from "../connectors/bench.js";
 import { BENCHES } from "../connectors/benches.js";
 import { SERVICE_FAULTS, type ServiceFault } from "../standins/provider-server.js";
-import { type Lives, Payer, type Till } from "./payer.js";
+import { Payer } from "./payer.js";
 import { KINDS, type Moved, SERVICES, type Service, standingIn } from "./services.js";
+import type { Lives, Till } from "./till.js";
 
 let payer: Payer;
 beforeAll(async () => {
@@ -79,6 +80,26 @@ describe("credentials that stop working", () => {
     expect(payment).toMatchObject({ status: "authorization_failed", errorCode: "invalid_service_credentials" });
     expect(await till.connectionStatus()).toBe("failed");
     expect(bench.ledger.movements).toEqual([]);
+  });
+});
+
+/** Authorize.net's requests all look the same from outside. */
+const TOLD_APART = BENCHES.filter(([name]) => name !== "authorizenet-card");
+
+describe("while a request is sent again", () => {
+  test.each(TOLD_APART)("to %s, nobody else sends it", async (_name, open) => {
+    await using bench = await open();
+    const service = standingIn(bench);
+    const till = await payer.connect(service);
+    const { authorize } = bench.routes;
+    bench.server.fail(authorize, { answer: "reset", acted: false }, { answer: "silence", acted: true });
+    const id = await till.pay("authorize");
+    const sent = () => bench.server.requests.filter(({ method, path }) => authorize.test(`${method} ${path}`)).length;
+    const first = till.sync(id);
+    await expect.poll(sent, { interval: 10 }).toBe(2);
+    await expect(till.sync(id)).rejects.toMatchObject({ code: "conflict" });
+    await first;
+    await expectAgreement(till, service, await settle(till, id, "last"));
   });
 });
 
