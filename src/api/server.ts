@@ -49,6 +49,12 @@ export interface ApiServer {
   close(grace: number): Promise<void>;
 }
 
+/**
+ * Connections that wait to be accepted, as many as Linux allows unless told otherwise (net.core.somaxconn). What comes beyond
+ * is dropped without a word: its client tries again after 1, 3, 7 and 15 s.
+ */
+const WAITING_CONNECTIONS = 4_096;
+
 /** One port for REST, gRPC, gRPC-Web and Connect. */
 export async function createApiServer(options: ServerOptions): Promise<ApiServer> {
   const app = Fastify({
@@ -141,7 +147,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
 
   return {
     async listen(host, portNumber) {
-      port.server.listen({ host, port: portNumber });
+      port.server.listen({ host, port: portNumber, backlog: WAITING_CONNECTIONS });
       await once(port.server, "listening");
       const address = port.server.address();
       if (address === null || typeof address === "string") throw new Error("the server listens on no port");

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startFlags } from "../support/start-flags.js";
 import { childOf } from "./processor-time.js";
 
 /** A server under measurement: a process of its own, as `npm start` runs it. */
@@ -17,8 +18,22 @@ export interface BenchServer extends AsyncDisposable {
   readonly managementKey: string;
 }
 
-/** Starts a server on an empty embedded database, rate limits off, with what its configuration should say besides. */
-export async function startBenchServer(settings: Readonly<Record<string, string>> = {}): Promise<BenchServer> {
+/** A database that somebody else runs. */
+export interface OtherDatabase {
+  readonly postmaster: number;
+  /** The server that set it up: another one beside it shares its key and its tenant. */
+  readonly beside?: BenchServer;
+}
+
+/**
+ * Starts a server, rate limits off, with what its configuration should say besides: on an empty embedded database unless
+ * `settings` name another.
+ */
+export async function startBenchServer(
+  settings: Readonly<Record<string, string>> = {},
+  other?: OtherDatabase,
+  isFirst = other?.beside === undefined,
+): Promise<BenchServer> {
   const directory = mkdtempSync(join(tmpdir(), "cloakroom-bench-"));
   const dataDir = join(directory, "data");
   const environment = {
@@ -27,19 +42,20 @@ export async function startBenchServer(settings: Readonly<Record<string, string>
     CLOAKROOM_ADMIN_PORT: "0",
     CLOAKROOM_RATE_LIMITS: "off",
     ...settings,
+    ...(other?.beside ? { CLOAKROOM_DATA_DIR: other.beside.dataDir } : {}),
   };
-  const process = spawn(globalThis.process.execPath, ["--max-semi-space-size=8", "dist/src/main.js", "serve"], {
+  const process = spawn(globalThis.process.execPath, [...startFlags(), "dist/src/main.js", "serve"], {
     env: { PATH: globalThis.process.env.PATH, ...environment },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  const { url, key } = await greeting(process);
+  const { url, key = other?.beside?.managementKey ?? "" } = await greeting(process, isFirst);
   const { hostname, port } = new URL(url);
   return {
     host: hostname,
     port: Number(port),
     pid: process.pid ?? 0,
-    databasePid: childOf(process.pid ?? 0),
-    ...{ dataDir, environment, managementKey: key },
+    databasePid: other?.postmaster ?? childOf(process.pid ?? 0),
+    ...{ dataDir: environment.CLOAKROOM_DATA_DIR, environment, managementKey: key },
     async [Symbol.asyncDispose]() {
       process.kill("SIGTERM");
       if (process.exitCode === null) await once(process, "exit");
@@ -48,14 +64,14 @@ export async function startBenchServer(settings: Readonly<Record<string, string>
   };
 }
 
-function greeting(process: ChildProcess): Promise<{ url: string; key: string }> {
+function greeting(process: ChildProcess, isFirst: boolean): Promise<{ url: string; key: string | undefined }> {
   return new Promise((resolve, reject) => {
     let said = "";
     process.stderr?.on("data", (chunk: Buffer) => {
       said += chunk.toString();
       const url = /Serving .* at (\S+)/.exec(said)?.[1];
       const key = /key_\S+/.exec(said)?.[0];
-      if (url && key) resolve({ url, key });
+      if (url && (key || !isFirst)) resolve({ url, key });
     });
     process.once("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
   });

@@ -54,7 +54,8 @@ export async function listRows(table: Table, server: BenchServer, count: number)
   });
 }
 
-function listRequests(key: string, count: number) {
+/** What lists of a tenant are asked for, of which `count` tokens were filled in. */
+export function listRequests(key: string, count: number) {
   const get = (path: string): LoadRequest => ({ method: "GET", path, headers: { "BT-API-KEY": key } });
   // A prime step: no page is near the one asked for before.
   const anyOf = (n: number, most: number) => 1 + ((n * 7919) % Math.max(1, Math.floor(most)));

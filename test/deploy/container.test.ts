@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readConfig } from "../../src/config.js";
+import { startFlags } from "../support/start-flags.js";
 
 const dockerfile = readFileSync("deploy/Dockerfile", "utf8");
 
@@ -23,10 +24,10 @@ describe("the container's file", () => {
     expect(last).toMatch(/^FROM node:24-bookworm-slim$/m);
     expect(last).toMatch(/^USER node$/m);
     expect(last).toMatch(/^HEALTHCHECK /m);
-    const [, entry = ""] = /^ENTRYPOINT \["node", "--max-semi-space-size=8", "\/app\/(\S+)"\]$/m.exec(last) ?? [];
+    const [, entryPoint = "[]"] = /^ENTRYPOINT (\[.*\])$/m.exec(last) ?? [];
+    const entry = "dist/src/main.js";
+    expect(JSON.parse(entryPoint)).toEqual(["node", ...startFlags(), `/app/${entry}`]);
     expect(existsSync(entry), `${entry} after npm run build`).toBe(true);
-    const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
-    expect(scripts.start, "starts with the same memory").toMatch(`node --max-semi-space-size=8 ${entry} serve`);
   });
 
   it("copies what is there, and nothing else gets into its context", () => {

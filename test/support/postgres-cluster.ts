@@ -75,6 +75,11 @@ export class PostgresCluster implements AsyncDisposable {
     return cluster;
   }
 
+  /** The process that all others of it are started by. */
+  get postmaster(): number {
+    return this.#server?.pid ?? 0;
+  }
+
   url(role: string, database: string): string {
     return `postgres://${encodeURIComponent(role)}:${PASSWORD}@127.0.0.1:${this.port}/${database}`;
   }

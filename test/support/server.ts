@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { chmodSync, createWriteStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startFlags } from "./start-flags.js";
 
 /** A server in a process of its own, with an embedded database of its own, as `npm start` runs it. */
 export interface ServerProcess extends AsyncDisposable {
@@ -51,7 +52,7 @@ export async function startServerProcess(
   const trust = trusted === undefined ? {} : { NODE_EXTRA_CA_CERTS: authorityFile };
   const preloadFile = join(directory, "preload.mjs");
   if (preload !== undefined) writeFileSync(preloadFile, preload);
-  const flags = ["--max-semi-space-size=8", ...(preload === undefined ? [] : ["--import", preloadFile])];
+  const flags = [...startFlags(), ...(preload === undefined ? [] : ["--import", preloadFile])];
   const child = spawn(process.execPath, [...flags, "dist/src/main.js", "serve"], {
     env: { PATH: process.env.PATH, ...environment, ...trust },
     stdio: ["ignore", "pipe", "pipe"],

@@ -1,0 +1,62 @@
+import { writeFileSync } from "node:fs";
+import { startBenchServer } from "../bench-server.js";
+import { tenantPlans } from "../many-tenants.js";
+import { overload } from "../overload.js";
+import { say } from "../table.js";
+import { startBigDatabase } from "./big-database.js";
+import { atConnections } from "./connections.js";
+import { endure } from "./endurance.js";
+import { performancePage } from "./page.js";
+import { atProcesses } from "./processes.js";
+import { type Repeated, repeatedly } from "./repeated.js";
+import { atSizes } from "./sizes.js";
+import { startUp } from "./start-up.js";
+
+/** Takes about 50 minutes and 40 GB of disk; `--largest 100000 --minutes 1` a few minutes. */
+const largest = option("largest", 10_000_000);
+const minutes = option("minutes", 10);
+
+say("start-up");
+const started = await startUp();
+say("connections and tenants");
+const small = await onEmbedded(async (server) => ({
+  connections: await atConnections(server, [1, 8, 32, 128]),
+  tenants: await atTenants(server),
+}));
+say("twice what can be served");
+const overloads = await onEmbedded(overload);
+say(`memory over ${minutes} minutes`);
+const endurance = await onEmbedded((server) => endure(server, minutes));
+say("processes on one database, and tokens in one tenant");
+const large = await onBigDatabase();
+writeFileSync("docs/performance.md", performancePage({ ...small, ...large, overloads, endurance, startUp: started }));
+say("wrote docs/performance.md");
+
+async function onEmbedded<T>(use: (server: Awaited<ReturnType<typeof startBenchServer>>) => Promise<T>): Promise<T> {
+  await using server = await startBenchServer();
+  return await use(server);
+}
+
+async function atTenants(server: Awaited<ReturnType<typeof startBenchServer>>) {
+  const measured: (Repeated & { readonly tenants: number })[] = [];
+  for (const tenants of [1, 1_000]) {
+    for (const plan of await tenantPlans(server, tenants)) {
+      measured.push({ ...(await repeatedly(server, plan)), tenants });
+    }
+  }
+  return measured;
+}
+
+async function onBigDatabase() {
+  await using database = await startBigDatabase();
+  await using server = await startBenchServer(database.settings, { postmaster: database.postmaster });
+  const processes = await atProcesses(server, database);
+  const sizes = [10_000, 1_000_000, 10_000_000].filter((size) => size <= largest);
+  const { measured, plans } = await atSizes(server, database, sizes);
+  return { processes, sizes: measured, plans, sizesVersion: database.version };
+}
+
+function option(name: string, otherwise: number): number {
+  const value = Number(process.argv[process.argv.indexOf(`--${name}`) + 1]);
+  return process.argv.includes(`--${name}`) && value > 0 ? value : otherwise;
+}
