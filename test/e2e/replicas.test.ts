@@ -66,6 +66,16 @@ describe("two replicas on one database", () => {
     }
   });
 
+  it("make one token of the same value, however many of them are asked for it at once", async () => {
+    const { key } = await tenant.backEnd();
+    const body = { type: "token", data: "the same value", deduplicate_token: true };
+    const clients = Array.from({ length: 100 }, () => clientsOf(key)).flat();
+    const answers = await Promise.all(clients.map((client) => client("POST", "/tokens", { body })));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(new Set(answers.map(({ body: { id } }) => id)).size).toBe(1);
+    expect(answers.filter(({ body: { _extras } }) => !_extras.deduplicated)).toHaveLength(1);
+  });
+
   it("know no key of a tenant any more, both of them, once one has deleted it", async () => {
     const doomed = await newTenant(replicas[0]?.url, environment);
     const { key } = await doomed.backEnd();
