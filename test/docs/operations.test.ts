@@ -23,11 +23,22 @@ describe("the operator's guide", () => {
     expect([...distributed].sort()).toEqual(ofTenants.sort());
   });
 
-  it("names only commands that there are", async () => {
-    const { stdout } = await cloakroom(inject("serverEnvironment"), "--help");
-    const named = [...guide.matchAll(/`cloakroom ([a-z]+(?: [a-z]+)?)`/g)].map(([, name = ""]) => name);
-    expect(named.length).toBeGreaterThan(3);
-    for (const name of named) expect(stdout).toMatch(new RegExp(`^  ${name} `, "m"));
+  it("names every command, and only those that there are, with options that they take", async () => {
+    const help = async (...command: string[]) =>
+      (await cloakroom(inject("serverEnvironment"), ...command, "--help")).stdout;
+    const there = [...(await help()).matchAll(/^ {2}([a-z]+(?: [a-z]+)?) {2,}/gm)].map(([, name = ""]) => name);
+    const calls = [...guide.matchAll(/\bcloakroom ([a-z]+(?: [a-z]+)?)((?: --?[^`#&|<\n]*)?)/g)]
+      .map(([, words = "", options = ""]) => ({ words, name: there.find((name) => words === name), options }))
+      .filter(({ words, name }) => name !== undefined || guide.includes(`\`cloakroom ${words}\``));
+    expect(calls.filter(({ name }) => name === undefined)).toEqual([]);
+    expect(new Set(calls.map(({ name }) => name))).toEqual(new Set(there));
+    for (const { name = "", options } of calls) {
+      const flags = options.match(/--[a-z-]+/g) ?? [];
+      if (flags.length > 0) {
+        const known = (await help(...name.split(" "))).match(/--[a-z-]+/g);
+        expect(known, name).toEqual(expect.arrayContaining(flags));
+      }
+    }
   });
 
   it("links only to files that there are", () => {
