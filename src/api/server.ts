@@ -133,7 +133,8 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
     const { method = "" } = request;
     admit(request, response);
     const start = performance.now();
-    response.once("finish", () => {
+    // Also of answers that their callers did not wait for.
+    response.once("close", () => {
       options.meters.request(method, template, response.statusCode, (performance.now() - start) / 1_000);
     });
     await options.rateGate.pass(request, response, rpcScopes.get(template));

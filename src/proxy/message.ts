@@ -1,5 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
+import { isNestedTooDeep } from "../base/nesting.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import { isJsonBody } from "./body-format.js";
@@ -15,9 +16,8 @@ export class Message {
   #bytes: Buffer | undefined;
 
   constructor(headers: readonly HeaderPair[], bytes: Buffer) {
-    const text = bytes.toString("utf8");
     this.headers = headers;
-    this.#body = isJsonBody(headerValue(headers, "content-type")) ? parsedOr(text) : text;
+    this.#body = isJsonBody(headerValue(headers, "content-type")) ? parsedOr(bytes) : bytes.toString("utf8");
     this.#bytes = bytes;
   }
 
@@ -41,8 +41,8 @@ export class Message {
   /** Changes the text of the body, whatever its type, which it keeps as far as it still is JSON. */
   rewrite(text: string): void {
     if (text === this.bytes.toString("utf8")) return;
-    this.#body = typeof this.#body === "string" ? text : parsedOr(text);
     this.#bytes = Buffer.from(text);
+    this.#body = typeof this.#body === "string" ? text : parsedOr(this.#bytes);
   }
 
   /** Headers as code sees them: the values of one name in one text, but for cookies, which cannot be told apart then. */
@@ -89,8 +89,10 @@ function failed(text: string): FunctionFailed {
   return new FunctionFailed(500, "Reactor Runtime Error", { error: [text] });
 }
 
-/** A body that calls itself JSON and is none reaches the code as the text that it is. */
-function parsedOr(text: string): Json {
+/** A body that calls itself JSON and is none, or is nested too deep to be walked through, is the text that it is. */
+function parsedOr(bytes: Buffer): Json {
+  const text = bytes.toString("utf8");
+  if (isNestedTooDeep(bytes)) return text;
   try {
     const parsed: Json = JSON.parse(text);
     return parsed;

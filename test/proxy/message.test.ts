@@ -12,6 +12,9 @@ describe("a message on its way through transforms", () => {
     expect(message('{"a": 1.0}', [["content-type", "application/problem+json"]]).body).toBe('{"a": 1.0}');
     expect(message("{broken").body).toBe("{broken");
     expect(message("").body).toBe("");
+    const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
+    expect(Array.isArray(message(nested(128)).body)).toBe(true);
+    for (const levels of [129, 500_000]) expect(message(nested(levels)).body).toBe(nested(levels));
   });
 
   it.each([['{ "a": 1.0, "b": 12345678901234567890 }'], ['"text"'], ["null"], ["{broken"]])(

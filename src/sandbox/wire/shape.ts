@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
+import { isNestedTooDeep } from "../../base/nesting.js";
 import { ProtocolError } from "./frame.js";
 
 /**
@@ -16,35 +17,8 @@ export function parseJson(bytes: Buffer): Json {
   }
 }
 
-/** Twice the 64 levels that the API takes. Whoever walks through a value calls itself for each level. */
-export const MOST_LEVELS = 128;
-
 /** JSON has more levels than anybody should have to walk through. */
 export class NestingError extends ProtocolError {}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
-/** Opening and closing brackets differ from each other in the same bits: [ ] 5b 5d, { } 7b 7d. */
-function isNestedTooDeep(bytes: Buffer): boolean {
-  let level = 0;
-  let isText = false;
-  for (let index = 0; index < bytes.length; index++) {
-    const byte = bytes[index] ?? 0;
-    if (isText) {
-      if (byte === BACKSLASH) index += 1;
-      else if (byte === QUOTE) isText = false;
-    } else if (byte === QUOTE) {
-      isText = true;
-    } else if ((byte & 0xdf) === 0x5b) {
-      level += 1;
-      if (level > MOST_LEVELS) return true;
-    } else if ((byte & 0xdf) === 0x5d) {
-      level -= 1;
-    }
-  }
-  return false;
-}
 
 export function object(value: Json | undefined): JsonObject {
   if (isJsonObject(value)) return value;
