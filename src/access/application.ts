@@ -46,6 +46,7 @@ export const KEY_KIND_OF: Readonly<Record<ApplicationType, KeyKind>> = {
   management: "mgt",
 };
 
+/** @throws {Error} for a stored type that this release does not know. */
 export function applicationOf(row: ApplicationRow, keys: readonly ApplicationKeyRow[]): Application {
   if (!isApplicationType(row.type)) throw new Error("an application of unknown type is stored");
   const { permissions, rules } = parseRights(row.type, row.permissions, row.rules.map(readRule));

@@ -71,6 +71,7 @@ export function prepareApplication(
   };
 }
 
+/** An application with its keys, whose values are not known any more. */
 export async function getApplication(tx: Transaction, actor: Actor, id: Uuid): Promise<Application | Refused> {
   const found = await find(tx, id);
   if (!found) return new Refused(notFound("application"));
@@ -78,6 +79,7 @@ export async function getApplication(tx: Transaction, actor: Actor, id: Uuid): P
   return found;
 }
 
+/** The newest first, narrowed to ids and types where any are given. */
 export async function pageOfApplications(
   tx: Transaction,
   actor: Actor,
@@ -119,6 +121,7 @@ export async function removeApplication(tx: Transaction, actor: Actor, id: Uuid)
   return undefined;
 }
 
+/** Makes one more key for an application. Its value is known only here. */
 export async function createKey(
   tx: Transaction,
   actor: Actor,
@@ -128,6 +131,7 @@ export async function createKey(
   return found ? addKey(tx, actor, applicationId, found.type) : new Refused(notFound("application"));
 }
 
+/** A key by its id, within the application that it is said to be of. */
 export async function getKey(
   tx: Transaction,
   actor: Actor,
@@ -139,6 +143,7 @@ export async function getKey(
   return applicationKeyOf(row);
 }
 
+/** The newest first. An application without keys has an empty page; one that is not there is refused. */
 export async function pageOfKeys(
   tx: Transaction,
   actor: Actor,

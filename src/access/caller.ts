@@ -21,6 +21,7 @@ export interface Caller {
   readonly revision: number;
 }
 
+/** A session acts in the log as its public application. */
 export function actorOf(caller: Caller): Actor {
   return { id: caller.application.id, type: "application" };
 }

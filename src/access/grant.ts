@@ -137,6 +137,7 @@ function meets({ attribute, operator, value }: AccessCondition, token: TokenPlac
   return subjects.some((subject) => (operator === "equals" ? subject === wanted : subject.startsWith(wanted)));
 }
 
+/** Why a caller was turned away: names the permission, and nothing of what it was for. */
 export function refused(permission: Permission): Fault {
   return isTokenPermission(permission)
     ? new Fault("permission_denied", `No access rule of the key used allows ${permission} here.`)

@@ -87,6 +87,7 @@ export function isTokenPermission(text: string): text is TokenPermission {
   return TOKEN_PERMISSIONS.some((permission) => permission === text);
 }
 
+/** Whether applications of a type can be given a permission at all (contract.md, Requests). */
 export function mayHold(type: ApplicationType, permission: Permission): boolean {
   return FACTS[permission].types.some((holder) => holder === type);
 }

@@ -32,6 +32,7 @@ export function isKeyOf(type: ApplicationType, { application, session }: Caller)
   return application.type === type && session === undefined;
 }
 
+/** Turns away a key of the wrong kind of application, with its row in the log. */
 export async function refuseKind(tx: Transaction, caller: Caller, type: ApplicationType): Promise<Refused> {
   writeLog(tx, logEntry(actorOf(caller), "session", ALL, "refuse", `needs a ${type} application`));
   return new Refused(new Fault("permission_denied", `This takes the key of a ${type} application.`));

@@ -63,6 +63,10 @@ export interface LogEntry {
   readonly message: string;
 }
 
+/**
+ * A row of the log.
+ * @param remark fixed words, never anything that a caller wrote.
+ */
 export function logEntry(
   actor: Actor | undefined,
   entityType: EntityType,

@@ -65,6 +65,7 @@ export function invalid(field: string, expectation: string): Fault {
   return invalidFields({ [field]: [expectation] });
 }
 
+/** One fault for several fields at once, by their names as the caller sent them. */
 export function invalidFields(fields: FieldFaults): Fault {
   return new Fault("validation_failed", "One or more validation errors occurred.", { fields });
 }
@@ -74,6 +75,7 @@ export function notFound(what: string): Fault {
   return new Fault("not_found", `There is no such ${what}.`);
 }
 
+/** The key lacks a permission altogether. */
 export function permissionDenied(permission: string): Fault {
   return new Fault("permission_denied", `The key used lacks the permission ${permission} for this.`);
 }

@@ -12,6 +12,7 @@ export interface Page<T> {
 
 export const DEFAULT_PAGE_SIZE = 20;
 
+/** How many items lie before a page. */
 export function offsetOf({ page, size }: PageRequest): number {
   return (page - 1) * size;
 }

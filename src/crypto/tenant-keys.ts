@@ -52,6 +52,7 @@ export async function generateTenantKeys(root: RootKey, tenantId: TenantId): Pro
   return Promise.all(KEY_PURPOSES.map((purpose) => generateTenantKey(root, tenantId, purpose, 1)));
 }
 
+/** Makes a key of one purpose, wrapped at once: its bytes leave this function only so. */
 export async function generateTenantKey(
   root: RootKey,
   tenantId: TenantId,

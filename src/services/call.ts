@@ -89,6 +89,7 @@ export interface ServedMethod {
   serve(request: Message, makeCall: <O extends DescMessage>(output: O) => Call<O>): Promise<Message>;
 }
 
+/** Ties a handler to its method, and checks that both are about the same message. */
 export function serve<I extends DescMessage, O extends DescMessage>(
   desc: DescMethodUnary<I, O>,
   handler: Handler<I, O>,

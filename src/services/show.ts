@@ -17,6 +17,7 @@ export function showAudit(entity: {
   };
 }
 
+/** Which page is asked for: the first, and {@link DEFAULT_PAGE_SIZE}, unless the caller says otherwise. */
 export function pageRequest({
   page,
   size,
@@ -27,6 +28,7 @@ export function pageRequest({
   return { page: page ?? 1, size: size ?? DEFAULT_PAGE_SIZE };
 }
 
+/** The page by number of the published interface. */
 export function showPage({ total }: Page<unknown>, { page, size }: PageRequest) {
   return { totalItems: total, pageNumber: page, pageSize: size, totalPages: Math.ceil(total / size) };
 }

@@ -10,6 +10,7 @@ import type { TokenDraft } from "../tokens/token.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
 
+/** What a caller wants made. An empty list or map is the same as an absent one. */
 export function draftOf(request: CreateTokenRequest): TokenDraft {
   const { data, mask, metadata, searchIndexes, fingerprintExpression } = request;
   if (!data) throw invalid("data", "must be given");

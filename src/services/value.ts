@@ -14,6 +14,10 @@ export function toJson(value: Value, field: string): Json {
   return convert(value, [field]);
 }
 
+/**
+ * As {@link toJson}.
+ * @throws {Fault} validation_failed also for anything but an object.
+ */
 export function toJsonObject(value: Value, field: string): JsonObject {
   if (value.kind.case !== "structValue") throw invalid(field, "must be an object");
   return convertFields(value.kind.value.fields, [field]);

@@ -45,6 +45,7 @@ export interface Database extends AsyncDisposable {
 const FAST_STATEMENT_MS = 5_000;
 const SLOW_STATEMENT_MS = 2_000;
 
+/** Opens the pools of a database. No connection is made before its first use. */
 export function openDatabase({ address, fastConnections, slowConnections, clock }: DatabaseOptions): Database {
   const lanes = (count: number, statementTimeout: number) =>
     Array.from({ length: count }, () => new Lane(address, { role: "cloakroom_app", statementTimeout }));

@@ -18,6 +18,7 @@ export async function takeLease(sql: Sql, name: string, holder: Uuid, seconds: n
   return rows.length > 0;
 }
 
+/** Gives a lease up before it lapses. One that another holder has by now stays as it is. */
 export async function releaseLease(sql: Sql, name: string, holder: Uuid): Promise<void> {
   await sql`delete from leases where name = ${name} and holder = ${holder}`;
 }

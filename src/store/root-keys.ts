@@ -12,10 +12,12 @@ export interface RootKeyRow {
 
 export type NewRootKey = Pick<RootKeyRow, "id" | "check_value">;
 
+/** All root keys the database was ever used with, the first one first. */
 export function listRootKeys(sql: Sql): Promise<readonly RootKeyRow[]> {
   return sql<RootKeyRow[]>`select id, check_value, retired_at, threshold from root_keys order by created_at`;
 }
 
+/** Registers a root key. One that is registered already stays as it is. */
 export async function insertRootKey(sql: Sql, { id, check_value }: NewRootKey): Promise<void> {
   await sql`insert into root_keys (id, check_value, created_at) values (${id}, ${check_value}, now()) on conflict do nothing`;
 }

@@ -74,6 +74,7 @@ export interface Statement<Input, Output> {
   join(boarding: Boarding, input: Input, answer?: (output: Output) => void): void;
 }
 
+/** A statement that answers each of its inputs; those of one flight are sent together. */
 export function defineStatement<Input, Output, Row>(
   definition: StatementDefinition<Input, Output, Row>,
 ): Statement<Input, Output> {
@@ -92,6 +93,7 @@ export function defineStatement<Input, Output, Row>(
   };
 }
 
+/** A statement whose answer nobody waits for: it goes with the next batch, or with the commit. */
 export function defineWrite<Input>(definition: WriteDefinition<Input>): Statement<Input, never> {
   return defineStatement<Input, never, unknown>({
     kind: "write",

@@ -33,6 +33,7 @@ export interface Member {
   readonly modifiedAt: Date | null;
 }
 
+/** The newest first, with their profiles opened. */
 export async function pageOfMembers(
   tx: Transaction,
   caller: Caller,
@@ -44,6 +45,7 @@ export async function pageOfMembers(
   return { items: items.map((row) => memberOf(keys, tx.tenantId, row)), total };
 }
 
+/** The one member that the tenant was made with. */
 export async function getOwner(tx: Transaction, caller: Caller, keys: TenantKeys): Promise<Member | Refused> {
   const row = await tx.ask(readOwner, "owner");
   if (!row) return new Refused(notFound("owner"));

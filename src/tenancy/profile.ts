@@ -12,6 +12,7 @@ export interface Profile {
   readonly picture?: string;
 }
 
+/** Seals a profile to its member, as rows of other members cannot open it. */
 export function sealProfile(keys: TenantKeys, tenantId: TenantId, memberId: Uuid, profile: Profile): Buffer {
   return seal(keys.data, { tenantId, entity: memberId, field: "profile" }, Buffer.from(JSON.stringify(profile)));
 }

@@ -44,6 +44,7 @@ export function readSettings(stored: JsonObject): TenantSettings {
   };
 }
 
+/** The interface shows each setting as a text. */
 export function showSettings(settings: TenantSettings): Record<string, string> {
   return Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)]));
 }

@@ -12,6 +12,7 @@ export interface Tenant {
   readonly settings: TenantSettings;
 }
 
+/** The caller's own tenant, with its settings. */
 export async function getTenant(tx: Transaction, caller: Caller): Promise<Tenant | Refused> {
   const row = await tx.ask(readTenant, tx.tenantId);
   if (!row) return new Refused(notFound("tenant"));

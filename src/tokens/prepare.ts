@@ -95,6 +95,10 @@ export function indexValuesOf(type: TokenType, data: Json, attributes: TokenAttr
   return evaluateSearchIndexes(attributes.searchIndexes ?? type.searchIndexes, data, budget);
 }
 
+/**
+ * The containers of a token, each once: its type's own where none is given.
+ * @throws {Fault} validation_failed naming `containers[index]`.
+ */
 export function containersOf(type: TokenType, given: readonly string[]): ContainerPath[] {
   const paths = given.length > 0 ? given : type.containers;
   return [...new Set(paths.map((path, index) => parseContainer(path, `containers[${index}]`)))];

@@ -21,6 +21,7 @@ export interface ReadableToken {
   readonly transform: Transform;
 }
 
+/** Finds a token for a caller, and writes the row that tells of it, or of its refusal. */
 export async function readToken(tx: Transaction, caller: Caller, id: string): Promise<ReadableToken | Refused> {
   const row = await tx.ask(readTokenRow, id);
   if (!row) return new Refused(notFound("token"));

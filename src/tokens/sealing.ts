@@ -21,10 +21,12 @@ export function splitCvc(type: string, data: Json): SplitData {
   return { data: rest, cvc };
 }
 
+/** Seals data without a verification code; see {@link splitCvc}. */
 export function sealData(keys: TenantKeys, tenantId: TenantId, tokenId: string, data: Json): Buffer {
   return seal(keys.data, placeOf(tenantId, tokenId, "data"), Buffer.from(JSON.stringify(data)));
 }
 
+/** Seals a verification code under the key of its own purpose. */
 export function sealCvc(keys: TenantKeys, tenantId: TenantId, tokenId: string, cvc: string): Buffer {
   return seal(keys.cvc, placeOf(tenantId, tokenId, "cvc"), Buffer.from(cvc));
 }

@@ -18,6 +18,7 @@ export function metadataTerm(keys: TenantKeys, key: string, value: string): Buff
   return searchTerm(keys.search, "metadata", key, value.toLowerCase());
 }
 
+/** Values of search indexes are compared with case. */
 export function indexTerm(keys: TenantKeys, value: string): Buffer {
   return searchTerm(keys.search, "index", "", value);
 }
