@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Uuid } from "../../../src/base/ids.js";
-import { type Payment, reconciliationIdOf } from "../../../src/payments/payment.js";
 import { agents } from "../connectors/bench.js";
 import { BENCHES } from "../connectors/benches.js";
 import { SERVICE_FAULTS, type ServiceFault } from "../standins/provider-server.js";
+import { expectAgreement, settle } from "./agreement.js";
 import { Payer } from "./payer.js";
-import { KINDS, type Moved, SERVICES, type Service, standingIn } from "./services.js";
+import { SERVICES, type Service, standingIn } from "./services.js";
 import type { Lives, Till } from "./till.js";
 
 let payer: Payer;
@@ -126,43 +126,6 @@ async function take(till: Till, service: Service, step: Step, { faults, lives, w
   service.fail(step, ...faults);
   await till.follow(id, step, lives);
   return id;
-}
-
-const MOST_ROUNDS = 8;
-
-/** Looks after a payment until nothing is open any more. */
-async function settle(till: Till, id: Uuid, webhooks: Trouble["webhooks"]): Promise<Payment> {
-  if (webhooks === "first") await till.hear();
-  for (let round = 0; round < MOST_ROUNDS; round += 1) {
-    const payment = await till.read(id);
-    const isOpen = payment.attempt !== undefined || /processing|pending/.test(payment.status);
-    if (!isOpen) {
-      await till.hear();
-      const after = await till.read(id);
-      expect(after.status, "after late webhooks").toBe(payment.status);
-      return after;
-    }
-    await till.sync(id);
-    await till.hear();
-  }
-  throw new Error(`still ${(await till.read(id)).status} after ${MOST_ROUNDS} rounds`);
-}
-
-/** The invariant: what the service wrote down happened at most once, and is what we show. */
-async function expectAgreement(till: Till, service: Service, payment: Payment): Promise<void> {
-  const moved: Moved = await service.moved(reconciliationIdOf(payment));
-  for (const kind of KINDS) expect(moved[kind].length, kind).toBeLessThanOrEqual(1);
-  expect(sum(moved.authorize), "authorized").toBe(payment.authorizedAmount);
-  expect(sum(moved.capture), "captured").toBe(payment.capturedAmount);
-  expect(sum(moved.refund), "refunded").toBe(payment.refundedAmount);
-  expect(moved.void.length === 1, "voided").toBe(payment.status === "authorization_voided");
-  expect(moved.capture.length === 1, "taken").toBe(payment.status === "capture_succeeded");
-  const refunds = (await till.refunds(payment.id)).filter(({ status }) => status === "succeeded");
-  expect(refunds.reduce((total, { amount }) => total + amount, 0)).toBe(sum(moved.refund));
-}
-
-function sum(amounts: readonly number[]): number {
-  return amounts.reduce((total, amount) => total + amount, 0);
 }
 
 function named({ answer, acted }: ServiceFault): string {

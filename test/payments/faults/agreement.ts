@@ -1,0 +1,43 @@
+import { expect } from "vitest";
+import type { Uuid } from "../../../src/base/ids.js";
+import { type Payment, reconciliationIdOf } from "../../../src/payments/payment.js";
+import { KINDS, type Moved, type Service } from "./services.js";
+import type { Till } from "./till.js";
+
+/** More than the most faults that one test plans. */
+const MOST_ROUNDS = 20;
+
+/** Looks after a payment until nothing is open any more. */
+export async function settle(till: Till, id: Uuid, webhooks: "first" | "last" = "last"): Promise<Payment> {
+  if (webhooks === "first") await till.hear();
+  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    const payment = await till.read(id);
+    const isOpen = payment.attempt !== undefined || /processing|pending/.test(payment.status);
+    if (!isOpen) {
+      await till.hear();
+      const after = await till.read(id);
+      expect(after.status, "after late webhooks").toBe(payment.status);
+      return after;
+    }
+    await till.sync(id);
+    await till.hear();
+  }
+  throw new Error(`still ${(await till.read(id)).status} after ${MOST_ROUNDS} rounds`);
+}
+
+/** The invariant: what the service wrote down happened at most once, and is what we show. */
+export async function expectAgreement(till: Till, service: Service, payment: Payment): Promise<void> {
+  const moved: Moved = await service.moved(reconciliationIdOf(payment));
+  for (const kind of KINDS) expect(moved[kind].length, kind).toBeLessThanOrEqual(1);
+  expect(sum(moved.authorize), "authorized").toBe(payment.authorizedAmount);
+  expect(sum(moved.capture), "captured").toBe(payment.capturedAmount);
+  expect(sum(moved.refund), "refunded").toBe(payment.refundedAmount);
+  expect(moved.void.length === 1, "voided").toBe(payment.status === "authorization_voided");
+  expect(moved.capture.length === 1, "taken").toBe(payment.status === "capture_succeeded");
+  const refunds = (await till.refunds(payment.id)).filter(({ status }) => status === "succeeded");
+  expect(refunds.reduce((total, { amount }) => total + amount, 0)).toBe(sum(moved.refund));
+}
+
+function sum(amounts: readonly number[]): number {
+  return amounts.reduce((total, amount) => total + amount, 0);
+}
