@@ -71,10 +71,13 @@ function parseMask({ matcher, expression, replacement }: TransformDraft, field: 
   return { type: "mask", matcher: { kind: "regex", expression }, replacement };
 }
 
-/** Whether the pattern compiles and captures something: an empty alternative beside it tells the number of its groups. */
+/**
+ * Whether the pattern compiles and captures something. An empty alternative before it tells the number of its groups and
+ * matches at once: of the pattern itself nothing is run here, where one that backtracks for ever would stop the server.
+ */
 function hasGroup(expression: string): boolean {
   try {
-    return (new RegExp(`${expression}|`).exec("")?.length ?? 0) > 1;
+    return (new RegExp(`|${expression}`).exec("")?.length ?? 0) > 1;
   } catch {
     return false;
   }
