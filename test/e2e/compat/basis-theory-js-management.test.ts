@@ -35,6 +35,19 @@ describe("@basis-theory/basis-theory-js 4.30.2, management", () => {
     expect(await thrownBy(client.applications.retrieve(made.id))).toMatchObject({ status: 404 });
   });
 
+  it("makes and updates applications from what it was answered with, keys and all", async () => {
+    const made = await client.applications.create({ name: "First", type: "private", permissions: ["token:read"] });
+    const { keys = [] } = await client.applications.retrieve(made.id);
+    const copy = await client.applications.create({ ...made, name: "Second" });
+    expect(copy).toMatchObject({ name: "Second", permissions: ["token:read"], keys: [{ id: expect.any(String) }] });
+    expect(copy.id).not.toBe(made.id);
+    expect(copy.key).not.toBe(made.key);
+    expect(copy.keys?.[0]?.id).not.toBe(keys[0]?.id);
+    const withoutKeys = { ...made, name: "Third", keys: [] };
+    expect(await client.applications.update(made.id, withoutKeys)).toMatchObject({ name: "Third", keys });
+    await expect((await olderClient(made.key ?? "")).applications.retrieveByKey()).resolves.toMatchObject({ keys });
+  });
+
   it("gets permissions, the tenant, its usage and its log", async () => {
     const permissions = await client.permissions.list({ applicationType: "management" });
     expect(permissions.map(({ type }) => type)).toContain("log:read");
