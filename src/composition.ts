@@ -7,7 +7,7 @@ import { problemJson } from "./api/rest/problem.js";
 import type { Clock } from "./base/clock.js";
 import { newUuid } from "./base/ids.js";
 import { composePayments, type Payments } from "./compose-payments.js";
-import { type Config, ConfigError } from "./config.js";
+import type { Config } from "./config.js";
 import { EgressPolicy } from "./egress/egress-policy.js";
 import { createGuardedAgents, type GuardedAgents } from "./egress/guarded-agents.js";
 import type { CompileCode } from "./functions/code.js";
@@ -32,6 +32,7 @@ import { sessionService } from "./services/sessions.js";
 import { tenantService } from "./services/tenants.js";
 import { tokenizeService } from "./services/tokenize.js";
 import { tokenService } from "./services/tokens.js";
+import { ConfigError } from "./settings/environment.js";
 import { InvitationDesk } from "./tenancy/accept-invitation.js";
 import type { Vault } from "./vault.js";
 

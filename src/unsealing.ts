@@ -4,11 +4,12 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import Fastify from "fastify";
 import { registerHealth } from "./api/health.js";
-import { type Config, ConfigError } from "./config.js";
+import type { Config } from "./config.js";
 import type { RootKey } from "./crypto/root-key.js";
 import { Sensitive } from "./crypto/sensitive.js";
 import { readShare, ShareCollection, ShareError } from "./crypto/shares.js";
 import { listenAt } from "./listening.js";
+import { ConfigError } from "./settings/environment.js";
 
 /** A root key that is kept in shares, and is to be put together. */
 export interface NeededKey {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
-import { NAMES } from "../../src/config.js";
+import { NAMES } from "../../src/settings/environment.js";
 import { cloakroom } from "../support/command.js";
 
 const guide = readFileSync("docs/operations.md", "utf8");

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
-import type { RootKeyHolder } from "./crypto/root-keys.js";
-import type { Sensitive } from "./crypto/sensitive.js";
-import type { TransitCredentials } from "./crypto/transit-client.js";
+import type { RootKeyHolder } from "../crypto/root-keys.js";
+import type { Sensitive } from "../crypto/sensitive.js";
+import type { TransitCredentials } from "../crypto/transit-client.js";
+import { ConfigError } from "./environment.js";
 
 /** What the operator set of the root key, as it stands in the environment. */
 export interface RootKeyTexts {
@@ -20,12 +21,12 @@ const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
  * Decides who holds the root key: a Transit key or a KMS key where one is named, else the key file.
- * @returns a text that says what is wrong, where the settings do not fit together.
+ * @throws {ConfigError} where the settings do not fit together.
  */
-export function readRootKeyHolder(texts: RootKeyTexts): RootKeyHolder | string {
+export function readRootKeyHolder(texts: RootKeyTexts): RootKeyHolder {
   const { keyFile, transitUrl, kmsKeyId } = texts;
   if (transitUrl !== undefined && kmsKeyId !== undefined) {
-    return "Set CLOAKROOM_TRANSIT_URL or CLOAKROOM_KMS_KEY_ID, not both: one root key wraps.";
+    throw new ConfigError("Set CLOAKROOM_TRANSIT_URL or CLOAKROOM_KMS_KEY_ID, not both: one root key wraps.");
   }
   if (kmsKeyId !== undefined) return { kind: "kms", keyId: kmsKeyId };
   if (transitUrl === undefined) return { kind: "file", path: keyFile };
@@ -33,29 +34,31 @@ export function readRootKeyHolder(texts: RootKeyTexts): RootKeyHolder | string {
   const [, mount, keyName] = KEY_PATH.exec(url?.pathname ?? "") ?? [];
   const isPlain = url?.protocol === "http:" && LOOPBACK.includes(url.hostname);
   if (!url || !mount || !keyName || url.username !== "" || (url.protocol !== "https:" && !isPlain)) {
-    return "CLOAKROOM_TRANSIT_URL must be the https address of a key, such as https://vault.example.com:8200/v1/transit/keys/cloakroom (http only on this machine).";
+    throw new ConfigError(
+      "CLOAKROOM_TRANSIT_URL must be the https address of a key, such as https://vault.example.com:8200/v1/transit/keys/cloakroom (http only on this machine).",
+    );
   }
   const credentials = readCredentials(texts);
-  if (typeof credentials === "string") return credentials;
   const ca = readCa(texts.transitCaFile);
-  if (ca instanceof Error) return `CLOAKROOM_TRANSIT_CA_FILE names a file that cannot be read: ${texts.transitCaFile}`;
   const { transitNamespace: namespace } = texts;
   return { kind: "transit", settings: { origin: url.origin, mount, keyName, credentials, namespace, ca } };
 }
 
-function readCredentials({ transitToken, transitRoleId, transitSecretId }: RootKeyTexts): TransitCredentials | string {
+function readCredentials({ transitToken, transitRoleId, transitSecretId }: RootKeyTexts): TransitCredentials {
   if (transitToken && !transitRoleId && !transitSecretId) return { kind: "token", token: transitToken };
   if (!transitToken && transitRoleId && transitSecretId) {
     return { kind: "approle", roleId: transitRoleId, secretId: transitSecretId };
   }
-  return "With CLOAKROOM_TRANSIT_URL, set CLOAKROOM_TRANSIT_TOKEN, or CLOAKROOM_TRANSIT_ROLE_ID and CLOAKROOM_TRANSIT_SECRET_ID.";
+  throw new ConfigError(
+    "With CLOAKROOM_TRANSIT_URL, set CLOAKROOM_TRANSIT_TOKEN, or CLOAKROOM_TRANSIT_ROLE_ID and CLOAKROOM_TRANSIT_SECRET_ID.",
+  );
 }
 
-function readCa(file: string | undefined): string | undefined | Error {
+function readCa(file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
   try {
     return readFileSync(file, "utf8");
   } catch {
-    return new Error("the file cannot be read");
+    throw new ConfigError(`CLOAKROOM_TRANSIT_CA_FILE names a file that cannot be read: ${file}`);
   }
 }

@@ -1,0 +1,71 @@
+import ipaddr from "ipaddr.js";
+import type { Network } from "../base/network.js";
+import type { Sensitive } from "../crypto/sensitive.js";
+import { FORMULA_IDS, type FormulaId } from "../payments/formulas.js";
+import { ConfigError, type Name } from "./environment.js";
+
+/** Without a slash at the end. */
+export function readPublicUrl(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && (url.protocol === "http:" || url.protocol === "https:") && url.search === "" && url.hash === "") {
+    return text.replace(/\/+$/, "");
+  }
+  throw new ConfigError(`CLOAKROOM_PUBLIC_URL must be an address such as https://vault.example.com; it is "${text}".`);
+}
+
+/** Pages that browsers may call from; `*` for all. */
+export function readOrigins(text: string): string[] {
+  const origins = text.split(",").map((origin) => origin.trim());
+  for (const origin of origins) {
+    if (origin !== "*" && !(URL.canParse(origin) && new URL(origin).origin === origin)) {
+      throw new ConfigError(
+        `CLOAKROOM_CORS_ORIGINS must be * or origins such as https://shop.example.com, separated by commas; "${origin}" is none.`,
+      );
+    }
+  }
+  return origins;
+}
+
+/** Addresses and networks, separated by commas. */
+export function readNetworks(name: Name, list: string): Network[] {
+  const entries = list.split(",").map((entry) => entry.trim());
+  return entries.filter((entry) => entry !== "").map((entry) => readNetwork(name, entry));
+}
+
+function readNetwork(name: Name, entry: string): Network {
+  const isSingle = ipaddr.isValid(entry);
+  if (!isSingle && !ipaddr.isValidCIDR(entry)) {
+    throw new ConfigError(
+      `CLOAKROOM_${name} must be addresses or networks such as 10.0.0.0/8, separated by commas; "${entry}" is none.`,
+    );
+  }
+  const [address, bits] = isSingle ? [ipaddr.parse(entry), undefined] : ipaddr.parseCIDR(entry);
+  const family = address.kind();
+  return { address: address.toString(), prefix: bits ?? (family === "ipv4" ? 32 : 128), family };
+}
+
+/** `stripe-card=http://127.0.0.1:12111,adyen-card=...`: no tenant's field, or a tenant could send cards anywhere. */
+export function readPaymentAddresses(text: string): ReadonlyMap<FormulaId, string> {
+  const entries = text.split(",").filter((entry) => entry.trim() !== "");
+  return new Map(
+    entries.map((entry): [FormulaId, string] => {
+      const [name = "", address = ""] = entry.trim().split(/=(.*)/s);
+      const formula = FORMULA_IDS.find((id) => id === name);
+      if (formula && /^https?:$/.test(URL.canParse(address) ? new URL(address).protocol : "")) {
+        return [formula, address.replace(/\/+$/, "")];
+      }
+      throw new ConfigError(
+        `CLOAKROOM_PAYMENT_ADDRESSES must be entries such as stripe-card=https://stripe.example.com, separated by commas; "${entry}" is none.`,
+      );
+    }),
+  );
+}
+
+/** The message does not repeat what it is: it may hold a password. */
+export function readRedisUrl(url: Sensitive<string> | undefined): Sensitive<string> | undefined {
+  if (url && !/^rediss?:\/\/.+/.test(url.reveal())) {
+    throw new ConfigError("CLOAKROOM_REDIS_URL must be an address such as redis://valkey.example.com:6379.");
+  }
+  return url;
+}
