@@ -160,6 +160,19 @@ describe("a webhook", () => {
     expect(captured).toHaveLength(1);
   });
 
+  it("is verified with the same secret after a replacement of the connection that left it out", async () => {
+    const replaced = await shop.tenant.manage("PUT", `/orchestration/connections/${shop.connectionId}`, {
+      body: {
+        ...{ connection_formula_id: "simulator-card", method: "card", display_name: "Renamed" },
+        fields: [{ key: "merchant_id", value: "shop" }],
+        ...{ accepted_countries: ["US"], accepted_currencies: ["USD"] },
+      },
+    });
+    expect(replaced).toMatchObject({ status: 200, body: { status: "available", display_name: "Renamed" } });
+    expect(JSON.stringify(replaced.body)).not.toContain(SECRET);
+    expect((await post({ id: "evt-kept", payment: "sim_unknown" })).status).toBe(200);
+  });
+
   it("about a payment that is not ours is taken and ignored", async () => {
     expect((await post({ id: "evt-3", payment: "sim_unknown" })).status).toBe(200);
   });
