@@ -4,6 +4,7 @@ import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Json, JsonObject } from "../base/json.js";
 import type { HeaderPair } from "../egress/request-framing.js";
+import { FunctionFailed } from "../functions/function-failed.js";
 import type { FunctionAnswer, FunctionRunner } from "../functions/function-runner.js";
 import type { FunctionKind } from "../sandbox/limits.js";
 import { readWhole } from "./buffered-body.js";
@@ -52,6 +53,9 @@ export interface TransformParts {
 
 /** The largest body that transforms see (specification, Limits). */
 const MAX_BODY = 5 * 1024 * 1024;
+
+/** Each run of code may take 30 s (specification, Limits). Behind one that did no other is started: a list has up to 20. */
+const MOST_MS = 30_000;
 
 /** Runs the transforms of a proxy, in order, each on what the one before left. */
 export class RunTransforms {
@@ -112,7 +116,9 @@ export class RunTransforms {
     const remembered: Remembered = new Map();
     const { id, revision, definition } = proxy.proxy;
     const fn = { tenantId, id, kind, application, configuration: definition.configuration, version: revision };
+    const startedAt = performance.now();
     for (const step of steps) {
+      if (performance.now() - startedAt > MOST_MS) throw tookTooLong();
       const expressions = new StepExpressions(remembered, kind === "response_transform" ? message.body : undefined);
       switch (step.type) {
         case "code": {
@@ -148,6 +154,10 @@ export class RunTransforms {
     }
     return undefined;
   }
+}
+
+function tookTooLong(): FunctionFailed {
+  return new FunctionFailed(500, "Reactor Runtime Error", { error: ["The transforms took too long."] });
 }
 
 function answerOf({ status, headers, body }: FunctionAnswer): TransformedAnswer {

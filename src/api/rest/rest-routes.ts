@@ -89,11 +89,13 @@ async function answer(
   }
 }
 
-/** Text goes out as it is, anything else as JSON; the type is the code's to say. */
+/** Text goes out as it is, anything else as JSON; the type is the code's to say. The trace is ours. */
 function sendVerbatim(reply: FastifyReply, { status, headers, body }: VerbatimAnswer): FastifyReply {
   const isText = typeof body === "string";
   reply.code(status).header("content-type", isText ? "text/plain; charset=utf-8" : JSON_TYPE);
-  for (const [name, value] of Object.entries(headers)) reply.header(name, value);
+  for (const [name, value] of Object.entries(headers)) {
+    if (name.toLowerCase() !== "bt-trace-id") reply.header(name, value);
+  }
   return reply.send(Buffer.from(isText ? body : JSON.stringify(body)));
 }
 

@@ -144,11 +144,12 @@ describe("a reactor that fails answers status, detail and errors", () => {
   it("and CustomHttpResponseError answers verbatim", async () => {
     const { status, headers, body } = await react(
       failing(
-        "throw new errors.CustomHttpResponseError({ status: 418, headers: { 'X-Kettle': 'on' }, body: { tea: 1 } });",
+        "throw new errors.CustomHttpResponseError({ status: 418, headers: { 'X-Kettle': 'on', 'BT-Trace-Id': 'theirs' }, body: { tea: 1 } });",
       ),
     );
     expect(status).toBe(418);
     expect(headers.get("x-kettle")).toBe("on");
+    expect(headers.get("bt-trace-id")).toMatch(/^[0-9a-f-]{36}$/);
     expect(body).toEqual({ tea: 1 });
   });
 
