@@ -143,11 +143,11 @@ export async function initVault(config: Config, announce: (line: string) => void
   if (!isNew) announce(`The root key ${rootKey.id} is the one of this database.`);
 }
 
-export function rootKeysOf({ rootKeyHolder, rootKeyFile }: Config): RootKeys {
+function rootKeysOf({ rootKeyHolder, rootKeyFile }: Config): RootKeys {
   return new RootKeys(rootKeyHolder, rootKeyFile);
 }
 
-export function addressesOf(
+function addressesOf(
   config: Config,
   embedded: EmbeddedDatabase | undefined,
 ): { address: DatabaseAddress; ownerAddress: DatabaseAddress } {

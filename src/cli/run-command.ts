@@ -7,7 +7,8 @@ export async function runCommand(commands: readonly Command[], args: readonly st
   const command = commands.find(({ name }) => name.split(" ").every((word, index) => args[index] === word));
   const wantsHelp = args.includes("--help") || args.length === 0 || args[0] === "help";
   if (!command) {
-    process.stdout.write(`${overview(commands)}\n`);
+    const ofGroup = commands.filter(({ name }) => name.startsWith(`${args[0]} `));
+    (wantsHelp ? process.stdout : process.stderr).write(`${overview(ofGroup.length > 0 ? ofGroup : commands)}\n`);
     if (!wantsHelp) {
       process.stderr.write(`There is no command "${args.join(" ")}".\n`);
       process.exitCode = 2;
@@ -39,7 +40,7 @@ function parseOptions(
     return flat;
   } catch (error) {
     const reason = error instanceof Error ? error.message : "wrong options";
-    throw new UsageError(`${reason} Run: cloakroom ${name} --help`);
+    throw new UsageError(`${reason.replace(/\.?$/, ".")} Run: cloakroom ${name} --help`);
   }
 }
 

@@ -21,7 +21,6 @@ export type KeyPurpose = (typeof KEY_PURPOSES)[number];
  * hashes of idempotency keys are compared with others of their kind, so that their keys stay.
  */
 export const ROTATED_PURPOSES = ["data", "cvc"] as const satisfies readonly KeyPurpose[];
-export type RotatedPurpose = (typeof ROTATED_PURPOSES)[number];
 
 /** A tenant key as it is stored: wrapped by a root key, bound to its tenant, purpose and version. */
 export interface WrappedTenantKey {

@@ -20,7 +20,7 @@ import { insertTenantKeyIfMissing, listTenantKeys, type TenantKeyRow } from "../
  * How long keys are used without another look at the database. A key that is known already is not unwrapped again, so
  * that a look costs one query. Whoever writes unguarded is done with a retired key so much later at the latest.
  */
-export const KEYS_FRESH_MS = 10_000;
+const KEYS_FRESH_MS = 10_000;
 
 interface Entry {
   readonly keys: TenantKeys;

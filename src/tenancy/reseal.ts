@@ -78,7 +78,7 @@ export async function countStale(
   return counts;
 }
 
-export function currentOf({ data, cvc }: TenantKeys): CurrentVersions {
+function currentOf({ data, cvc }: TenantKeys): CurrentVersions {
   return { data: data.current, cvc: cvc.current };
 }
 

@@ -26,6 +26,16 @@ describe("cloakroom", () => {
     },
   );
 
+  it("lists the commands that begin with a word, and keeps standard output for results", async () => {
+    const asked = await run("keys", "--help");
+    expect(asked.stdout.match(/^ {2}\w+ \w+/gm)).toEqual(
+      ["keys list", "keys rotate", "keys split", "keys unseal"].map((name) => `  ${name}`),
+    );
+    const wrong = await run("keys");
+    expect({ code: wrong.code, stdout: wrong.stdout }).toEqual({ code: 2, stdout: "" });
+    expect(wrong.stderr).toContain("  keys rotate ");
+  });
+
   it.each([
     [["nope"], /There is no command "nope"/],
     [["tenants"], /There is no command "tenants"/],
