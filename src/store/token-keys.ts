@@ -125,7 +125,7 @@ export const findExpired = defineStatement<TenantId, Expired, ExpiredRow>({
   queries: (sql, tenantId, _inputs, at) => [
     sql`
       select id, ${at}::timestamptz as at from tokens
-      where tenant_id = ${tenantId} and expires_at <= ${at} limit ${FEW_EXPIRED + 1}`,
+      where tenant_id = ${tenantId} and expires_at <= ${at} order by expires_at limit ${FEW_EXPIRED + 1}`,
   ],
   answers: ([rows = []], inputs) => inputs.map(() => expiredOf(rows)),
 });
