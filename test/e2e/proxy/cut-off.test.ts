@@ -8,6 +8,9 @@ import { newTenant } from "../../support/tenant.js";
 const NO_ERROR = 0;
 const CANCEL = 8;
 
+/** The machine that runs the tests is shared. */
+const PATIENCE = { timeout: 10_000 };
+
 describe("a request whose caller breaks off within its body", () => {
   let key: string;
   let destination: Server;
@@ -77,9 +80,9 @@ describe("a request whose caller breaks off within its body", () => {
     ["HTTP/2, by a cut connection", overHttp2, () => caller.destroy()],
   ])("in %s is no whole request at the destination", async (_, start, breakOff) => {
     caller.write(start());
-    await vi.waitFor(() => expect(received).toContain("half"));
+    await vi.waitFor(() => expect(received).toContain("half"), PATIENCE);
     breakOff();
-    await vi.waitFor(() => expect(isOver).toBe(true));
+    await vi.waitFor(() => expect(isOver).toBe(true), PATIENCE);
     expect(received).not.toMatch(/half\r\n0\r\n/);
     expect(received.endsWith("half") || received.endsWith("half\r\n")).toBe(true);
   });

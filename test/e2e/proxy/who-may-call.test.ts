@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { logLineOf } from "../../support/log-line.js";
 import { type RestClient, restClient } from "../../support/rest.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { type Destination, startDestination } from "./support/destination.js";
@@ -60,14 +60,8 @@ describe("who may call a proxy", () => {
     });
     const lineOf = async (client: RestClient, key: string, raw?: string) => {
       const { headers } = await through(client, key, raw);
-      const trace = headers.get("bt-trace-id");
-      return vi.waitFor(() => {
-        const lines = readFileSync(inject("serverLog"), "utf8").split("\n");
-        const line = lines.find((text) => text.includes(`"trace_id":"${trace}"`));
-        if (line === undefined) throw new Error("the call is not in the log yet");
-        const { rpc, route, status, tenant_id, application_id } = JSON.parse(line);
-        return { rpc, route, status, tenant_id, application_id };
-      });
+      const { rpc, route, status, tenant_id, application_id } = JSON.parse(await logLineOf(headers));
+      return { rpc, route, status, tenant_id, application_id };
     };
     const proxied = { rpc: "InvokeProxy", route: "/proxy", status: 200, tenant_id: tenant.id };
     expect(await lineOf(backEnd, asked.key)).toEqual({ ...proxied, application_id: backEnd.id });

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { logLineOf } from "../../support/log-line.js";
 import type { RestClient } from "../../support/rest.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 
@@ -256,13 +256,7 @@ describe("a failure of a tenant's code", () => {
   it("is no failure of the server in the operator's log", async () => {
     const { headers, status } = await react(failing("throw new Error('theirs, and nobody reads it here');"));
     expect(status).toBe(500);
-    const trace = headers.get("bt-trace-id");
-    const line = await vi.waitFor(() => {
-      const lines = readFileSync(inject("serverLog"), "utf8").split("\n");
-      const found = lines.find((text) => text.includes(`"trace_id":"${trace}"`));
-      if (found === undefined) throw new Error("the call is not in the log yet");
-      return found;
-    });
+    const line = await logLineOf(headers);
     expect(JSON.parse(line)).toMatchObject({ level: 30, rpc: "React", status: 500, code: "reactor_error" });
     expect(line).not.toContain("theirs");
   });

@@ -1,0 +1,16 @@
+import { readFileSync } from "node:fs";
+import { inject, vi } from "vitest";
+
+/** The line of the operator's log about a call, by its trace. It comes through a pipe, which a busy machine may keep waiting. */
+export async function logLineOf(headers: Headers): Promise<string> {
+  const trace = headers.get("bt-trace-id");
+  return vi.waitFor(
+    () => {
+      const lines = readFileSync(inject("serverLog"), "utf8").split("\n");
+      const line = lines.find((text) => text.includes(`"trace_id":"${trace}"`));
+      if (line === undefined) throw new Error("the call is not in the log yet");
+      return line;
+    },
+    { timeout: 10_000, interval: 100 },
+  );
+}
