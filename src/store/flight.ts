@@ -148,3 +148,9 @@ function pidOf(state: unknown): number | undefined {
 function outcomeError(passenger: Passenger | undefined): unknown {
   return passenger?.outcome?.ok === false ? passenger.outcome.error : undefined;
 }
+
+/** Whether the connection may be in another state than a new one: it was lost, or the client failed at a statement. */
+export function leavesDoubt(result: FlightResult): boolean {
+  if (result.kind !== "aborted" || result.culprit !== undefined) return result.kind === "unknown";
+  return !(result.error instanceof postgres.PostgresError) || troubleOf(result.error) === "connection";
+}

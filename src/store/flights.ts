@@ -1,11 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
-import postgres from "postgres";
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { CommitLookup, UnknownCommit } from "./commit-lookup.js";
 import { toStoreError, troubleOf, unavailable } from "./database-error.js";
 import { tellsOfDisk } from "./disk-probe.js";
-import { type FlightResult, fly, type Guard } from "./flight.js";
+import { type FlightResult, fly, type Guard, leavesDoubt } from "./flight.js";
 import type { FlightLimits } from "./flight-limits.js";
 import type { Lane } from "./lane.js";
 import { LoggedMinutes } from "./logged-minutes.js";
@@ -294,10 +293,4 @@ export class Flights {
     }
     return "unreachable";
   }
-}
-
-/** Whether the connection may be in another state than a new one: it was lost, or the client failed at a statement. */
-function leavesDoubt(result: FlightResult): boolean {
-  if (result.kind !== "aborted" || result.culprit !== undefined) return result.kind === "unknown";
-  return !(result.error instanceof postgres.PostgresError) || troubleOf(result.error) === "connection";
 }
