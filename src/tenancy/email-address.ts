@@ -28,6 +28,7 @@ export function requireEmailAddress(field: string, text: string): string {
   throw invalid(field, "must be an e-mail address as RFC 5322 writes it, without a name: ada@example.com");
 }
 
+/** A blank before another one or before the quote is left out by readers unless it is escaped. */
 function showLocalPart(local: string): string {
-  return DOT_ATOM.test(local) ? local : `"${local.replaceAll(/["\\]/g, "\\$&")}"`;
+  return DOT_ATOM.test(local) ? local : `"${local.replaceAll(/["\\]| (?= |$)/g, "\\$&")}"`;
 }

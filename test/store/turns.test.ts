@@ -149,7 +149,7 @@ describe("a queue", () => {
 
 describe("a database that hangs", () => {
   it("costs a request one connection, and it is served on another", async () => {
-    await using deck = await openDeck(database, { lanes: 1, patience: 150 });
+    await using deck = await openDeck(database, { lanes: 1, patience: 500 });
     await deck.hang("warm");
     const hung = deck.proxy.set({ at: "before", statement: /insert into due/, does: "hang" });
     await deck.hang("coat");
@@ -159,7 +159,7 @@ describe("a database that hangs", () => {
   });
 
   it("at the commit leaves no doubt whether it happened", async () => {
-    await using deck = await openDeck(database, { lanes: 1, patience: 150 });
+    await using deck = await openDeck(database, { lanes: 1, patience: 500 });
     await deck.hang("warm");
     void deck.proxy.set({ at: "answer", statement: /^commit/, does: "hang" });
     await deck.hang("committed");

@@ -105,7 +105,9 @@ function crypt(versions: readonly Buffer[] | undefined, operation: string, body:
   const [, version, encoded = ""] = /^vault:v(\d+):(.*)$/.exec(body.ciphertext ?? "") ?? [];
   const key = versions[Number(version) - 1];
   const sealed = Buffer.from(encoded, "base64");
-  if (!key || sealed.length < 28) return refusal(400, "invalid ciphertext: unable to decrypt");
+  // As strict as Vault is: Node also reads base64 that was cut short.
+  const isWhole = sealed.toString("base64") === encoded && sealed.length >= 28;
+  if (!key || !isWhole) return refusal(400, "invalid ciphertext: unable to decrypt");
   try {
     const decipher = createDecipheriv("aes-256-gcm", key, sealed.subarray(0, 12));
     decipher.setAuthTag(sealed.subarray(-16));

@@ -59,7 +59,7 @@ describe("an address", () => {
           expect(parseEmailAddress(address)).toBe(address);
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: 2_000, examples: [['"\\ "'], ['"\\ \\ "'], ['"a\\ \\ b\\ "'], ['" a"']] },
     );
   });
 });
