@@ -22,20 +22,16 @@ export function newNonce(): Buffer {
  */
 export function lengthPrefixed(parts: readonly (string | Uint8Array)[]): Buffer {
   let size = 0;
-  const lengths: number[] = [];
-  for (const part of parts) {
-    const length = typeof part === "string" ? Buffer.byteLength(part) : part.length;
-    lengths.push(length);
-    size += 4 + length;
-  }
+  for (const part of parts) size += 4 + (typeof part === "string" ? Buffer.byteLength(part) : part.length);
   const joined = Buffer.allocUnsafe(size);
   let offset = 0;
-  for (const [index, part] of parts.entries()) {
-    const length = lengths[index] ?? 0;
-    offset = joined.writeUInt32BE(length, offset);
-    if (typeof part === "string") joined.write(part, offset, length);
-    else joined.set(part, offset);
-    offset += length;
+  for (const part of parts) {
+    const start = offset + 4;
+    let length = part.length;
+    if (typeof part === "string") length = joined.write(part, start);
+    else joined.set(part, start);
+    joined.writeUInt32BE(length, offset);
+    offset = start + length;
   }
   return joined;
 }

@@ -34,8 +34,9 @@ export class Budget {
   #busyUs = 0;
   #since: number | null = null;
   #exhausted = false;
-  readonly #sizes = new WeakMap<object, number>();
-  readonly #keyCounts = new WeakMap<object, number>();
+  // Made when they are needed: most budgets never see an object, and weak tables are costly to make and to collect.
+  #sizes: WeakMap<object, number> | undefined;
+  #keyCounts: WeakMap<object, number> | undefined;
 
   /** @param limit units of work. */
   constructor(limit = WORK_LIMIT) {
@@ -86,6 +87,7 @@ export class Budget {
     if (typeof value === "string") return value.length + 2;
     if (typeof value !== "object" || value === null) return 8;
     if (value instanceof Uint8Array) return value.length;
+    this.#sizes ??= new WeakMap();
     const known = this.#sizes.get(value);
     if (known !== undefined) return known;
     const size = this.#measure(value);
@@ -95,6 +97,7 @@ export class Budget {
 
   /** The number of keys of an object, counted once: counting lists all keys (50 ms for 400,000). */
   keyCount(value: object): number {
+    this.#keyCounts ??= new WeakMap();
     const count = this.#keyCounts.get(value) ?? Object.keys(value).length;
     this.#keyCounts.set(value, count);
     return count;
