@@ -22,7 +22,7 @@ export interface BenchServer extends AsyncDisposable {
 export interface OtherDatabase {
   readonly postmaster: number;
   /** The server that set it up: another one beside it shares its key and its tenant. */
-  readonly beside?: BenchServer;
+  readonly beside?: Pick<BenchServer, "dataDir" | "managementKey">;
 }
 
 /**

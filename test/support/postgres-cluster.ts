@@ -41,6 +41,7 @@ export class PostgresCluster implements AsyncDisposable {
   readonly #binaries: PostgresBinaries;
   readonly #settings: Readonly<Record<string, string>>;
   #server: ChildProcess | undefined;
+  #said = "";
 
   private constructor(
     directory: string,
@@ -80,6 +81,11 @@ export class PostgresCluster implements AsyncDisposable {
     return this.#server?.pid ?? 0;
   }
 
+  /** All that it has written to its log. */
+  get said(): string {
+    return this.#said;
+  }
+
   url(role: string, database: string): string {
     return `postgres://${encodeURIComponent(role)}:${PASSWORD}@127.0.0.1:${this.port}/${database}`;
   }
@@ -116,13 +122,13 @@ export class PostgresCluster implements AsyncDisposable {
       stdio: ["ignore", "ignore", "pipe"],
     });
     this.#server = server;
-    let said = "";
+    const before = this.#said.length;
     await new Promise<void>((resolve, reject) => {
       server.stderr.on("data", (chunk: Buffer) => {
-        said += chunk.toString();
-        if (said.includes("ready to accept connections")) resolve();
+        this.#said += chunk.toString();
+        if (this.#said.includes("ready to accept connections", before)) resolve();
       });
-      server.once("exit", () => reject(new Error(`PostgreSQL did not start:\n${said}`)));
+      server.once("exit", () => reject(new Error(`PostgreSQL did not start:\n${this.#said.slice(before)}`)));
     });
   }
 

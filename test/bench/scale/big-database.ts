@@ -1,5 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { execFile } from "node:child_process";
 import { join } from "node:path";
+import { promisify } from "node:util";
+import { connect } from "../../../src/store/connect.js";
 import { PostgresCluster } from "../../support/postgres-cluster.js";
 import { type BenchServer, startBenchServer } from "../bench-server.js";
 
@@ -7,22 +9,39 @@ import { type BenchServer, startBenchServer } from "../bench-server.js";
 const SETTINGS = {
   ...{ fsync: "on", synchronous_commit: "on", shared_buffers: "2048MB", max_wal_size: "4GB", wal_compression: "on" },
   ...{ jit: "off", max_connections: "100", huge_pages: "off" },
-  ...{ session_preload_libraries: "auto_explain", logging_collector: "on", log_filename: "plans.log" },
+  session_preload_libraries: "auto_explain",
   ...{ "auto_explain.log_analyze": "on", "auto_explain.log_timing": "off", "auto_explain.log_buffers": "on" },
 };
+
+import { multiplyTokens } from "./copies.js";
+
+const run = promisify(execFile);
 
 const LOGIN = "cloakroom_bench";
 
 /** A PostgreSQL that several servers share, and that tells how it runs their queries. */
 export interface BigDatabase extends AsyncDisposable {
-  readonly postmaster: number;
-  readonly settings: Readonly<Record<string, string>>;
+  /** Starts a server on it. All of them share its key and its tenant. */
+  serve(): Promise<BenchServer>;
   /** The version of the database. */
   readonly version: number;
   /** Bytes of all tables and indexes. */
   bytes(): Promise<number>;
+  /** Makes so many times as many tokens of those that are there. */
+  multiply(factor: number): Promise<void>;
   /** The plans of all queries that a further server makes for what `ask` asks of it. */
-  plansOf(beside: BenchServer, ask: (server: BenchServer) => Promise<void>): Promise<readonly string[]>;
+  plansOf(ask: (server: BenchServer) => Promise<void>): Promise<readonly string[]>;
+}
+
+/** Sets a database up and makes a tenant, with the commands that operators use. */
+async function setUp(settings: Readonly<Record<string, string>>, dataDir: string): Promise<string> {
+  const env = { PATH: process.env.PATH, ...settings, CLOAKROOM_DATA_DIR: dataDir };
+  const cloakroom = (...args: string[]) => run(process.execPath, ["dist/src/main.js", ...args], { env });
+  await cloakroom("init");
+  const owner = ["--name", "Bench", "--owner-email", "owner@example.com", "--json"];
+  const { stdout } = await cloakroom("tenants", "create", ...owner);
+  const { key }: { key: string } = JSON.parse(stdout);
+  return key;
 }
 
 export async function startBigDatabase(): Promise<BigDatabase> {
@@ -30,33 +49,40 @@ export async function startBigDatabase(): Promise<BigDatabase> {
   const url = await cluster.login(LOGIN, { attributes: "createrole" });
   const settings = { DATABASE_URL: url };
   const { postmaster } = cluster;
+  const dataDir = join(cluster.directory, "vault");
+  const beside = { dataDir, managementKey: await setUp(settings, dataDir) };
+  const serve = () => startBenchServer(settings, { postmaster, beside });
   return {
-    ...{ postmaster, settings, version: cluster.major },
+    ...{ serve, version: cluster.major },
     async bytes() {
       const [row] = await cluster.admin<{ bytes: bigint }[]>`select pg_database_size(${LOGIN}) as bytes`;
       return Number(row?.bytes ?? 0);
     },
-    async plansOf(beside, ask) {
+    async multiply(factor) {
+      const url = cluster.url("postgres", LOGIN);
+      const sql = connect({ url }, { connections: 1, statementTimeout: 0 });
+      await multiplyTokens(sql, factor);
+      await sql.end({ timeout: 5 });
+    },
+    async plansOf(ask) {
       await cluster.admin.unsafe(`alter role ${LOGIN} set auto_explain.log_min_duration = 0`);
-      const server = await startBenchServer(settings, { postmaster, beside });
+      const server = await serve();
       try {
         await ask(server);
       } finally {
         await server[Symbol.asyncDispose]();
         await cluster.admin.unsafe(`alter role ${LOGIN} reset auto_explain.log_min_duration`);
       }
-      return readPlans(cluster.directory);
+      return plansIn(cluster.said);
     },
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   };
 }
 
 /** One plan for each query that touches tokens, terms, counters or the log. */
-function readPlans(directory: string): readonly string[] {
-  const log = readdirSync(directory, { recursive: true, encoding: "utf8" }).find((file) => file.endsWith("plans.log"));
-  if (!log) throw new Error("the database has written no plans");
+function plansIn(log: string): readonly string[] {
   const plans = new Map<string, string>();
-  const entries = readFileSync(join(directory, log), "utf8").split(/^\d{4}-\d\d-\d\d .* plan:$/m);
+  const entries = log.split(/^.*LOG: {2}duration: .* plan:$/m);
   for (const entry of entries.slice(1)) {
     const lines = entry.split("\n").filter((line) => line.startsWith("\t"));
     const start = lines.findIndex((line) => /\((?:actual|cost=)/.test(line));

@@ -49,7 +49,7 @@ async function atTenants(server: Awaited<ReturnType<typeof startBenchServer>>) {
 
 async function onBigDatabase() {
   await using database = await startBigDatabase();
-  await using server = await startBenchServer(database.settings, { postmaster: database.postmaster });
+  await using server = await database.serve();
   const processes = await atProcesses(server, database);
   const sizes = [10_000, 1_000_000, 10_000_000].filter((size) => size <= largest);
   const { measured, plans } = await atSizes(server, database, sizes);

@@ -54,7 +54,8 @@ ${table(
 ## Tokens in one tenant
 
 On PostgreSQL ${sizesVersion} by \`DATABASE_URL\`. Creates and reads by 32 callers, lists and searches by two. Two of three tokens are cards,
-each with two metadata pairs; 20 tokens share the pair that is asked for.
+each with two metadata pairs; 20 tokens share the pair that is asked for. Those beyond the first million are older copies that
+no page opens.
 
 ${table(
   ["operation", "tokens", ...HEAD],
