@@ -1,4 +1,5 @@
 import { Authenticator } from "./access/authenticate.js";
+import type { Crowd } from "./api/crowd-gate.js";
 import { internalCalls } from "./api/internal-calls.js";
 import type { OperatorLog } from "./api/operator-log.js";
 import { buildPipeline, type Pipeline } from "./api/pipeline.js";
@@ -44,6 +45,7 @@ export interface Composition extends AsyncDisposable {
   readonly payments: Payments;
   readonly invitations: InvitationDesk;
   readonly sandbox: Pick<Sandbox, "metrics">;
+  readonly crowd: Crowd;
 }
 
 /** Puts the parts together, from the bottom up: each is given what it uses, and knows nothing of the rest. */
@@ -122,6 +124,12 @@ export function compose(
     payments,
     invitations: new InvitationDesk(database, keyring),
     sandbox,
+    crowd: {
+      refusalOf(apiKey) {
+        const tenantId = database.fast.isBusy ? authenticator.tenantOf(apiKey) : undefined;
+        return tenantId && database.fast.refusalOf(tenantId);
+      },
+    },
     [Symbol.asyncDispose]: () => close(runs, payments, sandbox, agents),
   };
 }

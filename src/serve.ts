@@ -147,6 +147,7 @@ export async function startServer(
     bodyLimit: config.bodyLimit,
     requestTimeout: config.requestTimeout,
     rpcLane: config.rpcLane,
+    crowd: parts.crowd,
     rateGate: opened.use(await openRateGate(config, log, meters)),
     meters,
     tls,

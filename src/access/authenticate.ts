@@ -75,6 +75,11 @@ export class Authenticator {
     this.#loaded.delete(`${tenantId} ${id}`);
   }
 
+  /** Whose key it was when it was last looked up; undefined where that is forgotten. Tells nothing of its rights. */
+  tenantOf(keyText: string): TenantId | undefined {
+    return this.#loaded.peek(digest("sha256", keyText, "base64"))?.caller.tenantId;
+  }
+
   /** Drops what is remembered of a key: its rights turned out to be old. */
   forget(keyText: string): void {
     this.#loaded.delete(digest("sha256", keyText, "base64"));

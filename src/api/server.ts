@@ -10,6 +10,7 @@ import { Health } from "../../gen/health/v1/health_pb.js";
 import { Fault } from "../base/fault.js";
 import type { Meters } from "../telemetry/meters.js";
 import { createCors } from "./cors.js";
+import { type Crowd, createCrowdGate, summed } from "./crowd-gate.js";
 import { type Readiness, registerHealth, registerRpcHealth } from "./health.js";
 import { observeInto, toFault } from "./observation.js";
 import { CONNECTION_LIMITS, createOnePort } from "./one-port.js";
@@ -34,6 +35,7 @@ export interface ServerOptions {
   readonly corsOrigins: readonly string[];
   readonly bodyLimit: number;
   readonly requestTimeout: number;
+  readonly crowd: Crowd;
   readonly rateGate: RateGate;
   readonly meters: Meters;
   /** Whether calls with one message each way take the short way. */
@@ -141,7 +143,22 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   };
   const lane = options.rpcLane ? createUnaryLane(options.pipelines, rpcLimits, observe, begin) : () => false;
   const proxy = createProxyRoute(options.invokeProxy, observe, begin);
+  const turnedAway = summed((times) =>
+    options.log.warn({ reason: `${times} requests` }, "turned away: more come than are served"),
+  );
+  const crowdGate = createCrowdGate(
+    options.crowd,
+    (request, response) => {
+      admit(request, response);
+      return traceOf(request);
+    },
+    () => {
+      options.meters.turnedAway();
+      turnedAway();
+    },
+  );
   const listener = (request: IncomingMessage, response: ServerResponse) => {
+    if (crowdGate(request, response)) return;
     if (!lane(request, response) && !proxy(request, response)) app.routing(request, response);
   };
   const port = createOnePort(listener, CONNECTION_LIMITS, options.tls);

@@ -1,8 +1,8 @@
 /**
  * Requests of one tenant that may be under way at once when more come than are served: with some 3,000 served a second,
- * one that is let in then waits a tenth of a second.
+ * one that is let in then waits some 50 ms.
  */
-const MOST_UNDER_WAY = 256;
+export const MOST_UNDER_WAY = 160;
 
 /** Milliseconds for which more may be: a burst is served, however large, and not turned away. */
 const BURST_MS = 1_000;

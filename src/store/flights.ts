@@ -1,11 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Clock } from "../base/clock.js";
+import type { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { CommitLookup, UnknownCommit } from "./commit-lookup.js";
+import { MOST_UNDER_WAY } from "./crowding.js";
 import { toStoreError, troubleOf, unavailable } from "./database-error.js";
 import { tellsOfDisk } from "./disk-probe.js";
 import { type FlightResult, fly, type Guard, leavesDoubt } from "./flight.js";
 import type { FlightLimits } from "./flight-limits.js";
+import type { FlightLoad } from "./flight-load.js";
 import type { Lane } from "./lane.js";
 import { LoggedMinutes } from "./logged-minutes.js";
 import { land, rejectAll, TenantQueue, type Waiting } from "./tenant-queue.js";
@@ -16,18 +19,6 @@ const ATTEMPTS = 5;
 const STOPPING = "the server is stopping";
 /** Made once: an error of its own for each request would cost more than to turn it away. */
 const CROWDED = unavailable("more requests come than are served");
-
-/** How busy the connections are. */
-export interface FlightLoad {
-  /** Connections, and those of them that a transaction uses now. */
-  readonly lanes: number;
-  readonly used: number;
-  /** Requests that wait for a flight. */
-  readonly queued: number;
-  /** Transactions since the start, and the requests that they carried. */
-  readonly flown: number;
-  readonly carried: number;
-}
 
 /**
  * Requests of one tenant share transactions; tenants take turns. Nothing waits for a timer: what arrives while a flight
@@ -44,6 +35,7 @@ export class Flights {
   readonly #turns = new Set<TenantQueue>();
   readonly #logged = new LoggedMinutes();
   #queued = 0;
+  #aboard = 0;
   #flown = 0;
   #carried = 0;
   /** The database said so, and nobody has seen it take writes since. */
@@ -72,13 +64,21 @@ export class Flights {
     return { lanes, used, queued: this.#queued, flown: this.#flown, carried: this.#carried };
   }
 
-  /**
-   * Asks for a request before anything of it is read whether there is room for it.
-   * @throws {Fault} unavailable while a tenant sends more than is served.
-   */
-  requireRoom(tenantId: TenantId): void {
+  /** Whether any tenant may be sending more than is served: asked before whose request it is. */
+  get isBusy(): boolean {
+    return this.#queued + this.#aboard >= MOST_UNDER_WAY;
+  }
+
+  /** Why a tenant's request is turned away before anything of it is read; undefined while there is room for it. */
+  refusalOf(tenantId: TenantId): Fault | undefined {
     const isCrowded = this.#queues.get(tenantId)?.isCrowded(performance.now()) ?? false;
-    if (isCrowded || this.#queued >= this.#limits.queueInAll) throw CROWDED;
+    return isCrowded || this.#queued >= this.#limits.queueInAll ? CROWDED : undefined;
+  }
+
+  /** @throws {Fault} unavailable while a tenant sends more than is served. */
+  requireRoom(tenantId: TenantId): void {
+    const refusal = this.refusalOf(tenantId);
+    if (refusal) throw refusal;
   }
 
   /**
@@ -203,6 +203,7 @@ export class Flights {
   async #launch(lane: Lane, queue: TenantQueue, batch: Waiting[], guard: Guard): Promise<void> {
     queue.inFlight += 1;
     queue.aboard += batch.length;
+    this.#aboard += batch.length;
     this.#flown += 1;
     this.#carried += batch.length;
     const patience = setTimeout(() => lane.renew(), this.#limits.patience);
@@ -220,6 +221,7 @@ export class Flights {
     this.#free.push(lane);
     queue.inFlight -= 1;
     queue.aboard -= batch.length;
+    this.#aboard -= batch.length;
     this.#wake();
     await this.#settle(queue.tenantId, batch, result);
     this.#forget(queue);

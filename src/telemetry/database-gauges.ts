@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Database } from "../store/database.js";
 import { DUE_KINDS } from "../store/due.js";
-import type { FlightLoad } from "../store/flights.js";
+import type { FlightLoad } from "../store/flight-load.js";
 
 const POOL = "db_client_connection_pool_name";
 

@@ -28,6 +28,8 @@ export interface Meters {
   request(method: string, route: string | undefined, status: number, seconds: number): void;
   operation(ended: EndedOperation): void;
   rateRefused(scope: RateScope): void;
+  /** A request that was one too many for its tenant. */
+  turnedAway(): void;
   /** The same job, its runs counted. */
   timed(job: Job): Job;
 }
@@ -60,6 +62,11 @@ export function createMeters(): Meters {
     name: "cloakroom_rate_limited_total",
     help: "Requests that were refused because their client had sent too many.",
     labelNames: ["scope"],
+    registers,
+  });
+  const turnedAway = new Counter({
+    name: "cloakroom_turned_away_total",
+    help: "REST requests that were answered with 503 before they were read: their tenant sent more than is served.",
     registers,
   });
   for (const scope of RATE_SCOPES) refusals.inc({ scope }, 0);
@@ -95,6 +102,7 @@ export function createMeters(): Meters {
       operations.inc({ rpc, code });
       if (route === undefined) calls.observe({ rpc_method: rpc, code }, seconds);
     },
+    turnedAway: () => turnedAway.inc(),
     rateRefused: (scope) => refusals.inc({ scope }),
     timed: (job) => ({
       ...job,

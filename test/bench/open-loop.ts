@@ -29,15 +29,26 @@ export class OpenLoopResult {
   lastShedAt = 0;
 }
 
-/** Connections at most. */
-const MOST_CONNECTIONS = 3_000;
+/** Connections that callers keep. One that is opened under load waits: libuv accepts one in each turn of the event loop. */
+const CONNECTIONS = 1_000;
 
 /** Sends requests at a fixed rate over HTTP/1.1, as many callers do who do not know of each other. */
 export async function loadOpenLoop({ rate, duration, request, ...target }: OpenLoopOptions): Promise<OpenLoopResult> {
   const result = new OpenLoopResult();
   const bytes = encode(target, request);
-  const idle: Connection[] = [];
   const all: Connection[] = [];
+  while (all.length < CONNECTIONS) {
+    const opened = Array.from(
+      { length: 50 },
+      () =>
+        new Connection(target, () => {
+          result.failed += 1;
+        }),
+    );
+    await Promise.all(opened.map((connection) => connection.opened));
+    all.push(...opened);
+  }
+  const idle = [...all];
   const startedAt = performance.now();
   const answered = (connection: Connection, dueAt: number, status: number, head: string) => {
     const now = performance.now();
@@ -54,13 +65,7 @@ export async function loadOpenLoop({ rate, duration, request, ...target }: OpenL
     const until = Math.min((rate * (performance.now() - startedAt)) / 1_000, total);
     for (; due < until; due += 1) {
       const dueAt = startedAt + (due * 1_000) / rate;
-      let connection = idle.pop();
-      if (!connection && all.length < MOST_CONNECTIONS) {
-        connection = new Connection(target, () => {
-          result.failed += 1;
-        });
-        all.push(connection);
-      }
+      const connection = idle.pop();
       if (connection) connection.send(bytes, dueAt, answered);
       else result.unsent += 1;
     }
@@ -75,6 +80,7 @@ type Answered = (connection: Connection, dueAt: number, status: number, head: st
 
 /** A connection that carries one request at a time. */
 class Connection {
+  readonly opened: Promise<unknown>;
   readonly #socket: Socket;
   #pending: Buffer = Buffer.alloc(0);
   #asked: { readonly dueAt: number; readonly answered: Answered } | undefined;
@@ -82,6 +88,7 @@ class Connection {
   constructor({ host, port }: { readonly host: string; readonly port: number }, onLost: () => void) {
     this.#socket = connect(port, host);
     this.#socket.setNoDelay(true);
+    this.opened = once(this.#socket, "connect");
     this.#socket.on("data", (chunk: Buffer) => this.#read(chunk));
     this.#socket.on("error", () => {});
     this.#socket.once("close", () => {

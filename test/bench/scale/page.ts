@@ -80,8 +80,9 @@ ${table(
 
 ## More than can be served
 
-Twice the requests a second that 128 callers sustain, whatever becomes of those before them; then half of what they sustain.
-Latency counts from the moment a request is due.
+Twice the requests a second that 128 callers sustain, whatever becomes of those before them, over 1,000 kept connections; then half
+of what they sustain. Latency counts from the moment a request is due. What comes while every connection has a request is not let
+in. A connection that is only opened then waits for longer than any request: Node accepts one in each turn of its event loop.
 
 ${table(
   [
@@ -93,13 +94,14 @@ ${table(
     "p99 ms",
     "shed with 503",
     "failed",
+    "not let in",
     "most MB",
     "calm after s",
   ],
   findings.overloads.map((row) => [
     row.operation,
     ...[row.sustained, row.sustainedP99, row.offered, row.served, row.servedP99].map((value) => value.toFixed(0)),
-    ...[row.shed, row.failed, megabytes(row.memory), (row.recoveredAfter / 1_000).toFixed(1)],
+    ...[row.shed, row.failed, row.unsent, megabytes(row.memory), (row.recoveredAfter / 1_000).toFixed(1)],
   ]),
 )}
 

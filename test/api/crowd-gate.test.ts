@@ -1,0 +1,65 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createCrowdGate } from "../../src/api/crowd-gate.js";
+import { unavailable } from "../../src/store/database-error.js";
+
+const CROWDED = "key_of_a_crowded_tenant";
+
+let server: Server;
+let url: string;
+let turnedAway = 0;
+beforeEach(async () => {
+  turnedAway = 0;
+  const gate = createCrowdGate(
+    { refusalOf: (apiKey) => (apiKey === CROWDED ? unavailable("more requests come than are served") : undefined) },
+    () => "a-trace",
+    () => {
+      turnedAway += 1;
+    },
+  );
+  server = createServer((request, response) => {
+    if (!gate(request, response)) response.end("served");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  url = `http://127.0.0.1:${Object(server.address()).port}`;
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const send = (path: string, key?: string, body?: string) =>
+  fetch(`${url}${path}`, {
+    headers: key === undefined ? {} : { "BT-API-KEY": key },
+    ...(body === undefined ? {} : { method: "POST", body }),
+  });
+
+describe("requests of a tenant that sends more than is served", () => {
+  it.each([
+    ["a read", "/tokens/1", undefined],
+    ["a create", "/tokens", "{}"],
+    ["a large body that nobody reads", "/tokens", "x".repeat(3_000_000)],
+  ])("are told to come back, in the shape of every error: %s", async (_, path, body) => {
+    const answer = await send(path, CROWDED, body);
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(await answer.json()).toMatchObject({
+      status: 503,
+      code: "unavailable",
+      detail: expect.any(String),
+      instance: "urn:cloakroom:trace:a-trace",
+    });
+    expect(turnedAway).toBe(1);
+    expect(await (await send("/tokens", "key_of_another")).text()).toBe("served");
+  });
+
+  it.each([
+    ["of another tenant", "/tokens", "key_of_another"],
+    ["without a key", "/tokens", undefined],
+    ["over an RPC protocol, which has words of its own", "/cloakroom.v1.TokenService/GetToken", CROWDED],
+  ])("are nobody else's: %s", async (_, path, key) => {
+    expect(await (await send(path, key)).text()).toBe("served");
+    expect(turnedAway).toBe(0);
+  });
+});
