@@ -21,9 +21,6 @@ export interface OperatorLog {
   error(fields: LogFields, message: string): void;
 }
 
-/** Characters of lines that wait for the end of a turn, at most. */
-const MOST_HELD = 8_192;
-
 const FIELDS = [
   "trace_id",
   "tenant_id",
@@ -51,18 +48,19 @@ export function createOperatorLog(level: string, stream: DestinationStream = lin
  * 9 % of a server's time under load.
  */
 function linesOfOneTurn(): DestinationStream {
-  const output = pino.destination({ dest: 1, sync: true, minLength: MOST_HELD });
-  let isScheduled = false;
-  process.once("exit", () => output.flushSync());
+  // Where nobody reads any more (EPIPE) it drops what it is given.
+  const output = pino.destination({ dest: 1, sync: true });
+  let lines = "";
+  const write = () => {
+    const text = lines;
+    lines = "";
+    if (text !== "") output.write(text);
+  };
+  process.once("exit", write);
   return {
     write(line) {
-      output.write(line);
-      if (isScheduled) return;
-      isScheduled = true;
-      setImmediate(() => {
-        isScheduled = false;
-        output.flushSync();
-      });
+      if (lines === "") setImmediate(write);
+      lines += line;
     },
   };
 }

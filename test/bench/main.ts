@@ -7,6 +7,7 @@ import { listRows } from "./lists.js";
 import { manyTenantRows } from "./many-tenants.js";
 import { proxyRows } from "./proxies.js";
 import { reactorRows, runnerMemory } from "./reactors.js";
+import { rotationRows } from "./rotation.js";
 import { streamedMemory } from "./streaming.js";
 import { Table } from "./table.js";
 import { tokenRows } from "./tokens.js";
@@ -25,6 +26,10 @@ await measureFloors(table);
   await measureDatabaseFloors(table, server);
   await tokenRows(table, server);
   await manyTenantRows(table, server);
+}
+{
+  await using server = await startBenchServer();
+  await rotationRows(table, server);
 }
 {
   await using server = await startBenchServer();
