@@ -15,12 +15,19 @@ const ROLES = ["cloakroom_app", "cloakroom_jobs"] as const;
  */
 export async function ensureRoles(sql: Sql, logins: readonly string[]): Promise<void> {
   const missing = await missingRoleStatements(sql, logins);
-  for (const statement of missing) {
-    await sql.unsafe(statement).catch((error: unknown) => {
-      // 42710 and 23505: another process has just made it.
-      if (["42710", "23505"].includes(codeOf(error))) return;
-      throw codeOf(error) === "42501" ? toBeRunByAdministrator(missing) : error;
-    });
+  for (const statement of missing) await runBesideOthers(sql, statement, missing);
+}
+
+async function runBesideOthers(sql: Sql, statement: string, missing: readonly string[], attempts = 5): Promise<void> {
+  try {
+    await sql.unsafe(statement);
+  } catch (error) {
+    const code = codeOf(error);
+    // 42710 and 23505: another process has just made it.
+    if (code === "42710" || code === "23505") return;
+    // XX000, "tuple concurrently updated": another process grants the same, and may yet fail.
+    if (code === "XX000" && attempts > 1) return runBesideOthers(sql, statement, missing, attempts - 1);
+    throw code === "42501" ? toBeRunByAdministrator(missing) : error;
   }
 }
 

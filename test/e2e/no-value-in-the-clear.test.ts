@@ -169,7 +169,7 @@ describe("values that went in by every path", () => {
       { raw: `{"type":"token","data":"${secret()}"` },
       { raw: secret() },
       { body: { type: "card", data: { number: secret() } } },
-      { body: { type: "card", data: { number: `${PAN}1` } } },
+      { body: { type: "card", data: { number: `${PAN}${PAN}` } } },
       { body: { type: "bank", data: { routing_number: secret(), account_number: PAN } } },
       { body: { type: "token", data: secret(), id: `${secret()}#` } },
       { body: { type: "token", data: secret(), containers: [secret()] } },
