@@ -5,7 +5,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/global-setup.ts", "test/sandbox/support/image.ts"],
     // Files wait for servers and databases more than they compute: by the number of processors half the time is idle.
-    maxWorkers: 4,
+    maxWorkers: 3,
     // The same holds for the cases of one file that run at once: they wait for answers that do not come.
     maxConcurrency: 32,
     testTimeout: 30_000,
