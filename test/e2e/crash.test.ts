@@ -103,8 +103,7 @@ describe("with its embedded database, a vault", () => {
     await expectNothingLost(load, server.url, key);
     const { tokens } = await books();
     expect(tokens).toBe(tokensOf(load));
-    // What waits for the database may wait until the end of the grace period.
-  }, 60_000);
+  });
 });
 
 describe("with a database that DATABASE_URL names, a vault", () => {
