@@ -52,7 +52,9 @@ describe("tenants", () => {
 
   it("are not starved by one that floods: each new request flies within a round", async () => {
     await using deck = await openDeck(database, { lanes: 2, batch: 5 });
-    const small = await deck.newTenant();
+    // Two at once, so that both lanes are connected: who is aboard while a lane connects waits for that too.
+    const [small] = await Promise.all([deck.newTenant(), deck.newTenant()]);
+    expect(deck.proxy.links).toBe(2);
     deck.proxy.sent.length = 0;
     const flooding = flood(deck, deck.tenantId, 900);
     for (let index = 0; index < 20; index += 1) {
