@@ -10,7 +10,6 @@ import { type Command, UsageError } from "./command.js";
 import { progressOf } from "./progress.js";
 
 export const auditExport: Command = {
-  name: "audit export",
   summary: "Write the log with its seals as lines of JSON, for an archive that nobody here can change",
   options: { tenant: { type: "string" }, file: { type: "string" } },
   help: [

@@ -10,7 +10,6 @@ import { type Command, UsageError } from "./command.js";
 import { progressOf } from "./progress.js";
 
 export const auditVerify: Command = {
-  name: "audit verify",
   summary: "Compare the log with its seals, and say which minutes were tampered with (exit code 1)",
   options: { tenant: { type: "string" }, since: { type: "string" } },
   help: [

@@ -18,14 +18,15 @@ export interface CommandInput {
 
 /** One `cloakroom` command. */
 export interface Command {
-  /** As it is typed: `tenants create`. */
-  readonly name: string;
   readonly summary: string;
   readonly options: ParseArgsOptionsConfig;
   /** One line for each option. */
   readonly help: readonly string[];
   run(input: CommandInput): Promise<void>;
 }
+
+/** The commands by their names as they are typed, such as `tenants create`. Each is loaded when it is needed. */
+export type Commands = ReadonlyMap<string, () => Promise<Command>>;
 
 /** @throws {UsageError} when the option is missing. */
 export function requiredText(options: CommandInput["options"], name: string): string {

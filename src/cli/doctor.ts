@@ -13,7 +13,6 @@ import type { Command } from "./command.js";
 const OURS = [DatabaseSetupError, KeyFileError, RootKeyDenied, RootKeyUnreachable, ShareError, EmbeddedDatabaseError];
 
 export const doctor: Command = {
-  name: "doctor",
   summary: "Check database, roles and root key, and say what to do about what is wrong",
   options: {},
   help: [],

@@ -14,7 +14,6 @@ import { type Command, requiredText, UsageError } from "./command.js";
 import { progressOf } from "./progress.js";
 
 export const exportCommand: Command = {
-  name: "export",
   summary: "Write everything that is stored to a file, as of one moment; values stay encrypted",
   options: { file: { type: "string" } },
   help: [

@@ -19,7 +19,6 @@ import { openVault } from "../vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
 
 export const formulasImport: Command = {
-  name: "formulas import",
   summary: "Offer official reactor formulas to all tenants, in place of earlier ones with the same ids",
   options: { file: { type: "string" } },
   help: ["--file F           a formula as POST /reactor-formulas takes it, or an array of them; id is required"],

@@ -15,7 +15,6 @@ import { type Command, requiredText, UsageError } from "./command.js";
 import { progressOf } from "./progress.js";
 
 export const importCommand: Command = {
-  name: "import",
   summary: "Put an export into an empty database, all of it or nothing; the root key must be in its place",
   options: { file: { type: "string" } },
   help: ["--file F           what export wrote"],

@@ -2,7 +2,6 @@ import { initVault } from "../vault.js";
 import type { Command } from "./command.js";
 
 export const init: Command = {
-  name: "init",
   summary: "Set up the database that DATABASE_URL names: schema, roles and root key",
   options: {},
   help: [],

@@ -9,7 +9,6 @@ import { openVault, type Vault } from "../vault.js";
 import { type Command, UsageError } from "./command.js";
 
 export const keysList: Command = {
-  name: "keys list",
   summary: "List root keys and tenants' keys: ids, purposes, versions, states, and rows left under replaced ones",
   options: { tenant: { type: "string" } },
   help: ["--tenant ID        only the keys of this tenant"],

@@ -16,7 +16,6 @@ const WAITING = {
 } as const;
 
 export const keysRotate: Command = {
-  name: "keys rotate",
   summary: "Replace the root key, or the keys that tenants' values are sealed by, beside running servers",
   options: {
     root: { type: "boolean" },

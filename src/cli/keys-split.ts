@@ -10,7 +10,6 @@ import { openVault } from "../vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
 
 export const keysSplit: Command = {
-  name: "keys split",
   summary: "Split the root key into shares for several people, some of whom together can bring it back",
   options: { shares: { type: "string" }, threshold: { type: "string" }, out: { type: "string" } },
   help: [

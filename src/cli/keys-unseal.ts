@@ -9,7 +9,6 @@ import { type ShareAnswer, unsealSocketOf } from "../unsealing.js";
 import { type Command, UsageError } from "./command.js";
 
 export const keysUnseal: Command = {
-  name: "keys unseal",
   summary: "Hand shares of the root key to a server on this machine that waits for them",
   options: { file: { type: "string" } },
   help: [

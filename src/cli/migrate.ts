@@ -3,7 +3,6 @@ import { migrateVault, openVault } from "../vault.js";
 import type { Command } from "./command.js";
 
 export const migrate: Command = {
-  name: "migrate",
   summary: "Bring the schema up to date",
   options: {},
   help: [],

@@ -1,25 +1,28 @@
 import { parseArgs } from "node:util";
 import { type Config, readConfig } from "../config.js";
-import { type Command, UsageError } from "./command.js";
+import { type Command, type Commands, UsageError } from "./command.js";
 
 /** Runs the command that the arguments name. The exit code is 2 for a wrong call. */
-export async function runCommand(commands: readonly Command[], args: readonly string[]): Promise<void> {
-  const command = commands.find(({ name }) => name.split(" ").every((word, index) => args[index] === word));
+export async function runCommand(commands: Commands, args: readonly string[]): Promise<void> {
+  const [name, load] =
+    [...commands].find(([name]) => name.split(" ").every((word, index) => args[index] === word)) ?? [];
   const wantsHelp = args.includes("--help") || args.length === 0 || args[0] === "help";
-  if (!command) {
-    const ofGroup = commands.filter(({ name }) => name.startsWith(`${args[0]} `));
-    (wantsHelp ? process.stdout : process.stderr).write(`${overview(ofGroup.length > 0 ? ofGroup : commands)}\n`);
+  if (name === undefined || load === undefined) {
+    const ofGroup = [...commands].filter(([name]) => name.startsWith(`${args[0]} `));
+    const shown = await overview(new Map(ofGroup.length > 0 ? ofGroup : commands));
+    (wantsHelp ? process.stdout : process.stderr).write(`${shown}\n`);
     if (!wantsHelp) {
       process.stderr.write(`There is no command "${args.join(" ")}".\n`);
       process.exitCode = 2;
     }
     return;
   }
+  const command = await load();
   if (wantsHelp) {
-    process.stdout.write(`${helpOf(command)}\n`);
+    process.stdout.write(`${helpOf(name, command)}\n`);
     return;
   }
-  const options = parseOptions(command, args.slice(command.name.split(" ").length));
+  const options = parseOptions(name, command, args.slice(name.split(" ").length));
   const config: Config = readConfig(process.env);
   await command.run({
     config,
@@ -30,7 +33,8 @@ export async function runCommand(commands: readonly Command[], args: readonly st
 }
 
 function parseOptions(
-  { name, options }: Command,
+  name: string,
+  { options }: Command,
   args: readonly string[],
 ): Record<string, string | boolean | undefined> {
   try {
@@ -44,9 +48,11 @@ function parseOptions(
   }
 }
 
-function overview(commands: readonly Command[]): string {
-  const width = Math.max(...commands.map(({ name }) => name.length));
-  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+async function overview(commands: Commands): Promise<string> {
+  const width = Math.max(...[...commands.keys()].map((name) => name.length));
+  const lines = await Promise.all(
+    [...commands].map(async ([name, load]) => `  ${name.padEnd(width)}  ${(await load()).summary}`),
+  );
   return [
     "Usage: cloakroom <command> [options]",
     "",
@@ -56,7 +62,7 @@ function overview(commands: readonly Command[]): string {
   ].join("\n");
 }
 
-function helpOf({ name, summary, help }: Command): string {
+function helpOf(name: string, { summary, help }: Command): string {
   const lines = [...help, "--json             print the result as JSON"].map((line) => `  ${line}`);
   return [`Usage: cloakroom ${name} [options]`, "", summary, "", ...lines].join("\n");
 }

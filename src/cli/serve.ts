@@ -5,7 +5,6 @@ import { StoppedSealed } from "../unsealing.js";
 import type { Command } from "./command.js";
 
 export const serve: Command = {
-  name: "serve",
   summary: "Start the server (with an embedded database unless DATABASE_URL is set)",
   options: {},
   help: [],

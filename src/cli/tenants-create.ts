@@ -5,7 +5,6 @@ import { openVault } from "../vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
 
 export const tenantsCreate: Command = {
-  name: "tenants create",
   summary: "Make a tenant with its owner and a management application, and show the management key once",
   options: { name: { type: "string" }, "owner-email": { type: "string" } },
   help: ["--name N           what the tenant is called", "--owner-email E    who owns it"],

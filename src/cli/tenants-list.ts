@@ -4,7 +4,6 @@ import { openVault } from "../vault.js";
 import type { Command } from "./command.js";
 
 export const tenantsList: Command = {
-  name: "tenants list",
   summary: "List all tenants",
   options: {},
   help: [],

@@ -7,7 +7,6 @@ import { type Command, requiredText, UsageError } from "./command.js";
 const MOST = 1_000_000_000_000;
 
 export const tenantsUpdate: Command = {
-  name: "tenants update",
   summary: "Change what a tenant's plan includes",
   options: { id: { type: "string" }, "included-monthly-active-tokens": { type: "string" } },
   help: [

@@ -1,7 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { Umzug } from "umzug";
 import { connect, type DatabaseAddress, type Sql } from "./connect.js";
 import { codeOf } from "./database-error.js";
 import { underLease } from "./lease.js";
@@ -74,6 +73,8 @@ async function currentUser(sql: Sql): Promise<string> {
 }
 
 async function runPending(sql: Sql): Promise<string[]> {
+  // Loading it takes a tenth of a second, which every command would pay.
+  const { Umzug } = await import("umzug");
   const umzug = new Umzug({
     migrations: (await migrationFiles()).map((name) => ({
       name,
