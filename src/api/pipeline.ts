@@ -38,6 +38,8 @@ export interface Answer {
 /** The one way through a method, for all protocols: built once, run for each request. */
 export interface Pipeline {
   readonly method: ServedMethod;
+  /** Whether a request says in a mask what it changes. */
+  readonly takesMask: boolean;
   /** Authentication and permission, before the body is read. */
   admit(head: RequestHead): Promise<Admission>;
   /** The same for a caller that is known already: code that acts as an application. */
@@ -91,6 +93,7 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
 
   return {
     method,
+    takesMask: policy.mergePatch,
     async admit(head) {
       const renew = () => {
         parts.authenticator.forget(head.header("bt-api-key") ?? "");

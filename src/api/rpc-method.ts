@@ -1,6 +1,5 @@
-import { type DescMethodUnary, getOption, type Message } from "@bufbuild/protobuf";
+import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import { policy } from "../../gen/cloakroom/v1/options_pb.js";
 import { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
 import { invalid } from "../base/fault.js";
 import { FunctionFailed } from "../functions/function-failed.js";
@@ -29,7 +28,7 @@ export async function answerCall(
   request: Message,
 ): Promise<Answer> {
   try {
-    requireMask(pipeline.method.desc, request);
+    if (pipeline.takesMask) requireMask(request);
     const answer = await pipeline.run(admission, request);
     observation.end(200);
     return answer;
@@ -50,8 +49,7 @@ export function refusalOf(error: unknown, observation: Observation, traceId: str
 }
 
 /** REST fills the mask from the keys present, which may be none. An RPC caller that sends an empty one forgot it. */
-function requireMask(method: DescMethodUnary, request: Message): void {
-  if (!getOption(method, policy).mergePatch) return;
+function requireMask(request: Message): void {
   const mask: unknown = Reflect.get(request, "updateMask");
   const paths = typeof mask === "object" && mask !== null && "paths" in mask ? mask.paths : undefined;
   if (!Array.isArray(paths) || paths.length === 0) throw invalid("update_mask", "must name the fields to change");

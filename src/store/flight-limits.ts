@@ -4,6 +4,11 @@ export interface FlightLimits {
   readonly batch: number;
   /** Flights of one tenant at a time: its other requests gather for the next. */
   readonly perTenant: number;
+  /**
+   * Milliseconds that requests wait for others, at most, while a flight of their tenant carries more than twice as many. A
+   * flight costs the processor as much as three requests do.
+   */
+  readonly company: number;
   readonly queuePerTenant: number;
   readonly queueInAll: number;
   /** Milliseconds a request waits for its flight. */
@@ -18,6 +23,7 @@ export interface FlightLimits {
 export const FAST_LIMITS: FlightLimits = {
   batch: 100,
   perTenant: 2,
+  company: 10,
   queuePerTenant: 1_000,
   queueInAll: 10_000,
   wait: 2_000,
@@ -29,6 +35,7 @@ export const FAST_LIMITS: FlightLimits = {
 export const SLOW_LIMITS: FlightLimits = {
   batch: 1,
   perTenant: 4,
+  company: 0,
   queuePerTenant: 200,
   queueInAll: 2_000,
   wait: 2_000,

@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.js";
 import type { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { CommitLookup, UnknownCommit } from "./commit-lookup.js";
+import { ConfirmedRevisions } from "./confirmed-revisions.js";
 import { MOST_UNDER_WAY } from "./crowding.js";
 import { toStoreError, troubleOf, unavailable } from "./database-error.js";
 import { tellsOfDisk } from "./disk-probe.js";
@@ -21,8 +22,8 @@ const STOPPING = "the server is stopping";
 const CROWDED = unavailable("more requests come than are served");
 
 /**
- * Requests of one tenant share transactions; tenants take turns. Nothing waits for a timer: what arrives while a flight
- * is under way shares the next one.
+ * Requests of one tenant share transactions; tenants take turns. No first flight waits: what arrives while it is under way
+ * shares the next one.
  */
 export class Flights {
   readonly #free: Lane[];
@@ -34,6 +35,7 @@ export class Flights {
   /** Tenants in the order of their turns. */
   readonly #turns = new Set<TenantQueue>();
   readonly #logged = new LoggedMinutes();
+  readonly #confirmed = new ConfirmedRevisions();
   #queued = 0;
   #aboard = 0;
   #flown = 0;
@@ -44,6 +46,8 @@ export class Flights {
   #isClosed = false;
   /** Looks for requests that waited too long, for as long as any waits: a stuck database wakes nobody. */
   #watch: NodeJS.Timeout | undefined;
+  /** Wakes those who wait for company. */
+  #company: NodeJS.Timeout | undefined;
 
   constructor(lanes: readonly Lane[], limits: FlightLimits, clock: Clock, wasCommitted: CommitLookup) {
     this.#lanes = lanes;
@@ -62,6 +66,11 @@ export class Flights {
     const lanes = this.#lanes.length;
     const used = lanes - this.#free.length;
     return { lanes, used, queued: this.#queued, flown: this.#flown, carried: this.#carried };
+  }
+
+  /** When a tenant's rights were last found to be those of a revision, by `performance.now()`; -Infinity if never. */
+  confirmedAt(tenantId: TenantId, revision: number): number {
+    return this.#confirmed.of(tenantId, revision);
   }
 
   /** Whether any tenant may be sending more than is served: asked before whose request it is. */
@@ -118,6 +127,7 @@ export class Flights {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#watch);
+    clearTimeout(this.#company);
     for (const queue of this.#queues.values()) rejectAll(queue.waiting.splice(0), unavailable(STOPPING));
     this.#queued = 0;
     await Promise.all(this.#lanes.map((lane) => lane.close()));
@@ -157,10 +167,11 @@ export class Flights {
   #giveTurns(): boolean {
     const later: TenantQueue[] = [];
     let hasLaunched = false;
+    const now = performance.now();
     for (const queue of this.#turns) {
       if (this.#free.length === 0) break;
       this.#turns.delete(queue);
-      const batch = queue.inFlight < this.#limits.perTenant ? this.#nextBatch(queue) : [];
+      const batch = this.#mayDepart(queue, now) ? this.#nextBatch(queue) : [];
       if (queue.waiting.length > 0) later.push(queue);
       const [first] = batch;
       const lane = first && this.#free.pop();
@@ -170,6 +181,17 @@ export class Flights {
     }
     for (const queue of later) this.#turns.add(queue);
     return hasLaunched;
+  }
+
+  #mayDepart(queue: TenantQueue, now: number): boolean {
+    if (queue.inFlight >= this.#limits.perTenant) return false;
+    if (queue.isWorthAFlight(now - this.#limits.company)) return true;
+    // Nothing else may happen before they have waited long enough.
+    this.#company ??= setTimeout(() => {
+      this.#company = undefined;
+      this.#wake();
+    }, this.#limits.company);
+    return false;
   }
 
   #expireAll(): void {
@@ -208,11 +230,13 @@ export class Flights {
     this.#carried += batch.length;
     const patience = setTimeout(() => lane.renew(), this.#limits.patience);
     const works = batch.map(({ work }) => work);
+    const departedAt = performance.now();
     const now = new Date(this.#clock.now());
     const departure = { now, isFirstInMinute: !this.#logged.has(queue.tenantId, now) };
     const result = await fly(lane, queue.tenantId, guard, departure, works).catch(
       (error: unknown): FlightResult => ({ kind: "aborted", error }),
     );
+    if (result.kind === "landed" && guard !== "unguarded") this.#confirmed.add(queue.tenantId, guard, departedAt);
     if (result.kind === "landed" && result.passengers.some(({ outcome, seen }) => outcome?.ok && seen)) {
       this.#logged.add(queue.tenantId, now);
     }

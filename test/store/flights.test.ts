@@ -282,6 +282,22 @@ describe("the guard", () => {
     expect(await deck.logs()).toBe(2);
   });
 
+  it("tells when it last found a revision unchanged, and of no other", async () => {
+    await using deck = await openDeck(database);
+    const confirmedAt = (revision: number) => deck.flights.confirmedAt(deck.tenantId, revision);
+    expect(confirmedAt(FIRST_REVISION)).toBe(-Infinity);
+    const before = performance.now();
+    await deck.hang("coat");
+    const first = confirmedAt(FIRST_REVISION);
+    expect(first).toBeGreaterThanOrEqual(before);
+    expect(first).toBeLessThan(performance.now());
+    expect(confirmedAt(2)).toBe(-Infinity);
+    await deck.flights.run(deck.tenantId, "unguarded", async (tx) => tx.tell(raiseAuthRevision, tx.tenantId));
+    await expect(deck.hang("late")).rejects.toThrow(StaleAuthorization);
+    expect(confirmedAt(FIRST_REVISION)).toBe(first);
+    expect(confirmedAt(2)).toBe(-Infinity);
+  });
+
   it("fails a request that raises the revision twice at once", async () => {
     await using deck = await openDeck(database);
     const raise = () =>

@@ -83,6 +83,37 @@ describe("tenants", () => {
   });
 });
 
+describe("requests beside a flight of their tenant that carries far more", () => {
+  it("gather, and fly together", async () => {
+    await using deck = await openDeck(database, { lanes: 2, company: 500 });
+    const { large, small } = await (async () => {
+      await using _blocked = await blockCoats();
+      const large = flood(deck, deck.tenantId, 10);
+      const small: Promise<void>[] = [];
+      for (let index = 0; index < 4; index += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        small.push(deck.hang(`small ${index}`));
+      }
+      return { large, small };
+    })();
+    await Promise.all([large, ...small]);
+    expect(flightsInOrder(deck)).toHaveLength(2);
+    expect(await deck.coats()).toHaveLength(14);
+  });
+
+  it("do not wait until it lands", async () => {
+    await using deck = await openDeck(database, { lanes: 2, company: 50 });
+    const hung = deck.proxy.set({ at: "before", statement: /insert into due/, does: "hang" });
+    const large = Promise.allSettled([flood(deck, deck.tenantId, 10)]);
+    await hung;
+    await deck.hang("small");
+    expect(await deck.coats()).toEqual(["small"]);
+    deck.proxy.goAway();
+    deck.proxy.comeBack();
+    expect(await large).toMatchObject([{ status: "fulfilled" }]);
+  });
+});
+
 describe("a queue", () => {
   it("that is full for a tenant turns its requests away at once, and nobody else's", async () => {
     await using deck = await openDeck(database, { lanes: 2, batch: 2, queuePerTenant: 6 });
