@@ -1,5 +1,6 @@
 import type { TestProject } from "vitest/node";
 import { createAuthority, type Identity } from "../egress/certificates.js";
+import { makeMigratedData } from "./databases.js";
 import { startServerProcess } from "./server.js";
 
 declare module "vitest" {
@@ -12,6 +13,8 @@ declare module "vitest" {
     serverLog: string;
     /** With this, a test's own TLS server at 127.0.0.1 is trusted by the shared server. */
     trustedIdentity: Identity;
+    /** The data directory that {@link copyMigratedData} copies. */
+    migratedData: string;
   }
 }
 
@@ -21,12 +24,16 @@ declare module "vitest" {
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const authority = await createAuthority();
-  const server = await startServerProcess({ EGRESS_ALLOW: "127.0.0.1" }, {}, authority.pem);
+  // This one makes its own database, as a first start does.
+  const settings = { EGRESS_ALLOW: "127.0.0.1", DATA_DIR: "{directory}/data" };
+  const [server, migrated] = await Promise.all([startServerProcess(settings, {}, authority.pem), makeMigratedData()]);
+  project.provide("migratedData", migrated.dataDir);
   project.provide("serverUrl", server.url);
   project.provide("serverEnvironment", { ...server.environment });
   project.provide("serverLog", server.logFile);
   project.provide("trustedIdentity", await authority.issue(["localhost"], ["127.0.0.1"]));
   return async () => {
     await server[Symbol.asyncDispose]();
+    migrated[Symbol.dispose]();
   };
 }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { chmodSync, createWriteStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { copyMigratedData } from "./migrated-data.js";
 import { startFlags } from "./start-flags.js";
 
 /** A server in a process of its own, with an embedded database of its own, as `npm start` runs it. */
@@ -22,10 +23,10 @@ export interface ServerProcess extends AsyncDisposable {
 }
 
 /**
- * Starts a server: about two seconds. `settings` are names without their prefix; `files` are written into its directory
- * first, and `{directory}` in a setting stands for that. `trusted` is a certificate authority, in PEM, that the server takes
- * destinations' certificates from beside the public ones. `preload` is the source of a module that is loaded before all
- * else.
+ * Starts a server: about a second. `settings` are names without their prefix; `files` are written into its directory
+ * first, and `{directory}` in a setting stands for that. The schema is there already, unless `settings` name a DATA_DIR.
+ * `trusted` is a certificate authority, in PEM, that the server takes destinations' certificates from beside the public
+ * ones. `preload` is the source of a module that is loaded before all else.
  */
 export async function startServerProcess(
   settings: Readonly<Record<string, string>> = {},
@@ -47,6 +48,7 @@ export async function startServerProcess(
   for (const [name, value] of Object.entries(settings)) {
     environment[`CLOAKROOM_${name}`] = value.replace("{directory}", directory);
   }
+  if (settings.DATA_DIR === undefined) copyMigratedData(join(directory, "data"));
   const authorityFile = join(directory, "trusted.pem");
   if (trusted !== undefined) writeFileSync(authorityFile, trusted);
   const trust = trusted === undefined ? {} : { NODE_EXTRA_CA_CERTS: authorityFile };
