@@ -82,7 +82,7 @@ function rowOf(
     id,
     type: prepared.type.name,
     data: sealData(keys, tx.tenantId, id, data),
-    attributes: sealAttributes(keys, tx.tenantId, id, prepared.attributes),
+    attributes: sealAttributes(keys, tx.tenantId, id, prepared.attributes, prepared.indexValues),
     containers: [...prepared.containers],
     fingerprint: prepared.fingerprint ?? null,
     dedupe_key: prepared.isDeduplicated ? (prepared.fingerprint ?? null) : null,
@@ -98,10 +98,10 @@ function rowOf(
 }
 
 function madeOf(caller: Caller, prepared: PreparedToken, row: TokenRow): Token {
-  const { type, data, attributes, containers, fingerprint, isDeduplicated, expiry } = prepared;
+  const { type, data, attributes, containers, fingerprint, isDeduplicated, indexValues, expiry } = prepared;
   return {
     id: row.id,
-    ...{ type, data, attributes, containers, fingerprint, isDeduplicated, expiry },
+    ...{ type, data, attributes, containers, fingerprint, isDeduplicated, indexValues, expiry },
     createdBy: caller.application.id,
     createdAt: row.created_at,
     modifiedBy: undefined,

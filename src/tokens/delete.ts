@@ -47,10 +47,10 @@ export function expiryEntry(row: TokenRow): LogEntry {
  */
 export async function removeToken(tx: Transaction, keys: TenantKeys, row: TokenRow, entry: LogEntry): Promise<boolean> {
   if (!(await tx.ask(deleteTokenRow, { id: row.id, revision: row.revision }))) return false;
-  const { type, attributes, containers, createdAt, data } = openToken(keys, tx.tenantId, row);
-  const indexValues = indexValuesOf(type, data.reveal(), attributes);
-  const findable = { id: row.id, createdAt, containers, metadata: attributes.metadata ?? {}, indexValues };
-  for (const term of termsOf(keys, findable)) tx.tell(deleteTerm, term);
+  const token = openToken(keys, tx.tenantId, row);
+  const { type, attributes, containers, createdAt } = token;
+  const findable = { id: row.id, createdAt, containers, metadata: attributes.metadata ?? {} };
+  for (const term of termsOf(keys, { ...findable, indexValues: indexValuesOf(token) })) tx.tell(deleteTerm, term);
   tx.tell(deleteCvc, row.id);
   tx.tell(countTokens, { type: type.name, change: -1, createdAt: undefined });
   writeLog(tx, entry);

@@ -7,7 +7,7 @@ import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { readMetadata } from "./draft.js";
 import { parseExpiry } from "./expiry.js";
-import { containersOf, fingerprint, indexValuesOf } from "./prepare.js";
+import { containersOf, evaluateIndexes, fingerprint, indexValuesOf } from "./prepare.js";
 import { splitCvc } from "./sealing.js";
 import type { Expiry, Token, TokenAttributes } from "./token.js";
 
@@ -43,6 +43,7 @@ export interface PatchedToken {
 export function applyPatch(caller: Caller, keys: TenantKeys, token: Token, patch: TokenPatch, now: Date): PatchedToken {
   const { type } = token;
   const merged = patchedData(token, patch);
+  const { data: lasting, cvc } = splitCvc(type.name, merged);
   const attributes = patchedAttributes(token, patch);
   const isDeduplicated =
     patch.deduplicate === undefined
@@ -52,12 +53,15 @@ export function applyPatch(caller: Caller, keys: TenantKeys, token: Token, patch
     isDeduplicated || caller.settings.fingerprint_tokens || attributes.fingerprintExpression !== undefined;
   return {
     data: new Sensitive(merged),
-    cvc: patchedCvc(token, patch, merged),
+    cvc: namesCvc(token, patch) ? (cvc ?? null) : undefined,
     attributes,
     containers: patch.containers === undefined ? token.containers : containersOf(type, patch.containers ?? []),
-    fingerprint: isFingerprinted ? fingerprint(keys, type, merged, attributes, isDeduplicated) : undefined,
+    fingerprint: isFingerprinted ? fingerprint(keys, type, lasting, attributes, isDeduplicated) : undefined,
     isDeduplicated,
-    indexValues: indexValuesOf(type, merged, attributes),
+    indexValues:
+      patch.data === undefined && patch.searchIndexes === undefined
+        ? indexValuesOf(token)
+        : evaluateIndexes(type, lasting, attributes),
     expiry: patchedExpiry(token, patch, now),
   };
 }
@@ -70,9 +74,8 @@ function patchedData({ type, data }: Token, patch: TokenPatch): Json {
 }
 
 /** Only a patch that names the code touches it: one that does not never extends its hour. */
-function patchedCvc({ type }: Token, patch: TokenPatch, merged: Json): string | null | undefined {
-  if (type.name !== "card" || !isJsonObject(patch.data) || !("cvc" in patch.data)) return undefined;
-  return splitCvc(type.name, merged).cvc ?? null;
+function namesCvc({ type }: Token, patch: TokenPatch): boolean {
+  return type.name === "card" && isJsonObject(patch.data) && "cvc" in patch.data;
 }
 
 function patchedAttributes({ type, attributes }: Token, patch: TokenPatch): TokenAttributes {

@@ -12,7 +12,8 @@ import { evaluateFingerprint } from "../expressions/fingerprint.js";
 import { evaluateSearchIndexes } from "../expressions/search-indexes.js";
 import { evaluateTokenId } from "../expressions/token-id.js";
 import { parseExpiry } from "./expiry.js";
-import type { Expiry, TokenAttributes, TokenDraft } from "./token.js";
+import { splitCvc } from "./sealing.js";
+import type { Expiry, Token, TokenAttributes, TokenDraft } from "./token.js";
 import { tokenType } from "./types/registry.js";
 import type { TokenType } from "./types/token-type.js";
 
@@ -52,25 +53,27 @@ export function prepareToken(
   const type = tokenType(draft.type);
   if (draft.data === null) throw invalid("data", "must be given");
   const data = type.normalize(draft.data);
+  const { data: lasting } = splitCvc(type.name, data);
   const { attributes } = draft;
   const isDeduplicated = draft.deduplicate ?? caller.settings.deduplicate_tokens;
   const isFingerprinted =
     isDeduplicated || caller.settings.fingerprint_tokens || attributes.fingerprintExpression !== undefined;
   return {
     type,
-    idChoice: chooseId(draft.id, data, budget),
+    idChoice: chooseId(draft.id, lasting, budget),
     data: new Sensitive(data),
     attributes,
     containers: containersOf(type, draft.containers),
-    fingerprint: isFingerprinted ? fingerprint(keys, type, data, attributes, isDeduplicated, budget) : undefined,
+    fingerprint: isFingerprinted ? fingerprint(keys, type, lasting, attributes, isDeduplicated, budget) : undefined,
     isDeduplicated,
-    indexValues: indexValuesOf(type, data, attributes, budget),
+    indexValues: evaluateIndexes(type, lasting, attributes, budget),
     expiry: draft.expiresAt === undefined ? undefined : parseExpiry(draft.expiresAt, now),
   };
 }
 
 /**
  * The fingerprint of a token, by its own expression or its type's.
+ * @param data without a verification code: see {@link splitCvc}.
  * @throws {Fault} validation_failed naming `fingerprint_expression`.
  */
 export function fingerprint(
@@ -90,9 +93,20 @@ export function fingerprint(
   return fingerprintOf(keys.fingerprint, type.name, text);
 }
 
-/** The values that a token is found by: of its own expressions, or of its type's. */
-export function indexValuesOf(type: TokenType, data: Json, attributes: TokenAttributes, budget?: Budget): string[] {
+/**
+ * The values that a token is to be found by: of its own expressions, or of its type's.
+ * @param data without a verification code: see {@link splitCvc}.
+ */
+export function evaluateIndexes(type: TokenType, data: Json, attributes: TokenAttributes, budget?: Budget): string[] {
   return evaluateSearchIndexes(attributes.searchIndexes ?? type.searchIndexes, data, budget);
+}
+
+/**
+ * The values that a stored token is found by. Those of its own expressions are kept: evaluated again, a random alias would
+ * be another one.
+ */
+export function indexValuesOf({ type, attributes, data, indexValues }: Token): readonly string[] {
+  return indexValues ?? evaluateIndexes(type, splitCvc(type.name, data.reveal()).data, attributes);
 }
 
 /**

@@ -14,7 +14,10 @@ export interface SplitData {
   readonly cvc: string | undefined;
 }
 
-/** Takes the verification code out of card data. It is stored apart and lives for an hour. */
+/**
+ * Takes the verification code out of card data. It is stored apart and lives for an hour, so that nothing which stays may
+ * be made of it: no fingerprint, search index or id.
+ */
 export function splitCvc(type: string, data: Json): SplitData {
   if (type !== "card" || !isJsonObject(data) || typeof data.cvc !== "string") return { data, cvc: undefined };
   const { cvc, ...rest } = data;
@@ -31,17 +34,21 @@ export function sealCvc(keys: TenantKeys, tenantId: TenantId, tokenId: string, c
   return seal(keys.cvc, placeOf(tenantId, tokenId, "cvc"), Buffer.from(cvc));
 }
 
-/** Null where nothing was given: most tokens have only defaults. */
+/**
+ * Null where nothing was given: most tokens have only defaults.
+ * @param indexValues are kept beside search indexes of the token's own.
+ */
 export function sealAttributes(
   keys: TenantKeys,
   tenantId: TenantId,
   tokenId: string,
   { mask, metadata, searchIndexes, fingerprintExpression }: TokenAttributes,
+  indexValues: readonly string[],
 ): Buffer | null {
   const written: JsonObject = {
     ...(mask === undefined ? {} : { mask }),
     ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
-    ...(searchIndexes === undefined ? {} : { search_indexes: [...searchIndexes] }),
+    ...(searchIndexes === undefined ? {} : { search_indexes: [...searchIndexes], index_values: [...indexValues] }),
     ...(fingerprintExpression === undefined ? {} : { fingerprint_expression: fingerprintExpression }),
   };
   if (Object.keys(written).length === 0) return null;
@@ -60,7 +67,7 @@ export function openToken(keys: TenantKeys, tenantId: TenantId, row: TokenRow | 
     id: row.id,
     type: tokenType(row.type),
     data: new Sensitive(whole),
-    attributes: openAttributes(keys, tenantId, row),
+    ...openAttributes(keys, tenantId, row),
     containers: row.containers.map(storedContainer),
     fingerprint: row.fingerprint ?? undefined,
     isDeduplicated: row.dedupe_key !== null,
@@ -75,17 +82,22 @@ export function openToken(keys: TenantKeys, tenantId: TenantId, row: TokenRow | 
   };
 }
 
-function openAttributes(keys: TenantKeys, tenantId: TenantId, row: TokenRow): TokenAttributes {
-  if (!row.attributes) return {};
+function openAttributes(
+  keys: TenantKeys,
+  tenantId: TenantId,
+  row: TokenRow,
+): Pick<Token, "attributes" | "indexValues"> {
+  if (!row.attributes) return { attributes: {}, indexValues: undefined };
   const written: Json = JSON.parse(open(keys.data, placeOf(tenantId, row.id, "attributes"), row.attributes).toString());
   if (!isJsonObject(written)) throw new Error("the attributes of a token are no object");
-  const { mask, metadata, search_indexes, fingerprint_expression } = written;
-  return {
+  const { mask, metadata, search_indexes, index_values, fingerprint_expression } = written;
+  const attributes = {
     ...(mask === undefined ? {} : { mask }),
     ...(isJsonObject(metadata) ? { metadata: textsOf(metadata) } : {}),
     ...(Array.isArray(search_indexes) ? { searchIndexes: search_indexes.map(String) } : {}),
     ...(typeof fingerprint_expression === "string" ? { fingerprintExpression: fingerprint_expression } : {}),
   };
+  return { attributes, indexValues: Array.isArray(index_values) ? index_values.map(String) : undefined };
 }
 
 function textsOf(object: JsonObject): Record<string, string> {

@@ -30,6 +30,8 @@ export interface Token {
   readonly fingerprint: Buffer | undefined;
   /** Others of the same content are folded into this token. */
   readonly isDeduplicated: boolean;
+  /** The values of its own search indexes, as they were when it was written. */
+  readonly indexValues: readonly string[] | undefined;
   readonly expiry: Expiry | undefined;
   readonly createdBy: Uuid;
   readonly createdAt: Date;

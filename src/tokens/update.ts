@@ -61,7 +61,7 @@ export async function patchToken(
     rewriteCompanions(tx, keys, token, patched);
     writeLog(tx, logEntry(actorOf(caller), entityType, id, "update"));
     await touch(tx, id, row.active_month);
-    const { cvc: _, indexValues: __, ...changed } = patched;
+    const { cvc: _, ...changed } = patched;
     const modified = { modifiedBy: caller.application.id, modifiedAt: tx.now };
     return viewOf(tx.tenantId, { ...token, ...changed, ...modified }, transform);
   }
@@ -106,7 +106,7 @@ function changeOf(tx: Transaction, caller: Caller, keys: TenantKeys, row: TokenR
     id,
     revision,
     data: sealData(keys, tx.tenantId, id, splitCvc(type, patched.data.reveal()).data),
-    attributes: sealAttributes(keys, tx.tenantId, id, patched.attributes),
+    attributes: sealAttributes(keys, tx.tenantId, id, patched.attributes, patched.indexValues),
     containers: patched.containers,
     fingerprint: patched.fingerprint ?? null,
     dedupe_key: dedupeKeyOf(patched) ?? null,
@@ -118,11 +118,11 @@ function changeOf(tx: Transaction, caller: Caller, keys: TenantKeys, row: TokenR
 
 /** Search terms, verification code and due times follow the change. */
 function rewriteCompanions(tx: Transaction, keys: TenantKeys, token: Token, patched: PatchedToken): void {
-  const { id, createdAt, type } = token;
+  const { id, createdAt } = token;
   const before = termsOf(keys, {
     ...{ id, createdAt, containers: token.containers },
     metadata: token.attributes.metadata ?? {},
-    indexValues: indexValuesOf(type, token.data.reveal(), token.attributes),
+    indexValues: indexValuesOf(token),
   });
   const after = termsOf(keys, {
     ...{ id, createdAt, containers: patched.containers, indexValues: patched.indexValues },

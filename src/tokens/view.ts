@@ -2,8 +2,10 @@ import type { Transform } from "../access/access-rule.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Json, JsonObject } from "../base/json.js";
 import { showFingerprint } from "../crypto/keyed-hash.js";
+import { Sensitive } from "../crypto/sensitive.js";
 import type { SharedBudget } from "../expressions/shared-budget.js";
 import { evaluateMask } from "./mask.js";
+import { splitCvc } from "./sealing.js";
 import type { Token } from "./token.js";
 import { type BankDetails, type CardDetails, tokenDetails } from "./types/details.js";
 
@@ -28,6 +30,8 @@ export interface TokenView {
   readonly modifiedAt?: Date;
   /** On create and tokenize: whether this is an older token of the same content. */
   readonly deduplicated?: boolean;
+  /** The same as if there were no verification code. Absent where there is none. */
+  readonly lasting?: () => TokenView;
 }
 
 /**
@@ -44,6 +48,7 @@ export function viewOf(tenantId: TenantId, token: Token, transform: Transform, b
   const masked = isEvaluated ? evaluateMask(definition, data, budget) : undefined;
   const shown = transform === "reveal" ? data : transform === "mask" ? masked : undefined;
   const mask = showsOwnMask && masked !== undefined ? masked : definition;
+  const { data: lasting, cvc } = splitCvc(type.name, data);
   return {
     id: token.id,
     tenantId,
@@ -61,6 +66,9 @@ export function viewOf(tenantId: TenantId, token: Token, transform: Transform, b
     createdAt: token.createdAt,
     ...(token.modifiedBy ? { modifiedBy: token.modifiedBy } : {}),
     ...(token.modifiedAt ? { modifiedAt: token.modifiedAt } : {}),
+    ...(cvc === undefined
+      ? {}
+      : { lasting: () => viewOf(tenantId, { ...token, data: new Sensitive(lasting) }, transform, budget) }),
   };
 }
 
@@ -99,11 +107,8 @@ export function viewToJson(view: TokenView): JsonObject {
   };
 }
 
-/** The view without what may not be kept for a day: the card's verification code. */
+/** The view without what may not be kept for a day: the card's verification code, wherever a mask may have put it. */
 export function withoutCvc(view: TokenView): TokenView {
-  const { data } = view;
-  if (view.type !== "card" || typeof data !== "object" || data === null || Array.isArray(data) || !("cvc" in data))
-    return view;
-  const { cvc: _, ...rest } = data;
-  return { ...view, data: rest };
+  const { lasting, deduplicated } = view;
+  return lasting ? { ...lasting(), ...(deduplicated === undefined ? {} : { deduplicated }) } : view;
 }

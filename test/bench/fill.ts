@@ -76,7 +76,7 @@ function batchOf(caller: Caller, keys: TenantKeys, from: number, to: number, old
     tokens.push({
       ...{ id, type: prepared.type.name, containers: [...containers], fingerprint, dedupe_key: null },
       data: sealData(keys, caller.tenantId, id, prepared.data.reveal()),
-      attributes: sealAttributes(keys, caller.tenantId, id, attributes),
+      attributes: sealAttributes(keys, caller.tenantId, id, attributes, indexValues),
       ...{ expires_at: null, expires_at_text: null, revision: 1, active_month: monthOf(now) },
       ...{ created_by: caller.application.id, created_at: createdAt, modified_by: null, modified_at: null },
     });
