@@ -8,7 +8,7 @@ import { connect } from "../src/store/connect.js";
 import { pendingMigrations } from "../src/store/migrate.js";
 import { provisionTenant } from "../src/tenancy/provision.js";
 import { initVault, openVault, type Vault } from "../src/vault.js";
-import { newDirectory } from "./support/databases.js";
+import { newDirectory } from "./support/new-directory.js";
 import { PostgresCluster } from "./support/postgres-cluster.js";
 
 let cluster: PostgresCluster;

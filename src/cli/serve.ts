@@ -1,5 +1,5 @@
 import { systemClock } from "../base/clock.js";
-import { type RunningServer, startServer } from "../serve.js";
+import type { RunningServer } from "../serve.js";
 import { provisionTenant } from "../tenancy/provision.js";
 import { StoppedSealed } from "../unsealing.js";
 import type { Command } from "./command.js";
@@ -13,6 +13,8 @@ export const serve: Command = {
     const signal = signalled();
     const stopping = new AbortController();
     void signal.then(() => stopping.abort());
+    // Loaded here, so that a setting that is wrong is told at once.
+    const { startServer } = await import("../serve.js");
     const server = await startServer(config, say, systemClock, stopping.signal).catch((error: unknown) => {
       if (error instanceof StoppedSealed) return undefined;
       throw error;

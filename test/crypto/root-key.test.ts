@@ -8,8 +8,8 @@ import { fitsCheckValue, makeCheckValue, type RootKey } from "../../src/crypto/r
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import type { TransitSettings } from "../../src/crypto/transit-client.js";
 import { TransitRootKey } from "../../src/crypto/transit-key.js";
-import { newDirectory } from "../support/databases.js";
 import { KMS_KEYS, type KmsServer, startKms } from "../support/kms-server.js";
+import { newDirectory } from "../support/new-directory.js";
 import { startTransit, type TransitServer } from "../support/transit-server.js";
 
 const directory = newDirectory();

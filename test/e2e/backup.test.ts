@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cloakroom } from "../support/command.js";
-import { newDirectory } from "../support/databases.js";
+import { newDirectory } from "../support/new-directory.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";
 import { startReplica } from "../support/replica.js";
 import { restClient } from "../support/rest.js";

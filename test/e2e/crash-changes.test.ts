@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { readConfig } from "../../src/config.js";
 import { openVault } from "../../src/vault.js";
-import { newDirectory } from "../support/databases.js";
+import { newDirectory } from "../support/new-directory.js";
 import { type Replica, startReplica } from "../support/replica.js";
 import { type RestClient, restClient } from "../support/rest.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";

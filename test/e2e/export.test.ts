@@ -4,7 +4,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createKeyFile } from "../../src/crypto/key-file.js";
 import { cloakroom } from "../support/command.js";
-import { newDirectory } from "../support/databases.js";
+import { newDirectory } from "../support/new-directory.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";
 import { type Replica, startReplica } from "../support/replica.js";
 import { restClient } from "../support/rest.js";

@@ -7,7 +7,7 @@ import { KEY_PURPOSES } from "../../src/crypto/tenant-keys.js";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { SEALED_TABLES } from "../../src/store/sealed-rows.js";
 import { cloakroom } from "../support/command.js";
-import { newDirectory } from "../support/databases.js";
+import { newDirectory } from "../support/new-directory.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";
 import { type Replica, startReplica } from "../support/replica.js";
 import { type RestClient, restClient } from "../support/rest.js";

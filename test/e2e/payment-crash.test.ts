@@ -5,7 +5,7 @@ import { systemClock } from "../../src/base/clock.js";
 import { readConfig } from "../../src/config.js";
 import { connect as connectTo } from "../../src/store/connect.js";
 import { openVault } from "../../src/vault.js";
-import { newDirectory } from "../support/databases.js";
+import { newDirectory } from "../support/new-directory.js";
 import { connect, PAYING } from "../support/payments.js";
 import { type Replica, startReplica } from "../support/replica.js";
 import { restClient } from "../support/rest.js";

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../egress/certificates.js";
 import { cloakroom } from "../support/command.js";
-import { newDirectory } from "../support/databases.js";
+import { newDirectory } from "../support/new-directory.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";
 import { type Replica, startReplica } from "../support/replica.js";
 import { type RestClient, restClient } from "../support/rest.js";

@@ -5,7 +5,8 @@ import { isTenantId } from "../../src/base/ids.js";
 import { readConfig } from "../../src/config.js";
 import type { RunningServer } from "../../src/serve.js";
 import { connect, type Sql } from "../../src/store/connect.js";
-import { asTenant, newDirectory } from "../support/databases.js";
+import { asTenant } from "../support/databases.js";
+import { newDirectory } from "../support/new-directory.js";
 import type { RestClient } from "../support/rest.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 

@@ -6,8 +6,9 @@ import { readConfig } from "../../src/config.js";
 import type { RunningServer } from "../../src/serve.js";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { cloakroom } from "../support/command.js";
-import { asTenant, newDirectory } from "../support/databases.js";
+import { asTenant } from "../support/databases.js";
 import { nextLink } from "../support/mail.js";
+import { newDirectory } from "../support/new-directory.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
 const HOUR = 60 * 60_000;

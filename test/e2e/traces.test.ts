@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { TenantService } from "../../gen/cloakroom/v1/tenants_pb.js";
-import { newDirectory } from "../support/databases.js";
+import { newDirectory } from "../support/new-directory.js";
 import { startReplica } from "../support/replica.js";
 import { restClient } from "../support/rest.js";
 import { failureOf, RPC_PROTOCOLS, rpcClient } from "../support/rpc.js";

@@ -1,11 +1,11 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TenantId } from "../../src/base/ids.js";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { type EmbeddedDatabase, startEmbeddedDatabase } from "../../src/store/embedded/embedded-database.js";
 import { migrate } from "../../src/store/migrate.js";
 import { copyMigratedData } from "./migrated-data.js";
+import { newDirectory } from "./new-directory.js";
 
 /** A database of a test file's own, empty but for the schema. */
 export interface TestDatabase extends AsyncDisposable {
@@ -16,13 +16,6 @@ export interface TestDatabase extends AsyncDisposable {
   readonly owner: Sql;
   /** Runs a statement as the application would for this tenant, and answers with its rows. */
   asTenant<Row extends object>(tenantId: TenantId, statement: string): Promise<Row[]>;
-}
-
-/** A directory that every user may pass, as PostgreSQL's account has to. */
-export function newDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), "cloakroom-store-"));
-  chmodSync(directory, 0o755);
-  return directory;
 }
 
 /** Makes what {@link copyMigratedData} copies: about two seconds. */

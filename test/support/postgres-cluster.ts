@@ -9,7 +9,7 @@ import { choosePostgres } from "../../src/store/embedded/choose-postgres.js";
 import { type DataLocation, locateData, makeDataDirectory } from "../../src/store/embedded/data-location.js";
 import { childEnvironment, type PostgresBinaries } from "../../src/store/embedded/postgres-binaries.js";
 import { quoteName } from "../../src/store/roles.js";
-import { newDirectory } from "./databases.js";
+import { newDirectory } from "./new-directory.js";
 
 export interface ClusterOptions {
   /**

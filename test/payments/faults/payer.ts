@@ -16,7 +16,7 @@ import type { Transaction } from "../../../src/store/transaction.js";
 import { provisionTenant } from "../../../src/tenancy/provision.js";
 import { DEFAULT_SETTINGS } from "../../../src/tenancy/settings.js";
 import { openVault, type Vault } from "../../../src/vault.js";
-import { newDirectory } from "../../support/databases.js";
+import { newDirectory } from "../../support/new-directory.js";
 import { agents } from "../connectors/bench.js";
 import type { Service } from "./services.js";
 import { Till } from "./till.js";
