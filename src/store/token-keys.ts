@@ -70,7 +70,7 @@ export const listTokenKeys = defineStatement<KeyPage, readonly TokenKey[], Token
     pages.map(({ selection, order, after, offset, limit }) => {
       const direction = order === "newest_first" ? sql`desc` : sql`asc`;
       return sql`
-        select created_at, id from ${sourceOf(sql, tenantId, selection.source, order, after, offset + limit)}
+        select created_at, id from ${sourceOf(sql, tenantId, selection, order, after, offset + limit)}
         where ${conditionsOf(sql, tenantId, selection, beyond(sql, "x", order, after))}
           ${beyond(sql, "k", order, after)}
         order by created_at ${direction}, id ${direction}
@@ -92,7 +92,7 @@ export const countTokenKeys = defineStatement<
     inputs.map(
       ({ selection, most }) => sql`
         select count(*) as n from (
-          select 1 from ${sourceOf(sql, tenantId, selection.source, "newest_first", undefined, most)}
+          select 1 from ${sourceOf(sql, tenantId, selection, "newest_first", undefined, most)}
           where ${conditionsOf(sql, tenantId, selection, sql``)}
           limit ${most}
         ) counted`,
@@ -147,7 +147,7 @@ type Fragment = PendingQuery<Row[]>;
 function sourceOf(
   sql: Sql,
   tenantId: TenantId,
-  source: KeySource,
+  { source, without }: TokenSelection,
   order: KeyPage["order"],
   after: TokenKey | undefined,
   enough: number,
@@ -163,13 +163,13 @@ function sourceOf(
       return sql`
         (select created_at, token_id as id from token_terms where tenant_id = ${tenantId} and term = ${source.term}) k`;
     case "terms": {
-      // A merge of one walk for each term: each gives no more than could be needed.
+      // A merge of one walk for each term: each gives no more than could be needed, and nothing that would be left out.
       const direction = order === "newest_first" ? sql`desc` : sql`asc`;
       const walks = source.terms.map(
         (term) => sql`
           (select created_at, id from (
             select created_at, token_id as id from token_terms where tenant_id = ${tenantId} and term = ${term}
-          ) k where true ${beyond(sql, "k", order, after)}
+          ) k where true ${beyond(sql, "k", order, after)} ${isNoneOf(sql, tenantId, without)}
           order by created_at ${direction}, id ${direction} limit ${enough})`,
       );
       return sql`(${walks.reduce((all, walk) => sql`${all} union ${walk}`)}) k`;

@@ -39,21 +39,26 @@ export const insertToken = defineWrite<TokenRow>({
 });
 
 /** Inserts a token unless its id or its dedupe key is taken. Answers whether it went in. */
-export const insertTokenIfFree = defineStatement<TokenRow, boolean, { readonly id: string }>({
+export const insertTokenIfFree = defineStatement<TokenRow, boolean, TakenBy>({
   table: "tokens",
   kind: "write",
-  sortKey: ({ dedupe_key, id }) => `${dedupe_key?.toString("hex") ?? ""} ${id}`,
+  sortKey: ({ dedupe_key, id }) => claimOf(id, dedupe_key),
   queries: (sql, tenantId, tokens) =>
     inSizes(tokens, (piece) => {
       const rows = piece.map((token) => ({ tenant_id: tenantId, ...token }));
-      return sql`insert into tokens ${sql(rows)} on conflict do nothing returning id`;
+      return sql`insert into tokens ${sql(rows)} on conflict do nothing returning id, dedupe_key as "dedupeKey"`;
     }),
   answers(rows, tokens) {
-    // Two tokens of one batch may want the same id: only the first of them went in.
-    const free = new Set(rows.flat().map(({ id }) => id));
-    return tokens.map(({ id }) => free.delete(id));
+    // Tokens of one batch may want the same id: one of them went in at the most, and not the first where its content was
+    // taken. Of two that want the same id and content it is the first.
+    const free = new Set(rows.flat().map(({ id, dedupeKey }) => claimOf(id, dedupeKey)));
+    return tokens.map(({ id, dedupe_key }) => free.delete(claimOf(id, dedupe_key)));
   },
 });
+
+function claimOf(id: string, dedupeKey: Buffer | null): string {
+  return `${dedupeKey?.toString("hex") ?? ""} ${id}`;
+}
 
 const COLUMNS = [
   "id",

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newUuid } from "../../src/base/ids.js";
+import { countTokenKeys, type Expired, type KeySource, listTokenKeys } from "../../src/store/token-keys.js";
+import { insertTerm } from "../../src/store/token-terms.js";
+import { insertToken, insertTokenIfFree, readTokenRow, type TokenRow } from "../../src/store/tokens.js";
+import { startDatabase, type TestDatabase } from "../support/databases.js";
+import { type Deck, openDeck } from "./support/deck.js";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await startDatabase();
+});
+afterAll(() => database?.[Symbol.asyncDispose]());
+
+function token(more: Partial<TokenRow>): TokenRow {
+  return {
+    ...{ id: newUuid(), type: "token", data: Buffer.from("sealed"), attributes: null, containers: ["/a/"] },
+    ...{ fingerprint: null, dedupe_key: null, expires_at: null, expires_at_text: null, revision: 1 },
+    ...{
+      active_month: "2026-01-01",
+      created_by: newUuid(),
+      created_at: new Date(),
+      modified_by: null,
+      modified_at: null,
+    },
+    ...more,
+  };
+}
+
+describe("tokens that want the same id in one batch", () => {
+  it("go in where their content is free, whichever of them comes first", async () => {
+    await using deck = await openDeck(database, { lanes: 1 });
+    const [taken, free] = [Buffer.from("1 taken"), Buffer.from("2 free")];
+    const outcomes = await deck.flights.run(deck.tenantId, "unguarded", async (tx) => {
+      tx.tell(insertToken, token({ dedupe_key: taken }));
+      const wanted = [
+        token({ id: "wanted", dedupe_key: taken, data: Buffer.from("first") }),
+        token({ id: "wanted", dedupe_key: free, data: Buffer.from("second") }),
+        token({ id: "wanted", dedupe_key: free, data: Buffer.from("third") }),
+        token({ id: "other", data: Buffer.from("fourth") }),
+      ];
+      await tx.ask(readTokenRow, "wanted");
+      return Promise.all(wanted.map((row) => tx.ask(insertTokenIfFree, row)));
+    });
+    const stored = await deck.flights.run(deck.tenantId, "unguarded", (tx) => tx.ask(readTokenRow, "wanted"));
+    expect(outcomes).toEqual([false, true, false, true]);
+    expect(stored?.data.toString()).toBe("second");
+  });
+});
+
+describe("tokens of several containers, the newest of which have expired", () => {
+  const terms = [Buffer.from("term one"), Buffer.from("term two")];
+  const source: KeySource = { kind: "terms", terms };
+  const EXPIRED = 6;
+  const LIVE = 9;
+  let deck: Deck;
+  /** Newest first. */
+  let live: string[];
+  const expired = (kind: Expired["kind"]): Expired =>
+    kind === "many"
+      ? { kind, at: new Date() }
+      : { kind, ids: Array.from({ length: EXPIRED }, (_, n) => `expired-${n}`) };
+  const selection = (kind: Expired["kind"]) => ({
+    ...{ source, alsoTerms: [], isNarrow: false, scopes: [], without: expired(kind) },
+  });
+  beforeAll(async () => {
+    deck = await openDeck(database, { lanes: 1 });
+    const now = Date.now();
+    live = Array.from({ length: LIVE }, (_, n) => `live-${n}`);
+    await deck.flights.run(deck.tenantId, "unguarded", async (tx) => {
+      const add = (id: string, age: number, expires_at: Date | null) => {
+        const created_at = new Date(now - age);
+        tx.tell(insertToken, token({ id, created_at, expires_at }));
+        for (const term of terms) tx.tell(insertTerm, { term, created_at, token_id: id });
+      };
+      for (let n = 0; n < EXPIRED; n += 1) add(`expired-${n}`, n, new Date(now - 1));
+      for (const [n, id] of live.entries()) add(id, EXPIRED + n, null);
+    });
+  });
+  afterAll(() => deck?.[Symbol.asyncDispose]());
+
+  it.each(["few", "many"] as const)("are listed without those, %s of them, in full pages", async (kind) => {
+    const page = (offset: number, limit: number) =>
+      deck.flights.run(deck.tenantId, "unguarded", async (tx) =>
+        (
+          await tx.ask(listTokenKeys, {
+            ...{ selection: selection(kind), order: "newest_first", after: undefined, offset, limit },
+          })
+        ).map(({ id }) => id),
+      );
+    expect(await page(0, 4)).toEqual(live.slice(0, 4));
+    expect(await page(4, 3)).toEqual(live.slice(4, 7));
+  });
+
+  it.each(["few", "many"] as const)("are counted without those, %s of them, as far as asked", async (kind) => {
+    const count = (most: number) =>
+      deck.flights.run(deck.tenantId, "unguarded", (tx) =>
+        tx.ask(countTokenKeys, { selection: selection(kind), most }),
+      );
+    expect([await count(7), await count(100)]).toEqual([7, LIVE]);
+  });
+});
