@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { readConfig } from "../../src/config.js";
 import { openVault } from "../../src/vault.js";
+import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 import { type Replica, startReplica } from "../support/replica.js";
 import { type RestClient, restClient } from "../support/rest.js";
@@ -13,7 +14,7 @@ import { type ChangedToken, changeOn, makeChanged, stateAfter } from "./support/
 
 describe("a server that is killed while tokens are changed and deleted", () => {
   const directory = newDirectory();
-  const environment = { CLOAKROOM_DATA_DIR: join(directory, "data") };
+  const environment = { CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")) };
   let server: Replica;
   let tenant: TestTenant;
   let key: string;

@@ -5,6 +5,7 @@ import { systemClock } from "../../src/base/clock.js";
 import { readConfig } from "../../src/config.js";
 import { openVault } from "../../src/vault.js";
 import { cloakroom } from "../support/command.js";
+import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";
 import { type Replica, startReplica } from "../support/replica.js";
@@ -40,7 +41,7 @@ const tokensOf = (load: TokenLoad) => load.requests.reduce((sum, { path }) => su
 
 describe("with its embedded database, a vault", () => {
   const directory = newDirectory();
-  const environment = { CLOAKROOM_DATA_DIR: join(directory, "data") };
+  const environment = { CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")) };
   const load = new TokenLoad();
   let server: Replica;
   let key: string;

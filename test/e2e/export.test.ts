@@ -4,6 +4,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createKeyFile } from "../../src/crypto/key-file.js";
 import { cloakroom } from "../support/command.js";
+import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";
 import { type Replica, startReplica } from "../support/replica.js";
@@ -27,6 +28,7 @@ describe("an export", () => {
   let elsewhere: Record<string, string>;
   const tenants: { tenant: TestTenant; key: string; card: string; text: string; long: string }[] = [];
   beforeAll(async () => {
+    copyMigratedData(source.CLOAKROOM_DATA_DIR);
     server = await startReplica(source);
     for (let index = 0; index < 2; index += 1) {
       const tenant = await newTenant(server.url, source);

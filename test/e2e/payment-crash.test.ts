@@ -5,6 +5,7 @@ import { systemClock } from "../../src/base/clock.js";
 import { readConfig } from "../../src/config.js";
 import { connect as connectTo } from "../../src/store/connect.js";
 import { openVault } from "../../src/vault.js";
+import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 import { connect, PAYING } from "../support/payments.js";
 import { type Replica, startReplica } from "../support/replica.js";
@@ -12,7 +13,7 @@ import { restClient } from "../support/rest.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
 const directory = newDirectory();
-const environment = { CLOAKROOM_DATA_DIR: join(directory, "data") };
+const environment = { CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")) };
 let server: Replica;
 let tenant: TestTenant;
 beforeAll(async () => {

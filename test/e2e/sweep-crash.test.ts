@@ -10,6 +10,7 @@ import { openDatabase } from "../../src/store/database.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
 import { openVault, type Vault } from "../../src/vault.js";
 import { asTenant } from "../support/databases.js";
+import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 import { type Replica, startReplica } from "../support/replica.js";
 import { restClient } from "../support/rest.js";
@@ -21,7 +22,7 @@ const KEPT = 50;
 
 describe("a sweep that is killed in the middle", () => {
   const directory = newDirectory();
-  const environment = { CLOAKROOM_DATA_DIR: join(directory, "data") };
+  const environment = { CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")) };
   const config = readConfig(environment);
   let server: Replica;
   let tenantId: TenantId;

@@ -6,6 +6,7 @@ import { readConfig } from "../../src/config.js";
 import type { RunningServer } from "../../src/serve.js";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { asTenant } from "../support/databases.js";
+import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 import type { RestClient } from "../support/rest.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
@@ -21,7 +22,7 @@ const builtServer: string = "../../dist/src/serve.js";
 describe("what is over", () => {
   const directory = newDirectory();
   const environment = {
-    CLOAKROOM_DATA_DIR: join(directory, "data"),
+    CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")),
     CLOAKROOM_PORT: "0",
     CLOAKROOM_ADMIN_PORT: "0",
     CLOAKROOM_LOG_LEVEL: "error",

@@ -8,6 +8,7 @@ import { connect, type Sql } from "../../src/store/connect.js";
 import { cloakroom } from "../support/command.js";
 import { asTenant } from "../support/databases.js";
 import { nextLink } from "../support/mail.js";
+import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
@@ -20,7 +21,7 @@ const builtServer: string = "../../dist/src/serve.js";
 describe("as time goes by", () => {
   const directory = newDirectory();
   const environment = {
-    CLOAKROOM_DATA_DIR: join(directory, "data"),
+    CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")),
     CLOAKROOM_PORT: "0",
     CLOAKROOM_ADMIN_PORT: "0",
     CLOAKROOM_LOG_LEVEL: "error",

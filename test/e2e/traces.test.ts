@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { TenantService } from "../../gen/cloakroom/v1/tenants_pb.js";
+import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 import { startReplica } from "../support/replica.js";
 import { restClient } from "../support/rest.js";
@@ -41,7 +42,7 @@ describe("traces", () => {
     const directory = newDirectory();
     try {
       const server = await startReplica({
-        CLOAKROOM_DATA_DIR: join(directory, "data"),
+        CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")),
         OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
         OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
       });

@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type CommandResult, cloakroom } from "../support/command.js";
+import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 import { type Replica, startReplica } from "../support/replica.js";
 import { restClient } from "../support/rest.js";
@@ -24,7 +25,7 @@ let server: Replica | undefined;
 beforeAll(async () => {
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
-  environment = { CLOAKROOM_DATA_DIR: dataDir, CLOAKROOM_PORT: String(port) };
+  environment = { CLOAKROOM_DATA_DIR: copyMigratedData(dataDir), CLOAKROOM_PORT: String(port) };
   server = await startReplica(environment);
   key = (await (await newTenant(url, environment)).backEnd()).key;
   tokenId = (await restClient(url, key)("POST", "/tokens", { body: { type: "token", data: "kept" } })).body.id;

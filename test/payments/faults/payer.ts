@@ -16,6 +16,7 @@ import type { Transaction } from "../../../src/store/transaction.js";
 import { provisionTenant } from "../../../src/tenancy/provision.js";
 import { DEFAULT_SETTINGS } from "../../../src/tenancy/settings.js";
 import { openVault, type Vault } from "../../../src/vault.js";
+import { copyMigratedData } from "../../support/migrated-data.js";
 import { newDirectory } from "../../support/new-directory.js";
 import { agents } from "../connectors/bench.js";
 import type { Service } from "./services.js";
@@ -57,7 +58,7 @@ export class Payer implements AsyncDisposable {
 
   static async open(clock: Clock = systemClock): Promise<Payer> {
     const directory = newDirectory();
-    const config = readConfig({ CLOAKROOM_DATA_DIR: join(directory, "data") });
+    const config = readConfig({ CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")) });
     const vault = await openVault({ config, as: "server", announce: () => {}, clock });
     const owner = { name: "Shop", ownerEmail: "owner@example.com" };
     const { tenantId, applicationId } = await provisionTenant(vault.database, vault.rootKey, owner);
