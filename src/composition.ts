@@ -66,7 +66,7 @@ export function compose(
   const policy = egressPolicyOf(config);
   const agents = createGuardedAgents(policy);
   const sandbox = createSandbox({
-    threads: config.sandboxThreads,
+    ...config.sandbox,
     onIncident: ({ type }) => log.warn({ reason: type }, "the sandbox had to act"),
   });
   const callApi = internalCalls(tokens, authenticator);

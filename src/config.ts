@@ -16,6 +16,7 @@ import {
 } from "./settings/environment.js";
 import { readMailFrom, readSmtpUrl } from "./settings/mail.js";
 import { readRootKeyHolder } from "./settings/root-key-holder.js";
+import { readSandbox, type SandboxConfig } from "./settings/sandbox.js";
 
 /** Everything an operator can set, read from the environment once and checked. */
 export interface Config {
@@ -56,8 +57,7 @@ export interface Config {
   readonly smtpUrl: Sensitive<string> | undefined;
   /** Whom messages come from. Absent: no-reply at the host of the public URL. */
   readonly mailFrom: string | undefined;
-  /** Threads that run tenant code. Absent: by the number of processors. */
-  readonly sandboxThreads: number | undefined;
+  readonly sandbox: SandboxConfig;
   /** Whether plain gRPC calls take the short way past Connect's handlers. */
   readonly rpcLane: boolean;
   /** Where payment services are reached, without a slash at the end, in place of their public addresses. */
@@ -118,7 +118,7 @@ export function readConfig(environment: Environment): Config {
     redisUrl: readRedisUrl(secret("REDIS_URL")),
     smtpUrl: readSmtpUrl(secret("SMTP_URL")),
     mailFrom: readMailFrom(text("MAIL_FROM")),
-    sandboxThreads: text("SANDBOX_THREADS") === undefined ? undefined : whole("SANDBOX_THREADS", 4, 1, 64),
+    sandbox: readSandbox(environment),
     rpcLane: readSwitch("RPC_LANE", text("RPC_LANE") ?? "on"),
     paymentAddresses: readPaymentAddresses(text("PAYMENT_ADDRESSES") ?? ""),
   };

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ServerProcess, startServerProcess } from "../../support/server.js";
+import { firstTenant, type TestTenant } from "../../support/tenant.js";
+
+let server: ServerProcess;
+let tenant: TestTenant;
+let caller: Awaited<ReturnType<TestTenant["backEnd"]>>;
+beforeAll(async () => {
+  server = await startServerProcess({
+    SANDBOX_THREADS: "1",
+    SANDBOX_TIMEOUT_MS: "1500",
+    SANDBOX_MEMORY_MB: "24",
+    SANDBOX_QUEUE: "2",
+  });
+  tenant = await firstTenant(server);
+  caller = await tenant.backEnd();
+});
+afterAll(() => server?.[Symbol.asyncDispose]());
+
+async function reactor(code: string): Promise<() => ReturnType<typeof caller>> {
+  const { status, body } = await tenant.manage("POST", "/reactors", { body: { name: "Test", code } });
+  expect(status, JSON.stringify(body)).toBe(201);
+  return () => caller("POST", `/reactors/${body.id}/react`, { body: { args: {} } });
+}
+
+describe("limits that the operator has set", () => {
+  it("end a run that takes longer", async () => {
+    const react = await reactor("module.exports = () => { for (;;); };");
+    expect(await react()).toMatchObject({ status: 500, body: { errors: { error: ["The code took too long."] } } });
+  });
+
+  it("end a run that wants more memory, and no other", async () => {
+    const taking = (megabytes: number) =>
+      reactor(`module.exports = () => ({ raw: new Uint8Array(${megabytes} * 1024 * 1024).length });`);
+    const [modest, greedy] = [await taking(8), await taking(32)];
+    expect(await modest()).toMatchObject({ status: 200, body: { raw: 8 * 1024 * 1024 } });
+    expect(await greedy()).toMatchObject({
+      status: 500,
+      body: { errors: { error: [expect.stringMatching(/memory/)] } },
+    });
+  });
+
+  it("refuse runs that come while so many wait", async () => {
+    const react = await reactor(
+      "module.exports = async () => { await new Promise((done) => setTimeout(done, 1_200)); return { raw: 1 }; };",
+    );
+    // Sixteen of a tenant share a thread while they wait for something.
+    const statuses = await Promise.all(Array.from({ length: 30 }, async () => (await react()).status));
+    expect(statuses.toSorted()).toEqual([...Array(18).fill(200), ...Array(12).fill(503)]);
+  });
+});
