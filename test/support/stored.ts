@@ -29,6 +29,8 @@ export interface Stored extends AsyncDisposable {
   textOf(tenantId: string, table: (typeof TABLES)[number]): Promise<string>;
   /** The tables that hold anything of a tenant, whichever there are, with how many rows. */
   left(tenantId: string): Promise<Readonly<Record<string, number>>>;
+  /** Lets the time pass for which a process that is gone had the tenant's work reserved. */
+  endLeases(tenantId: string): Promise<void>;
   /** Holds a table so that nobody writes to it until the promise that `during` gives is settled. */
   holding<T>(table: (typeof TABLES)[number], during: () => Promise<T>): Promise<T>;
 }
@@ -74,6 +76,12 @@ export async function openStored(
         if (row && row.n > 0) counted[table] = row.n;
       }
       return counted;
+    },
+    async endLeases(tenantId) {
+      const whose = `where tenant_id = '${tenantId}'`;
+      await inTenant(tenantId, `update payments set lease_until = created_at, due_at = created_at ${whose}`);
+      await inTenant(tenantId, `update reactor_runs set lease_until = created_at ${whose}`);
+      await inTenant(tenantId, `update idempotency_keys set lease_until = expires_at - interval '1 day' ${whose}`);
     },
     holding: (table, during) =>
       sql
