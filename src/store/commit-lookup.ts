@@ -39,7 +39,7 @@ async function endBackend(address: DatabaseAddress, backend: number): Promise<vo
       where pid = ${backend} and usename = current_user and application_name = ${APPLICATION_NAME}`;
     if (ended.some(({ hasEnded }) => !hasEnded)) throw new Error("a process of the database does not end");
   } finally {
-    await connection.end(1);
+    connection.drop();
   }
 }
 
@@ -59,6 +59,6 @@ async function hasLogRow(
     ]);
     return rows.length > 0;
   } finally {
-    await connection.end(1);
+    connection.drop();
   }
 }

@@ -16,7 +16,7 @@ export type DatabaseTrouble =
   | "lock_timeout"
   /** The statement ran too long. */
   | "statement_timeout"
-  /** The database lacks disk, memory or connections, or takes no writes. */
+  /** The database lacks disk, memory or connections, takes no writes, or refuses our login. */
   | "resources"
   /** The callers of the flight were authorized under an older revision. */
   | "stale_authorization"
@@ -26,27 +26,17 @@ export type DatabaseTrouble =
   | "aborted_before"
   | "other";
 
-const CONNECTION_CODES = new Set([
-  "CONNECTION_CLOSED",
-  "CONNECTION_ENDED",
-  "CONNECTION_DESTROYED",
-  "CONNECT_TIMEOUT",
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "ENOENT",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EPIPE",
-  "ETIMEDOUT",
-  "EHOSTUNREACH",
-]);
+const CONNECTION_CODES = new Set(["CONNECTION_CLOSED", "CONNECTION_ENDED", "CONNECTION_DESTROYED", "CONNECT_TIMEOUT"]);
+
+/** What Node calls failures of TLS, and of certificates. */
+const TLS_CODE = /^(?:ERR_(?:SSL|TLS)_|CERT_|UNABLE_TO_)|SELF_SIGNED/;
 
 const UNAVAILABLE = "The vault cannot serve this request now. Try again shortly.";
 
 export function troubleOf(error: unknown): DatabaseTrouble {
   const code = codeOf(error);
   if (error instanceof ConnectionLost) return "connection";
-  if (!(error instanceof postgres.PostgresError)) return CONNECTION_CODES.has(code) ? "connection" : "other";
+  if (!(error instanceof postgres.PostgresError)) return isOfConnection(error, code) ? "connection" : "other";
   switch (code) {
     case "40001":
     case "40P01":
@@ -67,12 +57,19 @@ export function troubleOf(error: unknown): DatabaseTrouble {
     case "25P02":
       return "aborted_before";
     case "25006":
+    case "3D000":
       return "resources";
     default:
   }
   if (code.startsWith("08") || code.startsWith("57P")) return "connection";
-  if (code.startsWith("53") || code.startsWith("58")) return "resources";
+  if (code.startsWith("53") || code.startsWith("58") || code.startsWith("28")) return "resources";
   return "other";
+}
+
+/** The system says which call failed, whatever it calls the error: there are too many to name, and any can come at a commit. */
+function isOfConnection(error: unknown, code: string): boolean {
+  if (CONNECTION_CODES.has(code) || TLS_CODE.test(code)) return true;
+  return error instanceof AggregateError || (error instanceof Error && "syscall" in error);
 }
 
 /** The SQLSTATE or system code, or "unknown". All of a driver error that may be logged. */
@@ -116,7 +113,7 @@ export function toStoreError(error: unknown): Error {
       return new StaleAuthorization();
     case "other":
     case "aborted_before":
-      return error instanceof postgres.PostgresError || codeOf(error) !== "unknown" || !(error instanceof Error)
+      return isOfDriver(error) || codeOf(error) !== "unknown" || !(error instanceof Error)
         ? new Fault("internal", "Something went wrong on our side.", {
             cause: new Reason(`database error ${codeOf(error)}`),
           })
@@ -124,6 +121,11 @@ export function toStoreError(error: unknown): Error {
     default:
       return unavailable(`database error ${codeOf(error)}`);
   }
+}
+
+/** Whatever fails at a statement, be it our own reading of an answer, is given the statement and its parameters. */
+function isOfDriver(error: unknown): boolean {
+  return error instanceof postgres.PostgresError || (error instanceof Error && "parameters" in error);
 }
 
 export function unavailable(reason: string): Fault {

@@ -1,4 +1,5 @@
-import { createConnection, type Socket } from "node:net";
+import { Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { type ConnectOptions, connect, type DatabaseAddress, type Sql } from "./connect.js";
 
 /** A client with one connection, which is not replaced when it is lost: whatever waits then fails, and so does all else. */
@@ -27,42 +28,67 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
   let socket: Socket | undefined;
   let attempts = 0;
   let isLost = false;
-  const drop = () => {
+  let ended: Promise<void> | undefined;
+  const drop = (): Promise<void> => {
     isLost = true;
+    // Were an answer to arrive before the client has ended, what waits behind it would neither be sent nor fail.
+    socket?.pause();
     // The client leaves its socket open where that is still connecting, or nobody answers.
-    sql.end({ timeout: 0 }).then(
-      () => socket?.destroy(),
-      () => socket?.destroy(),
-    );
+    ended ??= sql
+      .end({ timeout: 0 })
+      .catch(() => {})
+      .then(() => {
+        socket?.destroy();
+      });
+    return ended;
   };
   const openSocket = ({ host, port, path }: Target): Socket | Promise<never> => {
     if (isLost || attempts >= host.length) {
       // Ending the client fails all that waits. Throwing here would fail the first only, and leave the others waiting.
-      drop();
+      void drop();
       return new Promise(() => {});
     }
     const at = attempts;
     attempts += 1;
     if (path) {
-      socket = createConnection(path);
+      socket = connecting(new Socket(), (opened) => opened.connect(path));
     } else {
       const place = { host: host[at] ?? "localhost", port: port[at] ?? 5432 };
       // The client looks for the name of the certificate and for its messages here.
-      socket = Object.assign(createConnection({ ...place, noDelay: true }), place);
+      socket = Object.assign(
+        connecting(new Socket({ noDelay: true }), (opened) => opened.connect(place)),
+        place,
+      );
     }
     return socket;
   };
-  const sql = connect(address, { ...options, connections: 1, openSocket, onClose: drop });
+  const sql = connect(address, { ...options, connections: 1, openSocket, onClose: () => void drop() });
   return {
     sql,
     get isLost() {
       return isLost;
     },
-    drop,
+    drop: () => void drop(),
     async end(seconds) {
-      isLost = true;
-      await sql.end({ timeout: seconds });
-      socket?.destroy();
+      // The client itself would wait for less, and forget what it has taken and not sent yet: nobody would hear of that again.
+      if (socket && !isLost) {
+        const tooLate = new AbortController();
+        const lastAnswer = sql.unsafe("select 1").catch(() => {});
+        await Promise.race([lastAnswer, pause(seconds * 1_000, undefined, tooLate).catch(() => {})]);
+        tooLate.abort();
+      }
+      await drop();
     },
   };
+}
+
+/**
+ * Connects once the client listens, which is some microtasks later: an error that comes at once (no route to an address, no
+ * descriptor left) would be nobody's, and end the process.
+ */
+function connecting(socket: Socket, connect: (socket: Socket) => void): Socket {
+  queueMicrotask(() => {
+    if (!socket.destroyed) connect(socket);
+  });
+  return socket;
 }

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { logEntry } from "../../src/audit/log-entry.js";
+import { systemClock } from "../../src/base/clock.js";
+import { newTenantId } from "../../src/base/ids.js";
 import { writeLog } from "../../src/store/audit-logs.js";
+import { commitLookupIn } from "../../src/store/commit-lookup.js";
+import { FAST_LIMITS } from "../../src/store/flight-limits.js";
+import { Flights } from "../../src/store/flights.js";
+import { Lane } from "../../src/store/lane.js";
 import type { Transaction } from "../../src/store/transaction.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import type { Trap } from "../support/postgres-proxy.js";
@@ -227,6 +233,15 @@ describe("a database that is away", () => {
     await deck.hang("afterwards");
     expect(await deck.coats()).toEqual(["afterwards", "warm"]);
     expect(deck.proxy.links, "connections, of which there are lanes").toBeLessThanOrEqual(2);
+  });
+
+  it("and cannot even be tried, since no way leads to its address, is a 503 and ends no process", async () => {
+    // Nothing answers for a broadcast address: the system says so at once, before anybody could listen.
+    const address = { ...database.address, host: "255.255.255.255" };
+    const lanes = [new Lane(address, { role: "cloakroom_app", statementTimeout: 5_000 })];
+    const flights = new Flights(lanes, FAST_LIMITS, systemClock, commitLookupIn(address));
+    await expect(flights.run(newTenantId(), "unguarded", (tx) => tx.ask(seeCoat, "any"))).rejects.toEqual(UNAVAILABLE);
+    await flights.close();
   });
 
   it("for a moment only is not noticed by anybody", async () => {

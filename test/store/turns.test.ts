@@ -216,6 +216,25 @@ describe("a database that hangs", () => {
 });
 
 describe("closed flights", () => {
+  it.each([
+    ["begins its transaction", /^begin/],
+    ["has its guard described", /from tenants/],
+    ["has its first insert described", /^insert into due/],
+  ])("let one end that %s on a new connection", async (_, statement) => {
+    const deck = await openDeck(database, { lanes: 1 });
+    deck.proxy.goAway();
+    deck.proxy.comeBack();
+    // The news takes a turn or two of the event loop to get here.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const aboard = deck.hang("aboard");
+    await expect.poll(() => deck.proxy.texts.some((text) => statement.test(text)), { interval: 0 }).toBe(true);
+    await deck.flights.close();
+    await aboard;
+    expect(await deck.coats()).toEqual(["aboard"]);
+    await expect.poll(() => deck.proxy.links).toBe(0);
+    await deck.proxy[Symbol.asyncDispose]();
+  });
+
   it("turn away who waits and who comes, let the rest end, and leave no connection", async () => {
     const deck = await openDeck(database, { lanes: 1, batch: 1 });
     await deck.hang("warm");

@@ -1,0 +1,77 @@
+import { inspect } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/base/clock.js";
+import { newTenantId } from "../../src/base/ids.js";
+import { troubleOf } from "../../src/store/database-error.js";
+import { FAST_LIMITS } from "../../src/store/flight-limits.js";
+import { Flights } from "../../src/store/flights.js";
+import { Lane } from "../../src/store/lane.js";
+import { defineStatement } from "../../src/store/statement.js";
+import { startDatabase, type TestDatabase } from "../support/databases.js";
+import { seeCoat } from "./support/coats.js";
+import { openDeck, together } from "./support/deck.js";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await startDatabase();
+});
+afterAll(() => database?.[Symbol.asyncDispose]());
+
+const failed = (properties: object) => Object.assign(new Error("failed"), properties);
+
+describe("an error that is none of PostgreSQL's", () => {
+  it.each([
+    ["the network is down", failed({ code: "ENETDOWN", syscall: "read" })],
+    ["no way leads there", failed({ code: "ENETUNREACH", syscall: "write" })],
+    ["no descriptor is left", failed({ code: "EMFILE", syscall: "connect" })],
+    ["the name service fails", failed({ code: "EAI_FAIL", syscall: "getaddrinfo" })],
+    ["no address of a name answers", Object.assign(new AggregateError([]), { code: "ENETUNREACH" })],
+    ["a record of TLS is broken", failed({ code: "ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC" })],
+    ["the certificate has another name", failed({ code: "ERR_TLS_CERT_ALTNAME_INVALID" })],
+    ["the certificate is too old", failed({ code: "CERT_HAS_EXPIRED" })],
+    ["the certificate is nobody's", failed({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" })],
+    ["the client ended the connection", failed({ code: "CONNECTION_DESTROYED" })],
+  ])("is one of the connection when %s", (_, error) => {
+    expect(troubleOf(error)).toBe("connection");
+  });
+
+  it.each([
+    ["the client cannot make a statement", failed({ code: "UNDEFINED_VALUE" })],
+    ["an answer cannot be read", new RangeError("too large")],
+    ["what was thrown is no error", "thrown"],
+  ])("is none of the connection when %s", (_, error) => {
+    expect(troubleOf(error)).toBe("other");
+  });
+});
+
+describe("a database that refuses our login", () => {
+  it.each([
+    ["by its password", { password: "another" }, "28P01"],
+    ["by the name of the database", { database: "another" }, "3D000"],
+  ])("%s is a 503, of which the operator is told the code", async (_, wrong, code) => {
+    const lane = new Lane({ ...database.address, ...wrong }, { role: "cloakroom_app", statementTimeout: 5_000 });
+    const flights = new Flights([lane], FAST_LIMITS, systemClock, () => Promise.reject(new Error("not asked")));
+    const reading = flights.run(newTenantId(), "unguarded", (tx) => tx.ask(seeCoat, "any"));
+    await expect(reading).rejects.toMatchObject({
+      ...{ name: "Fault", code: "unavailable", retryAfter: 1 },
+      cause: { message: `database error ${code}` },
+    });
+    await flights.close();
+  });
+});
+
+describe("an answer that cannot be read", () => {
+  it("is told without the statement and its values", async () => {
+    await using deck = await openDeck(database, { lanes: 1 });
+    const tooMuch = defineStatement<string, number, { readonly n: number }>({
+      ...{ table: "due", kind: "read", sortKey: (value) => value },
+      queries: (sql, _tenantId, [value = ""]) => [sql`select 9007199254740993::bigint as n where ${value} <> ''`],
+      answers: ([rows = []]) => rows.map(({ n }) => n),
+    });
+    const [outcome] = await together(deck, [(tx) => tx.ask(tooMuch, "4242")]);
+    expect(outcome).toMatchObject({ status: "rejected", reason: { name: "Fault", code: "internal" } });
+    expect(inspect(outcome, { depth: 10, showHidden: true })).not.toMatch(/4242|select/);
+    await deck.hang("afterwards");
+    expect(await deck.coats()).toEqual(["afterwards"]);
+  });
+});
