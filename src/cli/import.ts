@@ -5,8 +5,8 @@ import { exportMac, openExportKey } from "../crypto/export-key.js";
 import { RootKeyRefused } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import { registeredKey } from "../open-root-key.js";
-import { connect } from "../store/connect.js";
 import { ranMigrations } from "../store/migrate.js";
+import { connectOnce } from "../store/one-connection.js";
 import { damaged, ExportFileError, type ExportHeader, readHeader } from "../store/vault-copy/format.js";
 import { importSections } from "../store/vault-copy/read-export.js";
 import { Unpacked } from "../store/vault-copy/unpacked.js";
@@ -26,7 +26,9 @@ export const importCommand: Command = {
     const headerLine = await unpacked.line();
     const header = readHeader(headerLine.toString());
     await using opened = await openWithoutRootKey(config, say);
-    const sql = connect(opened.ownerAddress, { connections: 1, statementTimeout: 0 });
+    // Also for its sockets: over TCP the client's own hold each section's end back until what was sent is acknowledged.
+    const connection = connectOnce(opened.ownerAddress, { statementTimeout: 0 });
+    const { sql } = connection;
     try {
       requireSame(await ranMigrations(sql), header.migrations);
       const mac = exportMac(await fileKey(opened.rootKeys, header));
@@ -35,7 +37,7 @@ export const importCommand: Command = {
       const [count] = await sql<{ tenants: number }[]>`select count(*) as tenants from tenants`;
       answer({ file, tenants: count?.tenants ?? 0, root_key: header.key.root_key_id });
     } finally {
-      await sql.end({ timeout: 5 });
+      await connection.end(5);
     }
   },
 };
