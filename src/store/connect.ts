@@ -25,6 +25,11 @@ export interface ConnectOptions {
   /** Milliseconds after which the database gives a statement up. 0: never. */
   readonly statementTimeout: number;
   readonly connectTimeout?: number;
+  /**
+   * Joins are merges of two walks in the same order. Without statistics PostgreSQL would compare each of one with all of
+   * the other: two terms of 60,000 tokens took longer than a statement may.
+   */
+  readonly mergesJoins?: boolean;
   /** Makes the client's sockets in its place. */
   readonly openSocket?: (target: {
     readonly host: readonly string[];
@@ -90,6 +95,7 @@ export function connect(address: DatabaseAddress, options: ConnectOptions): Sql 
       plan_cache_mode: "force_generic_plan",
       // Such a plan takes any time for a third of the rows, and would read a million tokens to find that none has expired.
       enable_seqscan: "off",
+      ...(options.mergesJoins ? { enable_nestloop: "off", enable_hashjoin: "off" } : {}),
       jit: "off",
       // Citus sends `set local` on to its workers only with this; plain PostgreSQL takes it for an unknown setting.
       "citus.propagate_set_commands": "local",

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.js";
 import type { Uuid } from "../base/ids.js";
 import { commitLookupIn } from "./commit-lookup.js";
-import type { DatabaseAddress, Sql } from "./connect.js";
+import type { ConnectOptions, DatabaseAddress, Sql } from "./connect.js";
 import { toStoreError } from "./database-error.js";
 import { probeDisk } from "./disk-probe.js";
 import { type DueKind, type DueMinute, listDue, listOldestDue } from "./due.js";
@@ -47,11 +47,17 @@ const SLOW_STATEMENT_MS = 2_000;
 
 /** Opens the pools of a database. No connection is made before its first use. */
 export function openDatabase({ address, fastConnections, slowConnections, clock }: DatabaseOptions): Database {
-  const lanes = (count: number, statementTimeout: number) =>
-    Array.from({ length: count }, () => new Lane(address, { role: "cloakroom_app", statementTimeout }));
+  const lanes = (count: number, options: Pick<ConnectOptions, "statementTimeout" | "mergesJoins">) =>
+    Array.from({ length: count }, () => new Lane(address, { role: "cloakroom_app", ...options }));
   const wasCommitted = commitLookupIn(address);
-  const fast = new Flights(lanes(fastConnections, FAST_STATEMENT_MS), FAST_LIMITS, clock, wasCommitted);
-  const slow = new Flights(lanes(slowConnections, SLOW_STATEMENT_MS), SLOW_LIMITS, clock, wasCommitted);
+  const fast = new Flights(
+    lanes(fastConnections, { statementTimeout: FAST_STATEMENT_MS }),
+    FAST_LIMITS,
+    clock,
+    wasCommitted,
+  );
+  const slowLanes = lanes(slowConnections, { statementTimeout: SLOW_STATEMENT_MS, mergesJoins: true });
+  const slow = new Flights(slowLanes, SLOW_LIMITS, clock, wasCommitted);
   const heartbeat = new Lane(address, { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 });
   const jobs = new Lane(address, { role: "cloakroom_jobs", statementTimeout: SLOW_STATEMENT_MS });
   return {

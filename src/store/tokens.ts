@@ -152,27 +152,21 @@ export const deleteTokenRow = defineStatement<TokenVersion, boolean, unknown>({
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** Notes the month of a token's activity. Answers whether it was the first in that month. */
-export const markActive = defineStatement<
-  { readonly id: string; readonly month: string },
-  boolean,
-  { readonly id: string }
->({
+/**
+ * Notes the month of a token's activity. Answers whether it was the first in that month. One statement a token: see
+ * {@link readTokenRow} for what `id = any` may come to.
+ */
+export const markActive = defineStatement<{ readonly id: string; readonly month: string }, boolean, unknown>({
   table: "tokens",
   kind: "write",
   sortKey: ({ id }) => id,
   queries: (sql, tenantId, inputs) =>
-    inputs.slice(0, 1).map(
-      // All of one flight are of one month.
-      ({ month }) => sql`
+    inputs.map(
+      ({ id, month }) => sql`
         update tokens set active_month = ${month}
-        where tenant_id = ${tenantId} and id = any(${inputs.map(({ id }) => id)}::text[]) and active_month < ${month}
-        returning id`,
+        where tenant_id = ${tenantId} and id = ${id} and active_month < ${month} returning 1`,
     ),
-  answers([rows = []], inputs) {
-    const marked = new Set(rows.map(({ id }) => id));
-    return inputs.map(({ id }) => marked.delete(id));
-  },
+  answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
 /** What a change leaves a token as. */

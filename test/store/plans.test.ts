@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/base/clock.js";
+import { newTenantId, newUuid } from "../../src/base/ids.js";
+import { type Database, openDatabase } from "../../src/store/database.js";
+import {
+  countTokenKeys,
+  type KeySource,
+  listTokenKeys,
+  NONE_EXPIRED,
+  type TokenSelection,
+} from "../../src/store/token-keys.js";
+import { markActive, readTokenRow } from "../../src/store/tokens.js";
+import { startDatabase, type TestDatabase } from "../support/databases.js";
+
+/** Tokens of the tenant; all have the first term, and every third has the second. */
+const TOKENS = 60_000;
+const [COMMON, OTHER] = [Buffer.from([1]), Buffer.from([2])];
+const PAGE = 20;
+
+/** As in the first minute of a database, or after one was restored. */
+describe("without statistics", () => {
+  const tenantId = newTenantId();
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await startDatabase();
+    for (const table of ["tokens", "token_terms"]) {
+      await database.owner.unsafe(`alter table ${table} set (autovacuum_enabled = false)`);
+    }
+    const term = (bytes: Buffer, step: number) => `
+      insert into token_terms (tenant_id, term, created_at, token_id)
+      select tenant_id, '\\x${bytes.toString("hex")}', created_at, id from tokens where revision % ${step} = 0`;
+    await database.asTenant(
+      tenantId,
+      `insert into tokens (tenant_id, id, type, data, containers, revision, active_month, created_by, created_at)
+         select '${tenantId}', 'token-' || n, 'token', '\\x01', '{/a/}', n, '2026-01-01', '${newUuid()}',
+           now() - n * interval '1 ms' from generate_series(1, ${TOKENS}) n;
+       ${term(COMMON, 1)}; ${term(OTHER, 3)}`,
+    );
+  });
+  afterAll(() => database?.[Symbol.asyncDispose]());
+
+  /** How many pages of indexes were looked at while work was done, as the database counts. */
+  async function pagesRead(work: (opened: Database) => Promise<unknown>): Promise<number> {
+    const read = async () => {
+      const [row] = await database.owner<{ n: number }[]>`
+        select sum(idx_blks_hit + idx_blks_read)::int as n from pg_statio_user_indexes`;
+      return row?.n ?? Number.NaN;
+    };
+    const backends = () =>
+      database.owner<{ pid: number }[]>`select pid from pg_stat_activity where backend_type = 'client backend'`;
+    const known = new Set((await backends()).map(({ pid }) => pid));
+    const before = await read();
+    const address = database.address;
+    const opened = openDatabase({ address, fastConnections: 1, slowConnections: 1, clock: systemClock });
+    await work(opened);
+    await opened[Symbol.asyncDispose]();
+    // A connection hands in what it counted when it ends, at the latest.
+    await expect.poll(async () => (await backends()).filter(({ pid }) => !known.has(pid))).toEqual([]);
+    return (await read()) - before;
+  }
+
+  const selection = (source: KeySource, more: Partial<TokenSelection>): TokenSelection => ({
+    ...{ source, alsoTerms: [], isNarrow: false, scopes: [], without: NONE_EXPIRED, ...more },
+  });
+  const firstPage = (wanted: TokenSelection) => (opened: Database) =>
+    opened.slow.run(tenantId, "unguarded", (tx) =>
+      tx.ask(listTokenKeys, { selection: wanted, order: "newest_first", after: undefined, offset: 0, limit: PAGE }),
+    );
+
+  it("tokens are looked up one by one, to be read and to be marked as active", async () => {
+    const ids = Array.from({ length: PAGE }, (_, n) => `token-${n + 1}`);
+    const read = await pagesRead((opened) =>
+      opened.fast.run(tenantId, "unguarded", async (tx) => {
+        const rows = await Promise.all(ids.map((id) => tx.ask(readTokenRow, id)));
+        const marked = await Promise.all(ids.map((id) => tx.ask(markActive, { id, month: "2026-02-01" })));
+        expect([rows.every((row) => row !== null), marked.every(Boolean)]).toEqual([true, true]);
+      }),
+    );
+    // Changing a row writes to all indexes. Walking the tenant for its ids takes 700 pages more.
+    expect(read).toBeLessThan(25 * PAGE);
+  });
+
+  it("what is asked for by two terms is walked once, side by side", async () => {
+    const both = selection({ kind: "term", term: OTHER }, { alsoTerms: [COMMON] });
+    expect(await pagesRead(firstPage(both))).toBeLessThan(PAGE);
+    const counted = await pagesRead(async (opened) => {
+      const count = opened.slow.run(tenantId, "unguarded", (tx) =>
+        tx.ask(countTokenKeys, { selection: both, most: Number.MAX_SAFE_INTEGER }),
+      );
+      expect(await count).toBe(TOKENS / 3);
+    });
+    // 80,000 entries, some 80 to a page.
+    expect(counted).toBeLessThan(1_500);
+  });
+});
