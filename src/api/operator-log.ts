@@ -43,13 +43,20 @@ export function createOperatorLog(level: string, stream: DestinationStream = lin
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }
 
+/** Bytes that are kept while they cannot be written. What comes beyond is dropped. */
+const MOST_UNWRITTEN = 1024 * 1024;
+
 /**
  * Standard output, where the lines of one turn of the event loop are written at once: a write of its own for each line took
  * 9 % of a server's time under load.
  */
 function linesOfOneTurn(): DestinationStream {
   // Where nobody reads any more (EPIPE) it drops what it is given.
-  const output = pino.destination({ dest: 1, sync: true });
+  const output = pino.destination({ dest: 1, sync: true, maxLength: MOST_UNWRITTEN });
+  // A log that cannot be written (its disk is full) must not end the server. What was not written is tried again with the
+  // next lines.
+  output.on("error", () => {});
+  output.on("drop", () => output.write(""));
   let lines = "";
   const write = () => {
     const text = lines;
