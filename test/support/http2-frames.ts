@@ -7,8 +7,9 @@ export function headersFrame(stream: number, headers: readonly (readonly [name: 
   return frame(1, 4, stream, Buffer.concat(headers.map(([name, value]) => literal(name, value))));
 }
 
-export function dataFrame(stream: number, data: string): Buffer {
-  return frame(0, 0, stream, Buffer.from(data));
+/** @param isLast nothing follows: the request is complete. */
+export function dataFrame(stream: number, data: string, isLast = false): Buffer {
+  return frame(0, isLast ? 1 : 0, stream, Buffer.from(data));
 }
 
 export function resetFrame(stream: number, code: number): Buffer {

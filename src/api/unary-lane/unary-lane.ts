@@ -139,6 +139,8 @@ function readBody(request: IncomingMessage, mostBytes: number, signal: AbortSign
     request.on("data", take);
     request.once("end", () => {
       signal.removeEventListener("abort", giveUp);
+      // A stream of HTTP/2 that its caller resets, or whose connection breaks, ends like one that is complete.
+      if (request.aborted) return reject(aborted());
       resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
     });
     request.once("error", () => reject(aborted()));
