@@ -73,10 +73,13 @@ async function currentUser(sql: Sql): Promise<string> {
 }
 
 async function runPending(sql: Sql): Promise<string[]> {
-  // Loading it takes a tenth of a second, which every command would pay.
+  const done = await ranMigrations(sql);
+  const names = await migrationFiles();
+  if (names.every((name) => done.includes(name))) return [];
+  // Loading it takes a tenth of a second, which every start would pay.
   const { Umzug } = await import("umzug");
   const umzug = new Umzug({
-    migrations: (await migrationFiles()).map((name) => ({
+    migrations: names.map((name) => ({
       name,
       up: async () => patiently(sql, await readFile(join(FOLDER, name), "utf8")),
     })),

@@ -1,8 +1,9 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { cloakroom } from "../support/command.js";
+import { copyMigratedData } from "../support/migrated-data.js";
 import { type RestClient, restClient } from "../support/rest.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
 import { firstTenant } from "../support/tenant.js";
@@ -62,11 +63,12 @@ describe("a wrong setting", () => {
     ["a database that cannot be reached", { DATABASE_URL: "postgres://someone:s3cr3t-word@127.0.0.1:1/none" }],
   ])("such as %s stops the start with one line, without a stack and without secrets", async (name, settings) => {
     const own = mkdtempSync(join(tmpdir(), "cloakroom-configuration-"));
-    const taken = name.includes("port") ? await startServerProcess() : undefined;
     try {
+      chmodSync(own, 0o755);
       const environment: Record<string, string> = {
-        CLOAKROOM_DATA_DIR: join(own, "data"),
-        CLOAKROOM_PORT: taken ? new URL(taken.url).port : "0",
+        CLOAKROOM_DATA_DIR: copyMigratedData(join(own, "data")),
+        // The shared server's, where it is to be taken.
+        CLOAKROOM_PORT: name.includes("port") ? new URL(inject("serverUrl")).port : "0",
         CLOAKROOM_ADMIN_PORT: "0",
       };
       for (const [key, value] of Object.entries(settings)) environment[key] = value.replace("{directory}", directory);
@@ -81,7 +83,6 @@ describe("a wrong setting", () => {
       expect(words, stderr).toHaveLength(1);
       expect(words[0]).toMatch(/\S/);
     } finally {
-      await taken?.[Symbol.asyncDispose]();
       rmSync(own, { recursive: true, force: true });
     }
   });
