@@ -1,11 +1,14 @@
 import type { Clock } from "../base/clock.js";
 import { newUuid, type TenantId } from "../base/ids.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
 import { type DueMinute, forgetDue, SWEPT_KINDS, type SweptKind } from "../store/due.js";
 import { deleteDueIdempotencyKeys } from "../store/idempotency-keys.js";
 import { deleteDueInvitations } from "../store/invitations.js";
 import { deleteDueRuns } from "../store/reactor-runs.js";
+import { REMOVED_AT_ONCE } from "../store/removal.js";
 import { deleteDueSessions } from "../store/sessions.js";
+import type { Statement } from "../store/statement.js";
 import { deleteDueThreeDSSessions } from "../store/three-ds-sessions.js";
 import { deleteDueCvc } from "../store/token-cvc.js";
 import { listExpiredRows } from "../store/tokens.js";
@@ -59,44 +62,38 @@ async function sweepTenant(
   { database, keyring }: SweepParts,
   { tenantId, kind, minute }: DueMinute<SweptKind>,
 ): Promise<void> {
-  const keys = kind === "token" ? await keyring.of(tenantId) : undefined;
-  let removed: number;
-  do {
-    removed = await database.slow.run(tenantId, "unguarded", async (tx) => {
-      if (keys) {
-        const rows = await tx.ask(listExpiredRows, { limit: BATCH });
-        await Promise.all(rows.map((row) => removeToken(tx, keys, row, expiryEntry(row))));
-        if (rows.length === BATCH) return rows.length;
-      } else {
-        removeDue(tx, kind);
-      }
-      tx.tell(forgetDue, { kind, minute });
-      return 0;
+  const remove = kind === "token" ? expire(await keyring.of(tenantId)) : removal(REMOVALS[kind]);
+  let isDone = false;
+  while (!isDone) {
+    isDone = await database.slow.run(tenantId, "unguarded", async (tx) => {
+      const isLast = await remove(tx);
+      if (isLast) tx.tell(forgetDue, { kind, minute });
+      return isLast;
     });
-  } while (removed > 0);
-}
-
-function removeDue(tx: Transaction, kind: SweptKind): void {
-  switch (kind) {
-    case "cvc":
-      tx.tell(deleteDueCvc, "due");
-      break;
-    case "session":
-      tx.tell(deleteDueSessions, "due");
-      break;
-    case "idempotency_key":
-      tx.tell(deleteDueIdempotencyKeys, "due");
-      break;
-    case "reactor_result":
-      tx.tell(deleteDueRuns, "due");
-      break;
-    case "invitation":
-      tx.tell(deleteDueInvitations, "due");
-      break;
-    case "three_ds_session":
-      tx.tell(deleteDueThreeDSSessions, "due");
-      break;
-    case "token":
-      throw new Error("tokens are removed one by one, with their log rows");
   }
 }
+
+/** Removes some of what is over, and tells whether that was the last of it. */
+type Step = (tx: Transaction) => Promise<boolean>;
+
+/** Tokens are removed one by one, with their log rows. */
+function expire(keys: TenantKeys): Step {
+  return async (tx) => {
+    const rows = await tx.ask(listExpiredRows, { limit: BATCH });
+    await Promise.all(rows.map((row) => removeToken(tx, keys, row, expiryEntry(row))));
+    return rows.length < BATCH;
+  };
+}
+
+function removal(statement: Statement<"due", number>): Step {
+  return async (tx) => (await tx.ask(statement, "due")) < REMOVED_AT_ONCE;
+}
+
+const REMOVALS: Readonly<Record<Exclude<SweptKind, "token">, Statement<"due", number>>> = {
+  cvc: deleteDueCvc,
+  session: deleteDueSessions,
+  idempotency_key: deleteDueIdempotencyKeys,
+  reactor_result: deleteDueRuns,
+  invitation: deleteDueInvitations,
+  three_ds_session: deleteDueThreeDSSessions,
+};

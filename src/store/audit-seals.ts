@@ -156,7 +156,10 @@ export const moveChainEnd = defineStatement<EndMove, boolean, unknown>({
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** Removes the oldest rows before a time, at most so many. Answers how many were removed. */
+/**
+ * Removes the oldest rows before a time, so many and those of the same moment as the last of them. Answers how many went.
+ * Up to a moment and not by their ids: each batch would be looked for among all that are left.
+ */
 export const deleteLogBefore = defineStatement<{ readonly time: Date; readonly limit: number }, number, unknown>({
   table: "audit_logs",
   kind: "write",
@@ -164,10 +167,12 @@ export const deleteLogBefore = defineStatement<{ readonly time: Date; readonly l
   queries: (sql, tenantId, inputs) =>
     inputs.map(
       ({ time, limit }) => sql`
-        delete from audit_logs where tenant_id = ${tenantId} and created_at < ${time} and id = any(array(
-          select id from audit_logs where tenant_id = ${tenantId} and created_at < ${time}
-          order by created_at, id limit ${limit}))
-        returning 1`,
+        delete from audit_logs where tenant_id = ${tenantId} and created_at < ${time} and created_at <= (
+          select max(oldest.created_at) from (
+            select created_at from audit_logs where tenant_id = ${tenantId} and created_at < ${time}
+            order by created_at, id limit ${limit}
+          ) oldest
+        ) returning 1`,
     ),
   answers: (rows) => rows.map(({ length }) => length),
 });

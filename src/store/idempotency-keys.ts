@@ -1,4 +1,5 @@
 import type { Uuid } from "../base/ids.js";
+import { defineRemoval } from "./removal.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
 /** The stored answer of the first request that was sent with a key. */
@@ -87,10 +88,4 @@ export const completeKey = defineWrite<Pick<IdempotencyRow, "key_hash" | "respon
 });
 
 /** Deletes answers whose day is over. */
-export const deleteDueIdempotencyKeys = defineWrite<"due">({
-  table: "idempotency_keys",
-  sortKey: () => "",
-  queries: (sql, tenantId, _inputs, at) => [
-    sql`delete from idempotency_keys where tenant_id = ${tenantId} and expires_at <= ${at}`,
-  ],
-});
+export const deleteDueIdempotencyKeys = defineRemoval("idempotency_keys", "expires_at");

@@ -2,6 +2,7 @@ import type { Uuid } from "../base/ids.js";
 import { offsetOf, type PageRequest } from "../base/page.js";
 import { definePage } from "./counted-page.js";
 import { byteaArray } from "./parameters.js";
+import { defineRemoval } from "./removal.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
 export interface InvitationRow {
@@ -131,10 +132,4 @@ export const deleteInvitationsOf = defineStatement<Buffer, readonly InvitationOf
 });
 
 /** Deletes accepted invitations once their links are over. */
-export const deleteDueInvitations = defineWrite<"due">({
-  table: "invitations",
-  sortKey: () => "",
-  queries: (sql, tenantId, _inputs, at) => [
-    sql`delete from invitations where tenant_id = ${tenantId} and member_id is not null and expires_at <= ${at}`,
-  ],
-});
+export const deleteDueInvitations = defineRemoval("invitations", "expires_at", "member_id is not null");

@@ -1,4 +1,5 @@
 import type { Uuid } from "../base/ids.js";
+import { defineRemoval } from "./removal.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
 export type RunState = "queued" | "running" | "delivering" | "done";
@@ -112,10 +113,4 @@ export const hasRunsDue = defineStatement<Date, boolean, unknown>({
 });
 
 /** Deletes results whose day is over. */
-export const deleteDueRuns = defineWrite<"due">({
-  table: "reactor_runs",
-  sortKey: () => "",
-  queries: (sql, tenantId, _inputs, at) => [
-    sql`delete from reactor_runs where tenant_id = ${tenantId} and expires_at <= ${at}`,
-  ],
-});
+export const deleteDueRuns = defineRemoval("reactor_runs", "expires_at");

@@ -1,6 +1,7 @@
 import type { Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
 import { byteaArray } from "./parameters.js";
+import { defineRemoval } from "./removal.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
 export interface NewSession {
@@ -101,10 +102,4 @@ export const findSession = defineStatement<Buffer, SessionRow | null, SessionRow
 });
 
 /** Deletes sessions that are over. */
-export const deleteDueSessions = defineWrite<"due">({
-  table: "sessions",
-  sortKey: () => "",
-  queries: (sql, tenantId, _inputs, at) => [
-    sql`delete from sessions where tenant_id = ${tenantId} and expires_at <= ${at}`,
-  ],
-});
+export const deleteDueSessions = defineRemoval("sessions", "expires_at");

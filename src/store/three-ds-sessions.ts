@@ -1,4 +1,5 @@
 import type { Uuid } from "../base/ids.js";
+import { defineRemoval } from "./removal.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
 export interface ThreeDSSessionRow {
@@ -50,10 +51,4 @@ export const updateThreeDSSession = defineStatement<ThreeDSSessionChange, boolea
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-export const deleteDueThreeDSSessions = defineWrite<"due">({
-  table: "three_ds_sessions",
-  sortKey: () => "",
-  queries: (sql, tenantId, _inputs, at) => [
-    sql`delete from three_ds_sessions where tenant_id = ${tenantId} and expires_at <= ${at}`,
-  ],
-});
+export const deleteDueThreeDSSessions = defineRemoval("three_ds_sessions", "expires_at");

@@ -1,3 +1,4 @@
+import { defineRemoval } from "./removal.js";
 import { defineWrite, inSizes } from "./statement.js";
 
 export interface CvcRow {
@@ -29,10 +30,4 @@ export const deleteCvc = defineWrite<string>({
 });
 
 /** Deletes the codes whose hour is over. */
-export const deleteDueCvc = defineWrite<"due">({
-  table: "token_cvc",
-  sortKey: () => "",
-  queries: (sql, tenantId, _inputs, at) => [
-    sql`delete from token_cvc where tenant_id = ${tenantId} and due_at <= ${at}`,
-  ],
-});
+export const deleteDueCvc = defineRemoval("token_cvc", "due_at");
