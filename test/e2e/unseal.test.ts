@@ -3,6 +3,7 @@ import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync }
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { awaitedLater } from "../support/awaited-later.js";
 import { type CommandResult, cloakroom } from "../support/command.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
@@ -104,7 +105,7 @@ it("keys split refuses counts that make no sense, and prints or writes shares on
 it("a server without the key file waits sealed, and starts when enough shares are in", async () => {
   await server?.stop();
   renameSync(keyFile, away);
-  const starting = startReplica(environment);
+  const starting = awaitedLater(startReplica(environment));
   await expect
     .poll(
       () =>

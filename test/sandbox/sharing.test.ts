@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Json } from "../../src/base/json.js";
 import type { SandboxOptions } from "../../src/sandbox/options.js";
+import { awaitedLater } from "../support/awaited-later.js";
 import { exporting, type OpenSandbox, openSandbox } from "./support/open-sandbox.js";
 
 const open: OpenSandbox[] = [];
@@ -55,7 +56,7 @@ describe("tenants share the threads", () => {
     await sandbox.value(quick);
     const order: string[] = [];
     const { promise, resolve } = Promise.withResolvers<null>();
-    const holding = sandbox.run(waiting, { key: { tenantId: "a" }, hosts: { bt: () => promise } });
+    const holding = awaitedLater(sandbox.run(waiting, { key: { tenantId: "a" }, hosts: { bt: () => promise } }));
     await expect.poll(() => sandbox.sandbox.metrics.underWay).toBe(1);
     const late = sandbox.run(quick, { key: { tenantId: "late" } });
     expect(await late).toMatchObject({ kind: "failed", reason: "overloaded", retryable: true });
@@ -79,7 +80,7 @@ describe("tenants share the threads", () => {
       asked += 1;
       return promise;
     };
-    const holding = sandbox.run(waiting, { hosts: { bt } });
+    const holding = awaitedLater(sandbox.run(waiting, { hosts: { bt } }));
     await expect.poll(() => asked).toBe(1);
     const controller = new AbortController();
     const cancelled = sandbox.run(waiting, { hosts: { bt }, signal: controller.signal });

@@ -4,6 +4,7 @@ import { StaleAuthorization, UniqueViolation } from "../../src/store/database-er
 import { defineStatement } from "../../src/store/statement.js";
 import { raiseAuthRevision, readTenant } from "../../src/store/tenants.js";
 import type { Transaction } from "../../src/store/transaction.js";
+import { awaitedLater } from "../support/awaited-later.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { hangIfFree, seeCoat } from "./support/coats.js";
 import { FIRST_REVISION, hangAndLog, openDeck, together, transactionsOf } from "./support/deck.js";
@@ -59,11 +60,13 @@ describe("a deadlock", () => {
     await using session = await openSession(database, deck.tenantId);
     await session.hang("b");
     let runs = 0;
-    const hanging = deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
-      runs += 1;
-      if (!(await tx.ask(hangIfFree, "a"))) throw new Error("somebody hung this coat");
-      hangAndLog(tx, "b");
-    });
+    const hanging = awaitedLater(
+      deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
+        runs += 1;
+        if (!(await tx.ask(hangIfFree, "a"))) throw new Error("somebody hung this coat");
+        hangAndLog(tx, "b");
+      }),
+    );
     await waitingForLocks(1);
     // Closes the circle. The database finds it after its deadlock_timeout of a second, and fails who waited first.
     await session.hang("a");

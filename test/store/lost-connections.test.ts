@@ -8,6 +8,7 @@ import { FAST_LIMITS } from "../../src/store/flight-limits.js";
 import { Flights } from "../../src/store/flights.js";
 import { Lane } from "../../src/store/lane.js";
 import type { Transaction } from "../../src/store/transaction.js";
+import { awaitedLater } from "../support/awaited-later.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import type { Trap } from "../support/postgres-proxy.js";
 import { hangIfFree, seeCoat } from "./support/coats.js";
@@ -164,10 +165,12 @@ describe("a transaction that goes on without us", () => {
     await session`lock table due in share mode`;
     const orphaned = deck.proxy.set({ at: "before", statement: /^commit/, does: "orphan" });
     let runs = 0;
-    const hanging = deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
-      runs += 1;
-      hangAndLog(tx, `run ${runs}`);
-    });
+    const hanging = awaitedLater(
+      deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
+        runs += 1;
+        hangAndLog(tx, `run ${runs}`);
+      }),
+    );
     await orphaned;
     await expect.poll(() => runs).toBe(2);
     await session`rollback`;

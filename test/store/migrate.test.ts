@@ -4,6 +4,7 @@ import { newUuid } from "../../src/base/ids.js";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { releaseLease, takeLease, underLease } from "../../src/store/lease.js";
 import { migrate, pendingMigrations } from "../../src/store/migrate.js";
+import { awaitedLater } from "../support/awaited-later.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";
 
 let cluster: PostgresCluster;
@@ -87,7 +88,7 @@ describe("migrations", () => {
       // Holds the first of them up for longer than the lease.
       await sql`begin`;
       await sql`lock table tenants in access exclusive mode`;
-      const both = Promise.all([migrate(address, [], 1), migrate(address, [], 1)]);
+      const both = awaitedLater(Promise.all([migrate(address, [], 1), migrate(address, [], 1)]));
       await pause(2_500);
       await sql`commit`;
       const ran = await both;

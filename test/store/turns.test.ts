@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TenantId } from "../../src/base/ids.js";
+import { awaitedLater } from "../support/awaited-later.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { type Deck, openDeck } from "./support/deck.js";
 import { openSession } from "./support/session.js";
@@ -18,7 +19,7 @@ function flightsInOrder({ proxy }: Deck): string[] {
 }
 
 function flood({ hang }: Deck, tenantId: TenantId, count: number, prefix = "coat"): Promise<unknown> {
-  return Promise.all(Array.from({ length: count }, (_, index) => hang(`${prefix} ${index}`, tenantId)));
+  return awaitedLater(Promise.all(Array.from({ length: count }, (_, index) => hang(`${prefix} ${index}`, tenantId))));
 }
 
 /** Keeps everybody from writing coats until it is released. */

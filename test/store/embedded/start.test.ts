@@ -2,6 +2,7 @@ import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writ
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { EmbeddedDatabaseError } from "../../../src/store/embedded/embedded-database.js";
+import { awaitedLater } from "../../support/awaited-later.js";
 import { copyOf, leftovers, makeSeed, NOTHING, query, scratch, serverPid, start, until } from "./support/databases.js";
 import { DatabaseUser } from "./support/processes.js";
 
@@ -151,7 +152,7 @@ describe("a stop", () => {
     const database = await start({ dataDir });
     const pid = serverPid(dataDir);
     const open = query(database.connection, "begin", "insert into coats values (3, 'Open')", "select pg_sleep(60)");
-    const dropped = expect(open).rejects.toThrow();
+    const dropped = awaitedLater(expect(open).rejects.toThrow());
     await until(
       async () =>
         (

@@ -9,6 +9,7 @@ import { Flights } from "../../../src/store/flights.js";
 import { Lane } from "../../../src/store/lane.js";
 import { insertTenant } from "../../../src/store/tenants.js";
 import type { Transaction } from "../../../src/store/transaction.js";
+import { awaitedLater } from "../../support/awaited-later.js";
 import { asTenant, type TestDatabase } from "../../support/databases.js";
 import { PostgresProxy } from "../../support/postgres-proxy.js";
 import { HUNG_AT, hangCoat } from "./coats.js";
@@ -59,7 +60,7 @@ export async function openDeck(database: TestDatabase, options: DeckOptions = {}
   proxy.sent.length = 0;
   return {
     ...{ proxy, flights, tenantId, newTenant },
-    hang: (name, of = tenantId) => flights.run(of, FIRST_REVISION, async (tx) => hangAndLog(tx, name)),
+    hang: (name, of = tenantId) => awaitedLater(flights.run(of, FIRST_REVISION, async (tx) => hangAndLog(tx, name))),
     async coats(of = tenantId) {
       const rows = await asTenant<{ kind: string }>(
         database.owner,
