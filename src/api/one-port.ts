@@ -3,6 +3,7 @@ import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Se
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
+import { ArrivingRequests } from "./arriving-requests.js";
 
 /** What bounds a connection, on both versions of HTTP. */
 export interface ConnectionLimits {
@@ -20,6 +21,9 @@ export interface ConnectionLimits {
   /** Milliseconds until a connection on which nothing moves is ended, also one whose client does not read its answers. */
   readonly stalledTimeout: number;
 }
+
+/** How often connections are looked over for what takes too long, in milliseconds. */
+const CHECK_EVERY_MS = 2_000;
 
 /** Requests that a client may send before it has its answers. Clients of today send one, on each of several connections. */
 const MOST_PIPELINED = 100;
@@ -61,7 +65,7 @@ export function createOnePort(
     headersTimeout: limits.headersTimeout,
     requestTimeout: limits.requestTimeout,
     keepAliveTimeout: limits.idleTimeout,
-    connectionsCheckingInterval: 2_000,
+    connectionsCheckingInterval: CHECK_EVERY_MS,
   };
   const server: Server = tls
     ? createHttpsServer({ ...h1Settings, ...tls, minVersion: "TLSv1.2", ALPNProtocols: ["h2", "http/1.1"] })
@@ -83,6 +87,10 @@ export function createOnePort(
     streamResetRate: 100,
   });
   h2.on("request", listener);
+  const arriving = new ArrivingRequests(limits.requestTimeout);
+  h2.on("stream", (stream) => arriving.add(stream));
+  const checks = setInterval(() => arriving.endOverdue(), CHECK_EVERY_MS).unref();
+  server.once("close", () => clearInterval(checks));
   const sessions = new Sessions(h2, limits);
   const undecided = new Set<Socket>();
   const all = new Set<Socket>();

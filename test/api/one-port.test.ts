@@ -1,0 +1,60 @@
+import { once } from "node:events";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
+import { afterEach, describe, expect, it } from "vitest";
+import { CONNECTION_LIMITS, createOnePort, type OnePort } from "../../src/api/one-port.js";
+
+describe("a request over HTTP/2 whose client leaves it open", () => {
+  let port: OnePort;
+  let session: ClientHttp2Session;
+  afterEach(async () => {
+    session.destroy();
+    const closed = once(port.server, "close");
+    port.server.close();
+    port.destroy();
+    await closed;
+  });
+
+  async function listen(listener: Parameters<typeof createOnePort>[0], requestTimeout: number): Promise<void> {
+    port = createOnePort(listener, { ...CONNECTION_LIMITS, headersTimeout: 1_000, requestTimeout }, undefined);
+    port.server.listen(0, "127.0.0.1");
+    await once(port.server, "listening");
+    session = connect(`http://127.0.0.1:${Object(port.server.address()).port}`);
+  }
+
+  /** Sends half of a request, and gives what became of it once the server has ended it. */
+  function sendHalf(method: string, path: string) {
+    const stream: ClientHttp2Stream = session.request({ ":method": method, ":path": path }, { endStream: false });
+    const seen = { status: 0, body: "", trailer: "", error: "" };
+    stream.setEncoding("utf8");
+    stream.on("response", (headers) => (seen.status = Number(headers[":status"])));
+    stream.on("data", (text: string) => (seen.body += text));
+    stream.on("trailers", (trailers) => (seen.trailer = String(trailers["grpc-status"])));
+    stream.on("error", (error) => (seen.error = error.message));
+    stream.write("half of it");
+    return { stream, ended: once(stream, "close").then(() => ({ ...seen, code: stream.rstCode })) };
+  }
+
+  it("has its answer, all of it, and is ended then; its connection serves others", async () => {
+    const body = "x".repeat(300_000);
+    await listen((request, response) => {
+      request.pause();
+      response.writeHead(200);
+      response.addTrailers({ "grpc-status": "16" });
+      response.end(request.method === "HEAD" ? undefined : body);
+    }, CONNECTION_LIMITS.requestTimeout);
+    const code = constants.NGHTTP2_NO_ERROR;
+    expect(await sendHalf("POST", "/").ended).toEqual({ status: 200, body, trailer: "16", error: "", code });
+    expect(await sendHalf("HEAD", "/").ended).toMatchObject({ status: 200, body: "", error: "", code });
+    expect(session.closed).toBe(false);
+  });
+
+  it("is ended when it takes too long, unless it is being answered", async () => {
+    await listen((request, response) => {
+      if (request.url === "/answered") response.write("begun");
+    }, 1_000);
+    const answered = sendHalf("POST", "/answered");
+    await once(answered.stream, "data");
+    expect(await sendHalf("POST", "/silent").ended).toMatchObject({ status: 0, code: constants.NGHTTP2_CANCEL });
+    expect(answered.stream.closed).toBe(false);
+  });
+});
