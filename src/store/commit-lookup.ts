@@ -1,6 +1,6 @@
 import type { TenantId } from "../base/ids.js";
-import { APPLICATION_NAME, type DatabaseAddress } from "./connect.js";
-import { connectOnce } from "./one-connection.js";
+import { APPLICATION_NAME, type DatabaseAddress, type Sql } from "./connect.js";
+import { connectOnce, type OneConnection } from "./one-connection.js";
 import type { Witness } from "./transaction.js";
 
 /** A commit that was sent and not acknowledged. */
@@ -18,10 +18,29 @@ export interface UnknownCommit {
  */
 export type CommitLookup = (commit: UnknownCommit) => Promise<boolean>;
 
-export function commitLookupIn(address: DatabaseAddress): CommitLookup {
+/** Milliseconds, longer than the statements may take: who answers nothing then does not limit them either. */
+const PATIENCE_MS = 5_000;
+
+/** @param patience milliseconds after which a connection that does not answer is given up. */
+export function commitLookupIn(address: DatabaseAddress, patience = PATIENCE_MS): CommitLookup {
+  const asking = async <T>(connection: OneConnection, ask: (sql: Sql) => Promise<T>): Promise<T> => {
+    const late = setTimeout(() => connection.drop(), patience);
+    try {
+      return await ask(connection.sql);
+    } finally {
+      clearTimeout(late);
+      connection.drop();
+    }
+  };
   return async (commit) => {
-    if (commit.backend !== undefined) await endBackend(address, commit.backend);
-    return hasLogRow(address, commit);
+    const { backend } = commit;
+    if (backend !== undefined) {
+      // Without a role: a login may end its own processes.
+      const connection = connectOnce(address, { statementTimeout: 4_000, connectTimeout: 2 });
+      await asking(connection, (sql) => endBackend(sql, backend));
+    }
+    const options = { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 } as const;
+    return asking(connectOnce(address, options), (sql) => hasLogRow(sql, commit));
   };
 }
 
@@ -30,35 +49,20 @@ export function commitLookupIn(address: DatabaseAddress): CommitLookup {
  * lock, and commit in a while: only when it has ended does a missing row mean that nothing is stored. Through a pooler the
  * process ids are the pooler's own, and no process is found.
  */
-async function endBackend(address: DatabaseAddress, backend: number): Promise<void> {
-  // Without a role: a login may end its own processes.
-  const connection = connectOnce(address, { statementTimeout: 4_000, connectTimeout: 2 });
-  try {
-    const ended = await connection.sql<{ hasEnded: boolean }[]>`
-      select pg_terminate_backend(pid, 3000) as "hasEnded" from pg_stat_activity
-      where pid = ${backend} and usename = current_user and application_name = ${APPLICATION_NAME}`;
-    if (ended.some(({ hasEnded }) => !hasEnded)) throw new Error("a process of the database does not end");
-  } finally {
-    connection.drop();
-  }
+async function endBackend(sql: Sql, backend: number): Promise<void> {
+  const ended = await sql<{ hasEnded: boolean }[]>`
+    select pg_terminate_backend(pid, 3000) as "hasEnded" from pg_stat_activity
+    where pid = ${backend} and usename = current_user and application_name = ${APPLICATION_NAME}`;
+  if (ended.some(({ hasEnded }) => !hasEnded)) throw new Error("a process of the database does not end");
 }
 
 /** Reads the log row on a new connection, which sees every commit that happened before it was opened. */
-async function hasLogRow(
-  address: DatabaseAddress,
-  { tenantId, witness: { createdAt, id } }: UnknownCommit,
-): Promise<boolean> {
-  const connection = connectOnce(address, { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 });
-  const { sql } = connection;
-  try {
-    const [, , rows] = await Promise.all([
-      sql.unsafe("begin"),
-      sql.unsafe(`set local app.tenant_id = '${tenantId}'`),
-      sql`select 1 from audit_logs where tenant_id = ${tenantId} and created_at = ${createdAt} and id = ${id}`,
-      sql.unsafe("commit"),
-    ]);
-    return rows.length > 0;
-  } finally {
-    connection.drop();
-  }
+async function hasLogRow(sql: Sql, { tenantId, witness: { createdAt, id } }: UnknownCommit): Promise<boolean> {
+  const [, , rows] = await Promise.all([
+    sql.unsafe("begin"),
+    sql.unsafe(`set local app.tenant_id = '${tenantId}'`),
+    sql`select 1 from audit_logs where tenant_id = ${tenantId} and created_at = ${createdAt} and id = ${id}`,
+    sql.unsafe("commit"),
+  ]);
+  return rows.length > 0;
 }

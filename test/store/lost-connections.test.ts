@@ -3,7 +3,7 @@ import { logEntry } from "../../src/audit/log-entry.js";
 import { systemClock } from "../../src/base/clock.js";
 import { newTenantId } from "../../src/base/ids.js";
 import { writeLog } from "../../src/store/audit-logs.js";
-import { commitLookupIn } from "../../src/store/commit-lookup.js";
+import { type CommitLookup, commitLookupIn } from "../../src/store/commit-lookup.js";
 import { FAST_LIMITS } from "../../src/store/flight-limits.js";
 import { Flights } from "../../src/store/flights.js";
 import { Lane } from "../../src/store/lane.js";
@@ -177,6 +177,23 @@ describe("a transaction that goes on without us", () => {
     session.release();
     await hanging;
     expect(await deck.coats()).toEqual(["run 2", "warm"]);
+    expect(await deck.logs()).toBe(2);
+  });
+
+  it.each([
+    ["as its process is to be ended", /pg_terminate_backend/],
+    ["as its log row is read", /^select 1 from audit_logs/],
+  ])("is looked up on another connection where one falls silent %s", async (_, statement) => {
+    const lookups: CommitLookup[] = [];
+    const wasCommitted: CommitLookup = async (commit) => lookups.at(0)?.(commit) ?? fail();
+    await using deck = await openDeck(database, { lanes: 1, looks: [0, 5], wasCommitted });
+    lookups.push(commitLookupIn(deck.proxy.address, 500));
+    await deck.hang("warm");
+    const cut = deck.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
+    const silent = deck.proxy.set({ at: "before", statement, does: "hang" });
+    await deck.hang("once");
+    await Promise.all([cut, silent]);
+    expect(await deck.coats()).toEqual(["once", "warm"]);
     expect(await deck.logs()).toBe(2);
   });
 
