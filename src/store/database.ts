@@ -5,7 +5,7 @@ import type { ConnectOptions, DatabaseAddress, Sql } from "./connect.js";
 import { toStoreError } from "./database-error.js";
 import { probeDisk } from "./disk-probe.js";
 import { type DueKind, type DueMinute, listDue, listOldestDue } from "./due.js";
-import { FAST_LIMITS, SLOW_LIMITS } from "./flight-limits.js";
+import { FAST_LIMITS, type FlightLimits, SLOW_LIMITS } from "./flight-limits.js";
 import { Flights } from "./flights.js";
 import { Lane } from "./lane.js";
 import { takeLease } from "./lease.js";
@@ -50,14 +50,10 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
   const lanes = (count: number, options: Pick<ConnectOptions, "statementTimeout" | "mergesJoins">) =>
     Array.from({ length: count }, () => new Lane(address, { role: "cloakroom_app", ...options }));
   const wasCommitted = commitLookupIn(address);
-  const fast = new Flights(
-    lanes(fastConnections, { statementTimeout: FAST_STATEMENT_MS }),
-    FAST_LIMITS,
-    clock,
-    wasCommitted,
-  );
+  const fastLanes = lanes(fastConnections, { statementTimeout: FAST_STATEMENT_MS });
+  const fast = new Flights(fastLanes, leavingOne(FAST_LIMITS, fastConnections), clock, wasCommitted);
   const slowLanes = lanes(slowConnections, { statementTimeout: SLOW_STATEMENT_MS, mergesJoins: true });
-  const slow = new Flights(slowLanes, SLOW_LIMITS, clock, wasCommitted);
+  const slow = new Flights(slowLanes, leavingOne(SLOW_LIMITS, slowConnections), clock, wasCommitted);
   const heartbeat = new Lane(address, { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 });
   const jobs = new Lane(address, { role: "cloakroom_jobs", statementTimeout: SLOW_STATEMENT_MS });
   return {
@@ -67,9 +63,7 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
     oldestDue: () => renewing(jobs, listOldestDue),
     lease: (name, holder, seconds) => renewing(heartbeat, (sql) => takeLease(sql, name, holder, seconds)),
     async ping() {
-      const late = setTimeout(() => heartbeat.renew(), 2_000);
-      const ask = (sql: Sql) => sql<{ now: Date }[]>`select clock_timestamp() as now`;
-      const [row] = await renewing(heartbeat, ask).finally(() => clearTimeout(late));
+      const [row] = await renewing(heartbeat, (sql) => sql<{ now: Date }[]>`select clock_timestamp() as now`, 2_000);
       if (!row) throw new Error("the database told no time");
       return row.now;
     },
@@ -88,12 +82,23 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
   };
 }
 
-/** A query outside of flights: after any failure the lane gets a new connection. */
-async function renewing<T>(lane: Lane, run: (sql: Sql) => PromiseLike<T>): Promise<T> {
+/** One tenant never has all connections: the flights of others would wait for as long as its own take. */
+function leavingOne(limits: FlightLimits, connections: number): FlightLimits {
+  return { ...limits, perTenant: Math.max(1, Math.min(limits.perTenant, connections - 1)) };
+}
+
+/**
+ * A query outside of flights: after any failure, or `patience` milliseconds without an answer, the lane gets a new
+ * connection. The database's own limit, which is shorter, does not hold where it or the network falls silent.
+ */
+async function renewing<T>(lane: Lane, run: (sql: Sql) => PromiseLike<T>, patience = 5_000): Promise<T> {
+  const late = setTimeout(() => lane.renew(), patience);
   try {
     return await run(lane.sql);
   } catch (error) {
     lane.renew();
     throw toStoreError(error);
+  } finally {
+    clearTimeout(late);
   }
 }
