@@ -48,14 +48,15 @@ export async function pendingMigrations(address: DatabaseAddress): Promise<strin
 }
 
 async function ensureLedger(sql: Sql): Promise<void> {
-  // "if not exists" still fails with 23505 when several processes start at once: the second finds it made.
+  // "if not exists" still fails when several processes start at once: the second finds the table made (42P07), or its type
+  // (42710), or waited for the first to write the name of one of them (23505).
   for (const statement of [
     'create table if not exists migrations (name text collate "C" primary key, ran_at timestamptz not null)',
     'create table if not exists leases (name text collate "C" primary key, holder uuid not null, until timestamptz not null)',
   ]) {
     await sql.unsafe(statement).catch(async (error: unknown) => {
       if (codeOf(error) === "42501") throw mayNotMakeTables(await currentUser(sql));
-      if (!["23505", "42P07"].includes(codeOf(error))) throw error;
+      if (!["23505", "42710", "42P07"].includes(codeOf(error))) throw error;
     });
   }
 }

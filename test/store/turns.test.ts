@@ -204,7 +204,7 @@ describe("a database that hangs", () => {
   });
 
   it("for good gives everybody a 503 in the end, and serves again when it answers", async () => {
-    await using deck = await openDeck(database, { lanes: 2, patience: 100, wait: 300, looks: [0] });
+    await using deck = await openDeck(database, { lanes: 2, patience: 400, wait: 600, looks: [0] });
     await deck.hang("warm");
     deck.proxy.hangAll();
     const outcomes = await Promise.allSettled(Array.from({ length: 250 }, (_, index) => deck.hang(`coat ${index}`)));
