@@ -1,4 +1,3 @@
-import { setImmediate as turn } from "node:timers/promises";
 import postgres from "postgres";
 import type { TenantId } from "../base/ids.js";
 import type { Sql } from "./connect.js";
@@ -47,7 +46,7 @@ export async function fly(
   let backend: number | undefined;
 
   for (;;) {
-    await turn();
+    await everyoneWaits();
     const lost = passengers.findIndex((passenger) => passenger.isLost);
     if (lost >= 0) {
       const error = new Error("work awaited something outside its transaction");
@@ -95,6 +94,14 @@ export async function fly(
     if (witness) return { kind: "unknown", witness, backend: backend ?? lane.backend, passengers };
     return { kind: "aborted", error: error ?? (ended.kind === "failed" ? ended.error : new ConnectionLost()) };
   }
+}
+
+/**
+ * Until every work has ended or waits for an answer: a tick that a promise's callback asks for comes after all callbacks of
+ * promises. A turn of the event loop would be enough too, and takes 30 ms where hundreds of requests arrive in each.
+ */
+function everyoneWaits(): Promise<void> {
+  return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)));
 }
 
 function openTransaction(lane: Lane, sql: Sql, tenantId: TenantId, guard: Guard): Promise<unknown>[] {
