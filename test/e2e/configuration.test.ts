@@ -1,9 +1,10 @@
-import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { cloakroom } from "../support/command.js";
 import { copyMigratedData } from "../support/migrated-data.js";
+import { newDirectory } from "../support/new-directory.js";
 import { type RestClient, restClient } from "../support/rest.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
 import { firstTenant } from "../support/tenant.js";
@@ -62,9 +63,8 @@ describe("a wrong setting", () => {
     ["an address that is not this machine's", { CLOAKROOM_HOST: "203.0.113.1" }],
     ["a database that cannot be reached", { DATABASE_URL: "postgres://someone:s3cr3t-word@127.0.0.1:1/none" }],
   ])("such as %s stops the start with one line, without a stack and without secrets", async (name, settings) => {
-    const own = mkdtempSync(join(tmpdir(), "cloakroom-configuration-"));
+    const own = newDirectory();
     try {
-      chmodSync(own, 0o755);
       const environment: Record<string, string> = {
         CLOAKROOM_DATA_DIR: copyMigratedData(join(own, "data")),
         // The shared server's, where it is to be taken.

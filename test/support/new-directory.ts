@@ -1,10 +1,26 @@
-import { chmodSync, mkdtempSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A directory that every user may pass, as PostgreSQL's account has to. */
+/** Linux keeps it in memory. */
+const IN_MEMORY = "/dev/shm";
+/** Several files at a time have databases of some 50 MB each, and copies of PostgreSQL's programs beside. */
+const NEEDED = 4 * 1024 ** 3;
+
+/** A new directory for databases that every user may pass, as PostgreSQL's account has to. */
 export function newDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), "cloakroom-store-"));
+  const directory = mkdtempSync(join(parent(), "cloakroom-store-"));
   chmodSync(directory, 0o755);
   return directory;
+}
+
+/**
+ * What a test stores must survive killed processes, not a power cut: in memory a copy of a database takes 0.1 s of
+ * processor time and not 0.4 to 1, and nobody waits for the disk. TMPDIR has it elsewhere.
+ */
+function parent(): string {
+  if (process.env.TMPDIR !== undefined || !existsSync(IN_MEMORY)) return tmpdir();
+  const mount = readFileSync("/proc/mounts", "utf8").match(/^\S+ \/dev\/shm tmpfs (\S+)/m)?.[1] ?? "noexec";
+  const { bavail, bsize } = statfsSync(IN_MEMORY);
+  return mount.split(",").includes("noexec") || bavail * bsize < NEEDED ? tmpdir() : IN_MEMORY;
 }

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, createWriteStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { createWriteStream, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { copyMigratedData } from "./migrated-data.js";
+import { newDirectory } from "./new-directory.js";
 import { startFlags } from "./start-flags.js";
 
 /** A server in a process of its own, with an embedded database of its own, as `npm start` runs it. */
@@ -34,9 +34,7 @@ export async function startServerProcess(
   trusted?: string,
   preload?: string,
 ): Promise<ServerProcess> {
-  const directory = mkdtempSync(join(tmpdir(), "cloakroom-test-"));
-  // PostgreSQL's own account must pass, or root's database would go where nobody removes it.
-  chmodSync(directory, 0o755);
+  const directory = newDirectory();
   for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), content, { mode: 0o600 });
   const environment: Record<string, string> = {
     CLOAKROOM_DATA_DIR: join(directory, "data"),

@@ -1,5 +1,4 @@
-import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
@@ -12,13 +11,13 @@ import {
   startEmbeddedDatabase,
 } from "../../../../src/store/embedded/embedded-database.js";
 import { isAlive } from "../../../../src/store/embedded/process-identity.js";
+import { newDirectory } from "../../../support/new-directory.js";
 
 export const isRoot = process.geteuid?.() === 0;
 
 /** A new directory that every user may pass, as a deployment's would be. Gone after the test, or by `remove`. */
 export function scratch(cleanUp: (remove: () => void) => void = onTestFinished): string {
-  const directory = mkdtempSync(join(tmpdir(), "embedded-"));
-  chmodSync(directory, 0o755);
+  const directory = newDirectory();
   cleanUp(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
