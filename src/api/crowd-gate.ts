@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Fault } from "../base/fault.js";
 import { PROBLEM_TYPE, problemOf } from "./rest/problem.js";
+import { dropUnreadBody } from "./unread-body.js";
 
 /** Answers a request that is one too many, or gives false: it is to be served. */
 export type CrowdGate = (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -36,7 +37,10 @@ export function createCrowdGate(
       "retry-after": String(fault.retryAfter ?? 1),
     });
     response.end(body);
-    request.resume();
+    // Whoever goes on sending what nobody wants has had the answer by then.
+    void dropUnreadBody(request).then((isAllRead) => {
+      if (!isAllRead) request.destroy();
+    });
     onTurnedAway();
     return true;
   };

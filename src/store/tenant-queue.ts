@@ -42,19 +42,22 @@ export class TenantQueue {
     return first === undefined || first.since <= before || this.waiting.length * 2 >= this.aboard;
   }
 
-  /** Takes the longest run of requests that may share a transaction: equal guards, none that must fly alone. */
+  /**
+   * Takes the first request, and with it those that may share its transaction: of an equal guard, none that must fly alone.
+   * They need not stand next to each other: somebody who mixes in keys that nobody knows, which are looked up without a
+   * guard, would else have each request of the tenant fly by itself.
+   */
   nextBatch(most: number): Waiting[] {
     const [first] = this.waiting;
-    if (!first) return [];
-    let size = 1;
-    if (!first.alone) {
-      while (size < most) {
-        const next = this.waiting[size];
-        if (!next || next.alone || next.guard !== first.guard) break;
-        size += 1;
-      }
+    if (!first || first.alone) return this.waiting.splice(0, 1);
+    const batch: Waiting[] = [];
+    const left: Waiting[] = [];
+    for (const next of this.waiting) {
+      const joins = batch.length < most && !next.alone && next.guard === first.guard;
+      (joins ? batch : left).push(next);
     }
-    return this.waiting.splice(0, size);
+    this.waiting.splice(0, this.waiting.length, ...left);
+    return batch;
   }
 }
 

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
+import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createCrowdGate } from "../../src/api/crowd-gate.js";
 import { unavailable } from "../../src/store/database-error.js";
@@ -52,6 +53,17 @@ describe("requests of a tenant that sends more than is served", () => {
     });
     expect(turnedAway).toBe(1);
     expect(await (await send("/tokens", "key_of_another")).text()).toBe("served");
+  });
+
+  it("are answered, and cut off where they go on sending a body without end", async () => {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1").setEncoding("utf8");
+    let answer = "";
+    socket.on("data", (text: string) => (answer += text)).on("error", () => {});
+    socket.write(`POST /tokens HTTP/1.1\r\nhost: x\r\nbt-api-key: ${CROWDED}\r\ntransfer-encoding: chunked\r\n\r\n`);
+    const drip = setInterval(() => socket.write("1\r\nx\r\n"), 50);
+    await once(socket, "close");
+    clearInterval(drip);
+    expect(answer).toMatch(/^HTTP\/1.1 503 /);
   });
 
   it.each([

@@ -262,6 +262,14 @@ describe("work in several steps", () => {
 });
 
 describe("the guard", () => {
+  it("parts those of equal guards from others, however they are mixed, and not from each other", async () => {
+    await using deck = await openDeck(database);
+    const guards = Array.from({ length: 60 }, (_, index) => (index % 2 === 0 ? FIRST_REVISION : "unguarded"));
+    const seeing = guards.map((guard) => deck.flights.run(deck.tenantId, guard, (tx) => tx.ask(seeCoat, "any")));
+    expect(await Promise.all(seeing)).toEqual(guards.map(() => false));
+    expect(transactionsOf(deck)).toHaveLength(2);
+  });
+
   it("fails everyone who was authorized under an older revision, and nobody else", async () => {
     await using deck = await openDeck(database);
     await deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => tx.tell(raiseAuthRevision, tx.tenantId));
