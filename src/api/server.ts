@@ -20,6 +20,7 @@ import { createProxyRoute, type InvokeProxy } from "./proxy-route.js";
 import { type RateGate, type RouteScope, rateScopeOf } from "./rate-gate.js";
 import { registerReflection } from "./reflection.js";
 import { registerRest, sendFault } from "./rest/rest-routes.js";
+import { makeAddressReadable } from "./rpc-address.js";
 import { rpcOptions } from "./rpc-routes.js";
 import { traceOf } from "./trace.js";
 import { createUnaryLane } from "./unary-lane/unary-lane.js";
@@ -95,7 +96,8 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   app.addHook("onRequest", async (request, reply) => {
     const { url = "", config } = request.routeOptions;
     const refused = await options.rateGate.pass(request.raw, reply.raw, config.rateScope ?? rpcScopes.get(url));
-    if (!refused || rpcScopes.has(url)) return;
+    if (rpcScopes.has(url)) return makeAddressReadable(request.raw, url);
+    if (!refused) return;
     return sendFault(reply, refused, traceOf(request.raw));
   });
   app.addHook("onResponse", (request, reply, done) => {
