@@ -9,38 +9,47 @@ export interface TokenKey {
   readonly id: string;
 }
 
-/** Where the keys of a list come from, in order of age. Each is one index, walked from either end. */
-export type KeySource =
-  | { readonly kind: "all" }
+/** One thing that is asked of tokens. Each has an index that is sorted by age, but for fingerprints, which few share. */
+export type KeyFilter =
   | { readonly kind: "type"; readonly type: string }
   | { readonly kind: "fingerprint"; readonly fingerprint: Buffer }
-  | { readonly kind: "term"; readonly term: Buffer }
+  | { readonly kind: "term"; readonly term: Buffer };
+
+/** Where the keys of a list come from, in order of age: an index, walked from either end. */
+export type KeySource =
+  | { readonly kind: "all" }
+  | KeyFilter
   /** Tokens with any of the terms. */
   | { readonly kind: "terms"; readonly terms: readonly Buffer[] };
 
+/** Something that a caller's right to see a token depends on. */
+export type Requirement =
+  /** It lies in or below the container of this term. */
+  | { readonly kind: "below"; readonly term: Buffer }
+  /** It lies in exactly this container, or in one that begins so. */
+  | { readonly kind: "container" | "container_prefix"; readonly text: string }
+  | { readonly kind: "id" | "id_prefix"; readonly text: string };
+
 /** One way for a token to be visible: all of it must hold. */
-export interface ScopeAlternative {
-  /** It lies in or below this container. */
-  readonly containerTerm?: Buffer;
-  /** It lies in exactly this container. */
-  readonly container?: string;
-  readonly containerPrefix?: string;
-  readonly id?: string;
-  readonly idPrefix?: string;
-}
+export type ScopeAlternative = readonly Requirement[];
 
 /** Which tokens a list is about. */
 export interface TokenSelection {
   readonly source: KeySource;
-  /** Each of these terms must be there too. */
-  readonly alsoTerms: readonly Buffer[];
+  /** Each of these must hold too. */
+  readonly also: readonly KeyFilter[];
   /**
-   * The source has few keys, and each is looked up among the terms. Otherwise both are walked side by side, which among
-   * a million took 0.2 s where twenty look-ups take 0.2 ms, and is the faster from some ten thousand keys on.
+   * The source has few keys, and each is looked up among what else must hold. Otherwise both are walked side by side, which
+   * among a million took 0.2 s where twenty look-ups take 0.2 ms, and is the faster from some ten thousand keys on.
    */
   readonly isNarrow: boolean;
   /** Each of these must hold, by one of its alternatives. */
   readonly scopes: readonly (readonly ScopeAlternative[])[];
+  /**
+   * What the scopes consist of is large: for each key of a page it is looked up (6 us) whether it belongs to them. To know
+   * all of them first takes 65 ms for 50,000 tokens, and may then walk past many keys: a page of 20 waits for neither.
+   */
+  readonly hasLargeScopes: boolean;
   readonly without: Expired;
 }
 
@@ -50,6 +59,9 @@ export type Expired =
   | { readonly kind: "many"; readonly at: Date };
 
 export const NONE_EXPIRED: Expired = { kind: "few", ids: [] };
+
+/** Skipping more keys than these, each of which would be looked up, takes longer than to read whole containers. */
+const MOST_LOOKED_UP = 10_000;
 
 export interface KeyPage {
   readonly selection: TokenSelection;
@@ -71,8 +83,8 @@ export const listTokenKeys = defineStatement<KeyPage, readonly TokenKey[], Token
       const direction = order === "newest_first" ? sql`desc` : sql`asc`;
       return sql`
         select created_at, id from ${sourceOf(sql, tenantId, selection, order, after, offset + limit)}
-        where ${conditionsOf(sql, tenantId, selection, beyond(sql, "x", order, after))}
-          ${beyond(sql, "k", order, after)}
+        where ${conditionsOf(sql, tenantId, selection, offset + limit <= MOST_LOOKED_UP, (key) => beyond(sql, key, order, after))}
+          ${beyond(sql, KEY, order, after)}
         order by created_at ${direction}, id ${direction}
         limit ${limit} offset ${offset}`;
     }),
@@ -93,7 +105,7 @@ export const countTokenKeys = defineStatement<
       ({ selection, most }) => sql`
         select count(*) as n from (
           select 1 from ${sourceOf(sql, tenantId, selection, "newest_first", undefined, most)}
-          where ${conditionsOf(sql, tenantId, selection, sql``)}
+          where ${conditionsOf(sql, tenantId, selection, false, () => sql``)}
           limit ${most}
         ) counted`,
     ),
@@ -147,7 +159,7 @@ type Fragment = PendingQuery<Row[]>;
 function sourceOf(
   sql: Sql,
   tenantId: TenantId,
-  { source, without }: TokenSelection,
+  { source, also, scopes, without }: TokenSelection,
   order: KeyPage["order"],
   after: TokenKey | undefined,
   enough: number,
@@ -164,49 +176,64 @@ function sourceOf(
         (select created_at, token_id as id from token_terms where tenant_id = ${tenantId} and term = ${source.term}) k`;
     case "terms": {
       // A merge of one walk for each term: each gives no more than could be needed, and nothing that would be left out.
+      const cut = also.length === 0 && scopes.length === 0 ? sql`limit ${enough}` : sql``;
       const direction = order === "newest_first" ? sql`desc` : sql`asc`;
       const walks = source.terms.map(
         (term) => sql`
           (select created_at, id from (
             select created_at, token_id as id from token_terms where tenant_id = ${tenantId} and term = ${term}
-          ) k where true ${beyond(sql, "k", order, after)} ${isNoneOf(sql, tenantId, without)}
-          order by created_at ${direction}, id ${direction} limit ${enough})`,
+          ) k where true ${beyond(sql, KEY, order, after)} ${isNoneOf(sql, tenantId, without)}
+          order by created_at ${direction}, id ${direction} ${cut})`,
       );
       return sql`(${walks.reduce((all, walk) => sql`${all} union ${walk}`)}) k`;
     }
   }
 }
 
-/** Keys of `k`, or of the terms `x` that are compared with it, that lie behind one. */
-function beyond(sql: Sql, table: "k" | "x", order: KeyPage["order"], after: TokenKey | undefined): Fragment {
+/** Where the place of a token stands in the walk (`k`), in its row (`t`), and in a term of it (`x`). */
+const KEY = "k.created_at, k.id";
+const ROW_KEY = "t.created_at, t.id";
+const TERM_KEY = "x.created_at, x.token_id";
+type KeyColumns = typeof KEY | typeof ROW_KEY | typeof TERM_KEY;
+
+/** Places that lie behind another. */
+function beyond(sql: Sql, key: KeyColumns, order: KeyPage["order"], after: TokenKey | undefined): Fragment {
   if (!after) return sql``;
-  const key = table === "k" ? sql`(k.created_at, k.id)` : sql`(x.created_at, x.token_id)`;
   return order === "newest_first"
-    ? sql`and ${key} < (${after.created_at}, ${after.id})`
-    : sql`and ${key} > (${after.created_at}, ${after.id})`;
+    ? sql`and (${sql.unsafe(key)}) < (${after.created_at}, ${after.id})`
+    : sql`and (${sql.unsafe(key)}) > (${after.created_at}, ${after.id})`;
 }
 
-/** @param within bounds the terms, where the keys are bounded: a walk beside them would begin at the newest. */
+/**
+ * @param isPage few keys are asked for.
+ * @param within bounds what the keys are compared with, where they are bounded: a walk beside them would begin at the newest.
+ */
 function conditionsOf(
   sql: Sql,
   tenantId: TenantId,
-  { alsoTerms, isNarrow, scopes, without }: TokenSelection,
-  within: Fragment,
+  { also, isNarrow, scopes, hasLargeScopes, without }: TokenSelection,
+  isPage: boolean,
+  within: (key: KeyColumns) => Fragment,
 ): Fragment {
-  const terms = alsoTerms.map((term) => {
-    const row = termRow(sql, tenantId, term, within);
-    // Nothing is joined to a subquery with a limit: it is run for each key.
-    return isNarrow ? sql`and (${row} limit 1)` : sql`and exists (${row})`;
+  const filters = also.map((filter) => {
+    const row = rowOf(sql, tenantId, filter, within);
+    return sql`and ${isNarrow ? lookedUp(sql, row) : sql`exists (${row})`}`;
   });
+  const isShort = isNarrow || (isPage && hasLargeScopes);
   const visible = scopes.map((alternatives) => {
-    const any = alternatives.map((alternative) => sql`or ${holds(sql, tenantId, alternative)}`);
+    const any = alternatives.map((alternative) => sql`or ${holds(sql, tenantId, alternative, isShort)}`);
     return sql`and (false ${joined(sql, any)})`;
   });
   return sql`
     true
-    ${joined(sql, terms)}
+    ${joined(sql, filters)}
     ${joined(sql, visible)}
     ${isNoneOf(sql, tenantId, without)}`;
+}
+
+/** Nothing is joined to a subquery with a limit, or read as a whole: it is run for each key. */
+function lookedUp(sql: Sql, row: Fragment): Fragment {
+  return sql`(${row} limit 1)`;
 }
 
 function isNoneOf(sql: Sql, tenantId: TenantId, expired: Expired): Fragment {
@@ -224,25 +251,51 @@ function joined(sql: Sql, fragments: readonly Fragment[]): Fragment {
   return fragments.reduce((all, fragment) => sql`${all} ${fragment}`, sql``);
 }
 
-function termRow(sql: Sql, tenantId: TenantId, term: Buffer, within: Fragment): Fragment {
+/** The row by which a key meets a filter. */
+function rowOf(
+  sql: Sql,
+  tenantId: TenantId,
+  filter: KeyFilter,
+  within: (key: KeyColumns) => Fragment = () => sql``,
+): Fragment {
+  if (filter.kind === "term") {
+    return sql`
+      select true from token_terms x where x.tenant_id = ${tenantId} and x.term = ${filter.term}
+        and x.created_at = k.created_at and x.token_id = k.id ${within(TERM_KEY)}`;
+  }
+  const condition = filter.kind === "type" ? sql`t.type = ${filter.type}` : sql`t.fingerprint = ${filter.fingerprint}`;
   return sql`
-    select true from token_terms x
-    where x.tenant_id = ${tenantId} and x.term = ${term} and x.created_at = k.created_at and x.token_id = k.id ${within}`;
+    select true from tokens t where t.tenant_id = ${tenantId} and ${condition}
+      and t.created_at = k.created_at and t.id = k.id ${within(ROW_KEY)}`;
 }
 
-function holds(sql: Sql, tenantId: TenantId, alternative: ScopeAlternative): Fragment {
-  const { containerTerm, container, containerPrefix, id, idPrefix } = alternative;
-  const row = (condition: Fragment) => sql`exists (
-    select 1 from tokens t where t.tenant_id = ${tenantId} and t.id = k.id and ${condition})`;
-  return sql`(
-    true
-    ${containerTerm ? sql`and exists (${termRow(sql, tenantId, containerTerm, sql``)})` : sql``}
-    ${container === undefined ? sql`` : sql`and ${row(sql`${container} = any(t.containers)`)}`}
-    ${
-      containerPrefix === undefined
-        ? sql``
-        : sql`and ${row(sql`exists (select 1 from unnest(t.containers) c where starts_with(c, ${containerPrefix}))`)}`
+/** @param isShort few keys are asked about, each of which is looked up. */
+function holds(sql: Sql, tenantId: TenantId, alternative: ScopeAlternative, isShort: boolean): Fragment {
+  const requirements = alternative.map((requirement) => sql`and ${isMet(sql, tenantId, requirement, isShort)}`);
+  return sql`(true ${joined(sql, requirements)})`;
+}
+
+function isMet(sql: Sql, tenantId: TenantId, requirement: Requirement, isShort: boolean): Fragment {
+  switch (requirement.kind) {
+    case "below": {
+      const row = rowOf(sql, tenantId, { kind: "term", term: requirement.term });
+      return isShort ? sql`coalesce(${lookedUp(sql, row)}, false)` : sql`exists (${row})`;
     }
-    ${id === undefined ? sql`` : sql`and k.id = ${id}`}
-    ${idPrefix === undefined ? sql`` : sql`and starts_with(k.id, ${idPrefix})`})`;
+    case "container":
+      return inRow(sql, tenantId, sql`${requirement.text} = any(t.containers)`);
+    case "container_prefix":
+      return inRow(
+        sql,
+        tenantId,
+        sql`exists (select from unnest(t.containers) c where starts_with(c, ${requirement.text}))`,
+      );
+    case "id":
+      return sql`k.id = ${requirement.text}`;
+    case "id_prefix":
+      return sql`starts_with(k.id, ${requirement.text})`;
+  }
+}
+
+function inRow(sql: Sql, tenantId: TenantId, condition: Fragment): Fragment {
+  return lookedUp(sql, sql`select ${condition} from tokens t where t.tenant_id = ${tenantId} and t.id = k.id`);
 }

@@ -92,8 +92,8 @@ async function keysOfPage(
 
 /** Exact. A count that takes long may be 30 seconds old, but for the whole tenant, which has counters. */
 async function totalOf(tx: Transaction, selection: TokenSelection, list: string, memory: ListMemory): Promise<number> {
-  const { source, alsoTerms, scopes } = selection;
-  const isOneWalk = source.kind !== "terms" && alsoTerms.length === 0 && scopes.length === 0;
+  const { source, also, scopes } = selection;
+  const isOneWalk = source.kind !== "terms" && also.length === 0 && scopes.length === 0;
   if (isOneWalk && source.kind === "all") return tx.ask(sumTokenCounts, tx.tenantId);
   const remembered = memory.largeTotal(list);
   if (remembered !== undefined) return remembered;
@@ -124,10 +124,11 @@ export async function readable(
 export function fitsFilter({ caller, keys, filter }: TokenQuery, { row }: ReadableToken): boolean {
   const pairs = [...filter.exactMetadata, ...(filter.ids ? filter.metadata : [])];
   if (pairs.length === 0) return true;
-  const { metadata = {} } = openToken(keys, caller.tenantId, row).attributes;
+  // A map, since every object has a `constructor`.
+  const metadata = new Map(Object.entries(openToken(keys, caller.tenantId, row).attributes.metadata ?? {}));
   return (
-    filter.exactMetadata.every(([key, value]) => metadata[key] === value) &&
-    filter.metadata.every(([key, value]) => metadata[key]?.toLowerCase() === value.toLowerCase())
+    filter.exactMetadata.every(([key, value]) => metadata.get(key) === value) &&
+    filter.metadata.every(([key, value]) => metadata.get(key)?.toLowerCase() === value.toLowerCase())
   );
 }
 

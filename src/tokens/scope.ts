@@ -20,28 +20,28 @@ export function visibleScopes(
     if (layer.permissions.includes(permission)) return [];
     const rules = layer.rules.filter(({ permissions }) => permissions.includes(permission));
     const alternatives = rules.map((rule) => alternativeOf(rule, keys));
-    return alternatives.some((alternative) => Object.keys(alternative).length === 0) ? [] : [alternatives];
+    return alternatives.some(({ length }) => length === 0) ? [] : [alternatives];
   });
 }
 
-/** An alternative without a condition covers everything. */
+/** An alternative without a requirement covers everything. */
 function alternativeOf({ scope }: AccessRule, keys: TenantKeys): ScopeAlternative {
   return scope.kind === "container"
     ? below(scope.container, keys)
-    : Object.assign({}, ...scope.conditions.map((condition) => meeting(condition, keys)));
+    : scope.conditions.flatMap((condition) => meeting(condition, keys));
 }
 
 function below(path: ContainerPath, keys: TenantKeys): ScopeAlternative {
-  return path === "/" ? {} : { containerTerm: containerTerm(keys, path) };
+  return path === "/" ? [] : [{ kind: "below", term: containerTerm(keys, path) }];
 }
 
 function meeting({ attribute, operator, value }: AccessCondition, keys: TenantKeys): ScopeAlternative {
-  if (attribute === "id") return operator === "equals" ? { id: value } : { idPrefix: value };
-  const path = value.toLowerCase();
+  if (attribute === "id") return [{ kind: operator === "equals" ? "id" : "id_prefix", text: value }];
+  const text = value.toLowerCase();
   // The term of the nearest container narrows the search; what is left is compared with the row.
-  const nearest = parentOrSelf(path);
-  return {
-    ...(nearest ? below(nearest, keys) : {}),
-    ...(operator === "equals" ? { container: path } : { containerPrefix: path }),
-  };
+  const nearest = parentOrSelf(text);
+  return [
+    ...(nearest ? below(nearest, keys) : []),
+    { kind: operator === "equals" ? "container" : "container_prefix", text },
+  ];
 }

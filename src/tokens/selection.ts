@@ -4,6 +4,7 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import {
   countTokenKeys,
   findExpired,
+  type KeyFilter,
   type KeySource,
   NONE_EXPIRED,
   type ScopeAlternative,
@@ -22,8 +23,11 @@ export interface TokenQuery {
   readonly filter: TokenFilter;
 }
 
-/** A term of up to so many tokens is rare: looking each of them up takes less than walking beside a common one. */
+/** A filter of up to so many tokens is rare: looking each of them up takes less than walking beside a common one. */
 const RARE = 10_000;
+
+/** Containers of more tokens than this together are large: see {@link TokenSelection.hasLargeScopes}. */
+const LARGE = 50_000;
 
 /** What the caller's rules and the filter select together. */
 export async function selectionOf(
@@ -35,51 +39,66 @@ export async function selectionOf(
   // A scope of a single container is one more term to be found by; several of them are a union.
   const single = visible.flatMap((scope) => (scope.length === 1 ? (containersOf(scope) ?? []) : []));
   const scopes = visible.filter((scope) => scope.length !== 1 || !containersOf(scope));
-  const { source } = filter;
-  if (source.kind === "type" || source.kind === "fingerprint") {
-    const isNarrow = source.kind === "fingerprint";
-    return { source, alsoTerms: [...filter.alsoTerms, ...single], isNarrow, scopes, without };
-  }
-  const given = source.kind === "term" ? [source.term] : [];
-  const terms = distinct([...given, ...filter.alsoTerms, ...single]);
-  if (terms.length > 0) return { ...(await rarestFirst(tx, terms)), scopes, without };
   const [scope, ...further] = scopes;
-  const union = scope && further.length === 0 ? containersOf(scope) : undefined;
-  if (union && union.length > 0) return { ...walk({ kind: "terms", terms: union }), scopes: [], without };
-  return { ...walk(source), scopes, without };
+  const union = scope && scope.length > 0 && further.length === 0 ? containersOf(scope) : undefined;
+  const terms = [...filter.filters, ...single.map((term): KeyFilter => ({ kind: "term", term }))];
+  const [first, ...others] = distinct(terms);
+  if (!first) {
+    return union
+      ? { ...walk({ kind: "terms", terms: union }), without }
+      : { ...walk({ kind: "all" }), scopes, without };
+  }
+  if (others.length === 0 && scopes.length === 0) return { ...walk(first), without };
+  return { ...(await rarestFirst(tx, [first, ...others], union, scopes)), without };
 }
 
 function walk(source: KeySource) {
-  return { source, alsoTerms: [], isNarrow: false };
+  return { source, also: [], isNarrow: false, scopes: [], hasLargeScopes: true };
 }
 
 /** The containers that a scope consists of, or undefined where it asks for more than that. */
 function containersOf(scope: readonly ScopeAlternative[]): readonly Buffer[] | undefined {
-  const terms = scope.flatMap(({ containerTerm, ...more }) =>
-    containerTerm && Object.keys(more).length === 0 ? [containerTerm] : [],
-  );
+  const terms = scope.flatMap(([only, ...more]) => (only?.kind === "below" && more.length === 0 ? [only.term] : []));
   return terms.length === scope.length ? terms : undefined;
 }
 
-function distinct(terms: readonly Buffer[]): Buffer[] {
-  return [...new Map(terms.map((term) => [term.toString("latin1"), term])).values()];
+function distinct(filters: readonly KeyFilter[]): KeyFilter[] {
+  return [
+    ...new Map(
+      filters.map((filter) => [filter.kind === "term" ? filter.term.toString("latin1") : filter.kind, filter]),
+    ).values(),
+  ];
 }
 
-/** The term with the fewest tokens leads the walk. */
+/** What the fewest tokens have leads the walk. That may be the containers that the caller sees, together. */
 async function rarestFirst(
   tx: Transaction,
-  terms: readonly Buffer[],
-): Promise<Pick<TokenSelection, "source" | "alsoTerms" | "isNarrow">> {
-  const [only] = terms;
-  if (only && terms.length === 1) return walk({ kind: "term", term: only });
-  const counted = await Promise.all(
-    terms.map(async (term) => {
-      const selection = { ...walk({ kind: "term", term }), scopes: [], without: NONE_EXPIRED };
-      return { term, n: await tx.ask(countTokenKeys, { selection, most: RARE }) };
-    }),
-  );
+  filters: readonly KeyFilter[],
+  union: readonly Buffer[] | undefined,
+  scopes: TokenSelection["scopes"],
+): Promise<Omit<TokenSelection, "without">> {
+  const counted = await Promise.all(filters.map(async (filter) => ({ filter, n: await countUpTo(tx, RARE, filter) })));
   const [rarest, ...others] = counted.sort((a, b) => a.n - b.n);
-  if (!rarest) throw new Error("there is no term to begin with");
-  const source: KeySource = { kind: "term", term: rarest.term };
-  return { source, alsoTerms: others.map(({ term }) => term), isNarrow: rarest.n < RARE };
+  if (!rarest) throw new Error("there is nothing to begin with");
+  const isNarrow = rarest.n < RARE;
+  const n = union && !isNarrow ? await countTogether(tx, union) : LARGE;
+  if (union && n < RARE) {
+    return { ...walk({ kind: "terms", terms: union }), also: filters, isNarrow: true };
+  }
+  const also = others.map(({ filter }) => filter);
+  return { source: rarest.filter, also, isNarrow, scopes, hasLargeScopes: n >= LARGE };
+}
+
+/** How many tokens the containers of these terms have, each counted by itself, to no more than {@link LARGE}. */
+async function countTogether(tx: Transaction, terms: readonly Buffer[]): Promise<number> {
+  let n = 0;
+  for (const term of terms) {
+    n += await countUpTo(tx, LARGE, { kind: "term", term });
+    if (n >= LARGE) return LARGE;
+  }
+  return n;
+}
+
+function countUpTo(tx: Transaction, most: number, filter: KeyFilter): Promise<number> {
+  return tx.ask(countTokenKeys, { selection: { ...walk(filter), without: NONE_EXPIRED }, most });
 }

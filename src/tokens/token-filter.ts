@@ -2,7 +2,7 @@ import { parseContainer } from "../access/container.js";
 import { invalid } from "../base/fault.js";
 import { readFingerprint } from "../crypto/keyed-hash.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { KeySource } from "../store/token-keys.js";
+import type { KeyFilter } from "../store/token-keys.js";
 import { parseSearchTerms, type SearchTerm } from "./search-query.js";
 import { containerTerm, indexTerm, metadataTerm } from "./terms.js";
 import { tokenType } from "./types/registry.js";
@@ -11,17 +11,15 @@ import { tokenType } from "./types/registry.js";
 export interface TokenFilter {
   /** Only these ids; undefined: no such limit. */
   readonly ids: readonly string[] | undefined;
-  readonly source: KeySource;
-  readonly alsoTerms: readonly Buffer[];
-  /** Metadata that must be there, compared without case; the terms above say the same. */
+  /** All of these must hold. */
+  readonly filters: readonly KeyFilter[];
+  /** Metadata that must be there, compared without case; the filters above say the same. */
   readonly metadata: readonly (readonly [string, string])[];
   /** Compared with case, once the token is opened: the terms know metadata without case only. */
   readonly exactMetadata: readonly (readonly [string, string])[];
   /** Names the filter in cursors and in memory: the same text for the same question. */
   readonly name: readonly string[];
 }
-
-const ALL: KeySource = { kind: "all" };
 
 /** GET /tokens: ids and metadata, each as often as wanted, all of which must hold. */
 export function listFilter(
@@ -32,7 +30,7 @@ export function listFilter(
   const pairs = Object.entries(metadata);
   return {
     ids: ids.length > 0 ? ids : undefined,
-    ...sourceOfTerms(pairs.map(([key, value]) => metadataTerm(keys, key, value))),
+    filters: pairs.map(([key, value]) => metadataFilter(keys, key, value)),
     metadata: pairs,
     exactMetadata: [],
     name: ["list", ...ids, "metadata", ...pairs.flatMap(([key, value]) => [key, value.toLowerCase()])],
@@ -47,17 +45,17 @@ export function searchFilter(keys: TenantKeys, query: string): TokenFilter {
   const terms = parseSearchTerms(query);
   const [first] = terms;
   const name = ["search", ...terms.flatMap(({ field, key = "", value }) => [field, key, value])];
-  const plain = { ids: undefined, source: ALL, alsoTerms: [], metadata: [], exactMetadata: [], name };
+  const plain = { ids: undefined, filters: [], metadata: [], exactMetadata: [], name };
   if (!first) return plain;
   if (terms.every(({ field }) => field === "metadata")) {
-    return { ...plain, ...sourceOfTerms(terms.map(({ key = "", value }) => metadataTerm(keys, key, value))) };
+    return { ...plain, filters: terms.map(({ key = "", value }) => metadataFilter(keys, key, value)) };
   }
   if (terms.length > 1) throw invalid("query", "must be a single id: or data: term, or metadata terms joined by AND");
   switch (first.field) {
     case "id":
       return { ...plain, ids: [first.value] };
     case "data":
-      return { ...plain, source: { kind: "term", term: indexTerm(keys, first.value) } };
+      return { ...plain, filters: [{ kind: "term", term: indexTerm(keys, first.value) }] };
     default:
       throw invalid("query", `must search in id, data or metadata; ${first.field} is none of them`);
   }
@@ -78,14 +76,12 @@ export function cursorFilter(keys: TenantKeys, fields: CursorFilterFields, place
   const narrowing = (["type", "fingerprint", "data"] as const).filter((name) => fields[name] !== undefined);
   const [, second] = [...narrowing, ...pairs.map(([key]) => `metadata.${key}`)];
   if (second) throw invalid(place ?? second, "must be the only filter, beside the container");
-  const narrow = sourceOf(keys, fields, pairs, place);
+  const narrow = filterOf(keys, fields, pairs, place);
   const container =
-    fields.container === undefined ? undefined : containerTermOf(keys, fields.container, place ?? "container");
-  const source: KeySource = narrow ?? (container ? { kind: "term", term: container } : ALL);
+    fields.container === undefined ? undefined : containerFilter(keys, fields.container, place ?? "container");
   return {
     ids: undefined,
-    source,
-    alsoTerms: narrow && container ? [container] : [],
+    filters: [narrow, container].filter((filter) => filter !== undefined),
     metadata: [],
     exactMetadata: pairs,
     name: [
@@ -110,6 +106,7 @@ export function cursorSearchFields(query: string): CursorFilterFields {
   const unknown = terms.find(({ field }) => !CURSOR_FIELDS.includes(field));
   if (unknown) throw invalid("query", `must search in ${CURSOR_FIELDS.join(", ")}; ${unknown.field} is none of them`);
   const metadata = terms.filter(({ field }) => field === "metadata");
+  if (metadata.length > 1) throw invalid("query", "must hold metadata only once");
   return {
     container: only("container"),
     type: only("type"),
@@ -121,14 +118,14 @@ export function cursorSearchFields(query: string): CursorFilterFields {
 
 const CURSOR_FIELDS = ["container", "type", "fingerprint", "metadata", "data"];
 
-function sourceOf(
+function filterOf(
   keys: TenantKeys,
   { type, fingerprint, data }: CursorFilterFields,
   pairs: readonly (readonly [string, string])[],
   place: string | undefined,
-): KeySource | undefined {
+): KeyFilter | undefined {
   const [pair] = pairs;
-  if (pair) return { kind: "term", term: metadataTerm(keys, pair[0], pair[1]) };
+  if (pair) return metadataFilter(keys, pair[0], pair[1]);
   if (data !== undefined) return { kind: "term", term: indexTerm(keys, data) };
   if (type !== undefined) return { kind: "type", type: tokenType(type, place).name };
   if (fingerprint === undefined) return undefined;
@@ -137,13 +134,12 @@ function sourceOf(
   return { kind: "fingerprint", fingerprint: read };
 }
 
-function containerTermOf(keys: TenantKeys, text: string, field: string): Buffer | undefined {
+function containerFilter(keys: TenantKeys, text: string, field: string): KeyFilter | undefined {
   // Tokens search below a container, so that a trailing wildcard says nothing new.
   const path = parseContainer(text.endsWith("/*") ? text.slice(0, -1) : text, field);
-  return path === "/" ? undefined : containerTerm(keys, path);
+  return path === "/" ? undefined : { kind: "term", term: containerTerm(keys, path) };
 }
 
-function sourceOfTerms(terms: readonly Buffer[]): { source: KeySource; alsoTerms: readonly Buffer[] } {
-  const [first, ...rest] = terms;
-  return first ? { source: { kind: "term", term: first }, alsoTerms: rest } : { source: ALL, alsoTerms: [] };
+function metadataFilter(keys: TenantKeys, key: string, value: string): KeyFilter {
+  return { kind: "term", term: metadataTerm(keys, key, value) };
 }

@@ -153,6 +153,22 @@ describe("sessions", () => {
     }
   });
 
+  it("list and count what meets all conditions of a rule, also several about containers", async () => {
+    const place = (containers: string[]) =>
+      backEnd("POST", "/tokens", { body: { type: "token", data: "x", containers, metadata: { several: "yes" } } });
+    const { id } = (await place(["/c/one/", "/c/two/"])).body;
+    await place(["/c/one/"]);
+    await place(["/c/two/"]);
+    const { session_key: key, nonce } = await open();
+    const conditions = ["/c/one/", "/c/two/"].map((value) => ({ attribute: "container", operator: "equals", value }));
+    const rules = [{ priority: 1, conditions, transform: "reveal", permissions: ["token:read"] }];
+    expect(await authorize(nonce, { rules })).toMatchObject({ status: 200 });
+    for (const query of ["", "?metadata.several=yes"]) {
+      const { body } = await page("GET", `/tokens${query}`, { key });
+      expect(body).toMatchObject({ pagination: { total_items: 1 }, data: [{ id }] });
+    }
+  });
+
   it("get no more than their authorizer has", async () => {
     const rules = [{ priority: 1, container: "/a/", transform: "mask", permissions: ["token:read"] }];
     const clerk = await tenant.application({ type: "private", rules });

@@ -78,6 +78,7 @@ describe("lists and searches of tokens", () => {
     expect(idsOf(answer)).toEqual([card, whales[4]]);
     expect(answer.body.pagination.total_items).toBe(2);
     expect(idsOf(await list(`${query}&metadata.Group=blue+whales`))).toEqual([whales[4]]);
+    expect((await list(`${query}&metadata.constructor=x`)).body.data).toEqual([]);
   });
 
   it.each([
@@ -187,6 +188,7 @@ describe("lists and searches of tokens", () => {
     ["POST", "", { query: "type:token AND data:x" }, "query"],
     ["POST", "", { query: "type:nothing" }, "query"],
     ["POST", "", { query: "type:token AND type:card" }, "query"],
+    ["POST", "", { query: "metadata.a:1 AND metadata.a:2" }, "query"],
     ["POST", "", { query: "id:x" }, "query"],
     ["POST", "", { query: "container:pci" }, "query"],
     ["POST", "", { query: "fingerprint:x" }, "query"],

@@ -8,14 +8,15 @@ import {
   type KeySource,
   listTokenKeys,
   NONE_EXPIRED,
+  type ScopeAlternative,
   type TokenSelection,
 } from "../../src/store/token-keys.js";
 import { markActive, readTokenRow } from "../../src/store/tokens.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
-/** Tokens of the tenant; all have the first term, and every third has the second. */
+/** Tokens of the tenant; all have the first term, and every third has the second, ten the last. */
 const TOKENS = 60_000;
-const [COMMON, OTHER] = [Buffer.from([1]), Buffer.from([2])];
+const [COMMON, OTHER, RARE] = [Buffer.from([1]), Buffer.from([2]), Buffer.from([3])];
 const PAGE = 20;
 /** Rows of the log, one a second, all of the past. */
 const ROWS = 60_000;
@@ -37,7 +38,7 @@ describe("without statistics", () => {
       `insert into tokens (tenant_id, id, type, data, containers, revision, active_month, created_by, created_at)
          select '${tenantId}', 'token-' || n, 'token', '\\x01', '{/a/}', n, '2026-01-01', '${newUuid()}',
            now() - n * interval '1 ms' from generate_series(1, ${TOKENS}) n;
-       ${term(COMMON, 1)}; ${term(OTHER, 3)};
+       ${term(COMMON, 1)}; ${term(OTHER, 3)}; ${term(RARE, TOKENS / 10)};
        insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message)
          select '${tenantId}', now() - n * interval '1 s', gen_random_uuid(), 'token', 'token-' || n, 'read', ''
          from generate_series(1, ${ROWS}) n`,
@@ -66,7 +67,7 @@ describe("without statistics", () => {
   }
 
   const selection = (source: KeySource, more: Partial<TokenSelection>): TokenSelection => ({
-    ...{ source, alsoTerms: [], isNarrow: false, scopes: [], without: NONE_EXPIRED, ...more },
+    ...{ source, also: [], isNarrow: false, scopes: [], hasLargeScopes: true, without: NONE_EXPIRED, ...more },
   });
   const firstPage = (wanted: TokenSelection) => (opened: Database) =>
     opened.slow.run(tenantId, "unguarded", (tx) =>
@@ -87,7 +88,7 @@ describe("without statistics", () => {
   });
 
   it("what is asked for by two terms is walked once, side by side", async () => {
-    const both = selection({ kind: "term", term: OTHER }, { alsoTerms: [COMMON] });
+    const both = selection({ kind: "term", term: OTHER }, { also: [{ kind: "term", term: COMMON }] });
     expect(await pagesRead(firstPage(both))).toBeLessThan(PAGE);
     const counted = await pagesRead(async (opened) => {
       const count = opened.slow.run(tenantId, "unguarded", (tx) =>
@@ -97,6 +98,29 @@ describe("without statistics", () => {
     });
     // 80,000 entries, some 80 to a page.
     expect(counted).toBeLessThan(1_500);
+  });
+
+  it("what few tokens have leads, and the others are looked up", async () => {
+    const few = selection({ kind: "term", term: RARE }, { also: [{ kind: "type", type: "token" }], isNarrow: true });
+    const read = await pagesRead(async (opened) => expect(await firstPage(few)(opened)).toHaveLength(10));
+    expect(read).toBeLessThan(10 * PAGE);
+    const union = selection(
+      { kind: "terms", terms: [RARE, RARE] },
+      { also: [{ kind: "term", term: OTHER }], isNarrow: true },
+    );
+    const both = await pagesRead(async (opened) => expect(await firstPage(union)(opened)).toHaveLength(10));
+    expect(both).toBeLessThan(10 * PAGE);
+  });
+
+  it("a page of what rules on several containers show reads no container as a whole", async () => {
+    const below = (term: Buffer): ScopeAlternative => [{ kind: "below", term }];
+    const shown = selection({ kind: "term", term: COMMON }, { scopes: [[below(OTHER), below(RARE)]] });
+    expect(await pagesRead(firstPage(shown))).toBeLessThan(20 * PAGE);
+    const placed = selection(
+      { kind: "all" },
+      { scopes: [[[{ kind: "container_prefix", text: "/a" }], [{ kind: "id", text: "token-1" }]]] },
+    );
+    expect(await pagesRead(firstPage(placed))).toBeLessThan(10 * PAGE);
   });
 
   it("old rows of the log are removed without a look at those that stay for the next time", async () => {

@@ -61,7 +61,7 @@ describe("tokens of several containers, the newest of which have expired", () =>
       ? { kind, at: new Date() }
       : { kind, ids: Array.from({ length: EXPIRED }, (_, n) => `expired-${n}`) };
   const selection = (kind: Expired["kind"]) => ({
-    ...{ source, alsoTerms: [], isNarrow: false, scopes: [], without: expired(kind) },
+    ...{ source, also: [], isNarrow: false, scopes: [], hasLargeScopes: true, without: expired(kind) },
   });
   beforeAll(async () => {
     deck = await openDeck(database, { lanes: 1 });
