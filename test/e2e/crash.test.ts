@@ -4,40 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { readConfig } from "../../src/config.js";
 import { openVault } from "../../src/vault.js";
-import { cloakroom } from "../support/command.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
-import { PostgresCluster } from "../support/postgres-cluster.js";
 import { type Replica, startReplica } from "../support/replica.js";
-import { restClient } from "../support/rest.js";
 import { newTenant } from "../support/tenant.js";
 import { expectBooksBalanced } from "./support/books.js";
-import { expectAllReadable, TOKENS_OF, TokenLoad } from "./support/token-load.js";
-
-/** Loads the server until it has acknowledged so many requests more, and then does something to it. */
-async function underLoad(load: TokenLoad, server: Replica, key: string, many: number, then: () => Promise<unknown>) {
-  const before = load.acknowledged.length;
-  load.start(restClient(server.url, key));
-  await expect.poll(() => load.acknowledged.length - before, { interval: 5, timeout: 20_000 }).toBeGreaterThan(many);
-  await then();
-  await load.stop();
-}
-
-/** Everything acknowledged is there with its value; everything else is whole or absent, and can be sent once more. */
-async function expectNothingLost(load: TokenLoad, url: string, key: string): Promise<void> {
-  const client = restClient(url, key);
-  await expectAllReadable(client, load.acknowledged);
-  for (const { name, path } of load.unacknowledged) {
-    const found = await client("GET", `/tokens?metadata.request=${name}`);
-    expect([0, TOKENS_OF[path]], `${name} of ${path}`).toContain(found.body.pagination.total_items);
-  }
-  const again = load.unacknowledged;
-  const outcomes = await Promise.all(again.map((request) => load.send(client, request)));
-  expect(outcomes).toEqual(again.map(() => "acknowledged"));
-  await expectAllReadable(client, again);
-}
-
-const tokensOf = (load: TokenLoad) => load.requests.reduce((sum, { path }) => sum + TOKENS_OF[path], 0);
+import { TokenLoad } from "./support/token-load.js";
+import { expectNothingLost, tokensOf, underLoad } from "./support/under-load.js";
 
 describe("with its embedded database, a vault", () => {
   const directory = newDirectory();
@@ -104,32 +77,5 @@ describe("with its embedded database, a vault", () => {
     await expectNothingLost(load, server.url, key);
     const { tokens } = await books();
     expect(tokens).toBe(tokensOf(load));
-  });
-});
-
-describe("with a database that DATABASE_URL names, a vault", () => {
-  it("whose database is killed and started again serves on by itself, and has lost nothing", async () => {
-    const directory = newDirectory();
-    await using cluster = await PostgresCluster.start({ settings: { fsync: "on" } });
-    const url = await cluster.login("vault", { attributes: "createrole" });
-    const environment = { DATABASE_URL: url, CLOAKROOM_DATA_DIR: join(directory, "data") };
-    expect((await cloakroom(environment, "init")).code).toBe(0);
-    await using server = await startReplica(environment);
-    const tenant = await newTenant(server.url, environment);
-    const { key } = await tenant.backEnd();
-    const load = new TokenLoad();
-    for (let round = 0; round < 2; round += 1) {
-      await underLoad(load, server, key, 100, async () => {
-        await cluster.killServer();
-        await cluster.startServer();
-        const before = load.acknowledged.length;
-        await expect.poll(() => load.acknowledged.length - before, { timeout: 20_000 }).toBeGreaterThan(50);
-      });
-    }
-    expect([...load.refusals.keys()].filter((status) => status !== 503)).toEqual([]);
-    await expectNothingLost(load, server.url, key);
-    const { tokens, answers } = await expectBooksBalanced({ url }, tenant.id);
-    expect({ tokens, answers }).toEqual({ tokens: tokensOf(load), answers: load.requests.length });
-    rmSync(directory, { recursive: true, force: true });
   });
 });

@@ -32,7 +32,7 @@ beforeAll(async () => {
   const init = await cloakroom(environment, "init");
   if (init.code !== 0) throw new Error(init.stderr);
   admin = connect({ url: cluster.url("postgres", "vault") }, { connections: 1, statementTimeout: 20_000 });
-  replicas.push(await startReplica(environment), await startReplica(environment));
+  replicas.push(...(await Promise.all([startReplica(environment), startReplica(environment)])));
   tenant = await newTenant(replicas[0]?.url, environment);
   const { key } = await tenant.backEnd();
   backEnds = replicas.map((replica) => restClient(replica.url, key));

@@ -27,7 +27,7 @@ describe("two replicas on one database", () => {
     environment = { DATABASE_URL: `${url}?sslmode=require`, CLOAKROOM_DATA_DIR: join(directory, "data") };
     const init = await cloakroom(environment, "init");
     if (init.code !== 0) throw new Error(init.stderr);
-    replicas.push(await startReplica(environment), await startReplica(environment));
+    replicas.push(...(await Promise.all([startReplica(environment), startReplica(environment)])));
     tenant = await newTenant(replicas[0]?.url, environment);
   });
   afterAll(async () => {
