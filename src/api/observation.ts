@@ -93,6 +93,13 @@ export function toFault(error: unknown): Fault {
 function reasonOf({ cause }: Fault): string {
   if (cause instanceof Reason) return cause.message;
   if (!(cause instanceof Error)) return "unknown";
-  const frame = cause.stack?.split("\n").find((line) => line.trimStart().startsWith("at ")) ?? "";
-  return `${cause.name} at ${/(?:src|dist|node_modules)\/[^)]*/.exec(frame)?.[0] ?? "an unknown place"}`;
+  return `${cause.name} at ${placeOf(cause)}`;
+}
+
+/** The message stands before the frames, may have lines like theirs, and is left out as a whole. */
+function placeOf({ message, stack = "" }: Error): string {
+  const end = stack.indexOf(message);
+  const frames = end < 0 ? [] : stack.slice(end + message.length).split("\n");
+  const frame = frames.find((line) => line.trimStart().startsWith("at ")) ?? "";
+  return /(?:src|dist|node_modules)\/[^)]*/.exec(frame)?.[0] ?? "an unknown place";
 }
