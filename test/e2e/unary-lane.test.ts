@@ -216,6 +216,14 @@ function recorded({ write, headers, timeout, encoding, frames }: Dialect): reado
   if (!frames) return all;
   const framesOnly: [string, Buffer][] = [
     ["two messages", Buffer.concat([get(token), get(token)])],
+    ["two messages, the first none", Buffer.concat([framed(Buffer.from([255])), get(token)])],
+    ["two messages, the second none", Buffer.concat([get(token), framed(Buffer.from([255]))])],
+    ["two messages, the second compressed", Buffer.concat([get(token), framed(Buffer.from([1]), 1)])],
+    ["two messages, the second cut", Buffer.concat([get(token), get(token).subarray(0, 20)])],
+    ["more than a message", Buffer.concat([get(token), Buffer.from([0])])],
+    ["a flag that means nothing", framed(get(token).subarray(5), 2)],
+    ["a message and trailers", Buffer.concat([get(token), framed(Buffer.from("a: b\r\n"), 0x80)])],
+    ["trailers alone", framed(Buffer.from("a: b\r\n"), 0x80)],
     ["a cut prefix", get(token).subarray(0, 3)],
     ["a cut message", get(token).subarray(0, 20)],
     ["a message that is none", framed(Buffer.from([255, 255, 255]))],

@@ -10,21 +10,23 @@ import type { UnaryWire } from "./wire.js";
 
 /** Length prefix of a message: one byte of flags, four of length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
 const PREFIX_BYTES = 5;
+/** The flag of a message that is compressed. */
+const COMPRESSED = 1;
 /** Milliseconds in each unit of grpc-timeout. */
 const UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 };
 
-const request = {
+const request = (trailerFlag: number) => ({
   timeoutHeader: "grpc-timeout",
   timeoutOf(header: string) {
     const [, amount, unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(header) ?? [];
     return amount === undefined ? undefined : Number(amount) * (UNITS[unit] ?? 0);
   },
   overhead: PREFIX_BYTES,
-  read: (type: DescMessage, body: Buffer, mostBytes: number) => readBinary(type, onlyMessage(body, mostBytes)),
-};
+  read: (type: DescMessage, body: Buffer, mostBytes: number) => readOnly(type, body, mostBytes, trailerFlag),
+});
 
 const GRPC: UnaryWire = {
-  ...request,
+  ...request(0),
   answer(response, type, message) {
     response.writeHead(200, { "content-type": "application/grpc+proto" });
     response.addTrailers({ "grpc-status": "0" });
@@ -40,7 +42,7 @@ const GRPC: UnaryWire = {
 const GOOD_TRAILER = framed(Buffer.from("grpc-status: 0\r\n"), trailerFlag);
 
 const GRPC_WEB: UnaryWire = {
-  ...request,
+  ...request(trailerFlag),
   answer(response, type, message) {
     response.setHeader("content-type", "application/grpc-web+proto");
     response.end(Buffer.concat([framed(toBinary(type, message)), GOOD_TRAILER]));
@@ -75,21 +77,42 @@ export function readBinary(type: DescMessage, bytes: Uint8Array): Message {
   }
 }
 
-function onlyMessage(body: Buffer, mostBytes: number): Buffer {
-  if (body.length === 0) {
-    throw new ConnectError("protocol error: missing input message for unary method", Code.Unimplemented);
+/**
+ * The message of a body that has one, and no other. Of several things that are wrong with a body it is the first that is
+ * told.
+ * @param trailerFlag marks frames that are none of a message. Zero where there are none.
+ */
+function readOnly(type: DescMessage, body: Buffer, mostBytes: number, trailerFlag: number): Message {
+  const messages: Message[] = [];
+  for (const { flags, data } of framesIn(body, mostBytes)) {
+    // Compressed, though no compression was agreed on.
+    if (flags & COMPRESSED) throw malformed("must be a valid message");
+    if (flags & trailerFlag) continue;
+    messages.push(readBinary(type, data));
+    if (messages.length > 1) throw unimplemented("received extra input message for unary method");
   }
-  if (body.length < PREFIX_BYTES) throw malformed("must be a valid message");
-  const end = PREFIX_BYTES + body.readUInt32BE(1);
-  if (end > PREFIX_BYTES + mostBytes) {
-    throw new Fault("body_too_large", `The message must not be larger than ${mostBytes} bytes.`);
+  const [message] = messages;
+  if (!message) throw unimplemented("missing input message for unary method");
+  return message;
+}
+
+function* framesIn(body: Buffer, mostBytes: number): Generator<{ readonly flags: number; readonly data: Buffer }> {
+  for (let start = 0; start < body.length; ) {
+    const from = start + PREFIX_BYTES;
+    if (body.length < from) throw malformed("must be a valid message");
+    const to = from + body.readUInt32BE(start + 1);
+    if (to - from > mostBytes) {
+      throw new Fault("body_too_large", `The message must not be larger than ${mostBytes} bytes.`);
+    }
+    if (body.length < to) throw malformed("must be a valid message");
+    yield { flags: body.readUInt8(start), data: body.subarray(from, to) };
+    start = to;
   }
-  // Compressed, though no compression was agreed on, or cut short.
-  if (body[0] !== 0 || body.length < end) throw malformed("must be a valid message");
-  if (body.length > end) {
-    throw new ConnectError("protocol error: received extra input message for unary method", Code.Unimplemented);
-  }
-  return body.subarray(PREFIX_BYTES);
+}
+
+/** In the words of Connect's handlers. */
+function unimplemented(problem: string): ConnectError {
+  return new ConnectError(`protocol error: ${problem}`, Code.Unimplemented);
 }
 
 function framed(message: Uint8Array, flags = 0): Buffer {
