@@ -28,13 +28,15 @@ const request = (trailerFlag: number) => ({
 const GRPC: UnaryWire = {
   ...request(0),
   answer(response, type, message) {
+    const body = framed(toBinary(type, message));
     response.writeHead(200, { "content-type": "application/grpc+proto" });
     response.addTrailers({ "grpc-status": "0" });
-    response.end(framed(toBinary(type, message)));
+    response.end(body);
   },
   refuse(response, error) {
+    const trailers = Object.fromEntries(setTrailerStatus(new Headers(), error));
     response.writeHead(200, { "content-type": "application/grpc+proto" });
-    response.addTrailers(Object.fromEntries(setTrailerStatus(new Headers(), error)));
+    response.addTrailers(trailers);
     response.end();
   },
 };

@@ -47,7 +47,10 @@ export function createUnaryLane(
     if (!wire) return false;
     const timeoutMs = timeoutOf(request, wire, limits.timeoutMs);
     if (timeoutMs === undefined) return false;
-    void serve({ pipeline, wire, request, response, limits: { ...limits, timeoutMs }, observe, enter });
+    // An answer that cannot even be written: its caller must not wait for it, nor may the process end.
+    serve({ pipeline, wire, request, response, limits: { ...limits, timeoutMs }, observe, enter }).catch(() =>
+      response.destroy(),
+    );
     return true;
   };
 }

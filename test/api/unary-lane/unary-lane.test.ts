@@ -1,0 +1,66 @@
+import { once } from "node:events";
+import { type ClientHttp2Session, connect } from "node:http2";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { afterEach, expect, it } from "vitest";
+import { GetTokenRequestSchema, TokenSchema, TokenService } from "../../../gen/cloakroom/v1/tokens_pb.js";
+import type { Observation } from "../../../src/api/observation.js";
+import { CONNECTION_LIMITS, createOnePort, type OnePort } from "../../../src/api/one-port.js";
+import type { Answer, Pipeline } from "../../../src/api/pipeline.js";
+import { createUnaryLane } from "../../../src/api/unary-lane/unary-lane.js";
+import { Fault } from "../../../src/base/fault.js";
+
+let port: OnePort;
+let session: ClientHttp2Session;
+afterEach(() => {
+  session.destroy();
+  port.server.close();
+  port.destroy();
+});
+
+/** What a call gets whose method ends like this: its trailers, or that its stream was ended without. */
+async function callOf(run: () => Promise<Answer>): Promise<string> {
+  const pipeline: Pipeline = {
+    method: { desc: TokenService.method.getToken, serve: () => Promise.reject(new Error("is not called")) },
+    takesMask: false,
+    admit: async (head) => ({ head, caller: undefined, renew: async () => undefined }),
+    admitCaller: () => Promise.reject(new Error("is not called")),
+    run,
+  };
+  const observation: Observation = {
+    ...{ caller: undefined, tenantId: undefined },
+    ...{ end: () => {}, fail: () => {}, failFunction: () => {} },
+  };
+  const lane = createUnaryLane(
+    [pipeline],
+    { messageBytes: 1_000, timeoutMs: 10_000 },
+    () => observation,
+    async () => {},
+  );
+  port = createOnePort(lane, CONNECTION_LIMITS, undefined);
+  port.server.listen(0, "127.0.0.1");
+  await once(port.server, "listening");
+  session = connect(`http://127.0.0.1:${Object(port.server.address()).port}`);
+  const stream = session.request({
+    ...{ ":method": "POST", ":path": "/cloakroom.v1.TokenService/GetToken" },
+    ...{ "content-type": "application/grpc", te: "trailers" },
+  });
+  let told = "nothing";
+  stream.on("trailers", (trailers) => (told = `${trailers["grpc-status"]} ${trailers["grpc-message"]}`));
+  stream.on("error", () => {}).resume();
+  const message = toBinary(GetTokenRequestSchema, create(GetTokenRequestSchema, { id: "1" }));
+  stream.end(Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]));
+  await once(stream, "close");
+  return told;
+}
+
+it("an answer that cannot be written is an error of ours", async () => {
+  const message = create(TokenSchema, { createdAt: { nanos: 1 } });
+  Reflect.set(message.createdAt ?? {}, "nanos", 0.5);
+  const answer = { message, headers: [], accepted: false, verbatim: undefined };
+  expect(await callOf(async () => answer)).toBe("13 Something%20went%20wrong%20on%20our%20side.");
+});
+
+it("a refusal that cannot be written ends the call, and nothing else", async () => {
+  const half = "half of a pair: \ud800";
+  expect(await callOf(() => Promise.reject(new Fault("not_found", half)))).toBe("nothing");
+});
