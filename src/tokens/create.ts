@@ -12,7 +12,7 @@ import { putCvc } from "../store/token-cvc.js";
 import { insertTerm } from "../store/token-terms.js";
 import { findTakers, insertToken, insertTokenIfFree, type TokenRow, type TokenRowWithCvc } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
-import { monthOf } from "./activity.js";
+import { monthOf, touch } from "./activity.js";
 import { expiryEntry, removeToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
 import type { PreparedToken } from "./prepare.js";
@@ -40,7 +40,7 @@ export async function createToken(
   budget?: SharedBudget,
 ): Promise<TokenView | Refused> {
   for (let attempt = 0; attempt < INSERT_TRIES; attempt += 1) {
-    const id = idOf(prepared);
+    const id = idOf(prepared, attempt > 0);
     const transform = caller.grant.transformForAll("token:create", { id, containers: prepared.containers });
     if (!transform) return refuse(tx, caller, "token:create", entityTypeOf(prepared.type), id);
 
@@ -59,14 +59,14 @@ export async function createToken(
   return new Refused(new Fault("conflict", "Tokens of the same id or content keep being created. Try again."));
 }
 
-function idOf({ idChoice }: PreparedToken): string {
+function idOf({ idChoice }: PreparedToken, isTaken: boolean): string {
   switch (idChoice.kind) {
     case "ours":
       return newUuid();
     case "given":
       return idChoice.id;
     case "alias":
-      return idChoice.next();
+      return isTaken ? idChoice.next() : idChoice.id;
   }
 }
 
@@ -162,19 +162,20 @@ async function makeWay(
 }
 
 /** The older token of the same content. A caller that may not read it learns only that it is there. */
-export function foldInto(
+export async function foldInto(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
   twin: TokenRowWithCvc,
   budget?: SharedBudget,
-): TokenView {
+): Promise<TokenView> {
   const token = openToken(keys, tx.tenantId, twin);
   const transform = caller.grant.transformFor("token:read", token);
   writeLog(
     tx,
     logEntry(actorOf(caller), entityTypeOf(token.type), token.id, transform ? "read" : "create", "deduplicated"),
   );
+  if (transform) await touch(tx, token.id, twin.active_month);
   const view = transform ? viewOf(tx.tenantId, token, transform, budget) : outlineOf(tx.tenantId, token);
   return { ...view, deduplicated: true };
 }

@@ -23,8 +23,8 @@ export type IdChoice =
   | { readonly kind: "ours" }
   /** Given as it is: taken means 409. */
   | { readonly kind: "given"; readonly id: string }
-  /** An expression: taken means another try, and in the end a UUID. */
-  | { readonly kind: "alias"; readonly next: () => string };
+  /** What an expression gave: taken means another try, and in the end a UUID. */
+  | { readonly kind: "alias"; readonly id: string; readonly next: () => string };
 
 /** A token that is checked and evaluated, before it has its final id. */
 export interface PreparedToken {
@@ -121,14 +121,12 @@ export function containersOf(type: TokenType, given: readonly string[]): Contain
 function chooseId(id: string | undefined, data: Json, budget: Budget): IdChoice {
   if (id === undefined) return { kind: "ours" };
   if (!isTemplate(id)) return { kind: "given", id: evaluateTokenId(id, data, budget) };
-  const first = evaluateTokenId(id, data, budget);
-  let tries = 0;
+  let tries = 1;
   const next = () => {
     tries += 1;
-    if (tries === 1) return first;
     return tries <= ALIAS_TRIES ? evaluateTokenId(id, data) : newUuid();
   };
-  return { kind: "alias", next };
+  return { kind: "alias", id: evaluateTokenId(id, data, budget), next };
 }
 
 /** An alias that is still taken after this many draws is not going to be free: the token gets a UUID. */

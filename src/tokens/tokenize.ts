@@ -76,7 +76,7 @@ export async function createTokens(
 ): Promise<readonly TokenView[] | Refused> {
   // Refused before anything is written: a refusal is committed with its log row, and nothing else may be by then.
   for (const { prepared } of items) {
-    const id = prepared.idChoice.kind === "given" ? prepared.idChoice.id : "";
+    const id = prepared.idChoice.kind === "ours" ? "" : prepared.idChoice.id;
     if (!caller.grant.transformForAll("token:create", { id, containers: prepared.containers })) {
       return refuse(tx, caller, "token:create", entityTypeOf(prepared.type), id);
     }

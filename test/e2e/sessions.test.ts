@@ -169,6 +169,21 @@ describe("sessions", () => {
     }
   });
 
+  it("create and tokenize under the ids that their conditions say, also where an expression gives them", async () => {
+    const { session_key: key, nonce } = await open();
+    const conditions = [{ attribute: "id", operator: "starts_with", value: "of-page-" }];
+    const rules = [{ priority: 1, conditions, transform: "mask", permissions: ["token:create"] }];
+    expect(await authorize(nonce, { rules })).toMatchObject({ status: 200 });
+    const token = (id: string) => ({ id, type: "token", data: "12345" });
+    for (const path of ["/tokens", "/tokenize"]) {
+      const made = await page("POST", path, { key, body: token("of-page-{{ data | alias_preserve_length }}") });
+      expect(made.body.id).toMatch(/^of-page-.{5}$/);
+      expect(await page("POST", path, { key, body: token("of-{{ data | alias_preserve_length }}") })).toMatchObject({
+        status: 403,
+      });
+    }
+  });
+
   it("get no more than their authorizer has", async () => {
     const rules = [{ priority: 1, container: "/a/", transform: "mask", permissions: ["token:read"] }];
     const clerk = await tenant.application({ type: "private", rules });

@@ -101,23 +101,28 @@ describe("as time goes by", () => {
     };
     ahead = startOfMonth(3) + DAY;
     const backEnd = await tenant.backEnd();
-    const make = async (data: string): Promise<string> =>
-      (await backEnd("POST", "/tokens", { body: { type: "token", data } })).body.id;
+    const make = async (data: string, more: object = {}): Promise<string> =>
+      (await backEnd("POST", "/tokens", { body: { type: "token", data, ...more } })).body.id;
     const [read, used, idle] = [await make("read"), await make("used"), await make("idle")];
+    const shared = await make("twin", { deduplicate_token: true });
     for (let round = 0; round < 3; round += 1) await backEnd("GET", `/tokens/${read}`);
     const { last_created_at, ...metrics } = (await report()).metrics_by_type.token;
-    expect(metrics).toEqual({ count: 3 });
+    expect(metrics).toEqual({ count: 4 });
     expect(Math.abs(Date.parse(last_created_at) - Date.now() - ahead)).toBeLessThan(60_000);
-    expect(await report()).toMatchObject({ monthly_active_tokens: 3, included_monthly_active_tokens: 1000 });
+    expect(await report()).toMatchObject({ monthly_active_tokens: 4, included_monthly_active_tokens: 1000 });
 
     ahead = startOfMonth(4) + DAY;
-    expect(await report()).toMatchObject({ monthly_active_tokens: 0, metrics_by_type: { token: { count: 3 } } });
+    expect(await report()).toMatchObject({ monthly_active_tokens: 0, metrics_by_type: { token: { count: 4 } } });
     await Promise.all(Array.from({ length: 10 }, () => backEnd("GET", `/tokens/${read}`)));
     await backEnd("POST", "/detokenize", { body: [`{{ ${used} }}`, `{{ ${used} }}`] });
     expect((await report()).monthly_active_tokens).toBe(2);
+    const twin = { type: "token", data: "twin", deduplicate_token: true };
+    expect((await backEnd("POST", "/tokens", { body: twin })).body.id).toBe(shared);
+    expect((await report()).monthly_active_tokens).toBe(3);
+    await backEnd("DELETE", `/tokens/${shared}`);
     await backEnd("DELETE", `/tokens/${idle}`);
     await make("new");
-    expect(await report()).toMatchObject({ monthly_active_tokens: 3, metrics_by_type: { token: { count: 3 } } });
+    expect(await report()).toMatchObject({ monthly_active_tokens: 4, metrics_by_type: { token: { count: 3 } } });
   });
 
   it("a plan is changed by command, for one tenant", async () => {
