@@ -68,7 +68,11 @@ export function createOnePort(
     connectionsCheckingInterval: CHECK_EVERY_MS,
   };
   const server: Server = tls
-    ? createHttpsServer({ ...h1Settings, ...tls, minVersion: "TLSv1.2", ALPNProtocols: ["h2", "http/1.1"] })
+    ? createHttpsServer({
+        ...{ ...h1Settings, ...tls, minVersion: "TLSv1.2", ALPNProtocols: ["h2", "http/1.1"] },
+        // Until then it is no connection that could be drained: 120 s, Node's own, would hold the stop of the server.
+        handshakeTimeout: limits.headersTimeout,
+      })
     : createHttpServer(h1Settings);
   server.on("request", inTurn(listener));
   server.maxHeadersCount = limits.headerCount;

@@ -1,7 +1,9 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
+import { connect as connectSocket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { CONNECTION_LIMITS, createOnePort, type OnePort } from "../../src/api/one-port.js";
+import { createAuthority } from "../egress/certificates.js";
 
 describe("a request over HTTP/2 whose client leaves it open", () => {
   let port: OnePort;
@@ -57,4 +59,18 @@ describe("a request over HTTP/2 whose client leaves it open", () => {
     expect(await sendHalf("POST", "/silent").ended).toMatchObject({ status: 0, code: constants.NGHTTP2_CANCEL });
     expect(answered.stream.closed).toBe(false);
   });
+});
+
+it("under TLS a connection that says nothing is ended, as it is in the clear", async () => {
+  const { cert, key } = await (await createAuthority()).issue(["localhost"]);
+  const tls = { cert: Buffer.from(cert), key: Buffer.from(key) };
+  const port = createOnePort(() => {}, { ...CONNECTION_LIMITS, headersTimeout: 500 }, tls);
+  port.server.listen(0, "127.0.0.1");
+  await once(port.server, "listening");
+  const silent = connectSocket(Object(port.server.address()).port, "127.0.0.1").on("error", () => {});
+  await once(silent, "connect");
+  const closed = once(port.server, "close");
+  port.server.close();
+  port.drain();
+  await closed;
 });
