@@ -42,6 +42,17 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     get caller() {
       return caller();
     },
+    check(request) {
+      try {
+        const checked = request();
+        return () => checked;
+      } catch (error) {
+        if (!parts.idempotency) throw error;
+        return () => {
+          throw error;
+        };
+      }
+    },
     async transact(work, show, showStored = show) {
       const { tenantId, revision } = caller();
       const { idempotency } = parts;

@@ -47,6 +47,12 @@ export interface Call<Output extends DescMessage = DescMessage> {
   readonly signal: AbortSignal;
   readonly reply: Reply;
   /**
+   * Checks what a request asks for, before its transaction. With an idempotency key the answer of an earlier request comes
+   * before any fault of this one: an expiry that lies in the past by now did not then. The fault is thrown by what this
+   * returns, which is for the work of the transaction to call.
+   */
+  check<T>(request: () => T): () => T;
+  /**
    * Runs work in a short transaction, guarded by the caller's revision, and shows its result once it is committed: what
    * is opened for an answer has its log row by then. With an idempotency key the answer is stored in the same transaction;
    * `showStored` leaves out of it what may not be kept.

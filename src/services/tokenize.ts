@@ -19,11 +19,12 @@ export function tokenizeService({ keyring, clock }: TokenizeServiceParts): Serve
     serve(method.tokenize, async ({ value }, call) => {
       if (!value) throw invalid("value", "must be given");
       const keys = await keyring.of(call.caller.tenantId);
-      const plan = planTokenize(call.caller, keys, toJson(value, "value"), new Date(clock.now()));
+      const now = new Date(clock.now());
+      const plan = call.check(() => planTokenize(call.caller, keys, toJson(value, "value"), now));
       return call.transact(
-        (tx) => createTokens(tx, call.caller, keys, plan.items),
-        (views) => ({ value: toValue(plan.assemble(views, viewToJson)) }),
-        (views) => ({ value: toValue(plan.assemble(views, (view) => viewToJson(withoutCvc(view)))) }),
+        async (tx) => createTokens(tx, call.caller, keys, plan().items),
+        (views) => ({ value: toValue(plan().assemble(views, viewToJson)) }),
+        (views) => ({ value: toValue(plan().assemble(views, (view) => viewToJson(withoutCvc(view)))) }),
       );
     }),
     serve(method.detokenize, async ({ value }, call) => {

@@ -23,9 +23,9 @@ export function tokenService({ keyring, clock }: TokenServiceParts): ServedMetho
     ...tokenLists(keyring),
     serve(method.createToken, async (request, call) => {
       const keys = await keyring.of(call.caller.tenantId);
-      const prepared = prepareToken(call.caller, keys, draftOf(request), new Date(clock.now()));
+      const prepared = call.check(() => prepareToken(call.caller, keys, draftOf(request), new Date(clock.now())));
       const token = await call.transact(
-        (tx) => createToken(tx, call.caller, keys, prepared),
+        async (tx) => createToken(tx, call.caller, keys, prepared()),
         showToken,
         (view) => showToken(withoutCvc(view)),
       );

@@ -141,6 +141,23 @@ describe("a request with an idempotency key", () => {
     expect(again.body).toEqual(good.body);
   });
 
+  it("is answered as before, although what it asks for could not be made any more", async () => {
+    const expires_at = new Date(Date.now() + 1_500).toISOString();
+    const body = { type: "token", data: "x", expires_at };
+    const [one, several] = [newKey(), newKey()];
+    const create = () => backEnd("POST", "/tokens", withKey(one, { body }));
+    const tokenize = () => backEnd("POST", "/tokenize", withKey(several, { body: { deep: body } }));
+    const first = [await create(), await tokenize()];
+    expect(first.map(({ status }) => status)).toEqual([201, 200]);
+    await new Promise((resolve) => setTimeout(resolve, Date.parse(expires_at) - Date.now() + 50));
+    const again = [await create(), await tokenize()];
+    expect(again.map(({ status, body }) => ({ status, body }))).toEqual(
+      first.map(({ status, body }) => ({ status, body })),
+    );
+    const late = await backEnd("POST", "/tokens", withKey(newKey(), { body }));
+    expect(late).toMatchObject({ status: 400, body: { errors: { expires_at: [expect.any(String)] } } });
+  });
+
   it("that is refused is not kept: it works once the right is there", async () => {
     const client = await tenant.application({ type: "private", permissions: ["token:read"] });
     const key = newKey();
