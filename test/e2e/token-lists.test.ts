@@ -201,6 +201,24 @@ describe("lists and searches of tokens", () => {
     });
   });
 
+  it("by cursor walk on behind tokens with the longest ids there are", async () => {
+    const ids = ["x", "\u{1F40B}"].map((character) => character.repeat(400));
+    for (const id of ids) {
+      const body = { id, type: "token", data: "x", containers: ["/long/"] };
+      expect((await backEnd("POST", "/tokens", { body })).status).toBe(201);
+    }
+    const seen: string[] = [];
+    let next = "";
+    do {
+      const page = await cursorList(`container=/long/&size=1&start=${next}`);
+      expect(page.status).toBe(200);
+      seen.push(...idsOf(page));
+      next = page.body.pagination.next ?? "";
+    } while (next !== "");
+    expect(seen).toEqual(ids.toReversed());
+    for (const id of ids) expect((await backEnd("DELETE", `/tokens/${encodeURIComponent(id)}`)).status).toBe(204);
+  });
+
   it("by cursor walk on from where the page before ended, also past tokens made meanwhile", async () => {
     const first = await cursorList("container=/sea/&size=2");
     expect(first.body.pagination).toEqual({
