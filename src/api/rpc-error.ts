@@ -53,9 +53,31 @@ function codeOfStatus(status: number): Code {
   return fault?.rpc ?? (status < 500 ? Code.FailedPrecondition : Code.Internal);
 }
 
+/**
+ * What the fields at fault may take. Over gRPC the details are one trailer, in base64; clients take 8 KiB of trailers (the
+ * default of gRPC's C core and Java), and Node sends none above 64 KiB: it resets the stream.
+ */
+const MOST_BYTES = 4_500;
+/** Tags and lengths around a field and its text. */
+const FRAMING_BYTES = 8;
+
+/** What does not fit is left out, from the end. */
 function badRequestOf(fields: Fault["fields"]) {
-  const fieldViolations = Object.entries(fields ?? {}).flatMap(([field, texts]) =>
-    texts.map((description) => ({ field, description })),
-  );
+  const fieldViolations: { field: string; description: string }[] = [];
+  const told = Object.entries(fields ?? {}).flatMap(([field, texts]) => texts.map((text) => [field, text] as const));
+  let room = MOST_BYTES;
+  for (const [field, text] of told) {
+    room -= FRAMING_BYTES + Buffer.byteLength(field);
+    if (room <= 0) break;
+    const description = cut(text, room);
+    fieldViolations.push({ field, description });
+    room -= Buffer.byteLength(description);
+  }
   return create(BadRequestSchema, { fieldViolations });
+}
+
+/** As much of a text as fits, in whole characters. */
+function cut(text: string, bytes: number): string {
+  const encoded = Buffer.from(text);
+  return encoded.length <= bytes ? text : new TextDecoder().decode(encoded.subarray(0, bytes), { stream: true });
 }

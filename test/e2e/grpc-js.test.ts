@@ -1,6 +1,7 @@
-import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { create, type DescService, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { ChannelCredentials, Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { ApplicationService, CreateApplicationRequestSchema } from "../../gen/cloakroom/v1/applications_pb.js";
 import {
   CreateTokenRequestSchema,
   GetTokenRequestSchema,
@@ -9,14 +10,16 @@ import {
   TokenService,
 } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { toJson, toValue } from "../../src/services/value.js";
-import { newTenant } from "../support/tenant.js";
+import { newTenant, type TestTenant } from "../support/tenant.js";
 
 /** The reference implementation of gRPC for Node, which knows nothing of Connect. */
 describe("a client made with grpc-js", () => {
   let client: Client;
+  let tenant: TestTenant;
   let key: string;
   beforeAll(async () => {
-    key = (await (await newTenant()).backEnd()).key;
+    tenant = await newTenant();
+    key = (await tenant.backEnd()).key;
     client = new Client(new URL(inject("serverUrl")).host, ChannelCredentials.createInsecure());
   });
   afterAll(() => client.close());
@@ -31,10 +34,11 @@ describe("a client made with grpc-js", () => {
     request: Uint8Array,
     headers: Record<string, string> = { "bt-api-key": key },
     deadline?: Date,
+    { typeName }: DescService = TokenService,
   ) =>
     new Promise<Token>((resolve, reject) => {
       client.makeUnaryRequest(
-        `/${TokenService.typeName}/${method}`,
+        `/${typeName}/${method}`,
         (bytes: Uint8Array) => Buffer.from(bytes),
         (bytes: Buffer) => fromBinary(TokenSchema, bytes),
         request,
@@ -82,6 +86,23 @@ describe("a client made with grpc-js", () => {
     expect(await errorOf(call("Nope", getRequest("abc")))).toMatchObject({ code: status.UNIMPLEMENTED });
     const large = createRequest({ type: "token", data: toValue("x".repeat(6_000_000)) });
     expect(await errorOf(call("CreateToken", large))).toMatchObject({ code: status.RESOURCE_EXHAUSTED });
+  });
+
+  it("is told which fields are wrong, as many as its 8 KiB of trailers hold", async () => {
+    const rules = Array.from({ length: 2_000 }, () => ({ priority: 1, container: "none", transform: "mask" }));
+    const request = create(CreateApplicationRequestSchema, { name: "Rules", type: "private", rules });
+    const made = call(
+      "CreateApplication",
+      toBinary(CreateApplicationRequestSchema, request),
+      { "bt-api-key": tenant.managementKey },
+      undefined,
+      ApplicationService,
+    );
+    const error = await errorOf(made);
+    expect(error).toMatchObject({ code: status.INVALID_ARGUMENT });
+    const [details] = error.metadata.get("grpc-status-details-bin");
+    expect(String(details)).toContain("rules[0]");
+    expect(Buffer.from(details ?? "").toString("base64").length).toBeLessThan(7_500);
   });
 
   it("finds code and trace in the details of an error", async () => {
