@@ -62,6 +62,9 @@ export function faultOf(error: ConnectError, messageBytes: number): Fault | unde
   if (error.code === Code.ResourceExhausted) {
     return new Fault("body_too_large", `The message must not be larger than ${messageBytes} bytes.`);
   }
+  const deadline = /^protocol error: invalid (grpc|connect) timeout value: /.exec(error.rawMessage)?.[1];
+  if (deadline === "grpc") return invalid("grpc-timeout", "must be up to 8 digits and one of H, M, S, m, u, n");
+  if (deadline === "connect") return invalid("connect-timeout-ms", "must be up to 10 digits");
   const field = /^cannot decode field [\w.]*?(\w+) from JSON: /.exec(error.rawMessage)?.[1];
   return field ? invalid(field, "must be of the type that its proto states") : malformed("must be a valid message");
 }

@@ -303,9 +303,12 @@ describe("a deadline", () => {
     expect(await sendMessage(encoding, CREATE, message, { key: backEnd.key, headers })).toBeUndefined();
   });
 
-  it("that is none is refused", async () => {
-    const failure = await refusalOf("Connect JSON", "{}", { headers: { "connect-timeout-ms": "soon" } });
-    expect(failure).toMatchObject({ code: "InvalidArgument", reason: "malformed_body" });
+  it.each(ENCODINGS)("over %s that is none is refused, by the name of its header", async (encoding) => {
+    const header = encoding.startsWith("Connect") ? "connect-timeout-ms" : "grpc-timeout";
+    for (const text of ["soon", "", "1.5", "-1", "99999999999", "5S, 5S"]) {
+      const failure = await refusalOf(encoding, "{}", { headers: { [header]: text } });
+      expectRefusal(failure, "validation_failed", [header]);
+    }
   });
 });
 
