@@ -15,15 +15,18 @@ function recoveryProcess(dataDir: string): number | undefined {
   }
 }
 
-describe("a server whose socket is gone or hidden", () => {
-  it("is named to the next server and to a command, each of which says what to do", async () => {
+// They wait for seconds, and share nothing.
+describe.concurrent("a server whose socket is gone or hidden", () => {
+  it("is named to the next server and to a command, each of which says what to do", async ({
+    onTestFinished: atTheEnd,
+  }) => {
     const hidden = async (mode: "start" | "visit"): Promise<string> => {
-      const dataDir = join(scratch(), "data");
-      const owner = new DatabaseUser({ mode: "start", dataDir });
+      const dataDir = join(scratch(atTheEnd), "data");
+      const owner = new DatabaseUser({ mode: "start", dataDir }, { atTheEnd });
       const { connection } = await owner.says("ready");
       renameSync(connection.host, `${connection.host}.hidden`);
       if (mode === "start") await owner.kill();
-      const message = await new DatabaseUser({ mode, dataDir }).says("failed");
+      const message = await new DatabaseUser({ mode, dataDir }, { atTheEnd }).says("failed");
       renameSync(`${connection.host}.hidden`, connection.host);
       return message;
     };
@@ -37,42 +40,45 @@ describe("a server whose socket is gone or hidden", () => {
   });
 });
 
-describe.runIf(process.platform === "linux")("a recovery that takes long", () => {
-  it("is waited for, by the server and by a command, and both say why", async () => {
-    const dataDir = join(scratch(), "data");
-    const database = await start({ dataDir });
-    await query(
-      database.connection,
-      "create table coats (id int primary key, owner text)",
-      "insert into coats select n, repeat('x', 200) from generate_series(1, 200000) n",
-    );
-    process.kill(serverPid(dataDir), "SIGKILL");
-    await database.exited;
-    await database.stop();
+describe.concurrent("a recovery that takes long", () => {
+  it.runIf(process.platform === "linux")(
+    "is waited for, by the server and by a command, and both say why",
+    async ({ onTestFinished: atTheEnd }) => {
+      const dataDir = join(scratch(atTheEnd), "data");
+      const database = await start({ dataDir }, atTheEnd);
+      await query(
+        database.connection,
+        "create table coats (id int primary key, owner text)",
+        "insert into coats select n, repeat('x', 200) from generate_series(1, 200000) n",
+      );
+      process.kill(serverPid(dataDir), "SIGKILL");
+      await database.exited;
+      await database.stop();
 
-    const server = new DatabaseUser({ mode: "start", dataDir });
-    let replaying: number | undefined;
-    await until(() => {
-      replaying = recoveryProcess(dataDir);
-      return replaying !== undefined;
-    });
-    process.kill(replaying ?? 0, "SIGSTOP");
-    const command = new DatabaseUser({ mode: "visit", dataDir });
-    try {
-      expect(await server.says("announced")).toMatch(
-        /^PostgreSQL is still starting, most likely recovering .*postgres\.log\)\.$/,
-      );
-      expect(await command.says("announced")).toBe(
-        `Waiting for the database that another Cloakroom server (pid ${server.pid}) is starting.`,
-      );
-    } finally {
-      process.kill(replaying ?? 0, "SIGCONT");
-    }
-    const [{ connection }] = await Promise.all([server.says("ready"), command.says("ready")]);
-    expect(await query(connection, "select count(*)::int as n from coats")).toEqual([{ n: 200_000 }]);
-    const log = readFileSync(join(dataDir, "pg18", "postgres.log"), "utf8");
-    expect(log, "waiting must not fill the log with refused connections").not.toContain("the database system is");
-    await command.stop();
-    await server.stop();
-  });
+      const server = new DatabaseUser({ mode: "start", dataDir }, { atTheEnd });
+      let replaying: number | undefined;
+      await until(() => {
+        replaying = recoveryProcess(dataDir);
+        return replaying !== undefined;
+      });
+      process.kill(replaying ?? 0, "SIGSTOP");
+      const command = new DatabaseUser({ mode: "visit", dataDir }, { atTheEnd });
+      try {
+        expect(await server.says("announced")).toMatch(
+          /^PostgreSQL is still starting, most likely recovering .*postgres\.log\)\.$/,
+        );
+        expect(await command.says("announced")).toBe(
+          `Waiting for the database that another Cloakroom server (pid ${server.pid}) is starting.`,
+        );
+      } finally {
+        process.kill(replaying ?? 0, "SIGCONT");
+      }
+      const [{ connection }] = await Promise.all([server.says("ready"), command.says("ready")]);
+      expect(await query(connection, "select count(*)::int as n from coats")).toEqual([{ n: 200_000 }]);
+      const log = readFileSync(join(dataDir, "pg18", "postgres.log"), "utf8");
+      expect(log, "waiting must not fill the log with refused connections").not.toContain("the database system is");
+      await command.stop();
+      await server.stop();
+    },
+  );
 });

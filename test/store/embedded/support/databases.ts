@@ -15,19 +15,23 @@ import { newDirectory } from "../../../support/new-directory.js";
 
 export const isRoot = process.geteuid?.() === 0;
 
+/** When to clear up. Tests that run at once have each to give their own {@link onTestFinished}. */
+export type AtTheEnd = (clear: () => void | Promise<void>) => void;
+
 /** A new directory that every user may pass, as a deployment's would be. Gone after the test, or by `remove`. */
-export function scratch(cleanUp: (remove: () => void) => void = onTestFinished): string {
+export function scratch(atTheEnd: AtTheEnd = onTestFinished): string {
   const directory = newDirectory();
-  cleanUp(() => rmSync(directory, { recursive: true, force: true }));
+  atTheEnd(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
 /** Starts a database that ends with the test, whatever happens. */
 export async function start(
   options: Partial<EmbeddedDatabaseOptions> & { dataDir: string },
+  atTheEnd: AtTheEnd = onTestFinished,
 ): Promise<EmbeddedDatabase> {
   const database = await startEmbeddedDatabase({ announce: () => {}, ...options });
-  onTestFinished(() => database.stop());
+  atTheEnd(() => database.stop());
   return database;
 }
 

@@ -9,6 +9,7 @@ import type { EmbeddedConnection } from "../../../../src/store/embedded/embedded
 import { adoptServer, stopServer } from "../../../../src/store/embedded/postgres-server.js";
 import { livingPostmaster } from "../../../../src/store/embedded/postmaster-file.js";
 import { removeSocketDirectory } from "../../../../src/store/embedded/socket-directory.js";
+import type { AtTheEnd } from "./databases.js";
 
 const HOOKS = fileURLToPath(new URL("./run-typescript.mjs", import.meta.url));
 const SCRIPT = fileURLToPath(new URL("./database-user.ts", import.meta.url));
@@ -43,6 +44,7 @@ interface SpawnAs {
   readonly env?: NodeJS.ProcessEnv;
   /** Words before `node`, for instance `unshare --pid`. */
   readonly prefix?: readonly string[];
+  readonly atTheEnd?: AtTheEnd;
 }
 
 /** What the process says: exactly one of the fields. */
@@ -62,7 +64,7 @@ export class DatabaseUser {
   complaints = "";
 
   constructor(options: UserOptions, as: SpawnAs = {}) {
-    const { prefix = [], uid, gid, env } = as;
+    const { prefix = [], uid, gid, env, atTheEnd = onTestFinished } = as;
     const words = [...prefix, process.execPath, "--import", HOOKS, SCRIPT, JSON.stringify(options)];
     const [command = "", ...args] = words;
     this.#child = spawn(command, args, {
@@ -81,7 +83,7 @@ export class DatabaseUser {
       this.complaints += text;
     });
     this.#child.once("close", () => this.#wake());
-    onTestFinished(async () => {
+    atTheEnd(async () => {
       this.#child.kill("SIGKILL");
       await this.ended();
       await endServersIn(options.dataDir);
