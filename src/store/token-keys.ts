@@ -91,21 +91,25 @@ export const listTokenKeys = defineStatement<KeyPage, readonly TokenKey[], Token
   answers: (rows) => rows,
 });
 
+export interface KeyCount {
+  readonly selection: TokenSelection;
+  /** Only keys older than this one. */
+  readonly after?: TokenKey | undefined;
+  readonly most: number;
+}
+
 /** How many keys a selection has, counted to no more than `most`. */
-export const countTokenKeys = defineStatement<
-  { readonly selection: TokenSelection; readonly most: number },
-  number,
-  { n: number }
->({
+export const countTokenKeys = defineStatement<KeyCount, number, { n: number }>({
   table: "tokens",
   kind: "read",
   sortKey: () => "",
   queries: (sql, tenantId, inputs) =>
     inputs.map(
-      ({ selection, most }) => sql`
+      ({ selection, after, most }) => sql`
         select count(*) as n from (
-          select 1 from ${sourceOf(sql, tenantId, selection, "newest_first", undefined, most)}
-          where ${conditionsOf(sql, tenantId, selection, false, () => sql``)}
+          select 1 from ${sourceOf(sql, tenantId, selection, "newest_first", after, most)}
+          where ${conditionsOf(sql, tenantId, selection, false, (key) => beyond(sql, key, "newest_first", after))}
+            ${beyond(sql, KEY, "newest_first", after)}
           limit ${most}
         ) counted`,
     ),

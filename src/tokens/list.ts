@@ -100,9 +100,30 @@ async function totalOf(tx: Transaction, selection: TokenSelection, list: string,
   const most = isOneWalk ? MAX_FRESH_COUNT : MAX_FRESH_COMPARED;
   const few = await tx.ask(countTokenKeys, { selection, most: most + 1 });
   if (few <= most) return few;
-  const total = await tx.ask(countTokenKeys, { selection, most: Number.MAX_SAFE_INTEGER });
+  const total = await countAll(tx, selection);
   memory.rememberTotal(list, total);
   return total;
+}
+
+/** Keys that are counted in one statement: of walks (0.1 to 0.4 s), and where each is looked up or sorted (0.6 s). */
+const COUNTED_AT_ONCE = 500_000;
+const COMPARED_AT_ONCE = 100_000;
+
+/** In steps, each of which takes less than a statement may, however many there are. */
+async function countAll(tx: Transaction, selection: TokenSelection): Promise<number> {
+  const { source, scopes, without } = selection;
+  // The containers of a scope are read as a whole: with each step it would be once more.
+  if (scopes.length > 0) return tx.ask(countTokenKeys, { selection, most: Number.MAX_SAFE_INTEGER });
+  const step = source.kind === "terms" || without.kind === "many" ? COMPARED_AT_ONCE : COUNTED_AT_ONCE;
+  let counted = 0;
+  let after: TokenKey | undefined;
+  for (;;) {
+    const last: KeyPage = { selection, order: "newest_first", after, offset: step - 1, limit: 1 };
+    const [end] = await tx.ask(listTokenKeys, last);
+    if (!end) return counted + (await tx.ask(countTokenKeys, { selection, after, most: step }));
+    counted += step;
+    after = end;
+  }
 }
 
 /** The tokens with these ids that the caller may see, in this order. */
