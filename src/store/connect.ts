@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import postgres from "postgres";
+import { readArrayText, toArrayText } from "./array-text.js";
 
 /** Where a database is and who we are there: a `postgres://` URL, or the parts of a local one. */
 export type DatabaseAddress =
@@ -40,7 +41,7 @@ export interface ConnectOptions {
   readonly onClose?: () => void;
 }
 
-export type Sql = postgres.Sql<{ bigint: number; date: Date }>;
+export type Sql = postgres.Sql<{ bigint: number; date: Date; array: string[] }>;
 
 /** bigint columns hold counts and revisions, which stay below 2^53. */
 const bigintAsNumber: postgres.PostgresType<number> = {
@@ -70,6 +71,18 @@ const date: postgres.PostgresType<Date> = {
 };
 
 /**
+ * Arrays of texts, dates and UUIDs: all that our statements have. By itself the client asks each new connection for the types
+ * of arrays first, and where that fails, since the connection is lost by then or a pooler finds no database behind it, the
+ * failure is nobody's and ends the process (3.4.9).
+ */
+const array: postgres.PostgresType<string[]> = {
+  to: 1009,
+  from: [1009, 1182, 2951],
+  serialize: (value: readonly string[] | string) => (typeof value === "string" ? value : toArrayText(value)),
+  parse: readArrayText,
+};
+
+/**
  * A client with that many connections, none of which is opened before its first query. Connections live until they
  * break: a client that renews them by age could do so between the statements of a transaction.
  */
@@ -79,9 +92,10 @@ export function connect(address: DatabaseAddress, options: ConnectOptions): Sql 
     idle_timeout: 0,
     max_lifetime: null,
     connect_timeout: options.connectTimeout ?? 10,
-    types: { bigint: bigintAsNumber, date },
+    types: { bigint: bigintAsNumber, date, array },
     onnotice: () => {},
-    ...(options.openSocket ? { socket: options.openSocket } : {}),
+    // Whoever makes the sockets expects to lose connections. Other clients read arrays of more types, before they serve.
+    ...(options.openSocket ? { socket: options.openSocket, fetch_types: false } : {}),
     ...(options.onClose ? { onclose: options.onClose } : {}),
     connection: {
       application_name: APPLICATION_NAME,

@@ -264,6 +264,21 @@ describe("a database that is away", () => {
     await flights.close();
   });
 
+  it("and ends each connection at its first question, as a pooler does, is a 503 and ends no process", async () => {
+    await using deck = await openDeck(database, { lanes: 1 });
+    deck.proxy.goAway();
+    deck.proxy.comeBack();
+    const failures: unknown[] = [];
+    const note = (error: unknown) => void failures.push(error);
+    process.on("unhandledRejection", note);
+    for (let lost = 0; lost < 10; lost += 1) void deck.proxy.set({ at: "before", does: "cut" });
+    const see = () => deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(seeCoat, "any"));
+    await expect(see()).rejects.toEqual(UNAVAILABLE);
+    await deck[Symbol.asyncDispose]();
+    process.off("unhandledRejection", note);
+    expect(failures).toEqual([]);
+  });
+
   it("for a moment only is not noticed by anybody", async () => {
     await using deck = await openDeck(database, { lanes: 2 });
     await deck.hang("warm");

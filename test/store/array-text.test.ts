@@ -1,0 +1,53 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readArrayText, toArrayText } from "../../src/store/array-text.js";
+import { connectOnce, type OneConnection } from "../../src/store/one-connection.js";
+import { startDatabase, type TestDatabase } from "../support/databases.js";
+
+let database: TestDatabase;
+let connection: OneConnection;
+beforeAll(async () => {
+  database = await startDatabase();
+  connection = connectOnce(database.address, { statementTimeout: 5_000 });
+});
+afterAll(async () => {
+  await connection?.end(1);
+  await database?.[Symbol.asyncDispose]();
+});
+
+/** Everything but the one character that no text of PostgreSQL holds. */
+const texts = fc.array(
+  fc.oneof(
+    fc.string({ unit: "binary" }).map((text) => text.replaceAll("\0", "")),
+    fc.string({ unit: fc.constantFrom(..."{}[]()\"\\', \n\tNULn") }),
+    fc.constantFrom("", "NULL", "null", "{}", '"', "\\", "a,b", " ", "ünïcode 💳"),
+  ),
+);
+
+describe("arrays of texts", () => {
+  it("are read as they were written", () => {
+    fc.assert(
+      fc.property(texts, (items) => {
+        expect(readArrayText(toArrayText(items))).toEqual(items);
+      }),
+    );
+  });
+
+  it("come back from the database as they went there, and with as many items as it counts", async () => {
+    await fc.assert(
+      fc.asyncProperty(texts, async (items) => {
+        const [row] = await connection.sql<{ texts: string[]; n: number }[]>`
+          select ${items}::text[] as texts, cardinality(${items}::text[]) as n`;
+        expect(row).toEqual({ texts: items, n: items.length });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("stand beside arrays of dates and of ids", async () => {
+    const id = "01a1ffb0-3fae-7000-b492-b121fab8efbb";
+    const [row] = await connection.sql<{ dates: string[]; ids: string[] }[]>`
+      select ${["2026-11-01"]}::date[] as dates, ${[id]}::uuid[] as ids`;
+    expect(row).toEqual({ dates: ["2026-11-01"], ids: [id] });
+  });
+});
