@@ -1,4 +1,10 @@
-import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  type ConnectRouterOptions,
+  type ServiceImpl,
+} from "@connectrpc/connect";
 import type { FastifyInstance } from "fastify";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/health/v1/health_pb.js";
 
@@ -23,7 +29,12 @@ export function registerHealth(app: FastifyInstance, readiness: Readiness): void
 }
 
 /** gRPC health checking: the empty service name stands for the whole server. */
-export function registerRpcHealth(router: ConnectRouter, names: readonly string[], readiness: Readiness): void {
+export function registerRpcHealth(
+  router: ConnectRouter,
+  names: readonly string[],
+  readiness: Readiness,
+  limits: ConnectRouterOptions,
+): void {
   const statusOf = async () =>
     Object.values(await readiness.check()).every((problem) => problem === undefined)
       ? Status.SERVING
@@ -31,7 +42,7 @@ export function registerRpcHealth(router: ConnectRouter, names: readonly string[
   const requireKnown = (service: string) => {
     if (service !== "" && !names.includes(service)) throw new ConnectError("there is no such service", Code.NotFound);
   };
-  router.service(Health, {
+  const health: Partial<ServiceImpl<typeof Health>> = {
     async check({ service }) {
       requireKnown(service);
       return { status: await statusOf() };
@@ -47,7 +58,8 @@ export function registerRpcHealth(router: ConnectRouter, names: readonly string[
         await aborted(AbortSignal.any([signal, readiness.draining]), 1_000);
       }
     },
-  });
+  };
+  router.service(Health, health, limits);
 }
 
 function aborted(signal: AbortSignal, milliseconds: number): Promise<void> {

@@ -1,6 +1,6 @@
 import { type DescFile, type DescService, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { Code, type ConnectRouter } from "@connectrpc/connect";
+import { Code, type ConnectRouter, type ConnectRouterOptions, type ServiceImpl } from "@connectrpc/connect";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 
@@ -13,20 +13,25 @@ interface Question {
 }
 
 /** gRPC server reflection: a client can list and call every method without having the protos. */
-export function registerReflection(router: ConnectRouter, services: readonly DescService[]): void {
+export function registerReflection(
+  router: ConnectRouter,
+  services: readonly DescService[],
+  limits: ConnectRouterOptions,
+): void {
   const catalogue = new Catalogue(services);
-  router.service(ServerReflection, {
+  const stable: ServiceImpl<typeof ServerReflection> = {
     async *serverReflectionInfo(questions) {
       for await (const question of questions)
         yield { originalRequest: question, messageResponse: catalogue.answer(question) };
     },
-  });
-  router.service(ServerReflectionAlpha, {
+  };
+  const alpha: ServiceImpl<typeof ServerReflectionAlpha> = {
     async *serverReflectionInfo(questions) {
       for await (const question of questions)
         yield { originalRequest: question, messageResponse: catalogue.answer(question) };
     },
-  });
+  };
+  router.service(ServerReflection, stable, limits).service(ServerReflectionAlpha, alpha, limits);
 }
 
 class Catalogue {

@@ -58,6 +58,9 @@ export interface ApiServer {
  */
 const WAITING_CONNECTIONS = 4_096;
 
+/** Of health and reflection, which ask for no key: a name is all that they are asked. */
+const QUESTION_LIMITS = { readMaxBytes: 16 * 1024 };
+
 /** One port for REST, gRPC, gRPC-Web and Connect. */
 export async function createApiServer(options: ServerOptions): Promise<ApiServer> {
   const app = Fastify({
@@ -124,8 +127,8 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
     options.services,
     options.pipelines,
     (router) => {
-      registerReflection(router, options.services);
-      registerRpcHealth(router, names, options.readiness);
+      registerReflection(router, options.services, QUESTION_LIMITS);
+      registerRpcHealth(router, names, options.readiness, QUESTION_LIMITS);
     },
     rpcLimits,
     observe,
