@@ -9,7 +9,7 @@ export interface TokenKey {
   readonly id: string;
 }
 
-/** One thing that is asked of tokens. Each has an index that is sorted by age, but for fingerprints, which few share. */
+/** One thing that is asked of tokens. Each has an index that is sorted by age. */
 export type KeyFilter =
   | { readonly kind: "type"; readonly type: string }
   | { readonly kind: "fingerprint"; readonly fingerprint: Buffer }

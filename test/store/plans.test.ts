@@ -14,7 +14,7 @@ import {
 import { markActive, readTokenRow } from "../../src/store/tokens.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
-/** Tokens of the tenant; all have the first term, and every third has the second, ten the last. */
+/** Tokens of the tenant; all have the first term, which is the fingerprint of all too, and every third has the second, ten the last. */
 const TOKENS = 60_000;
 const [COMMON, OTHER, RARE] = [Buffer.from([1]), Buffer.from([2]), Buffer.from([3])];
 const PAGE = 20;
@@ -35,8 +35,8 @@ describe("without statistics", () => {
       select tenant_id, '\\x${bytes.toString("hex")}', created_at, id from tokens where revision % ${step} = 0`;
     await database.asTenant(
       tenantId,
-      `insert into tokens (tenant_id, id, type, data, containers, revision, active_month, created_by, created_at)
-         select '${tenantId}', 'token-' || n, 'token', '\\x01', '{/a/}', n, '2026-01-01', '${newUuid()}',
+      `insert into tokens (tenant_id, id, type, data, containers, fingerprint, revision, active_month, created_by, created_at)
+         select '${tenantId}', 'token-' || n, 'token', '\\x01', '{/a/}', '\\x${COMMON.toString("hex")}', n, '2026-01-01', '${newUuid()}',
            now() - n * interval '1 ms' from generate_series(1, ${TOKENS}) n;
        ${term(COMMON, 1)}; ${term(OTHER, 3)}; ${term(RARE, TOKENS / 10)};
        insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message)
@@ -121,6 +121,13 @@ describe("without statistics", () => {
       { scopes: [[[{ kind: "container_prefix", text: "/a" }], [{ kind: "id", text: "token-1" }]]] },
     );
     expect(await pagesRead(firstPage(placed))).toBeLessThan(10 * PAGE);
+  });
+
+  it("a page of one fingerprint is read in its order, however many have it", async () => {
+    const source: KeySource = { kind: "fingerprint", fingerprint: COMMON };
+    expect(await pagesRead(firstPage(selection(source, {})))).toBeLessThan(PAGE);
+    const also: TokenSelection["also"] = [{ kind: "term", term: COMMON }];
+    expect(await pagesRead(firstPage(selection(source, { also })))).toBeLessThan(PAGE);
   });
 
   it("old rows of the log are removed without a look at those that stay for the next time", async () => {
