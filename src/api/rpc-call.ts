@@ -1,6 +1,8 @@
 import type { IncomingMessage } from "node:http";
+import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { policy } from "../../gen/cloakroom/v1/options_pb.js";
 import { Fault } from "../base/fault.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import type { Observation } from "./observation.js";
@@ -16,6 +18,11 @@ import { dropUnreadBody } from "./unread-body.js";
 export interface RpcLimits {
   readonly messageBytes: number;
   readonly timeoutMs: number;
+}
+
+/** What holds for the calls of one method: its own limit goes before the one that is configured. */
+export function limitsOf(method: DescMethod, limits: RpcLimits): RpcLimits {
+  return { ...limits, messageBytes: getOption(method, policy).bodyLimitBytes || limits.messageBytes };
 }
 
 /** One call of a method, from its HTTP request to our handler. */

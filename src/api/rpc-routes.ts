@@ -9,6 +9,7 @@ import {
   createContextKey,
   createContextValues,
   type HandlerContext,
+  type MethodImpl,
 } from "@connectrpc/connect";
 import { Fault } from "../base/fault.js";
 import { RECURSION_LIMIT } from "./idempotency.js";
@@ -16,7 +17,7 @@ import { checkJsonBytes } from "./json-text.js";
 import { type Observe, toFault } from "./observation.js";
 import type { Pipeline } from "./pipeline.js";
 import { rateRefusalOf } from "./rate-gate.js";
-import { type RpcCall, type RpcLimits, withOurRefusals } from "./rpc-call.js";
+import { limitsOf, type RpcCall, type RpcLimits, withOurRefusals } from "./rpc-call.js";
 import { connectErrorOf } from "./rpc-error.js";
 import { admitCall, answerCall, refusalOf } from "./rpc-method.js";
 import { parentSpanOf, traceIdOf } from "./trace.js";
@@ -54,10 +55,11 @@ export function rpcOptions(
     },
     routes(router) {
       for (const method of services.flatMap(({ methods }) => methods)) {
-        if (isUnary(method)) serveUnary(router, method, byMethod.get(method));
+        if (isUnary(method)) serveUnary(router, method, byMethod.get(method), limitsOf(method, limits));
       }
       for (const [index, handler] of router.handlers.entries()) {
-        router.handlers[index] = withOurRefusals(handler, limits, (values) => values?.get(callKey));
+        const own = limitsOf(handler.method, limits);
+        router.handlers[index] = withOurRefusals(handler, own, (values) => values?.get(callKey));
       }
       others(router);
     },
@@ -104,8 +106,13 @@ function isUnary(method: DescMethod): method is DescMethodUnary {
   return method.methodKind === "unary";
 }
 
-function serveUnary(router: ConnectRouter, method: DescMethodUnary, pipeline: Pipeline | undefined): void {
-  router.rpc(method, async (request: Message, context) => {
+function serveUnary(
+  router: ConnectRouter,
+  method: DescMethodUnary,
+  pipeline: Pipeline | undefined,
+  { messageBytes }: RpcLimits,
+): void {
+  const implementation: MethodImpl<DescMethodUnary> = async (request: Message, context) => {
     const call = callOf(context);
     call.isRead = true;
     if (!pipeline) throw notServed(method, context);
@@ -114,7 +121,8 @@ function serveUnary(router: ConnectRouter, method: DescMethodUnary, pipeline: Pi
     const answer = await answerCall(pipeline, admission, observation, request);
     for (const [name, value] of answer.headers) context.responseHeader.set(name, value);
     return answer.message;
-  });
+  };
+  router.rpc(method, implementation, { readMaxBytes: messageBytes });
 }
 
 function notServed(method: DescMethodUnary, context: HandlerContext): ConnectError {

@@ -1,8 +1,9 @@
-import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { create, type MessageInitShape, toBinary, toJsonString } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ApplicationService } from "../../gen/cloakroom/v1/applications_pb.js";
+import { ReactRequestSchema } from "../../gen/cloakroom/v1/reactors_pb.js";
 import { CreateTokenRequestSchema, TokenizeService, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { toValue } from "../../src/services/value.js";
 import { BINARY_ENCODINGS, ENCODINGS, type Encoding, JSON_ENCODINGS, sendMessage } from "../support/raw-rpc.js";
@@ -293,6 +294,20 @@ describe("what holds a message", () => {
     expectRefusal(failure, "malformed_body", ["body"]);
   });
 });
+
+it.each(ENCODINGS)(
+  "over %s what a reactor is called with is refused above its own limit of a megabyte",
+  async (encoding) => {
+    const draft = { id: "3b4a7f0e-6a1d-4f3a-9d57-0c8a2e6b1f44", args: toValue("x".repeat(1_100_000)) };
+    const message = create(ReactRequestSchema, draft);
+    const bytes = encoding.endsWith("JSON")
+      ? toJsonString(ReactRequestSchema, message)
+      : toBinary(ReactRequestSchema, message);
+    const error = await sendMessage(encoding, "cloakroom.v1.ReactorService/React", bytes, { key: backEnd.key });
+    expect(error && failureIn(error)).toMatchObject({ code: "ResourceExhausted", reason: "body_too_large" });
+    expect(error?.rawMessage).toContain("1048576 bytes");
+  },
+);
 
 describe("a deadline", () => {
   it.each(ENCODINGS)("over %s may be longer than the server's own", async (encoding) => {

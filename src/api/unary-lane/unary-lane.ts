@@ -5,7 +5,7 @@ import { Fault } from "../../base/fault.js";
 import type { Observe } from "../observation.js";
 import type { Pipeline } from "../pipeline.js";
 import { rateRefusalOf } from "../rate-gate.js";
-import type { RpcLimits } from "../rpc-call.js";
+import { limitsOf, type RpcLimits } from "../rpc-call.js";
 import { connectErrorOf } from "../rpc-error.js";
 import { admitCall, answerCall, refusalOf } from "../rpc-method.js";
 import { parentSpanIn, traceOf } from "../trace.js";
@@ -30,21 +30,22 @@ export type Enter = (request: IncomingMessage, response: ServerResponse, path: s
  */
 export function createUnaryLane(
   pipelines: readonly Pipeline[],
-  limits: RpcLimits,
+  most: RpcLimits,
   observe: Observe,
   enter: Enter,
 ): UnaryLane {
-  const byPath = new Map<string, Pipeline>(
+  const byPath = new Map<string, { readonly pipeline: Pipeline; readonly limits: RpcLimits }>(
     pipelines.map((pipeline) => {
-      const { parent, name } = pipeline.method.desc;
-      return [`/${parent.typeName}/${name}`, pipeline] as const;
+      const { desc } = pipeline.method;
+      return [`/${desc.parent.typeName}/${desc.name}`, { pipeline, limits: limitsOf(desc, most) }] as const;
     }),
   );
   return (request, response) => {
     if (request.method !== "POST") return false;
-    const pipeline = byPath.get(request.url ?? "");
-    const wire = pipeline && (grpcWireOf(request) ?? connectWireOf(request));
+    const served = byPath.get(request.url ?? "");
+    const wire = served && (grpcWireOf(request) ?? connectWireOf(request));
     if (!wire) return false;
+    const { pipeline, limits } = served;
     const timeoutMs = timeoutOf(request, wire, limits.timeoutMs);
     if (timeoutMs === undefined) return false;
     // An answer that cannot even be written: its caller must not wait for it, nor may the process end.
