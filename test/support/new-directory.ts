@@ -7,9 +7,9 @@ const IN_MEMORY = "/dev/shm";
 /** Several files at a time have databases of some 50 MB each, and copies of PostgreSQL's programs beside. */
 const NEEDED = 4 * 1024 ** 3;
 
-/** A new directory for databases that every user may pass, as PostgreSQL's account has to. */
-export function newDirectory(): string {
-  const directory = mkdtempSync(join(parent(), "cloakroom-store-"));
+/** A new directory for databases that every user may pass, as PostgreSQL's account has to; `onDisk` where times count. */
+export function newDirectory({ onDisk = false } = {}): string {
+  const directory = mkdtempSync(join(onDisk ? tmpdir() : parent(), "cloakroom-store-"));
   chmodSync(directory, 0o755);
   return directory;
 }

@@ -21,6 +21,8 @@ export interface ClusterOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Written beside the data, readable by the server alone. Their paths begin with {@link PostgresCluster.directory}. */
   readonly files?: Readonly<Record<string, string>>;
+  /** For measurements: not in memory, where tests keep theirs. */
+  readonly onDisk?: boolean;
 }
 
 export interface LoginOptions {
@@ -64,8 +66,9 @@ export class PostgresCluster implements AsyncDisposable {
     binaries = "system",
     settings = {},
     files = {},
+    onDisk = false,
   }: ClusterOptions = {}): Promise<PostgresCluster> {
-    const directory = newDirectory();
+    const directory = newDirectory({ onDisk });
     const location = await locateData(join(directory, "cluster"), undefined);
     await makeDataDirectory(location);
     const found = binaries === "bundled" ? await bundledPostgres(location) : await systemPostgres(location);

@@ -45,7 +45,7 @@ async function setUp(settings: Readonly<Record<string, string>>, dataDir: string
 }
 
 export async function startBigDatabase(): Promise<BigDatabase> {
-  const cluster = await PostgresCluster.start({ settings: SETTINGS });
+  const cluster = await PostgresCluster.start({ settings: SETTINGS, onDisk: true });
   const url = await cluster.login(LOGIN, { attributes: "createrole" });
   const settings = { DATABASE_URL: url };
   const { postmaster } = cluster;
