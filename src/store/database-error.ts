@@ -56,6 +56,10 @@ export function troubleOf(error: unknown): DatabaseTrouble {
       return "closed_minute";
     case "25P02":
       return "aborted_before";
+    // The transaction idled or lasted too long, and the database ended it with its connection.
+    case "25P03":
+    case "25P04":
+      return "connection";
     case "25006":
     case "3D000":
       return "resources";

@@ -149,6 +149,7 @@ describe("what the database says", () => {
     ["25006", "the database takes no writes", UNAVAILABLE, 1],
     ["55P03", "a lock was not granted", expect.objectContaining({ code: "unavailable", retryAfter: 1 }), 1],
     ["57P01", "an administrator ends the connection", UNAVAILABLE, 5],
+    ["25P03", "a transaction that idled is ended", UNAVAILABLE, 5],
     ["08006", "the connection to a worker failed", UNAVAILABLE, 5],
     ["40P01", "a deadlock", UNAVAILABLE, 5],
     ["23505", "a key is taken", expect.any(UniqueViolation), 1],
