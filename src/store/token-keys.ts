@@ -15,10 +15,12 @@ export type KeyFilter =
   | { readonly kind: "fingerprint"; readonly fingerprint: Buffer }
   | { readonly kind: "term"; readonly term: Buffer };
 
-/** Where the keys of a list come from, in order of age: an index, walked from either end. */
+/** Where the keys of a list come from, in order of age: an index, walked from either end, but for a few named ones. */
 export type KeySource =
   | { readonly kind: "all" }
   | KeyFilter
+  /** Those of these tokens that there are. */
+  | { readonly kind: "ids"; readonly ids: readonly string[] }
   /** Tokens with any of the terms. */
   | { readonly kind: "terms"; readonly terms: readonly Buffer[] };
 
@@ -28,7 +30,8 @@ export type Requirement =
   | { readonly kind: "below"; readonly term: Buffer }
   /** It lies in exactly this container, or in one that begins so. */
   | { readonly kind: "container" | "container_prefix"; readonly text: string }
-  | { readonly kind: "id" | "id_prefix"; readonly text: string };
+  | { readonly kind: "id"; readonly text: string }
+  | { readonly kind: "id_prefix"; readonly text: string };
 
 /** One way for a token to be visible: all of it must hold. */
 export type ScopeAlternative = readonly Requirement[];
@@ -178,6 +181,12 @@ function sourceOf(
     case "term":
       return sql`
         (select created_at, token_id as id from token_terms where tenant_id = ${tenantId} and term = ${source.term}) k`;
+    case "ids":
+      return sql`(
+        select named.created_at, named.id from unnest(${[...source.ids]}::text[]) wanted (id)
+        cross join lateral (
+          select created_at, id from tokens where tenant_id = ${tenantId} and tokens.id = wanted.id limit 1
+        ) named) k`;
     case "terms": {
       // A merge of one walk for each term: each gives no more than could be needed, and nothing that would be left out.
       const cut = also.length === 0 && scopes.length === 0 ? sql`limit ${enough}` : sql``;

@@ -1,5 +1,5 @@
 import type { Caller } from "../access/caller.js";
-import { type ContainerPath, parseContainer } from "../access/container.js";
+import { type ContainerPath, parseContainer, withAncestors } from "../access/container.js";
 import { Fault, invalid } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
@@ -110,12 +110,22 @@ export function indexValuesOf({ type, attributes, data, indexValues }: Token): r
 }
 
 /**
+ * Containers that a token may lie in, those above its own included: it is found by a term for each. 20 containers of 200
+ * levels would be 4,000 rows, and 100 such tokens more than one transaction can write.
+ */
+const MAX_CONTAINERS_IN_ALL = 400;
+
+/**
  * The containers of a token, each once: its type's own where none is given.
- * @throws {Fault} validation_failed naming `containers[index]`.
+ * @throws {Fault} validation_failed naming `containers` or `containers[index]`.
  */
 export function containersOf(type: TokenType, given: readonly string[]): ContainerPath[] {
   const paths = given.length > 0 ? given : type.containers;
-  return [...new Set(paths.map((path, index) => parseContainer(path, `containers[${index}]`)))];
+  const containers = [...new Set(paths.map((path, index) => parseContainer(path, `containers[${index}]`)))];
+  if (new Set(containers.flatMap(withAncestors)).size > MAX_CONTAINERS_IN_ALL) {
+    throw invalid("containers", `must lie in at most ${MAX_CONTAINERS_IN_ALL} containers, those above them included`);
+  }
+  return containers;
 }
 
 function chooseId(id: string | undefined, data: Json, budget: Budget): IdChoice {

@@ -42,7 +42,10 @@ export async function selectionOf(
   const [scope, ...further] = scopes;
   const union = scope && scope.length > 0 && further.length === 0 ? containersOf(scope) : undefined;
   const terms = [...filter.filters, ...single.map((term): KeyFilter => ({ kind: "term", term }))];
-  const [first, ...others] = distinct(terms);
+  const filters = distinct(terms);
+  const ids = scopes.map(idsOf).find((named) => named !== undefined);
+  if (ids) return { ...walk({ kind: "ids", ids }), also: filters, isNarrow: true, scopes, without };
+  const [first, ...others] = filters;
   if (!first) {
     return union
       ? { ...walk({ kind: "terms", terms: union }), without }
@@ -60,6 +63,12 @@ function walk(source: KeySource) {
 function containersOf(scope: readonly ScopeAlternative[]): readonly Buffer[] | undefined {
   const terms = scope.flatMap(([only, ...more]) => (only?.kind === "below" && more.length === 0 ? [only.term] : []));
   return terms.length === scope.length ? terms : undefined;
+}
+
+/** The tokens that a scope consists of, each once, or undefined where it is not about single ones. */
+function idsOf(scope: readonly ScopeAlternative[]): readonly string[] | undefined {
+  const ids = scope.flatMap((alternative) => alternative.find((required) => required.kind === "id")?.text ?? []);
+  return ids.length > 0 && ids.length === scope.length ? [...new Set(ids)] : undefined;
 }
 
 function distinct(filters: readonly KeyFilter[]): KeyFilter[] {

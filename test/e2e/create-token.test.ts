@@ -222,6 +222,15 @@ describe("creating a token", () => {
     },
   );
 
+  it("takes a container of any depth, but not twenty that lie in thousands", async () => {
+    const deep = (name: string) => `/${name}${"/a".repeat(190)}/`;
+    const body = (containers: string[]) => ({ body: { type: "token", data: 1, containers } });
+    expect((await backEnd("POST", "/tokens", body([deep("one"), deep("two")]))).status).toBe(201);
+    const many = Array.from({ length: 20 }, (_, index) => deep(`n${index}`));
+    const fields = { errors: { containers: [expect.stringContaining("400")] } };
+    expect(await backEnd("POST", "/tokens", body(many))).toMatchObject({ status: 400, body: fields });
+  });
+
   it("shows search indexes as they were given", async () => {
     const search_indexes = ["{{ data.name }}", "{{ data.number | last4 }}"];
     const { status, body } = await backEnd("POST", "/tokens", {

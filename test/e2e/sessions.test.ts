@@ -169,6 +169,29 @@ describe("sessions", () => {
     }
   });
 
+  it("list and count the tokens that their conditions name, and those only where the filter fits", async () => {
+    const named = ["named-1", "named-2", "named-3"];
+    for (const id of named) {
+      const body = { id, type: "token", data: id, metadata: { odd: String(id !== "named-2") } };
+      expect((await backEnd("POST", "/tokens", { body })).status).toBe(201);
+    }
+    const { session_key: key, nonce } = await open();
+    const condition = (value: string) => [{ attribute: "id", operator: "equals", value }];
+    const rules = ["named-1", "named-2", "nobody"].map((value, index) => ({
+      ...{ priority: index + 1, conditions: condition(value), transform: "reveal", permissions: ["token:read"] },
+    }));
+    expect(await authorize(nonce, { rules })).toMatchObject({ status: 200 });
+    const list = async (query: string) => (await page("GET", query, { key })).body;
+    const [one, two] = [{ id: "named-1" }, { id: "named-2" }];
+    expect(await list("/tokens")).toMatchObject({ pagination: { total_items: 2 }, data: [two, one] });
+    expect(await list("/tokens?size=1&page=2")).toMatchObject({ pagination: { total_items: 2 }, data: [one] });
+    expect(await list("/tokens?metadata.odd=true")).toMatchObject({ pagination: { total_items: 1 }, data: [one] });
+    expect((await list("/v2/tokens?type=card")).data).toEqual([]);
+    const first = await list("/v2/tokens?size=1");
+    expect(first.data).toMatchObject([two]);
+    expect((await list(`/v2/tokens?size=1&start=${first.pagination.next}`)).data).toMatchObject([one]);
+  });
+
   it("create and tokenize under the ids that their conditions say, also where an expression gives them", async () => {
     const { session_key: key, nonce } = await open();
     const conditions = [{ attribute: "id", operator: "starts_with", value: "of-page-" }];

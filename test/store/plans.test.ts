@@ -130,6 +130,22 @@ describe("without statistics", () => {
     expect(await pagesRead(firstPage(selection(source, { also })))).toBeLessThan(PAGE);
   });
 
+  it("tokens that a rule names are looked up, and not looked for among all", async () => {
+    const ids = ["token-9", "token-3", "nobody"];
+    const named = selection(
+      { kind: "ids", ids },
+      {
+        also: [{ kind: "term", term: OTHER }],
+        isNarrow: true,
+        scopes: [ids.map((text): ScopeAlternative => [{ kind: "id", text }])],
+      },
+    );
+    const read = await pagesRead(async (opened) => {
+      expect((await firstPage(named)(opened)).map(({ id }) => id)).toEqual(["token-3", "token-9"]);
+    });
+    expect(read).toBeLessThan(2 * PAGE);
+  });
+
   it("old rows of the log are removed without a look at those that stay for the next time", async () => {
     const limit = 100;
     const read = await pagesRead(async (opened) => {
