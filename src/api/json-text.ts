@@ -1,5 +1,6 @@
 import { Fault, invalidFields } from "../base/fault.js";
 import type { Json } from "../base/json.js";
+import { endOfJsonString } from "../base/json-string.js";
 import { MAX_DEPTH } from "../services/value.js";
 import { parseExactJson, requireExactNumbers } from "./rest/numbers.js";
 
@@ -54,7 +55,7 @@ function depthOf(text: string): number {
   for (let index = 0; index < text.length; index += 1) {
     switch (text.charCodeAt(index)) {
       case 0x22: {
-        index = endOfString(text, index);
+        index = endOfJsonString(text, index) - 1;
         break;
       }
       case 0x5b:
@@ -70,17 +71,6 @@ function depthOf(text: string): number {
     }
   }
   return deepest;
-}
-
-function endOfString(text: string, start: number): number {
-  let end = start;
-  for (;;) {
-    end = text.indexOf('"', end + 1);
-    if (end < 0) return text.length;
-    let slashes = 0;
-    while (text.charCodeAt(end - 1 - slashes) === 0x5c) slashes += 1;
-    if (slashes % 2 === 0) return end;
-  }
 }
 
 /** A body or message that cannot be read. `text` says what it must be. */

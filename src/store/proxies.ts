@@ -1,7 +1,8 @@
 import type { Uuid } from "../base/ids.js";
-import { offsetOf, type PageRequest } from "../base/page.js";
+import { offsetOf } from "../base/page.js";
 import { definePage } from "./counted-page.js";
-import { byteaArray, likePattern } from "./parameters.js";
+import { type NamedListing, wantedRows } from "./named-listing.js";
+import { byteaArray } from "./parameters.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
 export interface ProxyRow {
@@ -67,21 +68,12 @@ interface Guarded {
   readonly auth_revision: number;
 }
 
-export interface ProxyListing extends PageRequest {
-  readonly ids: readonly Uuid[];
-  /** Without case; `*` stands for any text. */
-  readonly name: string | undefined;
-}
-
 /** A page, newest first. */
-export const listProxies = definePage<ProxyListing, ProxyRow>({
+export const listProxies = definePage<NamedListing, ProxyRow>({
   table: "proxies",
   sortKey: () => "",
   pair(sql, tenantId, listing) {
-    const wanted = sql`
-      tenant_id = ${tenantId}
-      ${listing.ids.length > 0 ? sql`and id = any(${[...listing.ids]}::uuid[])` : sql``}
-      ${listing.name === undefined ? sql`` : sql`and name ilike ${likePattern(listing.name)}`}`;
+    const wanted = wantedRows(sql, tenantId, listing);
     return {
       total: sql`select count(*) as total from proxies where ${wanted}`,
       rows: sql`

@@ -1,7 +1,7 @@
 import type { Uuid } from "../base/ids.js";
-import { offsetOf, type PageRequest } from "../base/page.js";
+import { offsetOf } from "../base/page.js";
 import { definePage } from "./counted-page.js";
-import { likePattern } from "./parameters.js";
+import { type NamedListing, wantedRows } from "./named-listing.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
 export interface ReactorRow {
@@ -44,21 +44,12 @@ export const readReactor = defineStatement<Uuid, ReactorRow | null, ReactorRow>(
   answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
 });
 
-export interface ReactorListing extends PageRequest {
-  readonly ids: readonly Uuid[];
-  /** Without case; `*` stands for any text. */
-  readonly name: string | undefined;
-}
-
 /** A page, newest first. */
-export const listReactors = definePage<ReactorListing, ReactorRow>({
+export const listReactors = definePage<NamedListing, ReactorRow>({
   table: "reactors",
   sortKey: () => "",
   pair(sql, tenantId, listing) {
-    const wanted = sql`
-      tenant_id = ${tenantId}
-      ${listing.ids.length > 0 ? sql`and id = any(${[...listing.ids]}::uuid[])` : sql``}
-      ${listing.name === undefined ? sql`` : sql`and name ilike ${likePattern(listing.name)}`}`;
+    const wanted = wantedRows(sql, tenantId, listing);
     return {
       total: sql`select count(*) as total from reactors where ${wanted}`,
       rows: sql`

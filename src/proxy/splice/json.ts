@@ -1,4 +1,5 @@
 import type { Json } from "../../base/json.js";
+import { endOfJsonString } from "../../base/json-string.js";
 import { type ExpressionSpan, expressionSpans } from "../../expressions/span.js";
 import { asText, type FindPlaces, type Place } from "./place.js";
 
@@ -19,7 +20,7 @@ export const placesInJson: FindPlaces = (text) => {
     const open = openFrom(at);
     if (open < 0) return places;
     if (quote >= 0 && quote < open) {
-      const end = endOfString(text, quote);
+      const end = endOfJsonString(text, quote);
       if (open < end) places.push(...placesInString(text, quote, end));
       at = end;
     } else {
@@ -37,18 +38,6 @@ function finder(text: string, wanted: string): (from: number) => number {
     if (found >= 0 && found < from) found = text.indexOf(wanted, from);
     return found;
   };
-}
-
-/** Behind the closing quote; the end of the text where there is none. */
-function endOfString(text: string, start: number): number {
-  let end = start;
-  for (;;) {
-    end = text.indexOf('"', end + 1);
-    if (end < 0) return text.length;
-    let slashes = 0;
-    while (text.charCodeAt(end - 1 - slashes) === 0x5c) slashes += 1;
-    if (slashes % 2 === 0) return end + 1;
-  }
 }
 
 function placesInString(text: string, start: number, end: number): Place[] {
