@@ -26,14 +26,16 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const authority = await createAuthority();
   // This one makes its own database, as a first start does.
   const settings = { EGRESS_ALLOW: "127.0.0.1", DATA_DIR: "{directory}/data" };
-  const [server, migrated] = await Promise.all([startServerProcess(settings, {}, authority.pem), makeMigratedData()]);
+  await using stack = new AsyncDisposableStack();
+  const [server, migrated] = await Promise.all([
+    startServerProcess(settings, {}, authority.pem).then((server) => stack.use(server)),
+    makeMigratedData().then((data) => stack.use(data)),
+  ]);
   project.provide("migratedData", migrated.dataDir);
   project.provide("serverUrl", server.url);
   project.provide("serverEnvironment", { ...server.environment });
   project.provide("serverLog", server.logFile);
   project.provide("trustedIdentity", await authority.issue(["localhost"], ["127.0.0.1"]));
-  return async () => {
-    await server[Symbol.asyncDispose]();
-    migrated[Symbol.dispose]();
-  };
+  const running = stack.move();
+  return () => running.disposeAsync();
 }
