@@ -71,13 +71,13 @@ const date: postgres.PostgresType<Date> = {
 };
 
 /**
- * Arrays of texts, dates and UUIDs: all that our statements have. By itself the client asks each new connection for the types
+ * Arrays of names, texts, dates and UUIDs: all that our statements have. By itself the client asks each new connection for the types
  * of arrays first, and where that fails, since the connection is lost by then or a pooler finds no database behind it, the
  * failure is nobody's and ends the process (3.4.9).
  */
 const array: postgres.PostgresType<string[]> = {
   to: 1009,
-  from: [1009, 1182, 2951],
+  from: [1003, 1009, 1182, 2951],
   serialize: (value: readonly string[] | string) => (typeof value === "string" ? value : toArrayText(value)),
   parse: readArrayText,
 };

@@ -44,10 +44,12 @@ describe("arrays of texts", () => {
     );
   });
 
-  it("stand beside arrays of dates and of ids", async () => {
+  it("stand beside arrays of names, of dates and of ids", async () => {
     const id = "01a1ffb0-3fae-7000-b492-b121fab8efbb";
-    const [row] = await connection.sql<{ dates: string[]; ids: string[] }[]>`
-      select ${["2026-11-01"]}::date[] as dates, ${[id]}::uuid[] as ids`;
-    expect(row).toEqual({ dates: ["2026-11-01"], ids: [id] });
+    const [row] = await connection.sql<{ isName: boolean; names: string[]; dates: string[]; ids: string[] }[]>`
+      select rolname = any(${["another", "cloakroom_app"]}) as "isName", ${["a name"]}::name[] as names,
+        ${["2026-11-01"]}::date[] as dates, ${[id]}::uuid[] as ids
+      from pg_roles where rolname = 'cloakroom_app'`;
+    expect(row).toEqual({ isName: true, names: ["a name"], dates: ["2026-11-01"], ids: [id] });
   });
 });
