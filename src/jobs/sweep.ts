@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.js";
 import { newUuid, type TenantId } from "../base/ids.js";
+import { SealBroken } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
 import { type DueMinute, forgetDue, SWEPT_KINDS, type SweptKind } from "../store/due.js";
@@ -11,7 +12,7 @@ import { deleteDueSessions } from "../store/sessions.js";
 import type { Statement } from "../store/statement.js";
 import { deleteDueThreeDSSessions } from "../store/three-ds-sessions.js";
 import { deleteDueCvc } from "../store/token-cvc.js";
-import { listExpiredRows } from "../store/tokens.js";
+import { listExpiredRows, type TokenRow } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { expiryEntry, removeToken } from "../tokens/delete.js";
@@ -63,30 +64,39 @@ async function sweepTenant(
   { tenantId, kind, minute }: DueMinute<SweptKind>,
 ): Promise<void> {
   const remove = kind === "token" ? expire(await keyring.of(tenantId)) : removal(REMOVALS[kind]);
-  let isDone = false;
-  while (!isDone) {
-    isDone = await database.slow.run(tenantId, "unguarded", async (tx) => {
-      const isLast = await remove(tx);
-      if (isLast) tx.tell(forgetDue, { kind, minute });
-      return isLast;
+  let outcome: Outcome = "more";
+  while (outcome === "more") {
+    outcome = await database.slow.run(tenantId, "unguarded", async (tx) => {
+      const reached = await remove(tx);
+      if (reached === "done") tx.tell(forgetDue, { kind, minute });
+      return reached;
     });
   }
+  if (outcome === "stuck") throw new Error("tokens that have expired cannot be opened, and are left");
 }
 
-/** Removes some of what is over, and tells whether that was the last of it. */
-type Step = (tx: Transaction) => Promise<boolean>;
+/** What is left after a step: more of the same, nothing, or only what cannot be removed. */
+type Outcome = "more" | "done" | "stuck";
+type Step = (tx: Transaction) => Promise<Outcome>;
 
-/** Tokens are removed one by one, with their log rows. */
+/** Tokens are removed one by one, with their log rows. One that somebody has tampered with holds up no other. */
 function expire(keys: TenantKeys): Step {
   return async (tx) => {
     const rows = await tx.ask(listExpiredRows, { limit: BATCH });
-    await Promise.all(rows.map((row) => removeToken(tx, keys, row, expiryEntry(row))));
-    return rows.length < BATCH;
+    let broken = 0;
+    const remove = (row: TokenRow) =>
+      removeToken(tx, keys, row, expiryEntry(row)).catch((error: unknown) => {
+        if (!(error instanceof SealBroken)) throw error;
+        broken += 1;
+      });
+    await Promise.all(rows.map(remove));
+    if (rows.length === BATCH && broken < BATCH) return "more";
+    return broken > 0 ? "stuck" : "done";
   };
 }
 
 function removal(statement: Statement<"due", number>): Step {
-  return async (tx) => (await tx.ask(statement, "due")) < REMOVED_AT_ONCE;
+  return async (tx) => ((await tx.ask(statement, "due")) < REMOVED_AT_ONCE ? "done" : "more");
 }
 
 const REMOVALS: Readonly<Record<Exclude<SweptKind, "token">, Statement<"due", number>>> = {

@@ -44,10 +44,11 @@ export function expiryEntry(row: TokenRow): LogEntry {
  * Removes a token's rows, unless somebody changed it since it was read. Its search terms are made again from the token
  * itself, so that no index by token is kept for them.
  * @returns whether it was removed here.
+ * @throws {SealBroken} before anything is written.
  */
 export async function removeToken(tx: Transaction, keys: TenantKeys, row: TokenRow, entry: LogEntry): Promise<boolean> {
-  if (!(await tx.ask(deleteTokenRow, { id: row.id, revision: row.revision }))) return false;
   const token = openToken(keys, tx.tenantId, row);
+  if (!(await tx.ask(deleteTokenRow, { id: row.id, revision: row.revision }))) return false;
   const { type, attributes, containers, createdAt } = token;
   const findable = { id: row.id, createdAt, containers, metadata: attributes.metadata ?? {} };
   for (const term of termsOf(keys, { ...findable, indexValues: indexValuesOf(token) })) tx.tell(deleteTerm, term);

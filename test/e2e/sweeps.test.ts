@@ -62,6 +62,10 @@ describe("what is over", () => {
     const expiring = { type: "token", data: "short", expires_at: soon(10 * MINUTE) };
     const found = { metadata: { short: "1" }, search_indexes: ["{{ data }}"], deduplicate_token: true };
     const short = await create({ ...expiring, ...found });
+    // As long as nobody knows what it was found by it stays, and holds up no other.
+    const tampered = await create({ type: "token", data: "tampered", expires_at: soon(9 * MINUTE) });
+    if (!isTenantId(tenant.id)) throw new Error("this is no tenant");
+    await asTenant(sql, tenant.id, `update tokens set data = '\\x00' where id = '${tampered}'`);
     const card = await create({ type: "card", data: { ...CARD, cvc: "123" } });
     const patched = await create({ type: "card", data: { ...CARD, cvc: "456" } });
     const page = await tenant.application({ type: "public", permissions: ["token:create"] });
@@ -107,6 +111,8 @@ describe("what is over", () => {
       })
       .toEqual([0, 0, 0]);
     expect(await rows("token_terms", gone.cvc.replace(card, short))).toBe(0);
+    expect(await rows("tokens", `id = '${tampered}'`)).toBe(1);
+    expect((await read(tampered)).status).toBe(404);
     const { body: log } = await tenant.manage("GET", `/logs?entity_id=${short}`);
     expect(log.data[0]).toMatchObject({ operation: "expire", entity_type: "token" });
     expect(log.data[0]).not.toHaveProperty("actor_id");
