@@ -8,6 +8,9 @@ import type { LogFields, OperatorLog } from "./operator-log.js";
 /** The codes of failures that come from a tenant's code (contract, Errors). */
 export type FunctionErrorCode = "reactor_error" | "proxy_error";
 
+/** The codes of requests that nobody waits for any more: their callers left, or wait no longer. */
+export type GivenUpCode = "canceled" | "deadline_exceeded";
+
 /** What the operator's log is told of one request. */
 export interface Observation {
   caller: Caller | undefined;
@@ -17,6 +20,8 @@ export interface Observation {
   fail(status: number, fault: Fault): void;
   /** A tenant's code failed: whatever status that has, it is no failure of ours. */
   failFunction(status: number, code: FunctionErrorCode): void;
+  /** Its work was broken off: that is no failure of anybody's. */
+  giveUp(code: GivenUpCode): void;
 }
 
 export interface ObservedRequest {
@@ -27,6 +32,9 @@ export interface ObservedRequest {
   /** The caller's span that it is a part of. */
   readonly parent: ParentSpan | undefined;
 }
+
+/** 499 is what web servers note of callers that leave. Nobody is answered with it. */
+const GIVEN_UP_STATUS: Readonly<Record<GivenUpCode, number>> = { canceled: 499, deadline_exceeded: 408 };
 
 export type Observe = (request: ObservedRequest) => Observation;
 
@@ -61,6 +69,11 @@ export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => 
         onEnd(ended(code));
         log.info({ ...fields(status), code }, "refused");
       },
+      giveUp(code) {
+        if (!isFirst()) return;
+        onEnd(ended(code));
+        log.info({ ...fields(GIVEN_UP_STATUS[code]), code }, "given up");
+      },
     };
     const ended = (code: string): EndedOperation => ({
       ...{ rpc, route, code, parent },
@@ -87,6 +100,11 @@ function ownerFields({ caller, tenantId }: Observation): LogFields {
 export function toFault(error: unknown): Fault {
   if (error instanceof Fault) return error;
   return new Fault("internal", "Something went wrong on our side.", { cause: error });
+}
+
+/** Whether this was thrown since nobody waits for the answer any more. */
+export function isGivenUp(error: unknown, signal: AbortSignal): boolean {
+  return signal.aborted && error === signal.reason;
 }
 
 /** Why we failed: our own words, or else the class of the error and where it was thrown. Other messages may hold a value. */

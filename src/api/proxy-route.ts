@@ -53,7 +53,7 @@ async function serve(
   const observation = observe({ rpc: "InvokeProxy", route: "/proxy", traceId, parent: parentSpanIn(request) });
   const gone = new AbortController();
   response.once("close", () => {
-    if (!response.writableFinished) gone.abort();
+    if (!response.writableEnded) gone.abort();
   });
   response.setHeader("bt-trace-id", traceId);
   const body = hasBody(request) ? new CallerBody(request) : Buffer.alloc(0);

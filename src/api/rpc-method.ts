@@ -1,10 +1,10 @@
 import type { Message } from "@bufbuild/protobuf";
-import type { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
 import { invalid } from "../base/fault.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import { FAULT_TABLE } from "./fault-table.js";
-import { type Observation, toFault } from "./observation.js";
+import { isGivenUp, type Observation, toFault } from "./observation.js";
 import type { Admission, Answer, Pipeline } from "./pipeline.js";
 import type { RequestHead } from "./request-head.js";
 import { connectErrorOf, connectErrorOfFunction } from "./rpc-error.js";
@@ -33,7 +33,12 @@ export async function answerCall(
     observation.end(200);
     return answer;
   } catch (error) {
-    const { traceId } = admission.head;
+    const { traceId, signal } = admission.head;
+    if (isGivenUp(error, signal)) {
+      const reason = ConnectError.from(error, Code.Canceled);
+      observation.giveUp(reason.code === Code.DeadlineExceeded ? "deadline_exceeded" : "canceled");
+      throw reason;
+    }
     if (!(error instanceof FunctionFailed)) throw refusalOf(error, observation, traceId);
     const code = pipeline.method.desc.parent === ProxyService ? "proxy_error" : "reactor_error";
     observation.failFunction(error.status, code);

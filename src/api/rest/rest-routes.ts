@@ -3,7 +3,7 @@ import { Fault } from "../../base/fault.js";
 import { FunctionFailed } from "../../functions/function-failed.js";
 import type { VerbatimAnswer } from "../../services/call.js";
 import { FAULT_TABLE } from "../fault-table.js";
-import { type Observation, type Observe, toFault } from "../observation.js";
+import { isGivenUp, type Observation, type Observe, toFault } from "../observation.js";
 import type { Pipeline } from "../pipeline.js";
 import { rateScopeOf } from "../rate-gate.js";
 import type { RequestHead } from "../request-head.js";
@@ -67,8 +67,8 @@ async function answer(
     traceId,
     parent: parentSpanIn(request.raw),
   });
+  const head = requestHead(request, reply, traceId);
   try {
-    const head = requestHead(request, reply, traceId);
     const admission = await pipeline.admit(head);
     observation.caller = admission.caller;
     const message = await rest.read(request.raw, parametersOf(request), queryOf(request));
@@ -85,7 +85,7 @@ async function answer(
     if (body === undefined || accepted) return reply.send();
     return reply.header("content-type", JSON_TYPE).send(body);
   } catch (error) {
-    return refuse(error, observation, reply, traceId);
+    return refuse(error, observation, reply, head);
   }
 }
 
@@ -99,14 +99,15 @@ function sendVerbatim(reply: FastifyReply, { status, headers, body }: VerbatimAn
   return reply.send(Buffer.from(isText ? body : JSON.stringify(body)));
 }
 
-function refuse(error: unknown, observation: Observation, reply: FastifyReply, traceId: string): FastifyReply {
+function refuse(error: unknown, observation: Observation, reply: FastifyReply, head: RequestHead): FastifyReply {
   if (error instanceof FunctionFailed) {
     observation.failFunction(error.status, "reactor_error");
     return reply.code(error.status).header("content-type", JSON_TYPE).send(JSON.stringify(error.toJson()));
   }
+  if (!(error instanceof Fault) && isGivenUp(error, head.signal)) observation.giveUp("canceled");
   const fault = toFault(error);
   observation.fail(FAULT_TABLE[fault.code].http, fault);
-  return sendFault(reply, fault, traceId);
+  return sendFault(reply, fault, head.traceId);
 }
 
 export function sendFault(reply: FastifyReply, fault: Fault, traceId: string): FastifyReply {
@@ -130,7 +131,7 @@ function requestHead({ raw }: FastifyRequest, { raw: response }: FastifyReply, t
         const made = new AbortController();
         controller = made;
         response.once("close", () => {
-          if (!response.writableFinished) made.abort();
+          if (!response.writableEnded) made.abort();
         });
       }
       return controller.signal;

@@ -83,7 +83,8 @@ async function serve(call: LaneCall): Promise<void> {
   );
   response.once("close", () => {
     clearTimeout(deadline);
-    if (!response.writableFinished) cut.abort(aborted());
+    // Not whether it has finished: Node finishes the streams of HTTP/2 that a caller resets.
+    if (!response.writableEnded) cut.abort(aborted());
   });
   try {
     const { message, headers } = await answer(call, cut.signal);

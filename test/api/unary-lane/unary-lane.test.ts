@@ -28,7 +28,7 @@ async function callOf(run: () => Promise<Answer>): Promise<string> {
   };
   const observation: Observation = {
     ...{ caller: undefined, tenantId: undefined },
-    ...{ end: () => {}, fail: () => {}, failFunction: () => {} },
+    ...{ end: () => {}, fail: () => {}, failFunction: () => {}, giveUp: () => {} },
   };
   const lane = createUnaryLane(
     [pipeline],
