@@ -100,7 +100,8 @@ describe("an authorization", () => {
   });
 });
 
-describe("a capture", () => {
+// Each has a payment of its own, and some wait for theirs.
+describe.concurrent("a capture", () => {
   it("takes all that was authorized, or a part for good", async () => {
     const { id } = (await shop.pay()).body;
     expect((await capture(id)).body).toMatchObject({ status: "capture_succeeded", captured_amount: 1000 });
@@ -152,7 +153,7 @@ describe("a capture", () => {
   });
 });
 
-describe("a void", () => {
+describe.concurrent("a void", () => {
   it("releases the authorization, once, and never what was captured", async () => {
     const { id } = (await shop.pay()).body;
     const { status, body } = await cancel(id);
