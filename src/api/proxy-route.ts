@@ -5,9 +5,10 @@ import { finished, pipeline } from "node:stream/promises";
 import { Fault } from "../base/fault.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/call.js";
+import { DestinationFailed } from "../proxy/destination-failed.js";
 import { proxyKeyIn } from "../proxy/forward.js";
 import { CallerBody } from "./caller-body.js";
-import type { Observe } from "./observation.js";
+import { isGivenUp, type Observe } from "./observation.js";
 import { DESTINATION_STATUS, requireSendable, writeHead } from "./proxy-answer.js";
 import { errorOf } from "./proxy-problem.js";
 import { rateRefusalOf } from "./rate-gate.js";
@@ -83,7 +84,9 @@ async function serve(
       return;
     }
     const { status, body: problem, destinationStatus, fault } = errorOf(error, traceId);
-    if (fault) observation.fail(status, fault);
+    if (isGivenUp(error instanceof DestinationFailed ? error.reason : error, gone.signal))
+      observation.giveUp("canceled");
+    else if (fault) observation.fail(status, fault);
     else observation.failFunction(status, "proxy_error");
     // Read on for a while: who is still sending may else see the connection reset instead of the answer.
     const isAllRead = await dropUnreadBody(request);

@@ -6,6 +6,7 @@ import { ReactorService } from "../../gen/cloakroom/v1/reactors_pb.js";
 import { logLineOf } from "../support/log-line.js";
 import { failureOf, RPC_PROTOCOLS, rpcClient } from "../support/rpc.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
+import { makeProxy } from "./proxy/support/proxies.js";
 
 /** Longer than any of its callers waits here. */
 const SLOW =
@@ -47,6 +48,20 @@ describe("work is broken off, and is no failure of the server's", () => {
     await vi.waitFor(async () => expect(await runs()).toBeGreaterThan(before), { timeout: 10_000 });
     leave();
     expect(await lineOf(trace)).toMatchObject({ level: 30, status: 499, code: "canceled", msg: "given up" });
+  });
+
+  it("when the caller of a proxy leaves while its request is transformed", async () => {
+    const definition = { destination_url: "https://destination.example.com", request_transform: { code: SLOW } };
+    const proxy = await makeProxy(tenant, definition);
+    const session = connect(inject("serverUrl"));
+    await once(session, "connect");
+    const headers = { "bt-api-key": key, "bt-proxy-key": proxy.key, "bt-trace-id": "gone-through-proxy" };
+    const stream = session.request({ ":method": "GET", ":path": "/proxy", ...headers });
+    stream.on("error", () => {}).on("close", () => session.close());
+    // By its answer the request has come in.
+    await new Promise((resolve) => session.ping(resolve));
+    stream.close(constants.NGHTTP2_CANCEL);
+    expect(await lineOf("gone-through-proxy")).toMatchObject({ level: 30, status: 499, code: "canceled" });
   });
 
   async function runs(): Promise<number> {
