@@ -18,6 +18,10 @@ export class Crowding {
   #since: number | undefined;
   #rememberedUntil = 0;
 
+  isRemembered(now: number): boolean {
+    return now < this.#rememberedUntil;
+  }
+
   /** @param now milliseconds that only grow. */
   isTooMany(underWay: number, now: number): boolean {
     if (underWay < MOST_UNDER_WAY) {
@@ -25,7 +29,7 @@ export class Crowding {
       return false;
     }
     this.#since ??= now;
-    const isOver = now < this.#rememberedUntil || now - this.#since > BURST_MS;
+    const isOver = this.isRemembered(now) || now - this.#since > BURST_MS;
     if (isOver) this.#rememberedUntil = now + MEMORY_MS;
     return isOver;
   }

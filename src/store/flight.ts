@@ -90,6 +90,8 @@ export async function fly(
     if (ended.kind === "answered" && error === undefined && ended.backend === backend) {
       return { kind: "landed", passengers };
     }
+    // On a new connection nothing is sent before `begin` is answered: there is no commit to look for.
+    if (lane.backend === undefined) return { kind: "aborted", error: error ?? new ConnectionLost() };
     const witness = passengers.find(({ outcome, seen }) => outcome?.ok && seen)?.seen;
     if (witness) return { kind: "unknown", witness, backend: backend ?? lane.backend, passengers };
     return { kind: "aborted", error: error ?? (ended.kind === "failed" ? ended.error : new ConnectionLost()) };

@@ -197,13 +197,12 @@ export class Flights {
   #expireAll(): void {
     const tooOld = performance.now() - this.#limits.wait;
     for (const queue of this.#queues.values()) {
-      while (queue.waiting[0] && queue.waiting[0].attempts === 0 && queue.waiting[0].since < tooOld) {
-        this.#queued -= 1;
-        queue.waiting.shift()?.reject(unavailable("waited too long for the database"));
-      }
+      const late = queue.takeLate(tooOld);
+      this.#queued -= late.length;
+      if (late.length > 0) rejectAll(late, unavailable("waited too long for the database"));
       this.#forget(queue);
     }
-    if (this.#queued === 0) {
+    if (this.#queues.size === 0) {
       clearInterval(this.#watch);
       this.#watch = undefined;
     }
@@ -218,6 +217,7 @@ export class Flights {
   #forget(queue: TenantQueue): void {
     if (queue.inFlight > 0 || queue.waiting.length > 0) return;
     this.#turns.delete(queue);
+    if (queue.wasCrowded(performance.now())) return;
     // While its last flight was being settled, another queue may have taken its place.
     if (this.#queues.get(queue.tenantId) === queue) this.#queues.delete(queue.tenantId);
   }

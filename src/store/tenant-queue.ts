@@ -33,6 +33,22 @@ export class TenantQueue {
     return this.#crowding.isTooMany(this.waiting.length + this.aboard, now);
   }
 
+  /** Whether a request was one too many so lately that the next burst is not waited for. */
+  wasCrowded(now: number): boolean {
+    return this.#crowding.isRemembered(now);
+  }
+
+  /**
+   * Takes those who came before a time and have not flown yet. They may stand behind others, which have, and whose flight
+   * was given up meanwhile.
+   */
+  takeLate(before: number): Waiting[] {
+    const isLate = ({ attempts, since }: Waiting) => attempts === 0 && since < before;
+    const late = this.waiting.filter(isLate);
+    if (late.length > 0) this.waiting.splice(0, this.waiting.length, ...this.waiting.filter((one) => !isLate(one)));
+    return late;
+  }
+
   /**
    * Whether those who wait are enough for a flight beside another one, or have waited since `before`: small flights beside
    * large ones took a fifth of all creates that could be served.

@@ -255,6 +255,19 @@ describe("a database that is away", () => {
     expect(deck.proxy.links, "connections, of which there are lanes").toBeLessThanOrEqual(2);
   });
 
+  it("before a transaction has begun is tried again, without a look for a commit", async () => {
+    const wasCommitted = () => Promise.reject(new Error("there is nothing to look for"));
+    await using deck = await openDeck(database, { lanes: 1, looks: [0], wasCommitted });
+    await deck.proxy.stopListening();
+    // The news takes a turn or two of the event loop to get here.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const hanging = deck.hang("coat");
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    await deck.proxy.listenAgain();
+    await hanging;
+    expect(await deck.coats()).toEqual(["coat"]);
+  });
+
   it("and cannot even be tried, since no way leads to its address, is a 503 and ends no process", async () => {
     // Nothing answers for a broadcast address: the system says so at once, before anybody could listen.
     const address = { ...database.address, host: "255.255.255.255" };

@@ -158,6 +158,49 @@ describe("a queue", () => {
     expect(await deck.coats()).toEqual(["aboard", "afterwards"]);
   });
 
+  it("gives up on those who wait too long also behind some whose flight was given up", async () => {
+    await using deck = await openDeck(database, { lanes: 1, perTenant: 1, wait: 100, patience: 1_500 });
+    const other = await deck.newTenant();
+    await deck.hang("warm");
+    const hang = () => deck.proxy.set({ at: "before", statement: /insert into due/, does: "hang" });
+    const isAboard = hang();
+    let hasFlown = false;
+    const first = deck.hang("first").finally(() => (hasFlown = true));
+    await isAboard;
+    const holdsTheLane = hang();
+    // Just before the first flight is given up somebody else begins to wait, and has the lane then.
+    await new Promise((resolve) => setTimeout(resolve, 1_450));
+    const others = Promise.allSettled([deck.hang("another's", other)]);
+    await holdsTheLane;
+    // By then the first one is back in the queue.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await expect(deck.hang("late")).rejects.toEqual(UNAVAILABLE);
+    expect(hasFlown).toBe(false);
+    await Promise.all([first, others]);
+    expect(await deck.coats()).toEqual(["first", "warm"]);
+  });
+
+  it("of a tenant that was turned away is not forgotten with its last request", async () => {
+    await using deck = await openDeck(database, { lanes: 2 });
+    await deck.hang("warm");
+    const isRefused = () => deck.flights.refusalOf(deck.tenantId) !== undefined;
+    const flooded = async (prefix: string, milliseconds: number) => {
+      await using _blocked = await blockCoats();
+      const requests = Promise.allSettled(Array.from({ length: 300 }, (_, n) => deck.hang(`${prefix} ${n}`)));
+      const before = isRefused();
+      await new Promise((resolve) => setTimeout(resolve, milliseconds));
+      return { requests, before, after: isRefused() };
+    };
+    const first = await flooded("first", 1_100);
+    expect([first.before, first.after]).toEqual([false, true]);
+    await first.requests;
+    // Idle queues are forgotten four times a second.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const second = await flooded("second", 10);
+    expect(second.before, "in the next burst").toBe(true);
+    await second.requests;
+  });
+
   it("is watched also when it began while the tenant's last flight was still being settled", async () => {
     const lookup = Promise.withResolvers<boolean>();
     await using deck = await openDeck(database, { lanes: 1, wait: 100, wasCommitted: () => lookup.promise });
