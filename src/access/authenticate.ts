@@ -3,8 +3,10 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
+import { Turnstile } from "../base/turnstile.js";
 import { type CredentialRow, findApplicationKey, findApplicationRights } from "../store/credentials.js";
 import type { Database } from "../store/database.js";
+import { unavailable } from "../store/database-error.js";
 import { findSession, type SessionRow } from "../store/sessions.js";
 import { readSettings } from "../tenancy/settings.js";
 import { parseRights, readRule } from "./access-rule.js";
@@ -20,9 +22,18 @@ import { isApplicationType } from "./permissions.js";
  */
 const FRESH_MS = 4_000;
 
+/**
+ * Keys that were never found good are looked up so many at a time, and so many wait. A tenant's id stands in each of its public
+ * keys: whoever makes keys of it up would else fill the tenant's 160 places, and its own requests would be turned away.
+ */
+const STRANGERS_AT_ONCE = 32;
+const STRANGERS_WAITING = 2_000;
+
 interface Loaded {
   readonly caller: Caller;
   readonly since: number;
+  /** Its rights turned out to be old: it is to be looked up, as a key that was good before. */
+  readonly isOld?: boolean;
 }
 
 /**
@@ -37,6 +48,7 @@ export class Authenticator {
   /** By a digest of the key, so that no key text stays in memory. */
   readonly #loaded = new LRUCache<string, Loaded>({ max: 20_000 });
   readonly #loading = new Map<string, Promise<Caller>>();
+  readonly #strangers = new Turnstile(STRANGERS_AT_ONCE, STRANGERS_WAITING);
 
   /** @param onRevision told of the revision that a tenant's caller was found under, before the caller is used. */
   constructor(database: Database, clock: Clock, onRevision: (tenantId: TenantId, revision: number) => void) {
@@ -45,7 +57,10 @@ export class Authenticator {
     this.#onRevision = onRevision;
   }
 
-  /** @throws {Fault} unauthenticated for every key that is not good, without saying why. */
+  /**
+   * @throws {Fault} unauthenticated for every key that is not good, without saying why; unavailable where too many come that
+   * were never good.
+   */
   async authenticate(keyText: string | undefined): Promise<Caller> {
     if (!keyText) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
     const id = digest("sha256", keyText, "base64");
@@ -53,7 +68,7 @@ export class Authenticator {
     if (known && this.#isFresh(known)) return known.caller;
     let loading = this.#loading.get(id);
     if (!loading) {
-      loading = this.#load(id, keyText).finally(() => this.#loading.delete(id));
+      loading = this.#load(id, keyText, known !== undefined).finally(() => this.#loading.delete(id));
       this.#loading.set(id, loading);
     }
     return loading;
@@ -87,22 +102,29 @@ export class Authenticator {
 
   /** Drops what is remembered of a key: its rights turned out to be old. */
   forget(keyText: string): void {
-    this.#loaded.delete(digest("sha256", keyText, "base64"));
+    const id = digest("sha256", keyText, "base64");
+    const known = this.#loaded.peek(id);
+    if (known) this.#loaded.set(id, { ...known, isOld: true });
   }
 
-  async #load(id: string, keyText: string): Promise<Caller> {
+  async #load(id: string, keyText: string, isKnown: boolean): Promise<Caller> {
     const key = parseKey(keyText);
     if (!key) throw unknownKey();
+    if (!isKnown && this.#strangers.isFull) throw unavailable("too many keys that are not known come at once");
     const since = performance.now();
-    const caller = await this.#find(key);
-    if (!caller) throw unknownKey();
+    const caller = await (isKnown ? this.#find(key) : this.#strangers.pass(() => this.#find(key)));
+    if (!caller) {
+      this.#loaded.delete(id);
+      throw unknownKey();
+    }
     this.#onRevision(caller.tenantId, caller.revision);
     if (caller.grant.isEmpty) return caller;
     this.#loaded.set(id, { caller, since });
     return caller;
   }
 
-  #isFresh({ caller: { tenantId, revision, session }, since }: Loaded): boolean {
+  #isFresh({ caller: { tenantId, revision, session }, since, isOld = false }: Loaded): boolean {
+    if (isOld) return false;
     if (session && session.expiresAt.getTime() <= this.#clock.now()) return false;
     const confirmedAt = this.#database.fast.confirmedAt(tenantId, revision);
     return performance.now() - Math.max(since, confirmedAt) < FRESH_MS;

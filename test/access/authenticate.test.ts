@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { Authenticator } from "../../src/access/authenticate.js";
+import { newKey } from "../../src/access/key-text.js";
+import { systemClock } from "../../src/base/clock.js";
+import { isTenantId, type TenantId } from "../../src/base/ids.js";
+import { readConfig } from "../../src/config.js";
+import { openVault, type Vault } from "../../src/vault.js";
+import { newTenant, type TestTenant } from "../support/tenant.js";
+
+let vault: Vault;
+let tenant: TestTenant;
+let tenantId: TenantId;
+beforeAll(async () => {
+  const config = readConfig(inject("serverEnvironment"));
+  vault = await openVault({ config, as: "command", announce: () => {}, clock: systemClock });
+  tenant = await newTenant();
+  if (!isTenantId(tenant.id)) throw new Error("the tenant has no id");
+  tenantId = tenant.id;
+});
+afterAll(() => vault?.[Symbol.asyncDispose]());
+
+const opened = () => new Authenticator(vault.database, systemClock, () => {});
+const madeUp = (count: number) => Array.from({ length: count }, () => newKey("pvt", tenantId).text.reveal());
+
+/** How each of many keys fares that nobody has. */
+function ask(authenticator: Authenticator, keys: readonly string[]): Promise<string[]> {
+  const code = (key: string) =>
+    authenticator.authenticate(key).then(
+      () => "found",
+      (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : "thrown"),
+    );
+  return Promise.all(keys.map(code));
+}
+
+describe("keys that somebody has made up for a tenant", () => {
+  it("never fill the places of its own requests", async () => {
+    let most = 0;
+    let isOver = false;
+    const watch = () => {
+      most = Math.max(most, vault.database.fast.queued);
+      if (!isOver) setImmediate(watch);
+    };
+    watch();
+    const codes = await ask(opened(), madeUp(1_000));
+    isOver = true;
+    expect(new Set(codes)).toEqual(new Set(["unauthenticated"]));
+    expect(most).toBeLessThanOrEqual(32);
+  });
+
+  it("are waited for by no key that was good before, also where its rights have changed since", async () => {
+    const authenticator = opened();
+    await authenticator.authenticate(tenant.managementKey);
+    authenticator.forget(tenant.managementKey);
+    let answered = 0;
+    const strangers = madeUp(1_500).map((key) => ask(authenticator, [key]).then(() => (answered += 1)));
+    await expect(authenticator.authenticate(tenant.managementKey)).resolves.toMatchObject({ tenantId });
+    expect(answered).toBeLessThan(1_000);
+    await Promise.all(strangers);
+  });
+
+  it("are turned away once two thousand of them wait", async () => {
+    const codes = await ask(opened(), madeUp(2_500));
+    expect(codes.filter((code) => code === "unauthenticated")).toHaveLength(2_032);
+    expect(codes.filter((code) => code === "unavailable")).toHaveLength(2_500 - 2_032);
+  });
+});
+
+describe("a key that was good", () => {
+  it("is none once it is gone, however well it is remembered", async () => {
+    const authenticator = opened();
+    const { key } = await tenant.backEnd();
+    const { application } = await authenticator.authenticate(key);
+    expect((await tenant.manage("DELETE", `/applications/${application.id}`)).status).toBe(204);
+    authenticator.forget(key);
+    await expect(authenticator.authenticate(key)).rejects.toMatchObject({ code: "unauthenticated" });
+    expect(authenticator.tenantOf(key)).toBeUndefined();
+  });
+});
