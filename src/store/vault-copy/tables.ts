@@ -14,7 +14,7 @@ export async function copiedTables(sql: Sql): Promise<readonly CopiedTable[]> {
   const rows = await sql<{ name: string; columns: string[] }[]>`
     select table_name::text as name, array_agg(column_name::text order by ordinal_position) as columns
     from information_schema.columns join information_schema.tables t using (table_schema, table_name)
-    where table_schema = current_schema() and t.table_type = 'BASE TABLE' and table_name <> all(${LEFT_OUT})
+    where table_schema = current_schema() and t.table_type = 'BASE TABLE' and table_name::text <> all(${LEFT_OUT}::text[])
     group by table_name order by table_name`;
   const references = await sql<{ from: string; to: string }[]>`
     select f.relname::text as "from", t.relname::text as "to" from pg_constraint
