@@ -4,8 +4,9 @@ import type { ContextValues } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { policy } from "../../gen/cloakroom/v1/options_pb.js";
 import { Fault } from "../base/fault.js";
+import { bodyRoom } from "./body-room.js";
 import { FAULT_TABLE } from "./fault-table.js";
-import type { Observation } from "./observation.js";
+import { type Observation, toFault } from "./observation.js";
 import type { Admission } from "./pipeline.js";
 import { rateRefusalOf } from "./rate-gate.js";
 import { PROBLEM_TYPE, problemOf } from "./rest/problem.js";
@@ -35,6 +36,18 @@ export interface RpcCall {
   isRead: boolean;
 }
 
+async function* counted(raw: IncomingMessage): AsyncGenerator<Uint8Array> {
+  const chunks: AsyncIterable<Uint8Array> = raw.iterator({ destroyOnReturn: false });
+  for await (const chunk of chunks) {
+    try {
+      bodyRoom.take(raw, chunk.length);
+    } catch (error) {
+      throw connectErrorOf(toFault(error));
+    }
+    yield chunk;
+  }
+}
+
 /**
  * A method's handler whose every refusal looks like ours: also of messages that Connect cannot read, of other HTTP
  * methods and of other content types.
@@ -50,7 +63,7 @@ export function withOurRefusals(
     shortenDeadline(request.header, limits.timeoutMs);
     const { raw } = call;
     // Connect stops reading at the first refusal. Destroyed then, the request would take its connection or stream along.
-    const body: AsyncIterable<Uint8Array> = raw.iterator({ destroyOnReturn: false });
+    const body = counted(raw);
     const response = await inOurWords(await handler({ ...request, body }), request, call, limits);
     if ((await dropUnreadBody(raw)) || raw.httpVersionMajor !== 1) return response;
     const header = new Headers(response.header);

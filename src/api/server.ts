@@ -9,6 +9,7 @@ import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflec
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { Fault } from "../base/fault.js";
 import type { Meters } from "../telemetry/meters.js";
+import { bodyRoom } from "./body-room.js";
 import { createCors } from "./cors.js";
 import { type Crowd, createCrowdGate, summed } from "./crowd-gate.js";
 import { type Readiness, registerHealth, registerRpcHealth } from "./health.js";
@@ -164,6 +165,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   );
   const listener = (request: IncomingMessage, response: ServerResponse) => {
     if (crowdGate(request, response)) return;
+    if (request.method !== "GET") bodyRoom.open(request, response);
     if (!lane(request, response) && !proxy(request, response)) app.routing(request, response);
   };
   const port = createOnePort(listener, CONNECTION_LIMITS, options.tls);

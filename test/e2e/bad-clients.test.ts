@@ -63,6 +63,57 @@ async function isUnharmed(before: number): Promise<void> {
   expect(residentMemory() - before).toBeLessThan(MOST_GROWTH);
 }
 
+/** Senders of a large body each, which they do not end. */
+const SENDERS = 60;
+const NEARLY_ALL = 4_900_000;
+
+/** Over HTTP/1.1. Resolves with how many were told to try again later. */
+async function sendOverRest(): Promise<number> {
+  const head = `POST /tokens HTTP/1.1\r\nhost: x\r\nbt-api-key: ${client.key}\r\ncontent-type: application/json\r\ncontent-length: 5000000\r\n\r\n`;
+  let refused = 0;
+  for (const socket of await openMany(SENDERS)) {
+    socket.on("data", (chunk: Buffer) => {
+      if (/^HTTP\/1.1 503 .*\r\nretry-after: \d/is.test(chunk.toString("latin1"))) refused += 1;
+    });
+    socket.write(head);
+    socket.write(Buffer.alloc(NEARLY_ALL, " "));
+  }
+  await expect.poll(() => refused, { timeout: 10_000 }).toBeGreaterThan(SENDERS / 4);
+  return refused;
+}
+
+/** Over HTTP/2. */
+async function sendOverGrpc(headers: Readonly<Record<string, string>>): Promise<number> {
+  const session = connectHttp2(server.url);
+  session.on("error", () => {});
+  let refused = 0;
+  for (let sender = 0; sender < SENDERS; sender += 1) {
+    const stream = session.request({
+      ":method": "POST",
+      ":path": "/cloakroom.v1.TokenService/CreateToken",
+      "content-type": "application/grpc+proto",
+      te: "trailers",
+      "bt-api-key": client.key,
+      ...headers,
+    });
+    const told = (head: Readonly<Record<string, unknown>>) => {
+      if (head["grpc-status"] === "14") refused += 1;
+    };
+    stream
+      .on("response", told)
+      .on("trailers", told)
+      .on("data", () => {})
+      .on("error", () => {});
+    const frame = Buffer.alloc(NEARLY_ALL);
+    frame.writeUInt8(headers["grpc-encoding"] ? 1 : 0, 0);
+    frame.writeUInt32BE(5_000_000, 1);
+    stream.write(frame);
+  }
+  await expect.poll(() => refused, { timeout: 10_000 }).toBeGreaterThan(SENDERS / 4);
+  session.destroy();
+  return refused;
+}
+
 const closed = (socket: Socket) =>
   new Promise<void>((resolve) => (socket.closed ? resolve() : socket.once("close", () => resolve())));
 
@@ -131,6 +182,23 @@ describe("the server serves others within its memory while clients", () => {
     expect(goneAway).toBeGreaterThan(0);
     await isUnharmed(before);
   });
+
+  it.each<[string, () => Promise<number>]>([
+    ["REST", sendOverRest],
+    ["gRPC", () => sendOverGrpc({})],
+    ["gRPC, compressed", () => sendOverGrpc({ "grpc-encoding": "gzip" })],
+  ])(
+    "send large bodies and do not end them, over %s: there is room for so many, and for all once they leave",
+    async (_, send) => {
+      const before = residentMemory();
+      const refused = await send();
+      expect(refused).toBeLessThan(SENDERS);
+      await isUnharmed(before);
+      for (const socket of sockets.splice(0)) socket.destroy();
+      const body = { type: "token", data: "x".repeat(4_000_000) };
+      await expect.poll(async () => (await client("POST", "/tokens", { body })).status, { timeout: 5_000 }).toBe(201);
+    },
+  );
 
   it.each([
     ["a header without end", `x: ${"a".repeat(64)}`, 2_000],

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Fault } from "../../base/fault.js";
 import type { Json } from "../../base/json.js";
+import { bodyRoom } from "../body-room.js";
 import { malformed, parseJsonBytes } from "../json-text.js";
 
 const JSON_TYPE = /^application\/(?:json|[a-z0-9.-]+\+json)$|^text\/json$/;
@@ -53,7 +54,10 @@ function mediaType(request: IncomingMessage): string | undefined {
   return request.headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
 }
 
-/** All bytes of a body. @throws {Fault} body_too_large, malformed_body, or unsupported_media_type for a compressed one. */
+/**
+ * All bytes of a body.
+ * @throws {Fault} body_too_large, malformed_body, unsupported_media_type for a compressed one, or unavailable.
+ */
 export async function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const announced = Number(request.headers["content-length"] ?? 0);
   if (announced > maxBytes) throw tooLarge(maxBytes);
@@ -71,6 +75,7 @@ export async function readAll(request: IncomingMessage, maxBytes: number): Promi
       const bytes: Buffer = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
       size += bytes.length;
       if (size > maxBytes) throw tooLarge(maxBytes);
+      bodyRoom.take(request, bytes.length);
       chunks.push(bytes);
     }
   } catch (error) {

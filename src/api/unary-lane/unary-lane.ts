@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Fault } from "../../base/fault.js";
+import { bodyRoom } from "../body-room.js";
 import type { Observe } from "../observation.js";
 import type { Pipeline } from "../pipeline.js";
 import { rateRefusalOf } from "../rate-gate.js";
@@ -126,18 +127,25 @@ async function answer({ pipeline, wire, request, response, limits, observe, ente
 
 const TOO_LARGE = Symbol("a body above the limit");
 
-/** The whole body. @throws {@link TOO_LARGE}, what the signal was aborted with, or ConnectError where the caller went away. */
+/**
+ * The whole body.
+ * @throws {@link TOO_LARGE}, {Fault} unavailable, what the signal was aborted with, or {ConnectError} where the caller left.
+ */
 function readBody(request: IncomingMessage, mostBytes: number, signal: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
     const giveUp = () => reject(signal.reason);
     const take = (chunk: Buffer) => {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size <= mostBytes) return;
-      request.off("data", take);
-      reject(TOO_LARGE);
+      try {
+        size += chunk.length;
+        if (size > mostBytes) throw TOO_LARGE;
+        bodyRoom.take(request, chunk.length);
+        chunks.push(chunk);
+      } catch (refusal) {
+        request.off("data", take);
+        reject(refusal);
+      }
     };
     if (signal.aborted) return giveUp();
     signal.addEventListener("abort", giveUp, { once: true });
