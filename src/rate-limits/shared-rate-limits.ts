@@ -45,6 +45,13 @@ export async function sharedRateLimits(
     if (isLost) onBack();
     isLost = false;
   });
+  // What came before would be counted by each replica alone, without a word.
+  await new Promise<void>((resolve) => {
+    client
+      .once("ready", resolve)
+      .once("error", () => resolve())
+      .once("close", resolve);
+  });
   const counterFor = (scope: Parameters<typeof counterSettings>[0]) =>
     new RateLimiterRedis({
       ...counterSettings(scope, points),
