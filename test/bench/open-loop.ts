@@ -65,7 +65,7 @@ export async function loadOpenLoop({ rate, duration, request, ...target }: OpenL
     const until = Math.min((rate * (performance.now() - startedAt)) / 1_000, total);
     for (; due < until; due += 1) {
       const dueAt = startedAt + (due * 1_000) / rate;
-      const connection = idle.pop();
+      const connection = takeOpen(idle);
       if (connection) connection.send(bytes, dueAt, answered);
       else result.unsent += 1;
     }
@@ -74,6 +74,14 @@ export async function loadOpenLoop({ rate, duration, request, ...target }: OpenL
   while (all.some(({ isWaiting }) => isWaiting)) await pause(10);
   await Promise.all(all.map((connection) => connection.close()));
   return result;
+}
+
+/** The server cuts off connections on which nothing has been said for ten seconds. */
+function takeOpen(idle: Connection[]): Connection | undefined {
+  for (;;) {
+    const connection = idle.pop();
+    if (!connection?.isClosed) return connection;
+  }
 }
 
 type Answered = (connection: Connection, dueAt: number, status: number, head: string) => void;
@@ -95,6 +103,10 @@ class Connection {
       if (this.#asked) onLost();
       this.#asked = undefined;
     });
+  }
+
+  get isClosed(): boolean {
+    return this.#socket.destroyed;
   }
 
   get isWaiting(): boolean {

@@ -28,4 +28,15 @@ describe("requests under way", () => {
     const flood = [0, 1_001].map((at) => [at, 300] as const);
     expect(turnedAway([...flood, [6_000, 300], [6_500, 10], [11_001, 300], [11_900, 300]])).toEqual([1_001, 6_000]);
   });
+
+  it("are remembered no longer for a moment's crowd, which a process that pauses finds too, but for one that lasts", () => {
+    const flood = [0, 1_001].map((at) => [at, 300] as const);
+    const moment = [5_900, 5_910].map((at) => [at, 300] as const);
+    expect(turnedAway([...flood, [5_000, 10], ...moment, [5_950, 10], [6_100, 300]])).toEqual([1_001, 5_900, 5_910]);
+    const spell = [5_500, 5_700, 5_900].map((at) => [at, 300] as const);
+    const after = [10_800, 11_000].map((at) => [at, 300] as const);
+    expect(turnedAway([...flood, [5_000, 10], ...spell, [6_000, 10], ...after])).toEqual([
+      1_001, 5_500, 5_700, 5_900, 10_800,
+    ]);
+  });
 });
