@@ -69,10 +69,10 @@ export interface InstanceLimits {
   readonly idleMs: number;
 }
 
-/** An instance holds 3.3 MB. With 40 MB a thread, four threads with full caches stay below the 400 MB that the runner may hold. */
+/** An instance holds 3.3 MB. With 36 MB a thread, four threads with full caches stay below the 400 MB that the runner may hold. */
 export const defaultInstanceLimits: InstanceLimits = {
   perThread: 32,
-  memoryBytes: 40 * MB,
+  memoryBytes: 36 * MB,
   largeBytes: 32 * MB,
   calls: 1_000,
   idleMs: 5 * 60_000,
