@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startFlags } from "../support/start-flags.js";
@@ -35,6 +35,8 @@ export async function startBenchServer(
   isFirst = other?.beside === undefined,
 ): Promise<BenchServer> {
   const directory = mkdtempSync(join(tmpdir(), "cloakroom-bench-"));
+  // PostgreSQL's own account must pass, or root's database would go where nobody removes it.
+  chmodSync(directory, 0o755);
   const dataDir = join(directory, "data");
   const environment = {
     CLOAKROOM_DATA_DIR: dataDir,
