@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { TenantId } from "../base/ids.js";
 import { APPLICATION_NAME, type DatabaseAddress, type Sql } from "./connect.js";
 import { connectOnce, type OneConnection } from "./one-connection.js";
@@ -65,4 +66,21 @@ async function hasLogRow(sql: Sql, { tenantId, witness: { createdAt, id } }: Unk
     sql.unsafe("commit"),
   ]);
   return rows.length > 0;
+}
+
+/** Looks after each of these milliseconds, until a look is answered. */
+export async function lookUp(
+  wasCommitted: CommitLookup,
+  looks: readonly number[],
+  commit: UnknownCommit,
+): Promise<boolean | "unreachable"> {
+  for (const delay of looks) {
+    await pause(delay);
+    try {
+      return await wasCommitted(commit);
+    } catch {
+      // The next try decides.
+    }
+  }
+  return "unreachable";
 }

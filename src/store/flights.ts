@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Clock } from "../base/clock.js";
 import type { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
-import type { CommitLookup, UnknownCommit } from "./commit-lookup.js";
+import { type CommitLookup, lookUp } from "./commit-lookup.js";
 import { ConfirmedRevisions } from "./confirmed-revisions.js";
 import { MOST_UNDER_WAY } from "./crowding.js";
 import { toStoreError, troubleOf, unavailable } from "./database-error.js";
@@ -12,7 +12,7 @@ import type { FlightLimits } from "./flight-limits.js";
 import type { FlightLoad } from "./flight-load.js";
 import type { Lane } from "./lane.js";
 import { LoggedMinutes } from "./logged-minutes.js";
-import { land, rejectAll, TenantQueue, type Waiting } from "./tenant-queue.js";
+import { land, rejectAll, TenantQueue, type Waiting, waitingFor } from "./tenant-queue.js";
 import type { Work } from "./transaction.js";
 
 /** Attempts after which a conflict or an absent database is reported to the caller. */
@@ -103,22 +103,8 @@ export class Flights {
       return Promise.reject(unavailable("the queue for the database is full"));
     }
     return new Promise<T>((resolve, reject) => {
-      // The value that resolves is the one this same work returned.
-      let value: { readonly of: T } | undefined;
-      const kept: Work<void> = async (tx) => {
-        value = { of: await work(tx) };
-      };
-      const waiting: Waiting = {
-        guard,
-        work: kept,
-        resolve: () => (value ? resolve(value.of) : reject(new Error("work ended without a value"))),
-        reject,
-        since: performance.now(),
-        attempts: 0,
-        alone: false,
-      };
       this.#queued += 1;
-      queue.waiting.push(waiting);
+      queue.waiting.push(waitingFor(work, guard, resolve, reject));
       this.#enlist(queue);
     });
   }
@@ -254,7 +240,7 @@ export class Flights {
   async #settle(tenantId: TenantId, batch: Waiting[], result: FlightResult): Promise<void> {
     if (result.kind === "landed") return land(batch, result.passengers);
     if (result.kind === "unknown") {
-      const committed = await this.#lookUp({ ...result, tenantId });
+      const committed = await lookUp(this.#wasCommitted, this.#limits.looks, { ...result, tenantId });
       if (committed === "unreachable") return rejectAll(batch, unavailable("a commit stayed unknown"));
       if (committed) return land(batch, result.passengers);
       return this.#again(tenantId, batch, unavailable("the database went away during a commit"));
@@ -306,17 +292,5 @@ export class Flights {
     this.#queued += batch.length;
     queue.waiting.unshift(...batch);
     this.#enlist(queue);
-  }
-
-  async #lookUp(commit: UnknownCommit): Promise<boolean | "unreachable"> {
-    for (const delay of this.#limits.looks) {
-      await pause(delay);
-      try {
-        return await this.#wasCommitted(commit);
-      } catch {
-        // The next try decides.
-      }
-    }
-    return "unreachable";
   }
 }

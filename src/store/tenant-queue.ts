@@ -15,6 +15,28 @@ export interface Waiting {
   alone: boolean;
 }
 
+/** A request that has just come. */
+export function waitingFor<T>(
+  work: Work<T>,
+  guard: Guard,
+  resolve: (value: T) => void,
+  reject: (error: unknown) => void,
+): Waiting {
+  // The value that resolves is the one this same work returned.
+  let value: { readonly of: T } | undefined;
+  return {
+    guard,
+    work: async (tx) => {
+      value = { of: await work(tx) };
+    },
+    resolve: () => (value ? resolve(value.of) : reject(new Error("work ended without a value"))),
+    reject,
+    since: performance.now(),
+    attempts: 0,
+    alone: false,
+  };
+}
+
 /** The requests of one tenant, in the order in which they came. */
 export class TenantQueue {
   readonly tenantId: TenantId;

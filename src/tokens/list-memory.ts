@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { TokenKey } from "../store/token-keys.js";
+import type { TokenKey } from "../store/token-selection.js";
 
 /**
  * A total above this is counted anew every 30 seconds only: of one walk, and of keys that are compared with others, which

@@ -3,14 +3,8 @@ import { storedContainer } from "../access/container.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { offsetOf, type Page, type PageRequest } from "../base/page.js";
 import { writeLog } from "../store/audit-logs.js";
-import {
-  countTokenKeys,
-  type KeyPage,
-  listTokenKeys,
-  sumTokenCounts,
-  type TokenKey,
-  type TokenSelection,
-} from "../store/token-keys.js";
+import { countTokenKeys, type KeyPage, listTokenKeys, sumTokenCounts } from "../store/token-keys.js";
+import type { TokenKey, TokenSelection } from "../store/token-selection.js";
 import { readTokenRow } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { touch } from "./activity.js";

@@ -1,15 +1,14 @@
 import type { Caller } from "../access/caller.js";
 import type { TokenPermission } from "../access/permissions.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { countTokenKeys, findExpired } from "../store/token-keys.js";
 import {
-  countTokenKeys,
-  findExpired,
   type KeyFilter,
   type KeySource,
   NONE_EXPIRED,
   type ScopeAlternative,
   type TokenSelection,
-} from "../store/token-keys.js";
+} from "../store/token-selection.js";
 import type { Transaction } from "../store/transaction.js";
 import { visibleScopes } from "./scope.js";
 import type { TokenFilter } from "./token-filter.js";

@@ -2,7 +2,7 @@ import { parseContainer } from "../access/container.js";
 import { invalid } from "../base/fault.js";
 import { readFingerprint } from "../crypto/keyed-hash.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { KeyFilter } from "../store/token-keys.js";
+import type { KeyFilter } from "../store/token-selection.js";
 import { parseSearchTerms, type SearchTerm } from "./search-query.js";
 import { containerTerm, indexTerm, metadataTerm } from "./terms.js";
 import { tokenType } from "./types/registry.js";

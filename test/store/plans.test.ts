@@ -3,14 +3,13 @@ import { systemClock } from "../../src/base/clock.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { deleteLogBefore } from "../../src/store/audit-seals.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
+import { countTokenKeys, listTokenKeys } from "../../src/store/token-keys.js";
 import {
-  countTokenKeys,
   type KeySource,
-  listTokenKeys,
   NONE_EXPIRED,
   type ScopeAlternative,
   type TokenSelection,
-} from "../../src/store/token-keys.js";
+} from "../../src/store/token-selection.js";
 import { markActive, readTokenRow } from "../../src/store/tokens.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 

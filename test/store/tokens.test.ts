@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newUuid } from "../../src/base/ids.js";
-import { countTokenKeys, type Expired, type KeySource, listTokenKeys } from "../../src/store/token-keys.js";
+import { countTokenKeys, listTokenKeys } from "../../src/store/token-keys.js";
+import type { Expired, KeySource } from "../../src/store/token-selection.js";
 import { insertTerm } from "../../src/store/token-terms.js";
 import { insertToken, insertTokenIfFree, readTokenRow, type TokenRow } from "../../src/store/tokens.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
