@@ -7,12 +7,13 @@ export type Operand = Json | Uint8Array;
 
 /**
  * Takes over a value from the template engine. What it has is data we bound, or what a filter made of it, so objects are
- * trusted to be JSON; a missing value becomes null and what JSON cannot say (NaN, infinities) is refused.
+ * trusted to be JSON; a missing value becomes null, the zero with a sign plain zero, and what JSON cannot say at all (NaN,
+ * infinities) is refused.
  */
 export function toOperand(value: unknown): Operand {
   if (value === undefined || value === null) return null;
   if (typeof value === "string" || typeof value === "boolean") return value;
-  if (typeof value === "number") return finite(value);
+  if (typeof value === "number") return numberOfJson(value);
   if (value instanceof Drop) return toOperand(toValue(value));
   if (value instanceof Uint8Array) return value;
   if (isArrayOfJson(value)) return value.every(isClean) ? value : value.map(toJson);
@@ -34,13 +35,18 @@ export function textOf(operand: Operand, filter: string): string {
   throw unevaluable(`${filter} needs a text`);
 }
 
-function finite(value: number): number {
+function numberOfJson(value: number): number {
   if (!Number.isFinite(value)) throw unevaluable("the result is not a number");
-  return value;
+  return isSignedZero(value) ? 0 : value;
 }
 
 function isClean(item: unknown): boolean {
-  return item !== undefined && (typeof item !== "number" || Number.isFinite(item)) && !(item instanceof Uint8Array);
+  if (typeof item === "number") return Number.isFinite(item) && !isSignedZero(item);
+  return item !== undefined && !(item instanceof Uint8Array);
+}
+
+function isSignedZero(value: number): boolean {
+  return Object.is(value, -0);
 }
 
 function isArrayOfJson(value: unknown): value is Json[] {

@@ -15,6 +15,7 @@ describe("a text that is exactly one expression keeps the type of its result", (
     ["{{ data }}", person],
     ["{{ 'text' }}", "text"],
     ["{{ 4 }}", 4],
+    ["{{ -0 }}", 0],
     ["{{ nil }}", null],
     ["{{ data.tags | map: 'missing' }}", [null, null]],
   ])("%s", (expression, expected) => {
