@@ -30,36 +30,30 @@ export function requireSendable({ status, headers, destinationStatus }: ProxyAns
 /** Sends the head of an answer: the destination's, with what is ours. */
 export function writeHead(response: ServerResponse, answer: ProxyAnswer, request: IncomingMessage): void {
   const isHttp1 = request.httpVersionMajor === 1;
-  const status: HeaderPair[] =
-    answer.destinationStatus > 0 ? [[DESTINATION_STATUS, String(answer.destinationStatus)]] : [];
-  const length: HeaderPair[] = Buffer.isBuffer(answer.body) ? [["Content-Length", String(answer.body.length)]] : [];
-  const theirs = answer.headers.filter(
-    ([name]) => !OURS.has(name.toLowerCase()) && (length.length === 0 || name.toLowerCase() !== "content-length"),
-  );
-  const ours = Object.entries(response.getHeaders()).flatMap(([name, value]): HeaderPair[] => {
-    // Where the destination speaks of cross-origin rights itself, its word counts.
-    const isTheirs = theirs.some(([theirs]) => theirs.toLowerCase() === name);
-    return isTheirs || value === undefined ? [] : [[name, String(value)]];
-  });
-  for (const [name] of ours) response.removeHeader(name);
-  for (const [name, values] of grouped([...ours, ...theirs, ...length, ...status])) {
+  const theirs = grouped(answer.headers);
+  for (const name of OURS) theirs.delete(name);
+  if (Buffer.isBuffer(answer.body)) theirs.delete("content-length");
+  for (const [lower, { name, values }] of theirs) {
+    // Where the destination speaks of cross-origin rights itself, its word counts. Ours stand before all of theirs.
+    if (response.hasHeader(lower)) response.removeHeader(lower);
     // HTTP/2 knows headers that have one value; there only cookies are sent apart.
-    const isApart = isHttp1 || name.toLowerCase() === "set-cookie";
-    response.setHeader(name, isApart ? values : values.join(", "));
+    response.setHeader(name, isHttp1 || lower === "set-cookie" ? values : values.join(", "));
   }
+  if (Buffer.isBuffer(answer.body)) response.setHeader("Content-Length", answer.body.length);
+  if (answer.destinationStatus > 0) response.setHeader(DESTINATION_STATUS, answer.destinationStatus);
   // HTTP/2 has no reason phrases.
   if (isHttp1 && REASON_PHRASE.test(answer.statusText)) response.statusMessage = answer.statusText;
   response.writeHead(answer.status);
 }
 
-/** Values of one name together, in the spelling of the first. */
-function grouped(headers: readonly HeaderPair[]): Map<string, string[]> {
-  const spelled = new Map<string, string>();
-  const values = new Map<string, string[]>();
+/** Values of one name together, by the name in lower case, with the spelling of the first. */
+function grouped(headers: readonly HeaderPair[]): Map<string, { readonly name: string; readonly values: string[] }> {
+  const named = new Map<string, { readonly name: string; readonly values: string[] }>();
   for (const [name, value] of headers) {
-    const first = spelled.get(name.toLowerCase()) ?? name;
-    spelled.set(name.toLowerCase(), first);
-    values.set(first, [...(values.get(first) ?? []), value]);
+    const lower = name.toLowerCase();
+    const known = named.get(lower);
+    if (known) known.values.push(value);
+    else named.set(lower, { name, values: [value] });
   }
-  return values;
+  return named;
 }

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Http2ServerRequest } from "node:http2";
-import { Readable } from "node:stream";
-import { finished, pipeline } from "node:stream/promises";
+import { finished } from "node:stream/promises";
 import { Fault } from "../base/fault.js";
-import type { HeaderPair } from "../egress/request-framing.js";
+import { headerPairs } from "../egress/request-framing.js";
 import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/call.js";
 import { DestinationFailed } from "../proxy/destination-failed.js";
 import { proxyKeyIn } from "../proxy/forward.js";
 import { CallerBody } from "./caller-body.js";
 import { isGivenUp, type Observe } from "./observation.js";
+import { passBody } from "./pass-body.js";
 import { DESTINATION_STATUS, requireSendable, writeHead } from "./proxy-answer.js";
 import { errorOf } from "./proxy-problem.js";
 import { rateRefusalOf } from "./rate-gate.js";
@@ -73,7 +73,8 @@ async function serve(
     requireSendable(answer);
     observation.end(answer.status);
     writeHead(response, answer, request);
-    await pipeline(Buffer.isBuffer(answer.body) ? Readable.from([answer.body]) : answer.body, response, { end: false });
+    if (!Buffer.isBuffer(answer.body)) await passBody(answer.body, response, gone.signal);
+    else if (!gone.signal.aborted) response.write(answer.body);
     // The destination gave up the request before its end. Who is still sending may else lose the answer to a reset.
     if (!Buffer.isBuffer(body) && body.destroyed) await dropUnreadBody(request);
     response.end();
@@ -102,7 +103,7 @@ async function serve(
 /** A connection whose request nobody reads to its end cannot serve another. */
 async function leaveReusable(request: IncomingMessage, body: CallerBody | Buffer): Promise<void> {
   if (Buffer.isBuffer(body)) return;
-  await finished(body, { writable: false }).catch(() => {});
+  if (!body.destroyed) await finished(body, { writable: false }).catch(() => {});
   const isAllRead = await dropUnreadBody(request);
   if (!isAllRead && request.httpVersionMajor === 1) request.destroy();
 }
@@ -161,12 +162,6 @@ function targetOf(key: string | undefined, url: string | undefined, query: strin
   const chosen = key ?? proxyKeyIn(query);
   if (chosen !== undefined) return { kind: "configured", key: chosen };
   return url === undefined ? undefined : { kind: "ephemeral", url };
-}
-
-function headerPairs(raw: readonly string[]): HeaderPair[] {
-  const pairs: HeaderPair[] = [];
-  for (let index = 0; index + 1 < raw.length; index += 2) pairs.push([raw[index] ?? "", raw[index + 1] ?? ""]);
-  return pairs;
 }
 
 function headerOf(request: IncomingMessage, name: string): string | undefined {

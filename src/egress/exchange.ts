@@ -4,7 +4,7 @@ import { pipeline, type Readable } from "node:stream";
 import type { Destination } from "./destination.js";
 import { codeOf, EgressError, type FailureReason } from "./egress-error.js";
 import { isEstablished, readyEvent } from "./guarded-connect.js";
-import type { HeaderPair } from "./request-framing.js";
+import { type HeaderPair, headerPairs } from "./request-framing.js";
 import { ResponseBody } from "./response-body.js";
 
 /** What bounds one request and its answer. */
@@ -102,7 +102,7 @@ export class Exchange {
     this.#response.resolve({
       status: message.statusCode ?? 0,
       statusText: message.statusMessage ?? "",
-      rawHeaders: pairs(rawHeaders),
+      rawHeaders: headerPairs(rawHeaders),
       body,
     });
   }
@@ -114,17 +114,23 @@ export class Exchange {
 
   readonly #abort = (): void => this.#fail("aborted");
 
-  /** The first failure counts; what follows from it is only the noise of taking down. */
+  /**
+   * The first failure counts; what follows from it is only the noise of taking down. The end of a good answer is told here
+   * too: no error is made for that, its stack trace took 2 % of a proxied call.
+   */
   #fail(reason: FailureReason | EgressError, cause?: unknown): void {
-    const delivery = this.#stage === "written" ? "unknown" : "not_sent";
-    const error = reason instanceof EgressError ? reason : new EgressError(reason, delivery, cause);
     if (this.#body === undefined) {
       this.#release();
-      this.#response.reject(error);
+      this.#response.reject(this.#errorOf(reason, cause));
       this.#outgoing.destroy();
     } else if (reason === "aborted") {
-      this.#body.destroy(error);
+      this.#body.destroy(this.#errorOf(reason, cause));
     }
+  }
+
+  #errorOf(reason: FailureReason | EgressError, cause: unknown): EgressError {
+    if (reason instanceof EgressError) return reason;
+    return new EgressError(reason, this.#stage === "written" ? "unknown" : "not_sent", cause);
   }
 
   #release(): void {
@@ -145,8 +151,4 @@ export class Exchange {
       this.#socket !== undefined && "authorizationError" in this.#socket && this.#socket.authorizationError;
     return refused ? "certificate_invalid" : "tls_failed";
   }
-}
-
-function pairs(raw: readonly string[]): readonly HeaderPair[] {
-  return raw.flatMap((name, index): HeaderPair[] => (index % 2 === 0 ? [[name, raw[index + 1] ?? ""]] : []));
 }

@@ -3,6 +3,13 @@ import { Readable, Transform } from "node:stream";
 /** A header as it stands on the wire: the name's case and the order of the list are kept. */
 export type HeaderPair = readonly [name: string, value: string];
 
+/** Pairs of a list in which names and values take turns, as Node gives the headers that it read. */
+export function headerPairs(raw: readonly string[]): HeaderPair[] {
+  const pairs: HeaderPair[] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([raw[at] ?? "", raw[at + 1] ?? ""]);
+  return pairs;
+}
+
 export interface FramedRequest {
   readonly headers: readonly HeaderPair[];
   /** The body to send; a stream with a promised length is held to it. */

@@ -104,8 +104,7 @@ async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: 
 /** Where a request goes is checked when it is saved and whenever it is called: lists and names change. */
 function checkAgain({ policy }: GuardedAgents, url: string): void {
   try {
-    const destination = readDestination(url, policy);
-    if (!destination.isAddress || policy.judge(destination, destination.host).reason === "operator_allowed") return;
+    if (readDestination(url, policy).isNamed) return;
   } catch (error) {
     throw error instanceof EgressError ? error.toFault() : error;
   }

@@ -1,3 +1,4 @@
+import { hash as digest } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { type PresentedKey, parseKey } from "../access/key-text.js";
 import { Fault } from "../base/fault.js";
@@ -21,6 +22,7 @@ const FRESH_MS = 4_000;
 export class ProxyLoader {
   readonly #database: Database;
   readonly #keyring: Keyring;
+  /** By a digest of the key, so that no key text stays in memory; the whole key is read only where it is not found. */
   readonly #loaded = new LRUCache<string, LoadedProxy>({ max: 5_000, ttl: FRESH_MS });
 
   constructor(database: Database, keyring: Keyring) {
@@ -30,11 +32,11 @@ export class ProxyLoader {
 
   /** @throws {Fault} not_found for every key that is not good. */
   async find(keyText: string): Promise<LoadedProxy> {
-    const key = parseKey(keyText);
-    if (key?.kind !== "prx") throw unknownProxy();
-    const name = key.hash.toString("base64");
+    const name = digest("sha256", keyText, "base64");
     const known = this.#loaded.get(name);
     if (known) return known;
+    const key = parseKey(keyText);
+    if (key?.kind !== "prx") throw unknownProxy();
     const loaded = await this.#load(key);
     this.#loaded.set(name, loaded);
     return loaded;
@@ -42,8 +44,7 @@ export class ProxyLoader {
 
   /** Drops what is remembered: the tenant's rights or proxies changed. */
   forget(keyText: string): void {
-    const key = parseKey(keyText);
-    if (key) this.#loaded.delete(key.hash.toString("base64"));
+    this.#loaded.delete(digest("sha256", keyText, "base64"));
   }
 
   async #load({ tenantId, hash }: PresentedKey): Promise<LoadedProxy> {

@@ -15,10 +15,9 @@ import { touch } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import type { ReadableToken } from "./read.js";
 import { openToken } from "./sealing.js";
+import { ShownToken } from "./shown-token.js";
 import type { BinTable } from "./types/bin-table.js";
-import { enrichments } from "./types/details.js";
 import { tokenType } from "./types/registry.js";
-import { viewOf, viewToJson } from "./view.js";
 
 /** Tokens that one request may refer to. */
 export const MAX_REFERENCES = 100;
@@ -78,7 +77,7 @@ export function tokenLookup(
   tokens: ReadonlyMap<string, ReadableToken>,
   bins?: BinTable,
 ): TokenLookup {
-  const opened = new Map<string, ReturnType<TokenLookup>>();
+  const opened = new Map<string, ShownToken>();
   const budget = new SharedBudget();
   return (id) => {
     const readable = tokens.get(id);
@@ -86,9 +85,7 @@ export function tokenLookup(
     const known = opened.get(id);
     if (known) return known;
     const token = openToken(keys, caller.tenantId, readable.row);
-    const view = viewOf(caller.tenantId, token, readable.transform, budget);
-    const rich = readable.transform === "redact" ? undefined : enrichments(token.type, token.data.reveal(), bins);
-    const shown = { data: view.data ?? null, token: { ...viewToJson(view), ...(rich ? { enrichments: rich } : {}) } };
+    const shown = new ShownToken(caller.tenantId, token, readable.transform, budget, bins);
     opened.set(id, shown);
     return shown;
   };

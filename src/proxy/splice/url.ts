@@ -26,6 +26,7 @@ function withBlanks(raw: string): string {
 function encodedPlaces(text: string, write: (value: string) => string, readBlanks: (raw: string) => string): Place[] {
   const places: Place[] = [];
   const opens = [...text.matchAll(OPEN)].map(({ index, 0: braces }) => ({ index, end: index + braces.length }));
+  if (opens.length === 0) return places;
   let next = 0;
   let from = 0;
   for (const close of text.matchAll(CLOSE)) {

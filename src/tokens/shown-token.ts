@@ -1,0 +1,54 @@
+import type { Transform } from "../access/access-rule.js";
+import type { TenantId } from "../base/ids.js";
+import type { Json, JsonObject } from "../base/json.js";
+import type { TokenView as ExpressionView } from "../expressions/detokenization.js";
+import type { SharedBudget } from "../expressions/shared-budget.js";
+import type { Token } from "./token.js";
+import type { BinTable } from "./types/bin-table.js";
+import { enrichments } from "./types/details.js";
+import { type TokenView, viewOf, viewToJson } from "./view.js";
+
+/**
+ * What expressions see of a token under a transform. Nearly all ask for its data alone: its mask, its fingerprint and the
+ * rest of the whole token, a tenth of a proxied call, are made when they are asked for.
+ */
+export class ShownToken implements ExpressionView {
+  readonly #tenantId: TenantId;
+  readonly #token: Token;
+  readonly #transform: Transform;
+  readonly #budget: SharedBudget;
+  readonly #bins: BinTable | undefined;
+  #view: TokenView | undefined;
+  #whole: JsonObject | undefined;
+
+  /** @param budget of the masks of all tokens that are shown together. */
+  constructor(tenantId: TenantId, token: Token, transform: Transform, budget: SharedBudget, bins?: BinTable) {
+    this.#tenantId = tenantId;
+    this.#token = token;
+    this.#transform = transform;
+    this.#budget = budget;
+    this.#bins = bins;
+  }
+
+  /** Null of a redacted token. */
+  get data(): Json {
+    return this.#transform === "reveal" ? this.#token.data.reveal() : (this.#seen().data ?? null);
+  }
+
+  get token(): JsonObject {
+    this.#whole ??= { ...viewToJson(this.#seen()), ...this.#enriched() };
+    return this.#whole;
+  }
+
+  /** Evaluated once: a mask is paid for once, and every reference sees the same. */
+  #seen(): TokenView {
+    this.#view ??= viewOf(this.#tenantId, this.#token, this.#transform, this.#budget);
+    return this.#view;
+  }
+
+  #enriched(): JsonObject {
+    if (this.#transform === "redact") return {};
+    const rich = enrichments(this.#token.type, this.#token.data.reveal(), this.#bins);
+    return rich ? { enrichments: rich } : {};
+  }
+}
