@@ -39,7 +39,7 @@ export function createProxyRoute(
     if (below === undefined || request.method === "OPTIONS") return false;
     begin(request, response, below === "" ? "/proxy" : "/proxy/*")
       .then(() => serve(invoke, observe, request, response))
-      .catch(() => response.destroy());
+      .catch(() => breakOff(response, request));
     return true;
   };
 }
@@ -80,10 +80,7 @@ async function serve(
     response.end();
     await leaveReusable(request, body);
   } catch (error) {
-    if (response.headersSent) {
-      response.destroy();
-      return;
-    }
+    if (response.headersSent) return breakOff(response, request);
     const { status, body: problem, destinationStatus, fault } = errorOf(error, traceId);
     if (isGivenUp(error instanceof DestinationFailed ? error.reason : error, gone.signal))
       observation.giveUp("canceled");
@@ -98,6 +95,11 @@ async function serve(
     response.writeHead(status, { "content-type": PROBLEM_TYPE, "content-length": text.length });
     response.end(text);
   }
+}
+
+/** Has nobody take an answer for whole that is not: over HTTP/2 a stream that is destroyed without an error just ends. */
+function breakOff(response: ServerResponse, { httpVersionMajor }: IncomingMessage): void {
+  response.destroy(httpVersionMajor === 1 ? undefined : new Error("The answer could not be given to its end."));
 }
 
 /** A connection whose request nobody reads to its end cannot serve another. */

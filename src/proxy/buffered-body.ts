@@ -26,8 +26,10 @@ function bytesOf(body: Readable, most: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   const end = () => resolve(Buffer.concat(chunks));
-  // Comes after the end or the error where there is one, and then says nothing new.
-  const close = () => reject(body.errored ?? new Error("The body was given up."));
+  // Comes after the end too.
+  const close = () => {
+    if (!body.readableEnded) reject(body.errored ?? new Error("The body was given up."));
+  };
   if (body.readableEnded) end();
   else if (body.closed) close();
   body
