@@ -28,8 +28,9 @@ export class RequestReferences {
    * @throws {Fault} validation_failed naming the part, for a malformed expression.
    */
   scan(name: string, text: string, find: FindPlaces, take: (text: string) => void): void {
-    const places = find(text).map((place) => ({ place, reference: parseReference(place.expression, () => name) }));
-    if (places.length === 0) return;
+    const found = find(text);
+    if (found.length === 0) return;
+    const places = found.map((place) => ({ place, reference: parseReference(place.expression, () => name) }));
     this.#expressions += places.length;
     if (this.#expressions > MAX_EXPRESSIONS) throw invalid(name, `must hold at most ${MAX_EXPRESSIONS} expressions`);
     this.#parts.push({ name, text, places, take });
