@@ -113,6 +113,7 @@ function openTransaction(lane: Lane, sql: Sql, tenantId: TenantId, guard: Guard)
   });
   // The literal is safe because a TenantId is a UUID.
   const opening = [begun, sql.unsafe(`set local app.tenant_id = '${tenantId}'`).execute()];
+  if (lane.takeOff().plansAnew) opening.push(sql.unsafe("discard plans").execute());
   if (guard === "unguarded") return opening;
   const check = sql`
     select 1 / (count(*))::int from tenants

@@ -1,4 +1,5 @@
 import type { Uuid } from "../base/ids.js";
+import { isNotOver } from "./not-over.js";
 import { defineRemoval } from "./removal.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
@@ -29,7 +30,7 @@ export const findIdempotencyKey = defineStatement<Buffer, StoredKey | null, Stor
       (hash) => sql`
         select key_hash, request_hash, accepted, response, expires_at, subject,
           coalesce(lease_until > now(), false) as leased from idempotency_keys
-        where tenant_id = ${tenantId} and key_hash = ${hash} and expires_at > ${at}`,
+        where tenant_id = ${tenantId} and key_hash = ${hash} and ${isNotOver(sql, "expires_at", at)}`,
     ),
   answers: (rows) => rows.map(([row]) => row ?? null),
 });
@@ -41,7 +42,8 @@ export const dropExpiredIdempotencyKey = defineWrite<Buffer>({
   queries: (sql, tenantId, hashes, at) =>
     hashes.map(
       (hash) => sql`
-        delete from idempotency_keys where tenant_id = ${tenantId} and key_hash = ${hash} and expires_at <= ${at}`,
+        delete from idempotency_keys where tenant_id = ${tenantId} and key_hash = ${hash}
+          and not ${isNotOver(sql, "expires_at", at)}`,
     ),
 });
 

@@ -1,4 +1,5 @@
 import type { Uuid } from "../base/ids.js";
+import { isNotOver } from "./not-over.js";
 import { defineRemoval } from "./removal.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
@@ -40,7 +41,7 @@ export const readRun = defineStatement<Uuid, RunRow | null, RunRow>({
     ids.map(
       (id) => sql`
         select id, reactor_id, application_id, request, state, attempts, claim, result
-        from reactor_runs where tenant_id = ${tenantId} and id = ${id} and expires_at > ${at}`,
+        from reactor_runs where tenant_id = ${tenantId} and id = ${id} and ${isNotOver(sql, "expires_at", at)}`,
     ),
   answers: (rows) => rows.map(([row]) => row ?? null),
 });

@@ -1,5 +1,6 @@
 import type { Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
+import { isNotOver } from "./not-over.js";
 import { byteaArray } from "./parameters.js";
 import { defineRemoval } from "./removal.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
@@ -37,7 +38,7 @@ export const findSessionByNonce = defineStatement<Buffer, SessionByNonce | null,
     hashes.map(
       (hash) => sql`
         select id, application_id, authorized_by, expires_at from sessions
-        where tenant_id = ${tenantId} and nonce_hash = ${hash} and expires_at > ${at}`,
+        where tenant_id = ${tenantId} and nonce_hash = ${hash} and ${isNotOver(sql, "expires_at", at)}`,
     ),
   answers: (rows) => rows.map(([row]) => row ?? null),
 });
@@ -96,7 +97,8 @@ export const findSession = defineStatement<Buffer, SessionRow | null, SessionRow
       join applications a on a.tenant_id = s.tenant_id and a.id = s.application_id
       join tenants t on t.tenant_id = s.tenant_id and t.state = 'active'
       left join applications b on b.tenant_id = s.tenant_id and b.id = s.authorized_by
-      where s.tenant_id = ${tenantId} and s.key_hash = any(${byteaArray(sql, hashes)}) and s.expires_at > ${at}`,
+      where s.tenant_id = ${tenantId} and s.key_hash = any(${byteaArray(sql, hashes)})
+        and ${isNotOver(sql, "s.expires_at", at)}`,
   ],
   answers: ([rows = []], hashes) => hashes.map((hash) => rows.find((row) => row.key_hash.equals(hash)) ?? null),
 });

@@ -1,4 +1,5 @@
 import type { Uuid } from "../base/ids.js";
+import { isNotOver } from "./not-over.js";
 import { defineRemoval } from "./removal.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
@@ -30,7 +31,8 @@ export const readThreeDSSession = defineStatement<Uuid, ThreeDSSessionRow | null
   queries: (sql, tenantId, ids, at) => [
     sql`
       select id, token_id, record, payment_id, revision, expires_at, created_at from three_ds_sessions
-      where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[]) and expires_at > ${at}`,
+      where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])
+        and ${isNotOver(sql, "expires_at", at)}`,
   ],
   answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
 });

@@ -1,5 +1,6 @@
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Sql } from "./connect.js";
+import { isNotOver } from "./not-over.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
 /** A token as it is stored: what its caller wrote is sealed. */
@@ -80,6 +81,11 @@ const COLUMNS = [
   .map((column) => `t.${column}`)
   .join(", ");
 
+/** The columns of {@link TokenRowWithCvc}, of the token `t`. */
+export function tokenColumns(sql: Sql, tenantId: TenantId, at: Date) {
+  return sql`${sql.unsafe(COLUMNS)}, ${liveCode(sql, tenantId, at)}`;
+}
+
 /**
  * The code that a token has still, looked up for each token that is read: in a join, all codes of the tenant's last hour
  * were walked (10 ms for 38,000 of them).
@@ -87,7 +93,7 @@ const COLUMNS = [
 function liveCode(sql: Sql, tenantId: TenantId, at: Date) {
   return sql`(
     select c.code from token_cvc c
-    where c.tenant_id = ${tenantId} and c.token_id = t.id and c.due_at > ${at} limit 1
+    where c.tenant_id = ${tenantId} and c.token_id = t.id and ${isNotOver(sql, "c.due_at", at)} limit 1
   ) as cvc`;
 }
 
@@ -101,7 +107,7 @@ export const readTokenRow = defineStatement<string, TokenRowWithCvc | null, Toke
   sortKey: (id) => id,
   queries: (sql, tenantId, ids, at) => [
     sql`
-      select ${sql.unsafe(COLUMNS)}, ${liveCode(sql, tenantId, at)}
+      select ${tokenColumns(sql, tenantId, at)}
       from unnest(${[...ids]}::text[]) wanted (id)
       cross join lateral (
         select * from tokens where tenant_id = ${tenantId} and tokens.id = wanted.id limit 1
@@ -127,7 +133,7 @@ export const findTakers = defineStatement<TakenBy, readonly TokenRowWithCvc[], T
   queries: (sql, tenantId, inputs, at) =>
     inputs.map(
       ({ id, dedupeKey }) => sql`
-        select ${sql.unsafe(COLUMNS)}, ${liveCode(sql, tenantId, at)}
+        select ${tokenColumns(sql, tenantId, at)}
         from tokens t
         where t.tenant_id = ${tenantId} and (t.id = ${id} or t.dedupe_key = ${dedupeKey})`,
     ),

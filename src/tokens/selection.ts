@@ -25,15 +25,21 @@ export interface TokenQuery {
 /** A filter of up to so many tokens is rare: looking each of them up takes less than walking beside a common one. */
 const RARE = 10_000;
 
+/** Counting so many takes 0.1 ms, and up to {@link RARE} of each filter more than all else that a list does. */
+const FEW = 500;
+
 /** Containers of more tokens than this together are large: see {@link TokenSelection.hasLargeScopes}. */
 const LARGE = 50_000;
 
-/** What the caller's rules and the filter select together. */
-export async function selectionOf(
-  tx: Transaction,
-  { caller, keys, permission, filter }: TokenQuery,
-): Promise<TokenSelection> {
-  const without = await tx.ask(findExpired, tx.tenantId);
+/** What the caller's rules and the filter select together. What both ask the database for goes there in one trip. */
+export async function selectionOf(tx: Transaction, query: TokenQuery): Promise<TokenSelection> {
+  const [without, chosen] = await Promise.all([tx.ask(findExpired, tx.tenantId), chooseKeys(tx, query)]);
+  return { ...chosen, without };
+}
+
+type ChosenKeys = Omit<TokenSelection, "without">;
+
+async function chooseKeys(tx: Transaction, { caller, keys, permission, filter }: TokenQuery): Promise<ChosenKeys> {
   const visible = visibleScopes(caller.grant, permission, keys);
   // A scope of a single container is one more term to be found by; several of them are a union.
   const single = visible.flatMap((scope) => (scope.length === 1 ? (containersOf(scope) ?? []) : []));
@@ -43,18 +49,14 @@ export async function selectionOf(
   const terms = [...filter.filters, ...single.map((term): KeyFilter => ({ kind: "term", term }))];
   const filters = distinct(terms);
   const ids = scopes.map(idsOf).find((named) => named !== undefined);
-  if (ids) return { ...walk({ kind: "ids", ids }), also: filters, isNarrow: true, scopes, without };
+  if (ids) return { ...walk({ kind: "ids", ids }), also: filters, isNarrow: true, scopes };
   const [first, ...others] = filters;
-  if (!first) {
-    return union
-      ? { ...walk({ kind: "terms", terms: union }), without }
-      : { ...walk({ kind: "all" }), scopes, without };
-  }
-  if (others.length === 0 && scopes.length === 0) return { ...walk(first), without };
-  return { ...(await rarestFirst(tx, [first, ...others], union, scopes)), without };
+  if (!first) return union ? walk({ kind: "terms", terms: union }) : { ...walk({ kind: "all" }), scopes };
+  if (others.length === 0 && scopes.length === 0) return walk(first);
+  return rarestFirst(tx, [first, ...others], union, scopes);
 }
 
-function walk(source: KeySource) {
+function walk(source: KeySource): ChosenKeys {
   return { source, also: [], isNarrow: false, scopes: [], hasLargeScopes: true };
 }
 
@@ -84,9 +86,8 @@ async function rarestFirst(
   filters: readonly KeyFilter[],
   union: readonly Buffer[] | undefined,
   scopes: TokenSelection["scopes"],
-): Promise<Omit<TokenSelection, "without">> {
-  const counted = await Promise.all(filters.map(async (filter) => ({ filter, n: await countUpTo(tx, RARE, filter) })));
-  const [rarest, ...others] = counted.sort((a, b) => a.n - b.n);
+): Promise<ChosenKeys> {
+  const [rarest, ...others] = (await countEach(tx, filters)).sort((a, b) => a.n - b.n);
   if (!rarest) throw new Error("there is nothing to begin with");
   const isNarrow = rarest.n < RARE;
   const n = union && !isNarrow ? await countTogether(tx, union) : LARGE;
@@ -95,6 +96,14 @@ async function rarestFirst(
   }
   const also = others.map(({ filter }) => filter);
   return { source: rarest.filter, also, isNarrow, scopes, hasLargeScopes: n >= LARGE };
+}
+
+/** How many tokens each has. Where one has few, it is known to lead: of the others no more than that is counted. */
+async function countEach(tx: Transaction, filters: readonly KeyFilter[]) {
+  const count = (most: number) =>
+    Promise.all(filters.map(async (filter) => ({ filter, n: await countUpTo(tx, most, filter) })));
+  const counted = await count(FEW);
+  return counted.some(({ n }) => n < FEW) ? counted : count(RARE);
 }
 
 /** How many tokens the containers of these terms have, each counted by itself, to no more than {@link LARGE}. */

@@ -1,9 +1,12 @@
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { deleteLogBefore } from "../../src/store/audit-seals.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
-import { countTokenKeys, listTokenKeys } from "../../src/store/token-keys.js";
+import { findIdempotencyKey } from "../../src/store/idempotency-keys.js";
+import { findSession, findSessionByNonce } from "../../src/store/sessions.js";
+import { countTokenKeys, listTokenKeys, listTokenRows } from "../../src/store/token-keys.js";
 import {
   type KeySource,
   NONE_EXPIRED,
@@ -11,6 +14,7 @@ import {
   type TokenSelection,
 } from "../../src/store/token-selection.js";
 import { markActive, readTokenRow } from "../../src/store/tokens.js";
+import type { Transaction } from "../../src/store/transaction.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
 /** Tokens of the tenant; all have the first term, which is the fingerprint of all too, and every third has the second, ten the last. */
@@ -24,11 +28,14 @@ const ROWS = 60_000;
 describe("without statistics", () => {
   const tenantId = newTenantId();
   let database: TestDatabase;
+  /** Have planned look-ups while there was nothing at all, and while there were tokens only. */
+  let [plannedEmpty, plannedEarly]: Database[] = [];
   beforeAll(async () => {
     database = await startDatabase();
-    for (const table of ["tokens", "token_terms", "audit_logs"]) {
+    for (const table of ["tokens", "token_terms", "token_cvc", "idempotency_keys", "sessions", "audit_logs"]) {
       await database.owner.unsafe(`alter table ${table} set (autovacuum_enabled = false)`);
     }
+    plannedEmpty = await planning();
     const term = (bytes: Buffer, step: number) => `
       insert into token_terms (tenant_id, term, created_at, token_id)
       select tenant_id, '\\x${bytes.toString("hex")}', created_at, id from tokens where revision % ${step} = 0`;
@@ -42,11 +49,39 @@ describe("without statistics", () => {
          select '${tenantId}', now() - n * interval '1 s', gen_random_uuid(), 'token', 'token-' || n, 'read', ''
          from generate_series(1, ${ROWS}) n`,
     );
+    plannedEarly = await planning();
+    const later = "now() + n * interval '1 ms'";
+    const hash = "sha256(n::text::bytea)";
+    await database.asTenant(
+      tenantId,
+      `insert into token_cvc (tenant_id, token_id, code, due_at)
+         select '${tenantId}', 'token-' || n, '\\x01', ${later} + interval '1 hour' from generate_series(1, ${TOKENS}) n;
+       insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, response, expires_at)
+         select '${tenantId}', ${hash}, '\\x01', false, '\\x01', ${later} + interval '1 day' from generate_series(1, ${TOKENS}) n;
+       insert into sessions (tenant_id, id, key_hash, nonce_hash, application_id, expires_at, created_at)
+         select '${tenantId}', gen_random_uuid(), ${hash}, ${hash}, gen_random_uuid(), ${later} + interval '1 hour', now()
+         from generate_series(1, ${TOKENS}) n;
+       select pg_stat_force_next_flush()`,
+    );
   });
   afterAll(() => database?.[Symbol.asyncDispose]());
 
+  const lookUps = (tx: Transaction, n: number) => {
+    const hash = createHash("sha256").update(String(n)).digest();
+    return [tx.ask(findIdempotencyKey, hash), tx.ask(findSession, hash), tx.ask(findSessionByNonce, hash)];
+  };
+  const planning = async () => {
+    const opened = open();
+    await opened.fast.run(tenantId, "unguarded", (tx) =>
+      Promise.all([...lookUps(tx, 0), tx.ask(readTokenRow, "token-1")]),
+    );
+    return opened;
+  };
+  const open = () =>
+    openDatabase({ address: database.address, fastConnections: 1, slowConnections: 1, clock: systemClock });
+
   /** How many pages of indexes were looked at while work was done, as the database counts. */
-  async function pagesRead(work: (opened: Database) => Promise<unknown>): Promise<number> {
+  async function pagesRead(work: (opened: Database) => Promise<unknown>, planned?: Database): Promise<number> {
     const read = async () => {
       const [row] = await database.owner<{ n: number }[]>`
         select sum(idx_blks_hit + idx_blks_read)::int as n from pg_statio_user_indexes`;
@@ -54,14 +89,13 @@ describe("without statistics", () => {
     };
     const backends = () =>
       database.owner<{ pid: number }[]>`select pid from pg_stat_activity where backend_type = 'client backend'`;
-    const known = new Set((await backends()).map(({ pid }) => pid));
+    const known = (await backends()).length;
     const before = await read();
-    const address = database.address;
-    const opened = openDatabase({ address, fastConnections: 1, slowConnections: 1, clock: systemClock });
+    const opened = planned ?? open();
     await work(opened);
     await opened[Symbol.asyncDispose]();
     // A connection hands in what it counted when it ends, at the latest.
-    await expect.poll(async () => (await backends()).filter(({ pid }) => !known.has(pid))).toEqual([]);
+    await expect.poll(async () => (await backends()).length).toBeLessThanOrEqual(planned ? known - 1 : known);
     return (await read()) - before;
   }
 
@@ -71,6 +105,10 @@ describe("without statistics", () => {
   const firstPage = (wanted: TokenSelection) => (opened: Database) =>
     opened.slow.run(tenantId, "unguarded", (tx) =>
       tx.ask(listTokenKeys, { selection: wanted, order: "newest_first", after: undefined, offset: 0, limit: PAGE }),
+    );
+  const firstRows = (wanted: TokenSelection) => (opened: Database) =>
+    opened.slow.run(tenantId, "unguarded", (tx) =>
+      tx.ask(listTokenRows, { selection: wanted, order: "newest_first", after: undefined, offset: 0, limit: PAGE }),
     );
 
   it("tokens are looked up one by one, to be read and to be marked as active", async () => {
@@ -84,6 +122,40 @@ describe("without statistics", () => {
     );
     // Changing a row writes to all indexes. Walking the tenant for its ids takes 700 pages more.
     expect(read).toBeLessThan(25 * PAGE);
+  });
+
+  const numbers = Array.from({ length: PAGE }, (_, n) => (n + 1) * 1_000);
+  const lookUpAll = (opened: Database) =>
+    opened.fast.run(tenantId, "unguarded", async (tx) => {
+      const [rows, found] = await Promise.all([
+        Promise.all(numbers.map((n) => tx.ask(readTokenRow, `token-${n}`))),
+        Promise.all(numbers.flatMap((n) => lookUps(tx, n))),
+      ]);
+      expect(rows.map((row) => row?.cvc?.length)).toEqual(numbers.map(() => 1));
+      // Of sessions by their keys none is found: nobody's application has them.
+      expect(found.filter((row) => row !== null)).toHaveLength(2 * PAGE);
+    });
+
+  it("what has a time of its own is looked up by its key, however little of it there was at first", async () => {
+    // A walk of any of these tables takes some 300 pages, for each row that is looked up.
+    expect(await pagesRead(lookUpAll, plannedEarly)).toBeLessThan(30 * PAGE);
+  });
+
+  it("what was planned when there was nothing is planned anew after a while", async () => {
+    const read = await pagesRead(async (opened) => {
+      for (let flight = 0; flight < 10; flight += 1)
+        await opened.fast.run(tenantId, "unguarded", (tx) => Promise.all(lookUps(tx, 0)));
+      await lookUpAll(opened);
+    }, plannedEmpty);
+    expect(read).toBeLessThan(30 * PAGE);
+  });
+
+  it("the rows of a page are looked up for its keys", async () => {
+    const both = selection({ kind: "term", term: OTHER }, { also: [{ kind: "term", term: COMMON }] });
+    for (const wanted of [selection({ kind: "all" }, {}), both]) {
+      const read = await pagesRead(async (opened) => expect(await firstRows(wanted)(opened)).toHaveLength(PAGE));
+      expect(read).toBeLessThan(10 * PAGE);
+    }
   });
 
   it("what is asked for by two terms is walked once, side by side", async () => {
