@@ -1,4 +1,3 @@
-import { LRUCache } from "lru-cache";
 import { invalid } from "../base/fault.js";
 import { EgressError, expectationOf, isRefusal } from "./egress-error.js";
 import type { EgressPolicy, EgressTarget } from "./egress-policy.js";
@@ -18,32 +17,12 @@ export interface Destination extends EgressTarget {
   readonly href: string;
 }
 
-/** Characters of URLs whose destinations are remembered for a policy. */
-const MOST_REMEMBERED = 1_000_000;
-
-/** A policy never changes: what it said of a URL, it will say again. Refusals are not remembered. */
-const remembered = new WeakMap<EgressPolicy, LRUCache<string, Destination>>();
-
 /**
- * Reads and checks the URL that a tenant saves, or that is about to be called; both see the same rules. What was allowed is
- * remembered: each proxied call asks twice, which took 3 % of it.
+ * Reads and checks the URL that a tenant saves, or that is about to be called; both see the same rules.
  *
  * @throws EgressError with the reason; its delivery is `not_sent`.
  */
 export function readDestination(url: string, policy: EgressPolicy): Destination {
-  let allowed = remembered.get(policy);
-  if (!allowed) {
-    allowed = new LRUCache({ max: 5_000, maxSize: MOST_REMEMBERED, sizeCalculation: (_, { length }) => length + 1 });
-    remembered.set(policy, allowed);
-  }
-  const known = allowed.get(url);
-  if (known) return known;
-  const destination = checked(url, policy);
-  allowed.set(url, destination);
-  return destination;
-}
-
-function checked(url: string, policy: EgressPolicy): Destination {
   // The URL parser forgives what others read differently: "https:\\host", tabs inside, no slashes, a second "@".
   const [, authority] = /^https?:\/\/([^/?#]+)/i.exec(url) ?? [];
   if (/[\p{Cc}\s\\]/u.test(url)) throw new EgressError("not_a_url");

@@ -1,7 +1,7 @@
 import type { Authenticator } from "../access/authenticate.js";
 import { Fault } from "../base/fault.js";
 import { KeyVersionUnknown } from "../crypto/sealed.js";
-import { readDestination } from "../egress/destination.js";
+import { type Destination, readDestination } from "../egress/destination.js";
 import { EgressError } from "../egress/egress-error.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { guardedRequest } from "../egress/guarded-request.js";
@@ -68,9 +68,8 @@ async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: 
   const { definition, tenantId } = route;
   const { method, signal } = call;
   const { path, query, headers, body } = draft;
-  const url = definition.destinationUrl;
-  const target = destinationTarget(url, path, query);
-  checkAgain(parts.agents, url);
+  const target = destinationTarget(definition.destinationUrl, path, query);
+  const url = checkedAgain(parts.agents, definition.destinationUrl);
   const request = { method, path, query, headers, body, signal };
   const changed = await parts.transforms.request(route, requestSteps(definition), request);
   if (changed.kind === "answer") return { ...changed.answer, destinationStatus: 0 };
@@ -102,9 +101,10 @@ async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: 
 }
 
 /** Where a request goes is checked when it is saved and whenever it is called: lists and names change. */
-function checkAgain({ policy }: GuardedAgents, url: string): void {
+function checkedAgain({ policy }: GuardedAgents, url: string): Destination {
   try {
-    if (readDestination(url, policy).isNamed) return;
+    const destination = readDestination(url, policy);
+    if (destination.isNamed) return destination;
   } catch (error) {
     throw error instanceof EgressError ? error.toFault() : error;
   }

@@ -48,16 +48,6 @@ describe("a URL that may be called", () => {
     expect(read("http://10.0.0.7/", opened)).toMatchObject({ isAddress: true, isNamed: true });
     expect(read("https://8.8.8.8/", opened)).toMatchObject({ isNamed: false });
   });
-
-  it("is no more allowed by one policy for having been asked of another", () => {
-    const strict = new EgressPolicy({ deny: "api.example.com" });
-    for (let time = 0; time < 2; time += 1) {
-      expect(read("http://10.0.0.7/", permissive)).toMatchObject({ host: "10.0.0.7" });
-      expect(read("http://10.0.0.7/")).toBe("private");
-      expect(read("https://api.example.com/")).toMatchObject({ host: "api.example.com" });
-      expect(read("https://api.example.com/", strict)).toBe("denied");
-    }
-  });
 });
 
 describe("a URL that may not", () => {
