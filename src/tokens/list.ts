@@ -178,6 +178,7 @@ function listName({ caller, permission, filter }: TokenQuery): string {
   return JSON.stringify([...who, ...filter.name]);
 }
 
+/** As the database orders them: ids by their bytes, not by the units of UTF-16. */
 function compareKeys(a: TokenKey, b: TokenKey): number {
-  return a.created_at.getTime() - b.created_at.getTime() || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+  return a.created_at.getTime() - b.created_at.getTime() || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
 }
