@@ -32,14 +32,17 @@ export function writeHead(response: ServerResponse, answer: ProxyAnswer, request
   const isHttp1 = request.httpVersionMajor === 1;
   const theirs = grouped(answer.headers);
   for (const name of OURS) theirs.delete(name);
-  if (Buffer.isBuffer(answer.body)) theirs.delete("content-length");
+  // Nothing follows a 204, whose length is not told (RFC 9110, 8.6); over HTTP/2 Node sends nothing behind a 205 either,
+  // and clients reset a stream that promises more than it holds.
+  const hasLength = answer.status !== 204 && (isHttp1 || answer.status !== 205);
+  if (!hasLength || Buffer.isBuffer(answer.body)) theirs.delete("content-length");
   for (const [lower, { name, values }] of theirs) {
     // Where the destination speaks of cross-origin rights itself, its word counts. Ours stand before all of theirs.
     if (response.hasHeader(lower)) response.removeHeader(lower);
     // HTTP/2 knows headers that have one value; there only cookies are sent apart.
     response.setHeader(name, isHttp1 || lower === "set-cookie" ? values : values.join(", "));
   }
-  if (Buffer.isBuffer(answer.body)) response.setHeader("Content-Length", answer.body.length);
+  if (hasLength && Buffer.isBuffer(answer.body)) response.setHeader("Content-Length", answer.body.length);
   if (answer.destinationStatus > 0) response.setHeader(DESTINATION_STATUS, answer.destinationStatus);
   // HTTP/2 has no reason phrases.
   if (isHttp1 && REASON_PHRASE.test(answer.statusText)) response.statusMessage = answer.statusText;

@@ -5,6 +5,7 @@ import { gzipSync } from "node:zlib";
 import { afterEach, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { answer, type Destination, type RawRequest, type Reply, startDestination } from "./support/destination.js";
+import { code, makeProxy } from "./support/proxies.js";
 import { rawCall } from "./support/raw-call.js";
 
 const STATUS = "bt-proxy-destination-status";
@@ -230,6 +231,31 @@ describe("the answer of a destination", () => {
       "Transfer-Encoding",
       "Connection",
     ]);
+  });
+
+  it("comes over HTTP/2 too where it has a body that nothing may have", async () => {
+    destination = await startDestination(answer("205 Reset Content", ["X-Own: kept"], "too much"));
+    const session = connectHttp2(inject("serverUrl"));
+    const stream = session.request({ ":path": "/proxy", "bt-api-key": key, "bt-proxy-url": destination.url });
+    const [headers] = await once(stream, "response");
+    const chunks: Buffer[] = [];
+    for await (const chunk of stream) chunks.push(Buffer.from(chunk));
+    session.close();
+    expect(headers).toMatchObject({ ":status": 205, "x-own": "kept" });
+    expect(headers).not.toHaveProperty("content-length");
+    expect([stream.rstCode, Buffer.concat(chunks).toString()]).toEqual([0, ""]);
+  });
+
+  it("without content tells no length, whoever wrote it", async () => {
+    destination = await startDestination("HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n");
+    const { key: changing } = await makeProxy(tenant, {
+      destination_url: destination.url,
+      response_transforms: [{ type: "code", ...code("return { headers: req.args.headers, body: req.args.body };") }],
+    });
+    for (const target of [`BT-PROXY-URL: ${destination.url}`, `BT-PROXY-KEY: ${changing}`]) {
+      const received = await rawCall(["GET /proxy HTTP/1.1", `BT-API-KEY: ${key}`, target]);
+      expect([received.status, received.header("content-length"), received.body.length]).toEqual([204, undefined, 0]);
+    }
   });
 
   it("of one that is slow keeps nobody from another", async () => {
