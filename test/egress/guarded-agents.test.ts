@@ -153,6 +153,37 @@ describe("a connection", () => {
     expect(server.connections.length).toBe(2);
   });
 
+  it("of a burst is kept for its next one, and only eight of them for longer", async () => {
+    const { server, held, arrived } = await serveHeld();
+    const agents = agentsWith({ maxSockets: 12 });
+    const burst = async (count: number) => {
+      const calls = Array.from({ length: 12 }, () => call(agents, `http://one.example:${server.port}/`));
+      await arrived(count);
+      for (const answer of held.splice(0)) answer.end("done");
+      expect(await Promise.all(calls)).toEqual(Array.from({ length: 12 }, () => "done"));
+    };
+    for (let count = 0; count < 3; count++) await burst(12);
+    expect(server.connections.length).toBe(12);
+    await expect.poll(() => server.connections.filter(({ destroyed }) => destroyed).length, { timeout: 3_000 }).toBe(4);
+    await burst(12);
+    expect(server.connections.length).toBe(16);
+    expect(server.connections.filter(({ destroyed }) => destroyed).length).toBe(4);
+  });
+
+  it("of a burst outlasts a slow answer", async () => {
+    const { server, held, arrived } = await serveHeld();
+    const agents = agentsWith({ maxSockets: 12, idleSocketMs: 400 });
+    const url = `http://one.example:${server.port}/`;
+    for (const waits of [0, 700]) {
+      const calls = Array.from({ length: 12 }, () => call(agents, url));
+      await arrived(12);
+      await new Promise((resolve) => setTimeout(resolve, waits));
+      for (const answer of held.splice(0)) answer.end("done");
+      expect(await Promise.all(calls)).toEqual(Array.from({ length: 12 }, () => "done"));
+    }
+    expect(server.connections.length).toBe(12);
+  });
+
   it("is closed with the agents", async () => {
     const server = await serveHttp((_, answer) => answer.end("hello"));
     const agents = agentsWith({});
