@@ -123,6 +123,21 @@ describe("a connection that is lost", () => {
     expect(await deck.logs()).toBe(1 + 100 * LOSSES.length);
   });
 
+  it.each<["before" | "answer"]>([["before"], ["answer"]])(
+    "when its statements are to be planned anew (%s) loses none and doubles none",
+    async (at) => {
+      await using deck = await openDeck(database, { lanes: 1 });
+      const sprung = deck.proxy.set({ at, statement: /^discard plans/, does: "cut" });
+      const names = Array.from({ length: 25 }, (_, coat) => `coat ${coat}`);
+      for (const name of names) await deck.hang(name);
+      await sprung;
+      expect(await deck.coats()).toEqual(names.toSorted());
+      expect(await deck.logs()).toBe(names.length);
+      // Of the first connection its tenth flight, and so of the next.
+      expect(deck.proxy.sent.filter(({ text }) => text.startsWith("discard plans"))).toHaveLength(2);
+    },
+  );
+
   it("while nobody uses it is replaced without a word", async () => {
     await using deck = await openDeck(database, { lanes: 2 });
     await Promise.all([deck.hang("1"), deck.hang("2")]);
