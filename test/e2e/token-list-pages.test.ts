@@ -6,7 +6,7 @@ import { readConfig } from "../../src/config.js";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { openVault, type Vault } from "../../src/vault.js";
 import { asTenant } from "../support/databases.js";
-import type { RestClient } from "../support/rest.js";
+import { type RestClient, restClient } from "../support/rest.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
 interface Made {
@@ -74,12 +74,24 @@ describe("pages of tokens", () => {
     sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 20_000 });
     // At once, so that many share a transaction, and with that their age.
     made = await Promise.all(Array.from({ length: TOKENS }, (_, number) => make(number)));
+    const named = made.filter((_, number) => number % 31 === 0).map(({ id }) => id);
     callers = await Promise.all([
       caller("everything", () => true, "/"),
       caller("one container", within("/a/"), "/a/"),
       caller("several containers", (token) => within("/a/x/")(token) || within("/b/")(token), "/a/x/", "/b/"),
       caller("containers within each other", within("/a/"), "/a/x/", "/a/"),
       caller("an empty container", () => false, "/nothing/"),
+      session(
+        "named tokens, one of which there is not",
+        ({ id }) => named.includes(id),
+        ...[...named, "not there"].map((value) => [{ attribute: "id", operator: "equals", value }]),
+      ),
+      session(
+        "tokens by how their names and containers begin",
+        (token) => token.id.startsWith("a-") || token.containers.some((path) => path.startsWith("/a/x")),
+        [{ attribute: "id", operator: "starts_with", value: "a-" }],
+        [{ attribute: "container", operator: "starts_with", value: "/a/x" }],
+      ),
     ]);
   });
   afterAll(async () => {
@@ -106,6 +118,16 @@ describe("pages of tokens", () => {
       ...{ priority: index + 1, container, transform: "mask", permissions: ["token:read"] },
     }));
     return { name, sees, list: await tenant.application({ type: "private", rules }) };
+  }
+
+  async function session(name: string, sees: Caller["sees"], ...conditions: readonly object[][]): Promise<Caller> {
+    const page = await tenant.application({ type: "public", permissions: ["token:create"] });
+    const { session_key, nonce } = (await page("POST", "/sessions")).body;
+    const rules = conditions.map((each, index) => ({
+      ...{ priority: index + 1, conditions: each, transform: "mask", permissions: ["token:read"] },
+    }));
+    expect((await backEnd("POST", "/sessions/authorize", { body: { nonce, rules } })).status).toBe(200);
+    return { name, sees, list: restClient(tenant.url, session_key) };
   }
 
   /** Newest first, and by the bytes of their ids where they are of one age. */
@@ -168,9 +190,9 @@ describe("pages of tokens", () => {
   it("of tokens asked for by id have the same order", async () => {
     const [seen] = callers;
     if (!seen) throw new Error("nobody asks");
-    const named = made.filter(({ id }) => id.length < 10);
-    const wanted = new Set(named.map(({ id }) => id));
-    const query = named.map(({ id }) => `id=${encodeURIComponent(id)}`).join("&");
+    const short = made.filter(({ id }) => id.length < 10);
+    const wanted = new Set(short.map(({ id }) => id));
+    const query = short.map(({ id }) => `id=${encodeURIComponent(id)}`).join("&");
     await isAsExpected(seen, { query, fits: ({ id }) => wanted.has(id) }, 1, 100);
     await isAsExpected(seen, { query, fits: ({ id }) => wanted.has(id) }, 3, 7);
   });
