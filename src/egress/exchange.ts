@@ -71,6 +71,7 @@ export class Exchange {
 
   #follow(socket: Socket): void {
     this.#socket = socket;
+    this.#keepSending(socket);
     if (isEstablished(socket)) {
       this.#stage = "written";
       return;
@@ -84,6 +85,18 @@ export class Exchange {
       });
     }
     socket.once(readyEvent(this.#destination), written);
+  }
+
+  /**
+   * Node tells of room to write only until the answer is complete. A body of which the rest is still to be sent by then
+   * would wait for ever, and so would its caller's next request on the same connection.
+   */
+  #keepSending(socket: Socket): void {
+    const resume = () => {
+      if (this.#outgoing.writableNeedDrain) this.#outgoing.emit("drain");
+    };
+    socket.on("drain", resume);
+    this.#outgoing.once("close", () => socket.off("drain", resume));
   }
 
   #answer(message: IncomingMessage): void {

@@ -378,6 +378,27 @@ describe("a call that is given up", () => {
   });
 });
 
+describe("a body that is still being sent when its answer is complete", () => {
+  it.each([
+    ["of a promised length", [["Content-Length", "2000001"]] as const],
+    ["in chunks", []],
+  ])("arrives whole, %s", async (_, headers) => {
+    const server = await serveRaw((socket) => {
+      socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nearly"));
+    });
+    const body = new Readable({ read() {} });
+    body.push("y");
+    const answer = await send(server, { method: "POST", headers, body });
+    expect(await text(answer.body)).toBe("early");
+    await pause(10);
+    for (let piece = 0; piece < 20; piece++) body.push(Buffer.alloc(100_000, "y"));
+    body.push(null);
+    const arrived = () => server.received().length;
+    await expect.poll(arrived, { timeout: 5_000 }).toBeGreaterThan(2_000_000);
+    expect(server.connections.length).toBe(1);
+  });
+});
+
 describe("whether the request was sent", () => {
   it("is certain where no connection was made", async () => {
     const server = await serveRaw(ok);
