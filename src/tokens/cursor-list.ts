@@ -2,9 +2,9 @@ import { covers, parseContainer } from "../access/container.js";
 import { type Refused, refuse } from "../access/refusal.js";
 import { invalid } from "../base/fault.js";
 import { readCursor, writeCursor } from "../crypto/cursor.js";
-import { listTokenRows } from "../store/token-keys.js";
+import { listTokenKeys } from "../store/token-keys.js";
 import type { Transaction } from "../store/transaction.js";
-import { fitsFilter, logListing, visibleTo } from "./list.js";
+import { fitsFilter, logListing, readable } from "./list.js";
 import type { ReadableToken } from "./read.js";
 import { selectionOf, type TokenQuery } from "./selection.js";
 
@@ -30,9 +30,10 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
   return async (tx: Transaction): Promise<TokenCursorPage> => {
     const selection = await selectionOf(tx, query);
     // One more than the page tells whether there is a next one.
-    const found = await tx.ask(listTokenRows, { selection, order: "newest_first", after, offset: 0, limit: size + 1 });
+    const found = await tx.ask(listTokenKeys, { selection, order: "newest_first", after, offset: 0, limit: size + 1 });
     const shown = found.slice(0, size);
-    const items = visibleTo(query, shown).filter((token) => fitsFilter(query, token));
+    const ids = shown.map(({ id }) => id);
+    const items = (await readable(tx, query, ids)).filter((token) => fitsFilter(query, token));
     await logListing(tx, query, items);
     const last = shown.at(-1);
     const hasMore = found.length > size && last !== undefined;

@@ -3,9 +3,9 @@ import { storedContainer } from "../access/container.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { offsetOf, type Page, type PageRequest } from "../base/page.js";
 import { writeLog } from "../store/audit-logs.js";
-import { countTokenKeys, type KeyPage, listTokenKeys, listTokenRows, sumTokenCounts } from "../store/token-keys.js";
+import { countTokenKeys, type KeyPage, listTokenKeys, sumTokenCounts } from "../store/token-keys.js";
 import type { TokenKey, TokenSelection } from "../store/token-selection.js";
-import { readTokenRow, type TokenRowWithCvc } from "../store/tokens.js";
+import { readTokenRow } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { touch } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
@@ -36,8 +36,7 @@ async function pageOfIds(
   ids: readonly string[],
   page: PageRequest,
 ): Promise<Page<ReadableToken>> {
-  const rows = await Promise.all([...new Set(ids)].map((id) => tx.ask(readTokenRow, id)));
-  const all = visibleTo(query, rows).filter((token) => fitsFilter(query, token));
+  const all = (await readable(tx, query, [...new Set(ids)])).filter((token) => fitsFilter(query, token));
   all.sort((a, b) => compareKeys(b.row, a.row));
   const offset = offsetOf(page);
   return { items: all.slice(offset, offset + page.size), total: all.length };
@@ -53,13 +52,14 @@ async function pageOfKeys(
   const list = listName(query);
   const before = page.page === 1 ? undefined : memory.endOfPage(list, page.size, page.page - 1);
   const counting = totalOf(tx, selection, list, memory);
-  const near = before || isNearStart(selection, page) ? rowsFromStart(tx, selection, page, before) : undefined;
+  const near = before || isNearStart(selection, page) ? keysFromStart(tx, selection, page, before) : undefined;
   const total = await counting;
   if (offsetOf(page) >= total) return { items: [], total };
-  const rows = await (near ?? rowsFromNearerEnd(tx, selection, page, total));
-  const end = rows.at(-1);
-  if (end && rows.length === page.size) memory.rememberEnd(list, page.size, page.page, end);
-  return { items: visibleTo(query, rows), total };
+  const keys = await (near ?? keysFromNearerEnd(tx, selection, page, total));
+  const end = keys.at(-1);
+  if (end && keys.length === page.size) memory.rememberEnd(list, page.size, page.page, end);
+  const ids = keys.map(({ id }) => id);
+  return { items: await readable(tx, query, ids), total };
 }
 
 /** Skipping so many keys takes as long as waiting for the total first would (0.4 ms). */
@@ -71,27 +71,27 @@ function isNearStart(selection: TokenSelection, page: PageRequest): boolean {
 }
 
 /** After the page just served by its last key; else by the number of keys to skip. */
-function rowsFromStart(
+function keysFromStart(
   tx: Transaction,
   selection: TokenSelection,
   page: PageRequest,
   before: TokenKey | undefined,
-): Promise<readonly TokenRowWithCvc[]> {
+): Promise<readonly TokenKey[]> {
   const offset = before ? 0 : offsetOf(page);
-  return tx.ask(listTokenRows, { selection, order: "newest_first", after: before, offset, limit: page.size });
+  return tx.ask(listTokenKeys, { selection, order: "newest_first", after: before, offset, limit: page.size });
 }
 
-async function rowsFromNearerEnd(
+async function keysFromNearerEnd(
   tx: Transaction,
   selection: TokenSelection,
   page: PageRequest,
   total: number,
-): Promise<readonly TokenRowWithCvc[]> {
+): Promise<readonly TokenKey[]> {
   const offset = offsetOf(page);
-  if (offset <= total / 2) return rowsFromStart(tx, selection, page, undefined);
+  if (offset <= total / 2) return keysFromStart(tx, selection, page, undefined);
   const limit = Math.min(page.size, total - offset);
   const walk: KeyPage = { selection, order: "oldest_first", after: undefined, offset: total - offset - limit, limit };
-  return (await tx.ask(listTokenRows, walk)).toReversed();
+  return (await tx.ask(listTokenKeys, walk)).toReversed();
 }
 
 /** Its keys are those of one index, in whose order they are walked. */
@@ -134,11 +134,13 @@ async function countAll(tx: Transaction, selection: TokenSelection): Promise<num
   }
 }
 
-/** The tokens of these rows that the caller may see, in their order. */
-export function visibleTo(
+/** The tokens with these ids that the caller may see, in this order. */
+export async function readable(
+  tx: Transaction,
   { caller, permission }: TokenQuery,
-  rows: readonly (TokenRowWithCvc | null)[],
-): ReadableToken[] {
+  ids: readonly string[],
+): Promise<ReadableToken[]> {
+  const rows = await Promise.all(ids.map((id) => tx.ask(readTokenRow, id)));
   return rows.flatMap((row) => {
     if (!row) return [];
     const place = { id: row.id, containers: row.containers.map(storedContainer) };

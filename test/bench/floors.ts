@@ -1,15 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { LoadRequest } from "./load.js";
-import type { Table } from "./table.js";
+import { type Measurement, measure } from "./measure.js";
 import { CARD_BODY, JSON_TYPE } from "./token-requests.js";
 
 /** What HTTP alone costs here: a bare Fastify server that parses our body and writes it again. */
-export async function measureFloors(table: Table): Promise<void> {
+export async function measureEcho(): Promise<Measurement> {
   const echo = spawn(process.execPath, ["dist/test/bench/echo-server.js"], { stdio: ["ignore", "ignore", "pipe"] });
   try {
     const target = { host: "127.0.0.1", port: await portOf(echo), pid: echo.pid ?? 0 };
-    await table.measure(target, {
+    return await measure(target, {
       operation: "floor: Fastify JSON echo, 32 connections",
       protocol: "http1",
       connections: 32,

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { startBenchServer } from "./bench-server.js";
 import { measureDatabaseFloors } from "./database-floors.js";
-import { measureFloors } from "./floors.js";
+import { measureEcho } from "./floors.js";
 import { listRows } from "./lists.js";
 import { manyTenantRows } from "./many-tenants.js";
 import { proxyRows } from "./proxies.js";
@@ -20,7 +20,7 @@ const { values: options } = parseArgs({
   options: { json: { type: "string" }, tokens: { type: "string", default: "1000000" } },
 });
 const table = new Table();
-await measureFloors(table);
+table.add(await measureEcho());
 {
   await using server = await startBenchServer();
   await measureDatabaseFloors(table, server);

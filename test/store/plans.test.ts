@@ -6,7 +6,7 @@ import { deleteLogBefore } from "../../src/store/audit-seals.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
 import { findIdempotencyKey } from "../../src/store/idempotency-keys.js";
 import { findSession, findSessionByNonce } from "../../src/store/sessions.js";
-import { countTokenKeys, listTokenKeys, listTokenRows } from "../../src/store/token-keys.js";
+import { countTokenKeys, listTokenKeys } from "../../src/store/token-keys.js";
 import {
   type KeySource,
   NONE_EXPIRED,
@@ -106,10 +106,6 @@ describe("without statistics", () => {
     opened.slow.run(tenantId, "unguarded", (tx) =>
       tx.ask(listTokenKeys, { selection: wanted, order: "newest_first", after: undefined, offset: 0, limit: PAGE }),
     );
-  const firstRows = (wanted: TokenSelection) => (opened: Database) =>
-    opened.slow.run(tenantId, "unguarded", (tx) =>
-      tx.ask(listTokenRows, { selection: wanted, order: "newest_first", after: undefined, offset: 0, limit: PAGE }),
-    );
 
   it("tokens are looked up one by one, to be read and to be marked as active", async () => {
     const ids = Array.from({ length: PAGE }, (_, n) => `token-${n + 1}`);
@@ -148,14 +144,6 @@ describe("without statistics", () => {
       await lookUpAll(opened);
     }, plannedEmpty);
     expect(read).toBeLessThan(30 * PAGE);
-  });
-
-  it("the rows of a page are looked up for its keys", async () => {
-    const both = selection({ kind: "term", term: OTHER }, { also: [{ kind: "term", term: COMMON }] });
-    for (const wanted of [selection({ kind: "all" }, {}), both]) {
-      const read = await pagesRead(async (opened) => expect(await firstRows(wanted)(opened)).toHaveLength(PAGE));
-      expect(read).toBeLessThan(10 * PAGE);
-    }
   });
 
   it("what is asked for by two terms is walked once, side by side", async () => {

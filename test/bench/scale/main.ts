@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { startBenchServer } from "../bench-server.js";
+import { measureEcho } from "../floors.js";
 import { tenantPlans } from "../many-tenants.js";
 import { overload } from "../overload.js";
 import { say } from "../table.js";
@@ -16,6 +17,8 @@ import { startUp } from "./start-up.js";
 const largest = option("largest", 10_000_000);
 const minutes = option("minutes", 10);
 
+say("bare echo");
+const echoes = [await measureEcho()];
 say("start-up");
 const started = await startUp();
 say("connections and tenants");
@@ -29,7 +32,10 @@ say(`memory over ${minutes} minutes`);
 const endurance = await onEmbedded((server) => endure(server, minutes));
 say("processes on one database, and tokens in one tenant");
 const large = await onBigDatabase();
-writeFileSync("docs/performance.md", performancePage({ ...small, ...large, overloads, endurance, startUp: started }));
+say("bare echo");
+echoes.push(await measureEcho());
+const findings = { ...small, ...large, echoes, overloads, endurance, startUp: started };
+writeFileSync("docs/performance.md", performancePage(findings));
 say("wrote docs/performance.md");
 
 async function onEmbedded<T>(use: (server: Awaited<ReturnType<typeof startBenchServer>>) => Promise<T>): Promise<T> {

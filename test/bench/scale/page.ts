@@ -1,4 +1,5 @@
 import { cpus, totalmem } from "node:os";
+import type { Measurement } from "../measure.js";
 import type { Overload } from "../overload.js";
 import type { AtConnections } from "./connections.js";
 import type { Endurance } from "./endurance.js";
@@ -8,6 +9,8 @@ import type { AtSize } from "./sizes.js";
 import type { StartUp } from "./start-up.js";
 
 export interface Findings {
+  /** Of a bare server, before all others and after them: how fast the machine was. */
+  readonly echoes: readonly Measurement[];
   readonly connections: readonly AtConnections[];
   readonly tenants: readonly (Repeated & { readonly tenants: number })[];
   readonly sizes: readonly AtSize[];
@@ -21,7 +24,7 @@ export interface Findings {
 
 /** docs/performance.md, all of it. */
 export function performancePage(findings: Findings): string {
-  const { sizes, plans, endurance, startUp, sizesVersion } = findings;
+  const { echoes, sizes, plans, endurance, startUp, sizesVersion } = findings;
   return `# Performance
 
 What one process does as the work grows. \`npm run bench:scale\` writes this page anew; \`npm run bench\` holds the figures
@@ -30,10 +33,11 @@ against the design's targets and against what the machine does without our work.
 ## Method
 
 ${machine()}. Load generator, server and database share the machine: throughput ends where the processor does, and figures of
-two machines or two runs compare by their ratios only. Everything is on: fsync, log rows, row-level security; rate limits are
-off. Callers wait for an answer before they ask again, without think time. A figure is the middle of ${RUNS} runs of three seconds
-each; *confidence* is half of the distance between the slowest and the fastest of them. \`server\` and \`database\` are
-microseconds of processor time for each request.
+two machines or two runs compare by their ratios only. ${speed(echoes)}
+
+Everything is on: fsync, log rows, row-level security; rate limits are off. Callers wait for an answer before they ask again,
+without think time. A figure is the middle of ${RUNS} runs of three seconds each; *confidence* is half of the distance between
+the slowest and the fastest of them. \`server\` and \`database\` are microseconds of processor time for each request.
 
 ## Callers at once
 
@@ -138,6 +142,15 @@ function cells({ requestsPerSecond, spread, p50, p99, serverUs, databaseUs, fail
 function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const line = (parts: readonly (string | number)[]) => `| ${parts.join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+function speed(echoes: Findings["echoes"]): string {
+  const figures = echoes.map(
+    ({ requestsPerSecond, serverUs }) =>
+      `${requestsPerSecond.toFixed(0)} requests a second at ${serverUs.toFixed(0)} us`,
+  );
+  return `A bare Fastify server that parses a card and writes it
+again answered 32 callers with ${figures.join(" before these runs, and ")} after them.`;
 }
 
 function machine(): string {
