@@ -54,27 +54,36 @@ describe("the statements of a transaction", () => {
   it("go over the wire in the order of locks, whoever asked for them first, and commit comes last", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     const tables = Object.keys(WRITES);
+    // The deck's own tenant was the first.
+    let flights = 1;
+    let plannedAnew = 0;
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.shuffledSubarray(tables, { minLength: 1 }), { maxLength: 5, minLength: 1 }),
         async (wishes) => {
           deck.proxy.sent.length = 0;
           const works = wishes.map((wish, passenger) => async (tx: Transaction) => {
-            for (const table of wish) WRITES[table]?.(tx, Date.now() * 10 + passenger);
+            for (const table of wish) WRITES[table]?.(tx, passenger);
           });
-          await together(deck, works, "unguarded");
+          const outcomes = await together(deck, works, "unguarded");
+          expect(outcomes).toEqual(works.map(() => ({ status: "fulfilled", value: undefined })));
           await database.asTenant(deck.tenantId, "delete from tenant_keys");
           await database.asTenant(deck.tenantId, "delete from due");
-          const [transaction = []] = transactionsOf(deck);
+          const transactions = transactionsOf(deck).map((transaction) => transaction.filter(isOfRequest).map(subject));
+          flights += transactions.length;
+          plannedAnew += transactions.flat().filter((subject) => subject === "discard").length;
+          const [transaction = []] = transactions;
+          const opening = transaction[2] === "discard" ? ["begin", "set", "discard"] : ["begin", "set"];
           const wished = tables.filter((table) => wishes.flat().includes(table));
           const expected = wished.flatMap((table) =>
             table === "audit_logs" ? [table, "is the minute open"] : [table],
           );
-          expect(transaction.filter(isOfRequest).map(subject)).toEqual(["begin", "set", ...expected, "commit"]);
+          expect(transaction).toEqual([...opening, ...expected, "commit"]);
         },
       ),
       { numRuns: 40 },
     );
+    expect(plannedAnew, `of ${flights} flights`).toBe([10, 100].filter((flight) => flight <= flights).length);
   });
 
   it("stay in order on a new connection, where each must be described before it can be sent", async () => {
