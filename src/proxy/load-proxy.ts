@@ -8,7 +8,7 @@ import { findProxyByKey } from "../store/proxies.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ConfiguredProxy, openProxy } from "./proxy.js";
 
-/** A proxy with the tenant's revision that it was read at: every call through it is guarded by that. */
+/** A proxy with the revision of its tenant that it was read at. */
 export interface LoadedProxy {
   readonly tenantId: TenantId;
   readonly proxy: ConfiguredProxy;

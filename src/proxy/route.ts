@@ -21,6 +21,10 @@ export interface Route {
   readonly caller: Caller | undefined;
   readonly proxy: LoadedProxy | undefined;
   readonly definition: ProxyDefinition;
+  /**
+   * That of the older of the two. They are remembered apart: guarded by the newer one, a call would go where the proxy led
+   * before it was changed, or with rights that its application has lost.
+   */
   readonly revision: number;
 }
 
@@ -41,16 +45,20 @@ export async function chooseRoute(parts: RouteParts, { target, apiKey }: ProxyCa
     return { tenantId: caller.tenantId, caller, proxy: undefined, definition, revision: caller.revision };
   }
   const proxy = await parts.loader.find(target.key);
-  const { tenantId, revision } = proxy;
+  const { tenantId } = proxy;
   const { requireAuth, applicationId, definition } = proxy.proxy;
   if (!requireAuth) {
     const caller = applicationId ? await parts.authenticator.application(tenantId, applicationId) : undefined;
-    return { tenantId, caller, proxy, definition, revision };
+    return { tenantId, caller, proxy, definition, revision: older(proxy, caller ?? proxy) };
   }
   const caller = await parts.authenticator.authenticate(apiKey);
   // A key of another tenant learns nothing, not even that the proxy exists.
   if (caller.tenantId !== tenantId) throw new Fault("not_found", "There is no proxy with this key.");
-  return { tenantId, caller, proxy, definition, revision: caller.revision };
+  return { tenantId, caller, proxy, definition, revision: older(proxy, caller) };
+}
+
+function older(one: { readonly revision: number }, other: { readonly revision: number }): number {
+  return Math.min(one.revision, other.revision);
 }
 
 function ephemeralDefinition(url: string): ProxyDefinition {

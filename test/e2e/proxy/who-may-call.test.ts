@@ -140,6 +140,36 @@ describe("who may call a proxy", () => {
     expect(await refusal(through(backEnd, key))).toEqual([404, "not_found"]);
   });
 
+  // The server remembers proxies and callers apart from each other: who calls next may be loaded anew, and the proxy not.
+  it("as it was before for nobody, also where the next caller is another one", async () => {
+    const { id, key } = await makeProxy(tenant, { destination_url: `${destination.url}/before` });
+    expect((await through(backEnd, key)).status).toBe(200);
+    const change = async (body: object) =>
+      tenant.manage("PATCH", `/proxies/${id}`, { body, headers: { "Content-Type": "application/merge-patch+json" } });
+    await change({ destination_url: `${destination.url}/after` });
+    expect((await through(await tenant.backEnd(), key, `{{ ${token} }}`)).status).toBe(200);
+    expect(destination.last().line).toBe("POST /after HTTP/1.1");
+    await tenant.manage("DELETE", `/proxies/${id}`);
+    expect(await refusal(through(await tenant.backEnd(), key, `{{ ${token} }}`))).toEqual([404, "not_found"]);
+  });
+
+  it("with rights that its application has lost for nobody, also through another proxy", async () => {
+    const clerk = await tenant.application({
+      type: "private",
+      rules: [{ priority: 1, container: "/", transform: "reveal", permissions: ["token:use"] }],
+    });
+    const acting = () =>
+      makeProxy(tenant, {
+        ...{ destination_url: destination.url, require_auth: false },
+        application: { id: clerk.id },
+      });
+    const [first, second] = [await acting(), await acting()];
+    expect((await through(nobody, first.key, `{{ ${token} }}`)).status).toBe(200);
+    const body = { name: "Clerk", permissions: ["token:create"] };
+    expect((await tenant.manage("PUT", `/applications/${clerk.id}`, { body })).status).toBe(200);
+    expect(await refusal(through(nobody, second.key, `{{ ${token} }}`))).toEqual([403, "permission_denied"]);
+  });
+
   it.each([
     ["another port of this host", "https://127.0.0.1:25/"],
     ["a metadata service", "https://169.254.169.254/latest"],
