@@ -27,6 +27,9 @@ const ORDERS = {
 } as const;
 
 const DECLINED = "4222222222222";
+/** The longest time in which the service knows a transaction for one that it had before. */
+const DUPLICATE_WINDOW_MS = 8 * 3_600_000;
+const LONGEST_LISTING_MS = 31 * 24 * 3_600_000;
 const BOM = "\uFEFF";
 
 interface Transaction {
@@ -37,9 +40,12 @@ interface Transaction {
   readonly type: string;
   readonly cents: number;
   readonly number: string;
+  readonly submitted: number;
   status: string;
   settled: number;
   refunded: number;
+  /** Of the settlement that it went through. */
+  batch: string | undefined;
 }
 
 /** Authorize.net's one endpoint on loopback: HTTP 200 for everything, no idempotency keys but a window for duplicates. */
@@ -50,6 +56,11 @@ export class AuthorizenetStandIn implements AsyncDisposable {
   readonly signatureKey = "A1B2C3D4E5F60718".repeat(8);
   /** Whether the day's captures are settled: only then can they be refunded. */
   settles = true;
+  /** Milliseconds that the service's clock is ahead of the machine's. */
+  ahead = 0;
+  /** Whether settlements are told of, or the service is too busy for that. */
+  tellsSettlements = true;
+  readonly #batches = new Map<string, number>();
   #server: ProviderServer | undefined;
   readonly #transactions = new Map<string, Transaction>();
   readonly #events: JsonObject[] = [];
@@ -68,6 +79,22 @@ export class AuthorizenetStandIn implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.server[Symbol.asyncDispose]();
+  }
+
+  /** The daily settlement: what was taken or given back goes from the list into a batch, and so does what came to nothing. */
+  settleDay(): void {
+    this.#serial += 1;
+    const batch = String(this.#serial);
+    this.#batches.set(batch, this.#now());
+    for (const each of this.#transactions.values()) {
+      if (each.batch !== undefined || each.status === "authorizedPendingCapture") continue;
+      each.batch = batch;
+      each.status = SETTLED[each.status] ?? each.status;
+    }
+  }
+
+  #now(): number {
+    return Date.now() + this.ahead;
   }
 
   takeWebhooks(): WebhookDelivery[] {
@@ -96,7 +123,11 @@ export class AuthorizenetStandIn implements AsyncDisposable {
       case "getTransactionDetailsRequest":
         return this.#details(textAt(request, "transId") ?? "");
       case "getUnsettledTransactionListRequest":
-        return ok({ totalNumInResultSet: this.#transactions.size, transactions: this.#list() });
+        return listed("transactions", this.#list(undefined));
+      case "getSettledBatchListRequest":
+        return this.#settlements(request);
+      case "getTransactionListRequest":
+        return listed("transactions", this.#list(textAt(request, "batchId") ?? ""));
       case "createTransactionRequest":
         return this.#create(request);
       default:
@@ -130,10 +161,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     const type = textAt(request, "transactionType") ?? "";
     const cents = centsOf(request);
     const invoice = textAt(request, "order", "invoiceNumber") ?? "";
-    const twin = [...this.#transactions.values()].find(
-      (each) => each.invoice === invoice && each.cents === cents && each.type === type,
-    );
-    if (twin && twin.status !== "declined") return refusal("3", "11", "A duplicate transaction has been submitted.");
+    if (this.#isDuplicate(invoice, cents, type)) return refusal(...DUPLICATE);
     const transaction = this.#open(request, type, cents, number);
     if (number === DECLINED) {
       transaction.status = "declined";
@@ -157,8 +185,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     const transaction = this.#transactions.get(textAt(request, "refTransId") ?? "");
     const cents = centsOf(request);
     if (!transaction) return refusal("3", "16", "The transaction cannot be found.");
-    if (transaction.status === "capturedPendingSettlement")
-      return refusal("3", "311", "This transaction has already been captured.");
+    if (transaction.settled > 0) return refusal("3", "311", "This transaction has already been captured.");
     if (transaction.status !== "authorizedPendingCapture")
       return refusal("3", "310", "This transaction has already been voided.");
     if (cents > transaction.cents)
@@ -178,6 +205,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     const transaction = this.#transactions.get(textAt(request, "refTransId") ?? "");
     if (!transaction) return refusal("3", "16", "The transaction cannot be found.");
     if (transaction.status === "voided") return refusal("3", "310", "This transaction has already been voided.");
+    if (transaction.batch !== undefined) return refusal("3", "16", "The transaction cannot be found.");
     transaction.status = "voided";
     this.#record(transaction, "void", transaction.cents);
     this.#tell(transaction, "void", transaction.cents);
@@ -194,12 +222,26 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     }
     if (original.refunded + cents > original.settled)
       return refusal("3", "55", "The sum of credits exceeds the original debit amount.");
+    const invoice = textAt(request, "order", "invoiceNumber") ?? "";
+    if (this.#isDuplicate(invoice, cents, "refundTransaction")) return refusal(...DUPLICATE);
     original.refunded += cents;
     const refund = this.#open(request, "refundTransaction", cents, original.number);
     refund.status = "refundPendingSettlement";
     this.#record(original, "refund", cents);
     this.#tell(refund, "refund", cents);
     return approved(refund.id);
+  }
+
+  /** The same of one kind in the window that every request asks for. */
+  #isDuplicate(invoice: string, cents: number, type: string): boolean {
+    return [...this.#transactions.values()].some(
+      (each) =>
+        each.invoice === invoice &&
+        each.cents === cents &&
+        each.type === type &&
+        each.status !== "declined" &&
+        this.#now() - each.submitted < DUPLICATE_WINDOW_MS,
+    );
   }
 
   #open(request: JsonObject, type: string, cents: number, number: string): Transaction {
@@ -211,21 +253,44 @@ export class AuthorizenetStandIn implements AsyncDisposable {
       type,
       cents,
       number,
+      submitted: this.#now(),
       status: "",
       settled: 0,
       refunded: 0,
+      batch: undefined,
     };
     this.#transactions.set(transaction.id, transaction);
     return transaction;
   }
 
-  #list(): Json[] {
-    return [...this.#transactions.values()].reverse().map(({ id, invoice, status }) => ({
+  /** What is in a batch; without one, what is not settled yet. */
+  #list(batch: string | undefined): Json[] {
+    const rows = [...this.#transactions.values()].filter((each) => each.batch === batch).reverse();
+    return rows.map(({ id, invoice, status, submitted }) => ({
       transId: id,
       invoiceNumber: invoice,
       transactionStatus: status,
-      submitTimeUTC: new Date().toISOString(),
+      submitTimeUTC: new Date(submitted).toISOString(),
     }));
+  }
+
+  #settlements(request: JsonObject): ProviderAnswer {
+    if (!this.tellsSettlements) return message("E00053", "The server is too busy to service your request.");
+    const keys = Object.keys(request).slice(1);
+    if (keys.join() !== "firstSettlementDate,lastSettlementDate") return message("E00003", "elements out of order");
+    const [since = Number.NaN, until = Number.NaN] = keys.map((key) => Date.parse(textAt(request, key) ?? ""));
+    if (!(until - since >= 0 && until - since <= LONGEST_LISTING_MS))
+      return message("E00004", "The dates are invalid.");
+    const within = [...this.#batches].filter(([, at]) => at >= since && at <= until + 1_000);
+    return listed(
+      "batchList",
+      within.map(([batchId, at]) => ({
+        batchId,
+        settlementTimeUTC: new Date(at).toISOString(),
+        settlementState: "settledSuccessfully",
+        paymentMethod: "creditCard",
+      })),
+    );
   }
 
   #details(id: string): ProviderAnswer {
@@ -235,7 +300,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     return ok({
       transaction: {
         transId: found.id,
-        submitTimeUTC: new Date().toISOString(),
+        submitTimeUTC: new Date(found.submitted).toISOString(),
         transactionType: found.type,
         transactionStatus: found.status,
         responseCode: isDeclined ? 2 : 1,
@@ -266,6 +331,13 @@ export class AuthorizenetStandIn implements AsyncDisposable {
   }
 }
 
+const SETTLED: Readonly<Record<string, string>> = {
+  capturedPendingSettlement: "settledSuccessfully",
+  refundPendingSettlement: "refundSettledSuccessfully",
+};
+
+const DUPLICATE = ["3", "11", "A duplicate transaction has been submitted."] as const;
+
 function centsOf(request: JsonObject): number {
   return Math.round(Number(request.amount) * 100);
 }
@@ -291,6 +363,12 @@ function outOfOrder(transaction: JsonObject): string | undefined {
 
 function ok(body: JsonObject): ProviderAnswer {
   return answered({ ...body, messages: { resultCode: "Ok", message: [{ code: "I00001", text: "Successful." }] } });
+}
+
+/** A list; nothing at all where it has no rows. */
+function listed(key: string, rows: Json[]): ProviderAnswer {
+  if (rows.length > 0) return ok({ totalNumInResultSet: rows.length, [key]: rows });
+  return answered({ messages: { resultCode: "Ok", message: [{ code: "I00004", text: "No records found." }] } });
 }
 
 function message(code: string, text: string): ProviderAnswer {

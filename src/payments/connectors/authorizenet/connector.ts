@@ -13,13 +13,15 @@ import { errorOfStatus } from "../provider-json.js";
 import { objectAt, textAt } from "../read-json.js";
 import { redacting } from "../redacting.js";
 import { type Answer, ask } from "./answer.js";
-import { findUnsettled, lookUpTransaction, transactionIn } from "./look-up.js";
+import { findRefund, lookUpTransaction, transactionIn } from "./look-up.js";
 import { errorOfMessage, errorOfReason } from "./reason-codes.js";
 import { AuthorizenetRequests } from "./requests.js";
-import { codesOf, outcomeOf } from "./standing.js";
+import { codesOf, DUPLICATE, outcomeOf } from "./standing.js";
 import { readAuthorizenetWebhook } from "./webhook.js";
 
 const ALREADY_CAPTURED = "311";
+/** More than was taken would go back. */
+const TOO_MUCH = "55";
 
 /** Authorize.net's JSON endpoint. It has no idempotency keys: our reference is looked for before anything is sent again. */
 export function authorizenetConnector(address?: string): Connector {
@@ -119,9 +121,8 @@ async function refund(
 ): Promise<FollowUpOutcome> {
   const amount = toDecimalText(money);
   if (amount === undefined) return refused("invalid_amount", INEXPRESSIBLE);
-  const earlier = await findUnsettled(requests, context, reference, false);
-  if (typeof earlier === "string") return { kind: "done", providerId: earlier, codes: {} };
-  if (earlier.kind === "unknown") return earlier;
+  const earlier = await findRefund(requests, context, reference);
+  if (earlier.kind !== "absent") return earlier;
   const answer = await ask(context, requests.details(payment.providerId));
   const transaction = transactionIn(answer);
   const lastFour = /\d{4}$/.exec(textAt(transaction, "payment", "creditCard", "cardNumber") ?? "")?.[0];
@@ -129,7 +130,13 @@ async function refund(
     if (answer.kind === "refused") return refused(errorOf(answer), answer.codes);
     return { kind: "unknown", codes: answer.kind === "ok" ? { rawCode: "unreadable_answer" } : answer.codes };
   }
-  return followUp(await ask(context, requests.refund(payment.providerId, reference, amount, lastFour)));
+  const outcome = followUp(await ask(context, requests.refund(payment.providerId, reference, amount, lastFour)));
+  const { rawCode } = outcome.codes;
+  if (outcome.kind !== "refused" || (rawCode !== DUPLICATE && rawCode !== TOO_MUCH)) return outcome;
+  // An earlier request of ours may be what is in its way, settled by now.
+  const made = await findRefund(requests, context, reference, true);
+  if (made.kind !== "absent") return made;
+  return rawCode === DUPLICATE ? { kind: "unknown", codes: outcome.codes } : outcome;
 }
 
 async function checkCredentials(requests: Requests, context: ConnectorContext): Promise<CredentialsOutcome> {

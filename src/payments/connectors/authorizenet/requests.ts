@@ -92,10 +92,20 @@ export class AuthorizenetRequests {
 
   /** The payments since the last settlement, newest first. Pages count from 1. */
   unsettled(page: number): ProviderCall {
-    return this.#post("getUnsettledTransactionListRequest", {
-      sorting: { orderBy: "submitTimeUTC", orderDescending: true },
-      paging: { limit: PAGE, offset: page },
+    return this.#post("getUnsettledTransactionListRequest", listing(page));
+  }
+
+  /** The daily settlements between two times, at most 31 days apart. */
+  batches(since: Date, until: Date): ProviderCall {
+    return this.#post("getSettledBatchListRequest", {
+      firstSettlementDate: timeText(since),
+      lastSettlementDate: timeText(until),
     });
+  }
+
+  /** What was settled in one batch, newest first. Pages count from 1. */
+  settled(batchId: string, page: number): ProviderCall {
+    return this.#post("getTransactionListRequest", { batchId, ...listing(page) });
   }
 
   authenticate(): ProviderCall {
@@ -118,6 +128,18 @@ export class AuthorizenetRequests {
       body: JSON.stringify({ [name]: { merchantAuthentication, ...body } }),
     };
   }
+}
+
+function listing(page: number): JsonObject {
+  return {
+    sorting: { orderBy: "submitTimeUTC", orderDescending: true },
+    paging: { limit: PAGE, offset: page },
+  };
+}
+
+/** To the second, as the service's own examples have it. */
+function timeText(time: Date): string {
+  return time.toISOString().replace(/\.\d{3}Z$/, "Z");
 }
 
 function cardOf({ card, isMerchantInitiated }: AuthorizationRequest): JsonObject {

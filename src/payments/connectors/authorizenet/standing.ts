@@ -12,7 +12,7 @@ const APPROVED_CODE = "1";
 const DECLINED_CODE = "2";
 const HELD_CODE = "4";
 /** The service took the request for one it had before. */
-const DUPLICATE = "11";
+export const DUPLICATE = "11";
 
 export interface Asked {
   readonly money: Money;
