@@ -11,7 +11,7 @@ import type { RunnerProcess } from "./runner-process.js";
 import { RunnerSupervisor } from "./runner-supervisor.js";
 import { type Frame, FrameKind, readParts } from "./wire/frame.js";
 import type { RunOrder } from "./wire/orders.js";
-import { readCompileReport, readReport } from "./wire/report.js";
+import { type RunReport, readCompileReport, readReport } from "./wire/report.js";
 
 /** Runs tenant code in a process of its own. */
 export interface Sandbox {
@@ -107,9 +107,13 @@ class RunnerSandbox implements Sandbox {
     const lease = new Lease(hosts, limits);
     const id = this.#expect(this.#longest(limits), {
       onResult: (reportBytes, valueBytes) => {
-        const report = readReport(reportBytes, valueBytes);
+        const report = this.#read(request, key, reportBytes, valueBytes);
         this.#counters.reported(report);
-        if (report.threadEnded) this.#threadEnded(request, key);
+        if (report.threadEnded) {
+          const { tenantId, functionId } = request.key;
+          this.#settings.onIncident({ type: "thread_ended", tenantId, functionId });
+          this.#count(request, key);
+        }
         lease.end(report.outcome);
       },
       onHostCall: (payload) => lease.call(payload),
@@ -176,8 +180,9 @@ class RunnerSandbox implements Sandbox {
       ...pending,
       onResult: (report, value) => {
         clearTimeout(timer);
-        this.#pending.delete(id);
+        // Only then: one whose answer cannot be read ends with the runner, as all others do.
         pending.onResult(report, value);
+        this.#pending.delete(id);
       },
       fail: (reason) => {
         clearTimeout(timer);
@@ -227,9 +232,18 @@ class RunnerSandbox implements Sandbox {
     }
   }
 
-  #threadEnded(request: RunRequest, key: string): void {
-    const { tenantId, functionId } = request.key;
-    this.#settings.onIncident({ type: "thread_ended", tenantId, functionId });
+  /** @throws ProtocolError, which ends the runner: code that brings that about counts like code that costs a thread. */
+  #read(request: RunRequest, key: string, report: Buffer, value: Buffer): RunReport {
+    try {
+      return readReport(report, value);
+    } catch (error) {
+      this.#count(request, key);
+      throw error;
+    }
+  }
+
+  /** Notes what the code has cost, and holds it where that is too much. */
+  #count({ key: { tenantId, functionId } }: RunRequest, key: string): void {
     if (this.#hold.add(key)) this.#settings.onIncident({ type: "code_held", tenantId, functionId });
   }
 

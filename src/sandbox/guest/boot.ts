@@ -3,15 +3,15 @@ import { Buffer } from "node:buffer";
 import { createBt } from "./bt.js";
 import { speedUpBuffer } from "./buffer.js";
 import { ConsoleRoom, createConsole } from "./console.js";
+import { Ending } from "./ending.js";
 import type { GuestLimits, Host } from "./host.js";
 import { HostCalls } from "./host-calls.js";
 import { createFetch, Request, Response } from "./http/fetch.js";
 import { Headers } from "./http/headers.js";
-import { parseJson, toBytes, toText, writeJson } from "./intrinsics.js";
+import { parseJson, toText } from "./intrinsics.js";
 import { installLocaleNumbers } from "./locale.js";
 import { RandomSource } from "./random.js";
 import { createRequire } from "./require.js";
-import { describeThrown, isOutOfMemory } from "./thrown.js";
 import { Timers } from "./timers.js";
 import { createUrlClass } from "./url.js";
 import { URLSearchParams } from "./url-search-params.js";
@@ -34,17 +34,18 @@ export default function boot(host: Host): Guest {
   const calls = new HostCalls(host);
   const timers = new Timers(host);
   const room = new ConsoleRoom();
-  installGlobals(host, random, calls, timers, room);
+  const ending = new Ending(host);
+  installGlobals({ host, random, calls, timers, room, ending });
   const require = createRequire(host, calls, timers);
   for (const name of ["crypto", "axios", "https", ...Object.keys(preloaded)]) require(name);
   let handler: ((req: unknown) => unknown) | undefined;
 
-  const start = (limits: string): GuestLimits => {
-    const read = Object(parseJson(limits));
+  const start = (limits: string): void => {
+    const read: GuestLimits = Object(parseJson(limits));
     room.isFull = false;
     calls.start(read);
     timers.start(read.timers);
-    return read;
+    ending.start(read);
   };
 
   return {
@@ -55,31 +56,40 @@ export default function boot(host: Host): Guest {
         handler = handlerOf(evaluate(wrapper, require));
         return handler !== undefined;
       } catch (thrown) {
-        finishThrown(host, thrown);
+        ending.threw(thrown);
         return false;
       }
     },
     call(args, hasApplication, limits) {
-      const { resultBytes } = start(limits);
+      start(limits);
       const request = () => {
         const req = Object(parseJson(toText(args)));
         if (hasApplication) req.bt = createBt(calls);
         return handler?.(req);
       };
-      void answer(host, request, resultBytes);
+      void answer(ending, request);
     },
     deliver: (number, payload) => calls.deliver(number, payload),
-    fire: (number) => guarded(host, () => timers.fire(number)),
+    fire: (number) => guarded(ending, () => timers.fire(number)),
   };
 }
 
-function installGlobals(host: Host, random: RandomSource, calls: HostCalls, timers: Timers, room: ConsoleRoom): void {
+interface GlobalParts {
+  readonly host: Host;
+  readonly random: RandomSource;
+  readonly calls: HostCalls;
+  readonly timers: Timers;
+  readonly room: ConsoleRoom;
+  readonly ending: Ending;
+}
+
+function installGlobals({ host, random, calls, timers, room, ending }: GlobalParts): void {
   speedUpBuffer();
   installLocaleNumbers();
   define(Math, "random", () => random.number());
   const globals = {
     global: globalThis,
-    queueMicrotask: guardedMicrotasks(host),
+    queueMicrotask: guardedMicrotasks(ending),
     Buffer,
     console: createConsole(host, room),
     fetch: createFetch(calls),
@@ -96,19 +106,19 @@ function installGlobals(host: Host, random: RandomSource, calls: HostCalls, time
 }
 
 /** What nobody catches ends the run, as it would end a process of Node. */
-function guarded(host: Host, callback: () => unknown): void {
+function guarded(ending: Ending, callback: () => unknown): void {
   try {
     callback();
   } catch (thrown) {
-    finishThrown(host, thrown);
+    ending.threw(thrown);
   }
 }
 
-function guardedMicrotasks(host: Host) {
+function guardedMicrotasks(ending: Ending) {
   const { queueMicrotask: queue } = globalThis;
   return (callback: unknown): void => {
     if (typeof callback !== "function") throw new TypeError('The "callback" argument must be of type function.');
-    queue(() => guarded(host, () => callback()));
+    queue(() => guarded(ending, () => callback()));
   };
 }
 
@@ -129,29 +139,10 @@ function handlerOf(exports: unknown): ((req: unknown) => unknown) | undefined {
   return typeof found === "function" ? (req) => found(req) : undefined;
 }
 
-async function answer(host: Host, request: () => unknown, resultBytes: number): Promise<void> {
+async function answer(ending: Ending, request: () => unknown): Promise<void> {
   try {
-    const value = await request();
-    const text = writeJson(value) ?? "null";
-    // UTF-8 is never shorter than the number of UTF-16 units, so the large are turned away before they are copied.
-    const bytes = text.length > resultBytes ? undefined : toBytes(text);
-    if (bytes === undefined || bytes.length > resultBytes) host.finish("too_large", NOTHING, NOTHING);
-    else host.finish("returned", NOTHING, bytes);
+    ending.returned(await request());
   } catch (thrown) {
-    finishThrown(host, thrown, resultBytes);
+    ending.threw(thrown);
   }
 }
-
-function finishThrown(host: Host, thrown: unknown, resultBytes = Number.POSITIVE_INFINITY): void {
-  try {
-    const { report, body } = describeThrown(thrown);
-    if (isOutOfMemory(thrown)) host.finish("memory", NOTHING, NOTHING);
-    else if (body.length > resultBytes) host.finish("too_large", NOTHING, NOTHING);
-    else host.finish("threw", toBytes(report), toBytes(body));
-  } catch {
-    // Describing what was thrown took more memory than there was.
-    host.finish("memory", NOTHING, NOTHING);
-  }
-}
-
-const NOTHING = new Uint8Array(0);

@@ -6,7 +6,7 @@ import { object, parseJson } from "../../wire/shape.js";
 import type { EngineFailure, EngineResult, EngineRun, Instance } from "../engine.js";
 import { OpenCiphers } from "../host-crypto/ciphers.js";
 import { urlCall } from "../host-url.js";
-import { ActiveRun } from "./active-run.js";
+import { ActiveRun, type Outcome } from "./active-run.js";
 import { cryptoCall } from "./crypto-call.js";
 import type { HostFunctions } from "./host-functions.js";
 import type { GuestEntry } from "./world.js";
@@ -160,10 +160,20 @@ export class QuickJsInstance implements Instance, HostFunctions {
     if (active === undefined || active.hasOutcome) return;
     const { interrupt } = this.#parts;
     interrupt.deadline = Math.min(interrupt.deadline, performance.now() + AFTERMATH_MS);
-    if (kind === "returned" && value.length <= active.run.limits.resultBytes) active.decide({ kind, value });
-    else if (kind === "threw") active.decide({ kind, error: readThrown(report), value });
-    else if (kind === "memory") this.#failHard(active, "memory");
-    else active.decide({ kind: "failed", reason: "result_too_large" });
+    if (kind === "memory") this.#failHard(active, "memory");
+    else active.decide(this.#answer(active, kind, report, value) ?? { kind: "failed", reason: "result_too_large" });
+  }
+
+  /** What is sent out of the runner, or undefined where that is more than a result may be. */
+  #answer({ run }: ActiveRun, kind: string, report: Uint8Array, value: Uint8Array<ArrayBuffer>): Outcome | undefined {
+    const { resultBytes } = run.limits;
+    if (report.length + value.length > resultBytes) return undefined;
+    if (kind === "returned") return { kind, value };
+    if (kind !== "threw") return undefined;
+    const error = readThrown(report);
+    // Measured as it is sent: bytes that are no UTF-8 are three times as long when they have been read.
+    const errorBytes = Buffer.byteLength(JSON.stringify(error));
+    return errorBytes + value.length > resultBytes ? undefined : { kind, error, value };
   }
 
   #failHard(active: ActiveRun, reason: EngineFailure): void {

@@ -1,0 +1,55 @@
+import type { GuestLimits, Host } from "./host.js";
+import { toBytes, writeJson } from "./intrinsics.js";
+import { describeThrown, isOutOfMemory, type ThrownReport } from "./thrown.js";
+
+const NOTHING = new Uint8Array(0);
+
+/** How a run ends, within its limit: what is larger never leaves the instance. */
+export class Ending {
+  readonly #host: Host;
+  #resultBytes = 0;
+
+  constructor(host: Host) {
+    this.#host = host;
+  }
+
+  /** Begins a run. */
+  start({ resultBytes }: GuestLimits): void {
+    this.#resultBytes = resultBytes;
+  }
+
+  /** @throws whatever the value throws when it is written as JSON. */
+  returned(value: unknown): void {
+    const text = writeJson(value) ?? "null";
+    const bytes = this.#hasRoomFor(text) ? toBytes(text) : undefined;
+    if (bytes && this.#hasRoomFor(bytes)) this.#host.finish("returned", NOTHING, bytes);
+    else this.#host.finish("too_large", NOTHING, NOTHING);
+  }
+
+  threw(thrown: unknown): void {
+    try {
+      const described = describeThrown(thrown);
+      if (isOutOfMemory(thrown)) this.#host.finish("memory", NOTHING, NOTHING);
+      else this.#report(described);
+    } catch {
+      // Describing what was thrown took more memory than there was.
+      this.#host.finish("memory", NOTHING, NOTHING);
+    }
+  }
+
+  #report({ report, body }: ThrownReport): void {
+    const bytes = this.#hasRoomFor(report, body) ? { report: toBytes(report), body: toBytes(body) } : undefined;
+    if (bytes && this.#hasRoomFor(bytes.report, bytes.body)) this.#host.finish("threw", bytes.report, bytes.body);
+    else this.#host.finish("too_large", NOTHING, NOTHING);
+  }
+
+  /** UTF-8 is never shorter than the number of UTF-16 units, so that the large are turned away before they are copied. */
+  #hasRoomFor(part: Measured, other: Measured = NOTHING): boolean {
+    return part.length + other.length <= this.#resultBytes;
+  }
+}
+
+/** A text, or its bytes. */
+interface Measured {
+  readonly length: number;
+}
