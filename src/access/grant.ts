@@ -22,6 +22,11 @@ const IMPLICIT_TRANSFORM: Record<TokenPermission, Transform> = {
 /** How little a transform shows: of several, the most careful one counts. */
 const CARE: Record<Transform, number> = { redact: 0, mask: 1, reveal: 2 };
 
+/** Of two transforms, the one that shows less. */
+export function moreCareful(one: Transform, other: Transform): Transform {
+  return CARE[other] < CARE[one] ? other : one;
+}
+
 /** The rights of one caller. Those of a session count only within those that its authorizer has now. */
 export class Grant {
   readonly #permissions: ReadonlySet<Permission>;
@@ -65,7 +70,7 @@ export class Grant {
     const own = this.#ownTransform(permission, token);
     if (!this.#within || own === undefined) return own;
     const allowed = this.#within.transformFor(permission, token);
-    return allowed === undefined || CARE[allowed] < CARE[own] ? allowed : own;
+    return allowed && moreCareful(own, allowed);
   }
 
   #ownTransform(permission: TokenPermission, token: TokenPlace): Transform | undefined {
@@ -83,7 +88,7 @@ export class Grant {
     for (const container of containers) {
       const transform = this.transformFor(permission, { id, containers: [container] });
       if (transform === undefined) return undefined;
-      if (careful === undefined || CARE[transform] < CARE[careful]) careful = transform;
+      careful = careful ? moreCareful(careful, transform) : transform;
     }
     return careful;
   }

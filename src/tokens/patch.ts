@@ -1,3 +1,4 @@
+import type { Transform } from "../access/access-rule.js";
 import type { Caller } from "../access/caller.js";
 import type { ContainerPath } from "../access/container.js";
 import { invalid, invalidFields } from "../base/fault.js";
@@ -5,6 +6,7 @@ import { isJsonObject, type Json } from "../base/json.js";
 import { mergePatch } from "../base/merge-patch.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { dormantAfter, isDormant, replacesValue } from "./dormant.js";
 import { readMetadata } from "./draft.js";
 import { parseExpiry } from "./expiry.js";
 import { containersOf, evaluateIndexes, fingerprint, indexValuesOf } from "./prepare.js";
@@ -36,34 +38,54 @@ export interface PatchedToken {
   readonly expiry: Expiry | undefined;
 }
 
+/** Whoever patches, in what it means for the result. */
+export interface PatchAuthor {
+  readonly settings: Caller["settings"];
+  /** How the answer shows the token. Only with `reveal` do expressions of the author's own act on a value that it did not send. */
+  readonly transform: Transform;
+}
+
 /**
  * Applies a patch to a token and checks the result as a new token would be.
  * @throws {Fault} validation_failed, naming fields as the caller sent them.
  */
-export function applyPatch(caller: Caller, keys: TenantKeys, token: Token, patch: TokenPatch, now: Date): PatchedToken {
+export function applyPatch(
+  { settings, transform }: PatchAuthor,
+  keys: TenantKeys,
+  token: Token,
+  patch: TokenPatch,
+  now: Date,
+): PatchedToken {
   const { type } = token;
   const merged = patchedData(token, patch);
   const { data: lasting, cvc } = splitCvc(type.name, merged);
-  const attributes = patchedAttributes(token, patch);
+  const knowsValue = transform === "reveal" || replacesValue(token.data.reveal(), patch);
+  const attributes = patchedAttributes(token, patch, knowsValue);
+  // A fingerprint tells whether the value is one that was guessed: none is made for whoever may not see it.
+  const asks = patch.deduplicate === true && !knowsValue && !token.fingerprint ? undefined : patch.deduplicate;
   const isDeduplicated =
-    patch.deduplicate === undefined
-      ? token.isDeduplicated || caller.settings.deduplicate_tokens
-      : (patch.deduplicate ?? caller.settings.deduplicate_tokens);
+    asks === undefined ? token.isDeduplicated || settings.deduplicate_tokens : (asks ?? settings.deduplicate_tokens);
   const isFingerprinted =
-    isDeduplicated || caller.settings.fingerprint_tokens || attributes.fingerprintExpression !== undefined;
+    !isDormant(attributes, "fingerprintExpression") &&
+    (isDeduplicated || settings.fingerprint_tokens || attributes.fingerprintExpression !== undefined);
   return {
     data: new Sensitive(merged),
     cvc: namesCvc(token, patch) ? (cvc ?? null) : undefined,
     attributes,
-    containers: patch.containers === undefined ? token.containers : containersOf(type, patch.containers ?? []),
+    containers: patchedContainers(token, patch),
     fingerprint: isFingerprinted ? fingerprint(keys, type, lasting, attributes, isDeduplicated) : undefined,
-    isDeduplicated,
+    isDeduplicated: isDeduplicated && isFingerprinted,
     indexValues:
       patch.data === undefined && patch.searchIndexes === undefined
         ? indexValuesOf(token)
         : evaluateIndexes(type, lasting, attributes),
     expiry: patchedExpiry(token, patch, now),
   };
+}
+
+/** @throws {Fault} validation_failed naming `containers`. */
+export function patchedContainers({ type, containers }: Token, patch: TokenPatch): readonly ContainerPath[] {
+  return patch.containers === undefined ? containers : containersOf(type, patch.containers ?? []);
 }
 
 function patchedData({ type, data }: Token, patch: TokenPatch): Json {
@@ -78,18 +100,21 @@ function namesCvc({ type }: Token, patch: TokenPatch): boolean {
   return type.name === "card" && isJsonObject(patch.data) && "cvc" in patch.data;
 }
 
-function patchedAttributes({ type, attributes }: Token, patch: TokenPatch): TokenAttributes {
+function patchedAttributes(token: Token, patch: TokenPatch, knowsValue: boolean): TokenAttributes {
+  const { type, attributes } = token;
   const mask = patch.mask === undefined ? attributes.mask : mergedMask(attributes.mask ?? type.mask, patch.mask);
   const metadata =
     patch.metadata === undefined ? attributes.metadata : mergedMetadata(attributes.metadata, patch.metadata);
   const searchIndexes = replaced(attributes.searchIndexes, patch.searchIndexes);
   const expression = replaced(attributes.fingerprintExpression, patch.fingerprintExpression);
-  return {
+  const next = {
     ...(mask === undefined ? {} : { mask }),
     ...(metadata === undefined ? {} : { metadata }),
     ...(searchIndexes === undefined ? {} : { searchIndexes }),
     ...(expression === undefined ? {} : { fingerprintExpression: expression }),
   };
+  const dormant = dormantAfter(token, patch, next, knowsValue);
+  return { ...next, ...(dormant.length > 0 ? { dormant } : {}) };
 }
 
 /** Null gives the type's own mask back. */

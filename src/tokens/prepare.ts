@@ -11,6 +11,7 @@ import { isTemplate } from "../expressions/expression.js";
 import { evaluateFingerprint } from "../expressions/fingerprint.js";
 import { evaluateSearchIndexes } from "../expressions/search-indexes.js";
 import { evaluateTokenId } from "../expressions/token-id.js";
+import { isDormant } from "./dormant.js";
 import { parseExpiry } from "./expiry.js";
 import { splitCvc } from "./sealing.js";
 import type { Expiry, Token, TokenAttributes, TokenDraft } from "./token.js";
@@ -94,10 +95,11 @@ export function fingerprint(
 }
 
 /**
- * The values that a token is to be found by: of its own expressions, or of its type's.
+ * The values that a token is to be found by: of its own expressions, or of its type's; none of dormant ones.
  * @param data without a verification code: see {@link splitCvc}.
  */
 export function evaluateIndexes(type: TokenType, data: Json, attributes: TokenAttributes, budget?: Budget): string[] {
+  if (isDormant(attributes, "searchIndexes")) return [];
   return evaluateSearchIndexes(attributes.searchIndexes ?? type.searchIndexes, data, budget);
 }
 

@@ -5,7 +5,7 @@ import { open, type SealedPlace, seal } from "../crypto/sealed.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { TokenRow, TokenRowWithCvc } from "../store/tokens.js";
-import type { Token, TokenAttributes } from "./token.js";
+import { EXPRESSION_FIELDS, type Token, type TokenAttributes } from "./token.js";
 import { tokenType } from "./types/registry.js";
 
 /** What is stored of a card's verification code: a value of its own, under a key of its own. */
@@ -42,7 +42,7 @@ export function sealAttributes(
   keys: TenantKeys,
   tenantId: TenantId,
   tokenId: string,
-  { mask, metadata, searchIndexes, fingerprintExpression }: TokenAttributes,
+  { mask, metadata, searchIndexes, fingerprintExpression, dormant }: TokenAttributes,
   indexValues: readonly string[],
 ): Buffer | null {
   const written: JsonObject = {
@@ -50,6 +50,7 @@ export function sealAttributes(
     ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
     ...(searchIndexes === undefined ? {} : { search_indexes: [...searchIndexes], index_values: [...indexValues] }),
     ...(fingerprintExpression === undefined ? {} : { fingerprint_expression: fingerprintExpression }),
+    ...(dormant === undefined ? {} : { dormant: [...dormant] }),
   };
   if (Object.keys(written).length === 0) return null;
   return seal(keys.data, placeOf(tenantId, tokenId, "attributes"), Buffer.from(JSON.stringify(written)));
@@ -90,12 +91,13 @@ function openAttributes(
   if (!row.attributes) return { attributes: {}, indexValues: undefined };
   const written: Json = JSON.parse(open(keys.data, placeOf(tenantId, row.id, "attributes"), row.attributes).toString());
   if (!isJsonObject(written)) throw new Error("the attributes of a token are no object");
-  const { mask, metadata, search_indexes, index_values, fingerprint_expression } = written;
+  const { mask, metadata, search_indexes, index_values, fingerprint_expression, dormant } = written;
   const attributes = {
     ...(mask === undefined ? {} : { mask }),
     ...(isJsonObject(metadata) ? { metadata: textsOf(metadata) } : {}),
     ...(Array.isArray(search_indexes) ? { searchIndexes: search_indexes.map(String) } : {}),
     ...(typeof fingerprint_expression === "string" ? { fingerprintExpression: fingerprint_expression } : {}),
+    ...(Array.isArray(dormant) ? { dormant: EXPRESSION_FIELDS.filter((field) => dormant.includes(field)) } : {}),
   };
   return { attributes, indexValues: Array.isArray(index_values) ? index_values.map(String) : undefined };
 }

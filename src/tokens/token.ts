@@ -4,12 +4,18 @@ import type { Json } from "../base/json.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import type { TokenType } from "./types/token-type.js";
 
+/** What of a token is made of its value by expressions. */
+export const EXPRESSION_FIELDS = ["mask", "searchIndexes", "fingerprintExpression"] as const;
+export type ExpressionField = (typeof EXPRESSION_FIELDS)[number];
+
 /** What a token was given beside its data. What was not given is absent, and the type's default holds. */
 export interface TokenAttributes {
   readonly mask?: Json;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly searchIndexes?: readonly string[];
   readonly fingerprintExpression?: string;
+  /** Written by somebody who may not see the value: kept and shown, and not evaluated. Absent: none. */
+  readonly dormant?: readonly ExpressionField[];
 }
 
 /** An expiry, and how it was written. */

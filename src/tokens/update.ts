@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Transform } from "../access/access-rule.js";
 import { actorOf, type Caller } from "../access/caller.js";
+import { moreCareful } from "../access/grant.js";
 import { Refused, refuse } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
@@ -14,7 +16,7 @@ import { touch } from "./activity.js";
 import { foldInto, writeCvc } from "./create.js";
 import { expiryEntry, removeToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
-import { applyPatch, type PatchedToken, type TokenPatch } from "./patch.js";
+import { applyPatch, type PatchedToken, patchedContainers, type TokenPatch } from "./patch.js";
 import { indexValuesOf } from "./prepare.js";
 import { openToken, sealAttributes, sealData, splitCvc } from "./sealing.js";
 import { termsOf } from "./terms.js";
@@ -40,15 +42,10 @@ export async function patchToken(
     if (!row) return new Refused(notFound("token"));
     const token = openToken(keys, tx.tenantId, row);
     const entityType = entityTypeOf(token.type);
-    const transform = caller.grant.transformFor("token:update", token);
+    const transform = transformOf(caller, token, patch);
     if (!transform) return refuse(tx, caller, "token:update", entityType, id);
-    const patched = applyPatch(caller, keys, token, patch, tx.now);
-    // Moving a token takes it out of its containers and puts it into others: both need the right.
-    const isMoved = !isDeepStrictEqual(token.containers, patched.containers);
-    const needed = isMoved ? [...token.containers, ...patched.containers] : [];
-    if (isMoved && !caller.grant.transformForAll("token:update", { id, containers: needed })) {
-      return refuse(tx, caller, "token:update", entityType, id);
-    }
+    const { settings } = caller;
+    const patched = applyPatch({ settings, transform }, keys, token, patch, tx.now);
     const twin = await findTwin(tx, keys, row, patched);
     if (twin === "try again") continue;
     if (twin) return foldInto(tx, caller, keys, twin);
@@ -66,6 +63,20 @@ export async function patchToken(
     return viewOf(tx.tenantId, { ...token, ...changed, ...modified }, transform);
   }
   return new Refused(new Fault("conflict", "The token keeps being changed. Try again."));
+}
+
+/**
+ * How the caller may change a token: undefined where it may not. Moving it takes it out of its containers and puts it into
+ * others: all of them need the right, and the most careful transform counts.
+ */
+function transformOf({ grant }: Caller, token: Token, patch: TokenPatch): Transform | undefined {
+  const transform = grant.transformFor("token:update", token);
+  if (!transform) return undefined;
+  const containers = patchedContainers(token, patch);
+  if (isDeepStrictEqual(token.containers, containers)) return transform;
+  const touched = [...token.containers, ...containers];
+  const everywhere = grant.transformForAll("token:update", { id: token.id, containers: touched });
+  return everywhere && moreCareful(transform, everywhere);
 }
 
 /** The other token of the same content, where the patched one is to be folded into such. */

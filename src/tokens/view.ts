@@ -4,6 +4,7 @@ import type { Json, JsonObject } from "../base/json.js";
 import { showFingerprint } from "../crypto/keyed-hash.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { SharedBudget } from "../expressions/shared-budget.js";
+import { isDormant } from "./dormant.js";
 import { evaluateMask } from "./mask.js";
 import { splitCvc } from "./sealing.js";
 import type { Token } from "./token.js";
@@ -36,7 +37,8 @@ export interface TokenView {
 
 /**
  * Shows a token as a transform says: the value, the evaluated mask (nothing where there is no mask), or no data at all.
- * `mask` is the definition; of a card that was given none, it is the evaluated one, as the specification has it.
+ * `mask` is the definition; of a card that was given none, it is the evaluated one, as the specification has it. A mask
+ * that is dormant shows nothing of the value.
  * @param budget of the answer that the token is shown in, together with others.
  */
 export function viewOf(tenantId: TenantId, token: Token, transform: Transform, budget?: SharedBudget): TokenView {
@@ -44,7 +46,7 @@ export function viewOf(tenantId: TenantId, token: Token, transform: Transform, b
   const data = token.data.reveal();
   const definition = attributes.mask ?? type.mask;
   const showsOwnMask = type.name === "card" && attributes.mask === undefined && transform !== "redact";
-  const isEvaluated = definition !== null && (transform === "mask" || showsOwnMask);
+  const isEvaluated = definition !== null && (transform === "mask" || showsOwnMask) && !isDormant(attributes, "mask");
   const masked = isEvaluated ? evaluateMask(definition, data, budget) : undefined;
   const shown = transform === "reveal" ? data : transform === "mask" ? masked : undefined;
   const mask = showsOwnMask && masked !== undefined ? masked : definition;
