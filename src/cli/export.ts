@@ -1,5 +1,4 @@
-import { createWriteStream } from "node:fs";
-import { rename, rm, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { systemClock } from "../base/clock.js";
@@ -10,7 +9,8 @@ import { listRootKeys } from "../store/root-keys.js";
 import { type ExportHeader, FORMAT } from "../store/vault-copy/format.js";
 import { exportSections } from "../store/vault-copy/write-export.js";
 import { openVault, type Vault } from "../vault.js";
-import { type Command, requiredText, UsageError } from "./command.js";
+import { type Command, requiredText } from "./command.js";
+import { requireNew, writeNewFile } from "./new-file.js";
 import { progressOf } from "./progress.js";
 
 export const exportCommand: Command = {
@@ -21,17 +21,13 @@ export const exportCommand: Command = {
   ],
   async run({ config, options, say, answer }) {
     const file = requiredText(options, "file");
-    if (await exists(file)) throw new UsageError(`--file ${file} is there already.`);
+    await requireNew(file);
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 0 });
-    const unfinished = `${file}.unfinished`;
     try {
-      const target = createWriteStream(unfinished, { flags: "wx", mode: 0o600, flush: true });
-      await pipeline(fileOf(vault, sql, progressOf(say, "Export", 0, "bytes")), createGzip(), target);
-      await rename(unfinished, file);
-    } catch (error) {
-      await rm(unfinished, { force: true });
-      throw error;
+      await writeNewFile(file, (target) =>
+        pipeline(fileOf(vault, sql, progressOf(say, "Export", 0, "bytes")), createGzip(), target),
+      );
     } finally {
       await sql.end({ timeout: 5 });
     }
@@ -62,11 +58,4 @@ async function* fileOf({ rootKey }: Vault, sql: Sql, onProgress: (bytes: number)
     yield piece;
   }
   yield Buffer.from(`${JSON.stringify({ mac: mac.digest("hex") })}\n`);
-}
-
-function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

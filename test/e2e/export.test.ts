@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -168,5 +168,21 @@ describe("an export", () => {
     const { code, stderr } = await cloakroom(source, "export", "--file", file);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is there already") });
     expect(readFileSync(file).equals(before)).toBe(true);
+    const nowhere = join(directory, "nowhere", "vault.export");
+    const refused = { code: 2, stderr: `--file ${nowhere} cannot be made.\n` };
+    expect(await cloakroom(source, "export", "--file", nowhere)).toMatchObject(refused);
+  });
+
+  it("is made beside what an earlier one left behind that was killed, and where two are made at once one is whole", async () => {
+    const target = mkdirSync(join(directory, "exports"), { recursive: true }) ?? "";
+    const twice = join(target, "twice.export");
+    writeFileSync(`${twice}.unfinished`, "of a killed run");
+    const runs = await Promise.all([1, 2].map(() => cloakroom(source, "export", "--file", twice)));
+    const [made, refused] = runs.toSorted((a, b) => (a.code ?? 0) - (b.code ?? 0));
+    expect(made?.code).toBe(0);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("is there already") });
+    expect(readdirSync(target)).toEqual(["twice.export", "twice.export.unfinished"]);
+    const lines = gunzipSync(readFileSync(twice)).toString("latin1").trimEnd().split("\n");
+    expect(lines.at(-1)).toMatch(/^\{"mac":"[0-9a-f]{64}"\}$/);
   });
 });
