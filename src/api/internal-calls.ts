@@ -32,7 +32,8 @@ export function internalCalls(pipelines: readonly Pipeline[], authenticator: Aut
       return await run(methods[name], caller, args, authenticator, { traceId, signal, header: () => undefined });
     } catch (error) {
       const fault = toFault(error);
-      return { status: FAULT_TABLE[fault.code].http, body: problemJson(fault, traceId) };
+      const body = problemJson(fault, traceId);
+      return { status: FAULT_TABLE[fault.code].http, body, lasting: () => body };
     }
   };
 }
@@ -50,10 +51,12 @@ async function run(
     return authenticator.application(tenantId, application.id);
   };
   const admission = await pipeline.admitCaller(head, caller, renew);
-  const { message } = await pipeline.run(admission, read(args));
-  const text = rest.write(message);
-  const body: Json = text === undefined ? null : JSON.parse(text);
-  return { status: rest.status, body };
+  const { message, lasting } = await pipeline.run(admission, read(args));
+  const bodyOf = (answer: Message): Json => {
+    const text = rest.write(answer);
+    return text === undefined ? null : JSON.parse(text);
+  };
+  return { status: rest.status, body: bodyOf(message), lasting: () => bodyOf(lasting()) };
 }
 
 function internalMethods(pipelines: readonly Pipeline[]): Readonly<Record<BtMethod, InternalMethod>> {

@@ -33,6 +33,8 @@ export interface Answer {
   readonly accepted: boolean;
   /** What REST answers in place of the message. */
   readonly verbatim: VerbatimAnswer | undefined;
+  /** The message without what may not be kept. */
+  lasting(): Message;
 }
 
 /** The one way through a method, for all protocols: built once, run for each request. */
@@ -129,7 +131,10 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
         };
         try {
           const message = await method.serve(request, (output) => transactingCall(output, call));
-          return { message, headers: reply.headers, accepted: reply.isAccepted, verbatim: reply.written };
+          return {
+            ...{ message, headers: reply.headers, accepted: reply.isAccepted, verbatim: reply.written },
+            lasting: () => reply.lasting?.() ?? message,
+          };
         } catch (error) {
           if (error instanceof KeyVersionUnknown && caller && attempt < STALE_ATTEMPTS) {
             parts.keyring.forget(caller.tenantId);
@@ -148,6 +153,7 @@ class CollectedReply implements Reply {
   readonly headers: [string, string][] = [];
   isAccepted = false;
   written: VerbatimAnswer | undefined;
+  lasting: (() => Message) | undefined;
 
   setHeader(name: string, value: string): void {
     this.headers.push([name, value]);
@@ -159,6 +165,10 @@ class CollectedReply implements Reply {
 
   verbatim(answer: VerbatimAnswer): void {
     this.written = answer;
+  }
+
+  keepAs(message: () => Message): void {
+    this.lasting = message;
   }
 }
 

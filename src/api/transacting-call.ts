@@ -1,4 +1,4 @@
-import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type DescMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Caller } from "../access/caller.js";
 import { Refused } from "../access/refusal.js";
 import { Fault } from "../base/fault.js";
@@ -15,7 +15,7 @@ export interface CallParts {
   readonly database: Database;
   readonly caller: Caller | undefined;
   readonly head: RequestHead;
-  readonly reply: Reply & { readonly isAccepted: boolean };
+  readonly reply: Reply & { readonly isAccepted: boolean; keepAs(message: () => Message): void };
   readonly idempotency: Idempotency | undefined;
   /** Told when a repeat brought another request. */
   onDifferentRepeat(): void;
@@ -58,7 +58,11 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
       const { idempotency } = parts;
       const fly = <T>(run: (tx: Transaction) => Promise<T>) =>
         retryTaken(idempotency !== undefined, () => parts.database.fast.run(tenantId, revision, run));
-      if (!idempotency) return show(answerOf(await fly(work)));
+      if (!idempotency) {
+        const result = answerOf(await fly(work));
+        parts.reply.keepAs(() => create(output, showStored(result)));
+        return show(result);
+      }
       return answerOf(await fly((tx) => withStoredAnswer(output, parts, idempotency, tx, work, show, showStored)));
     },
     async commit(work) {

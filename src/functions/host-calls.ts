@@ -19,6 +19,8 @@ import type { HostCallsFor } from "./function-runner.js";
 export interface ApiAnswer {
   readonly status: number;
   readonly body: Json;
+  /** The body without what may not be kept, such as a card's verification code. */
+  lasting(): Json;
 }
 
 /** Runs an operation of the API as an application, exactly as over REST: rights, validation and log rows included. */

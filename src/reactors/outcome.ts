@@ -3,9 +3,16 @@ import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import type { FunctionAnswer } from "../functions/function-runner.js";
 
+/** What became of what the code wanted tokenized. */
+export interface MadeTokens {
+  readonly shown: Json;
+  /** Without verification codes of cards, which live for an hour, and results for a day. */
+  readonly kept: Json;
+}
+
 /** What a run gives back to its caller. */
 export type ReactOutcome =
-  | { readonly kind: "result"; readonly tokens: Json | undefined; readonly raw: Json | undefined }
+  | { readonly kind: "result"; readonly tokens: MadeTokens | undefined; readonly raw: Json | undefined }
   /** The code answers in its own words: CustomHttpResponseError. */
   | { readonly kind: "answered"; readonly answer: FunctionAnswer };
 
@@ -32,7 +39,7 @@ export function outcomeOf(end: RunEnd): ReactOutcome {
 export function bodyOf(end: RunEnd, showFault: (fault: Fault) => Json): Json {
   switch (end.kind) {
     case "result":
-      return resultJson(end);
+      return resultJson(end.tokens?.shown, end.raw);
     case "answered":
       return end.answer.body;
     case "failed":
@@ -42,14 +49,15 @@ export function bodyOf(end: RunEnd, showFault: (fault: Fault) => Json): Json {
   }
 }
 
-export function resultJson({ tokens, raw }: ReactOutcome & { readonly kind: "result" }): JsonObject {
+function resultJson(tokens: Json | undefined, raw: Json | undefined): JsonObject {
   return { ...(tokens === undefined ? {} : { tokens }), ...(raw === undefined ? {} : { raw }) };
 }
 
+/** As it is kept. */
 export function writeEnd(end: RunEnd): JsonObject {
   switch (end.kind) {
     case "result":
-      return { kind: end.kind, ...resultJson(end) };
+      return { kind: end.kind, ...resultJson(end.tokens?.kept, end.raw) };
     case "answered": {
       const { status, headers, body } = end.answer;
       return { kind: end.kind, status, headers: { ...headers }, body };
@@ -67,7 +75,10 @@ export function writeEnd(end: RunEnd): JsonObject {
 export function readEnd(stored: Json): RunEnd {
   if (!isJsonObject(stored)) throw new Error("the end of a run is no object");
   const { kind } = stored;
-  if (kind === "result") return { kind, tokens: stored.tokens, raw: stored.raw };
+  if (kind === "result") {
+    const { tokens, raw } = stored;
+    return { kind, tokens: tokens === undefined ? undefined : { shown: tokens, kept: tokens }, raw };
+  }
   if (kind === "answered") {
     const headers = Object.fromEntries(
       Object.entries(objectOf(stored.headers)).map(([name, text]) => [name, String(text)]),

@@ -17,7 +17,7 @@ import { detokenize, findTokens, referencedTokens } from "../tokens/detokenize.j
 import type { ReadableToken } from "../tokens/read.js";
 import { openFormula } from "./formula.js";
 import { checkArguments, typedConfiguration } from "./formula-contract.js";
-import type { ReactOutcome } from "./outcome.js";
+import type { MadeTokens, ReactOutcome } from "./outcome.js";
 import { openReactor, type Reactor } from "./reactor.js";
 
 export interface ReactParts {
@@ -112,9 +112,14 @@ function returnedObject(value: Json): JsonObject {
   });
 }
 
-async function tokenizeAs({ callApi }: ReactParts, owner: Caller, body: Json, signal: AbortSignal): Promise<Json> {
-  const { status, body: answer } = await callApi(owner, "tokenize", body, signal);
-  if (status < 400) return answer;
+async function tokenizeAs(
+  { callApi }: ReactParts,
+  owner: Caller,
+  body: Json,
+  signal: AbortSignal,
+): Promise<MadeTokens> {
+  const { status, body: answer, lasting } = await callApi(owner, "tokenize", body, signal);
+  if (status < 400) return { shown: answer, kept: lasting() };
   const { detail, errors } = isJsonObject(answer) ? answer : {};
   const texts = isJsonObject(errors)
     ? Object.fromEntries(

@@ -15,7 +15,7 @@ import type { Keyring } from "../tenancy/keyring.js";
 import { postResult, RETRIES, retryDelay } from "./callback.js";
 import { bodyOf, endOf, type RunEnd } from "./outcome.js";
 import { admitRun, type ReactParts, react, tokensOfArgs } from "./react.js";
-import { openEnd, openRequest, type RunRequest, sealEnd } from "./runs.js";
+import { openEnd, openRequest, type RunRequest, sealEnd, sealRequest } from "./runs.js";
 
 export interface RunQueueParts extends ReactParts {
   readonly database: Database;
@@ -86,15 +86,18 @@ export class RunQueue {
     const end = await this.#end(tenantId, keys, run, request);
     if (end instanceof NotEnded) {
       const attempts = run.attempts + (end.isOurFault ? 1 : 0);
-      await this.#later(tenantId, run, { state: "queued", result: null, attempts, delay: SOON_MS });
+      await this.#later(tenantId, run, { state: "queued", result: null, attempts, delay: SOON_MS, spent: null });
       return;
     }
     // The run took its time, and the tenant's keys may have been replaced meanwhile.
-    const result = sealEnd(await this.#parts.keyring.of(tenantId), tenantId, run.id, end);
+    const current = await this.#parts.keyring.of(tenantId);
+    const result = sealEnd(current, tenantId, run.id, end);
+    // What it was called with, a card's verification code perhaps, is not kept for as long as its result.
+    const spent = sealRequest(current, tenantId, run.id, { ...request, args: null });
     if (request.callbackUrl === undefined) {
-      await this.#later(tenantId, run, { state: "done", result, attempts: run.attempts, delay: 0 });
+      await this.#later(tenantId, run, { state: "done", result, attempts: run.attempts, delay: 0, spent });
     } else {
-      await this.#deliver(tenantId, { ...run, result }, request, end, 0);
+      await this.#deliver(tenantId, { ...run, result, request: spent }, request, end, 0);
     }
   }
 
@@ -151,17 +154,26 @@ export class RunQueue {
         state: "delivering",
         attempts: failed + 1,
         delay: retryDelay(failed),
+        spent: run.state === "delivering" ? null : run.request,
       });
   }
 
   async #later(
     tenantId: TenantId,
     { id, claim }: RunRow,
-    { state, result, attempts, delay }: Pick<RunProgress, "state" | "result" | "attempts"> & { readonly delay: number },
+    {
+      state,
+      result,
+      attempts,
+      delay,
+      spent,
+    }: Omit<RunProgress, "id" | "claim" | "due_at"> & {
+      readonly delay: number;
+    },
   ): Promise<void> {
     await this.#write(tenantId, (tx) => {
       const due = new Date(tx.now.getTime() + delay);
-      tx.tell(advanceRun, { id, claim, state, result, attempts, due_at: due });
+      tx.tell(advanceRun, { id, claim, state, result, attempts, spent, due_at: due });
       if (state !== "done") tx.tell(noteDue, { kind: "reactor_run", at: due });
     });
   }

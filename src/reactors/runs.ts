@@ -43,10 +43,7 @@ export async function startRun(
     id,
     reactor_id: reactorId,
     application_id: caller.application.id,
-    request: sealPart(keys, tx.tenantId, id, "run_request", {
-      args: request.args,
-      callback_url: request.callbackUrl ?? null,
-    }),
+    request: sealRequest(keys, tx.tenantId, id, request),
     due_at: tx.now,
     expires_at: expiresAt,
   });
@@ -70,7 +67,11 @@ export async function readRunEnd(
   return openEnd(keys, tx.tenantId, row);
 }
 
-/** @throws {Error} when the row is not what {@link startRun} wrote. */
+export function sealRequest(keys: TenantKeys, tenantId: TenantId, id: Uuid, { args, callbackUrl }: RunRequest): Buffer {
+  return sealPart(keys, tenantId, id, "run_request", { args, callback_url: callbackUrl ?? null });
+}
+
+/** @throws {Error} when the row is not what {@link sealRequest} wrote. */
 export function openRequest(keys: TenantKeys, tenantId: TenantId, row: RunRow): RunRequest {
   const stored: Json = JSON.parse(openPart(keys, tenantId, row.id, "run_request", row.request));
   if (!isJsonObject(stored)) throw new Error("the request of a run is no object");

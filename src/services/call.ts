@@ -55,7 +55,7 @@ export interface Call<Output extends DescMessage = DescMessage> {
   /**
    * Runs work in a short transaction, guarded by the caller's revision, and shows its result once it is committed: what
    * is opened for an answer has its log row by then. With an idempotency key the answer is stored in the same transaction;
-   * `showStored` leaves out of it what may not be kept.
+   * `showStored` leaves out what may not be kept, there and wherever else an answer is.
    */
   transact<T>(
     work: (tx: Transaction) => Promise<T | Refused>,

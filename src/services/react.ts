@@ -78,7 +78,7 @@ function showOutcome(outcome: ReactOutcome, reply: Reply): MessageInitShape<type
     return { response: { status, headers: pairs, body: toValue(body) } };
   }
   return {
-    ...(outcome.tokens === undefined ? {} : { tokens: toValue(outcome.tokens) }),
+    ...(outcome.tokens === undefined ? {} : { tokens: toValue(outcome.tokens.shown) }),
     ...(outcome.raw === undefined ? {} : { raw: toValue(outcome.raw) }),
   };
 }

@@ -73,7 +73,11 @@ export const claimRuns = defineStatement<RunClaim, readonly RunRow[], RunRow>({
   answers: (rows) => rows,
 });
 
-export type RunProgress = Pick<RunRow, "id" | "claim" | "state" | "attempts" | "result"> & { readonly due_at: Date };
+export type RunProgress = Pick<RunRow, "id" | "claim" | "state" | "attempts" | "result"> & {
+  readonly due_at: Date;
+  /** In place of the request, once the code has ended. Null: it is still needed. */
+  readonly spent: Buffer | null;
+};
 
 /** Notes what a run came to and lets it go, unless somebody else has taken it since. */
 export const advanceRun = defineWrite<RunProgress>({
@@ -81,9 +85,9 @@ export const advanceRun = defineWrite<RunProgress>({
   sortKey: ({ id }) => id,
   queries: (sql, tenantId, inputs) =>
     inputs.map(
-      ({ id, claim, state, result, attempts, due_at }) => sql`
+      ({ id, claim, state, result, attempts, due_at, spent }) => sql`
         update reactor_runs set state = ${state}, result = ${result}, attempts = ${attempts}, due_at = ${due_at},
-          lease_until = null
+          request = coalesce(${spent}, request), lease_until = null
         where tenant_id = ${tenantId} and id = ${id} and claim = ${claim}`,
     ),
 });

@@ -17,6 +17,7 @@ const TABLES = [
   "payments",
   "simulator_payments",
   "proxies",
+  "reactor_runs",
 ] as const;
 
 export type StoredCounts = Readonly<Record<(typeof TABLES)[number], number>>;

@@ -56,7 +56,7 @@ async function callOf(run: () => Promise<Answer>): Promise<string> {
 it("an answer that cannot be written is an error of ours", async () => {
   const message = create(TokenSchema, { createdAt: { nanos: 1 } });
   Reflect.set(message.createdAt ?? {}, "nanos", 0.5);
-  const answer = { message, headers: [], accepted: false, verbatim: undefined };
+  const answer = { message, headers: [], accepted: false, verbatim: undefined, lasting: () => message };
   expect(await callOf(async () => answer)).toBe("13 Something%20went%20wrong%20on%20our%20side.");
 });
 

@@ -6,6 +6,7 @@ import { type Replica, startReplica } from "../../support/replica.js";
 import type { RestClient } from "../../support/rest.js";
 import { restClient } from "../../support/rest.js";
 import { type ServerProcess, startServerProcess } from "../../support/server.js";
+import { openStored } from "../../support/stored.js";
 import { firstTenant, type TestTenant } from "../../support/tenant.js";
 
 type Application = Awaited<ReturnType<TestTenant["backEnd"]>>;
@@ -73,6 +74,41 @@ describe("a reactor that is called for later", () => {
     const { body: started } = await caller("POST", `/reactors/${id}/react-async`, { body: {} });
     const { status, body } = await resultOf(caller, id, started.asyncReactorRequestId);
     expect({ status, body }).toEqual({ status: expected, body: shown });
+  });
+
+  it("forgets what it was called with once it has ended", async () => {
+    await using stored = await openStored(server.environment);
+    const sizeOfRuns = async () => (await stored.textOf(tenant.id, "reactor_runs")).length;
+    const id = await reactor("module.exports = (req) => ({ raw: req.args.long.length });");
+    const before = await sizeOfRuns();
+    const body = { args: { long: "x".repeat(100_000) } };
+    const { body: started } = await caller("POST", `/reactors/${id}/react-async`, { body });
+    expect((await resultOf(caller, id, started.asyncReactorRequestId)).body).toEqual({ raw: 100_000 });
+    expect((await sizeOfRuns()) - before).toBeLessThan(10_000);
+  });
+
+  it("keeps no verification code of a card that it has tokenized, which a waiting caller is shown", async () => {
+    const data = { number: "4242424242424242", cvc: "987" };
+    const mask = { code: "{{ data.cvc }}", last4: "{{ data.number | last4 }}" };
+    const card = { type: "card", data };
+    const clerk = await tenant.application({ type: "private", permissions: ["token:create", "token:use"] });
+    const code = `module.exports = () => ({ tokenize: ${JSON.stringify([card, { ...card, mask }])} });`;
+    const id = await reactor(code);
+    const ask = async (client: RestClient) => {
+      const { body: waited } = await client("POST", `/reactors/${id}/react`, { body: {} });
+      const { body: started } = await client("POST", `/reactors/${id}/react-async`, { body: {} });
+      const { body: kept } = await resultOf(client, id, started.asyncReactorRequestId);
+      return [waited, kept].map(({ tokens }) => tokens.map((token: { data: unknown }) => token.data));
+    };
+    const masked = { number: "XXXXXXXXXXXX4242" };
+    expect(await ask(caller)).toEqual([
+      [data, data],
+      [{ number: data.number }, { number: data.number }],
+    ]);
+    expect(await ask(clerk)).toEqual([
+      [masked, { code: "987", last4: "4242" }],
+      [masked, { last4: "4242" }],
+    ]);
   });
 
   it("shows its result to nobody else, and a request that never was to nobody", async () => {
