@@ -5,6 +5,8 @@
  * - `seal_missing`: a seal was taken out, or off the end
  * - `seal_changed`: a seal that we did not make, or not in this place
  * - `end_changed`: the record of where the chain ends is gone, or was changed
+ * - `keys_closed`: the tenant's keys do not open, so that its seals cannot be checked
+ * - `tenant_gone`: a tenant that was seen before is deleted, or not there at all
  */
 export type FindingKind =
   | "rows_changed"
@@ -13,7 +15,9 @@ export type FindingKind =
   | "rows_unsealed"
   | "seal_missing"
   | "seal_changed"
-  | "end_changed";
+  | "end_changed"
+  | "keys_closed"
+  | "tenant_gone";
 
 export interface Finding {
   readonly kind: FindingKind;

@@ -5,7 +5,11 @@ import { type CommandInput, UsageError } from "./command.js";
 
 /** The tenants that a command works on: the one that --tenant names, or all. */
 export async function chosenTenants(vault: Vault, options: CommandInput["options"]): Promise<readonly TenantId[]> {
-  const all = await listActiveTenants(vault.ownerAddress);
+  return chosenOf(await listActiveTenants(vault.ownerAddress), options);
+}
+
+/** The same out of a list. */
+export function chosenOf(all: readonly TenantId[], options: CommandInput["options"]): readonly TenantId[] {
   if (options.tenant === undefined) return all;
   const wanted = typeof options.tenant === "string" ? parseUuid(options.tenant) : undefined;
   const found = all.find((id) => id === wanted);

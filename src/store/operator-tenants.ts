@@ -9,10 +9,29 @@ export async function activeTenants(sql: Sql): Promise<TenantId[]> {
 }
 
 /** The same, on a connection of its own. */
-export async function listActiveTenants(ownerAddress: DatabaseAddress): Promise<TenantId[]> {
+export function listActiveTenants(ownerAddress: DatabaseAddress): Promise<TenantId[]> {
+  return asOwner(ownerAddress, activeTenants);
+}
+
+/** What is recorded of a tenant's end. */
+export interface Deletion {
+  readonly at: Date | null;
+  readonly by: string | null;
+}
+
+/** When and by which application a tenant was deleted; undefined where there is no record of a tenant that was. */
+export function deletionOf(ownerAddress: DatabaseAddress, tenantId: TenantId): Promise<Deletion | undefined> {
+  return asOwner(ownerAddress, async (sql) => {
+    const [row] = await sql<Deletion[]>`
+      select modified_at as at, modified_by as by from tenants where tenant_id = ${tenantId} and state = 'deleted'`;
+    return row;
+  });
+}
+
+async function asOwner<T>(ownerAddress: DatabaseAddress, ask: (sql: Sql) => Promise<T>): Promise<T> {
   const sql = connect(ownerAddress, { connections: 1, statementTimeout: 60_000 });
   try {
-    return await activeTenants(sql);
+    return await ask(sql);
   } finally {
     await sql.end({ timeout: 5 });
   }

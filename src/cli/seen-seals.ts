@@ -1,0 +1,52 @@
+import { readFile } from "node:fs/promises";
+import type { SeenSeal } from "../audit/verify-log.js";
+import { isTenantId, type TenantId } from "../base/ids.js";
+import { UsageError } from "./command.js";
+
+/**
+ * The tenants of an earlier answer of `audit verify --json`, with their last seals: undefined where there was none yet. One that
+ * was told to be gone then is left out: it was told.
+ * @throws {UsageError} where the file is no such answer.
+ */
+export async function readSeen(path: string): Promise<ReadonlyMap<TenantId, SeenSeal | undefined>> {
+  const text = await readFile(path, "utf8").catch(() => {
+    throw new UsageError(`--since ${path} cannot be read.`);
+  });
+  const seen = new Map<TenantId, SeenSeal | undefined>();
+  for (const entry of parseList(text, path)) {
+    if (!isObject(entry) || typeof entry.tenant_id !== "string" || !isTenantId(entry.tenant_id))
+      throw notAnAnswer(path);
+    if (!wasGone(entry)) seen.set(entry.tenant_id, readSeal(entry.last_seal, path));
+  }
+  return seen;
+}
+
+function readSeal(last: unknown, path: string): SeenSeal | undefined {
+  if (last === undefined) return undefined;
+  if (!isObject(last) || typeof last.number !== "number" || typeof last.mac !== "string") throw notAnAnswer(path);
+  const minute = new Date(typeof last.minute === "string" ? last.minute : Number.NaN);
+  if (Number.isNaN(minute.getTime())) throw notAnAnswer(path);
+  return { number: last.number, mac: last.mac, minute };
+}
+
+function wasGone({ findings }: Readonly<Record<string, unknown>>): boolean {
+  return Array.isArray(findings) && findings.some((finding) => isObject(finding) && finding.kind === "tenant_gone");
+}
+
+function parseList(text: string, path: string): readonly unknown[] {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (Array.isArray(parsed)) return parsed;
+  } catch {
+    // Said below.
+  }
+  throw notAnAnswer(path);
+}
+
+function notAnAnswer(path: string): UsageError {
+  return new UsageError(`--since ${path} is not what audit verify --json prints.`);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
