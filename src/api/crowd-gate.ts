@@ -1,5 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Fault } from "../base/fault.js";
+import { FAULT_TABLE } from "./fault-table.js";
+import { errorOf } from "./proxy-problem.js";
+import { isProxied } from "./proxy-route.js";
 import { PROBLEM_TYPE, problemOf } from "./rest/problem.js";
 import { dropUnreadBody } from "./unread-body.js";
 
@@ -29,9 +32,10 @@ export function createCrowdGate(
     if (typeof apiKey !== "string" || isRpc(request)) return false;
     const fault = crowd.refusalOf(apiKey);
     if (!fault) return false;
-    const problem = problemOf(fault, begin(request, response));
+    const traceId = begin(request, response);
+    const problem = isProxied(request) ? errorOf(fault, traceId).body : problemOf(fault, traceId);
     const body = Buffer.from(JSON.stringify(problem));
-    response.writeHead(problem.status, {
+    response.writeHead(FAULT_TABLE[fault.code].http, {
       "content-type": PROBLEM_TYPE,
       "content-length": body.length,
       "retry-after": String(fault.retryAfter ?? 1),

@@ -9,6 +9,7 @@ import type { BtMethod } from "../sandbox/host-calls.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { toFault } from "./observation.js";
 import type { Pipeline } from "./pipeline.js";
+import type { RequestHead } from "./request-head.js";
 import { compileFieldReader, compileJsonReader } from "./rest/json-reader.js";
 import { problemJson } from "./rest/problem.js";
 import { type RestMethod, restMethodsOf } from "./rest/rest-method.js";
@@ -29,7 +30,9 @@ export function internalCalls(pipelines: readonly Pipeline[], authenticator: Aut
   return async (caller, name, args, signal) => {
     const traceId = newUuid();
     try {
-      return await run(methods[name], caller, args, authenticator, { traceId, signal, header: () => undefined });
+      // What code is given is bounded with the code.
+      const head = { traceId, signal, header: () => undefined, hold: () => {} };
+      return await run(methods[name], caller, args, authenticator, head);
     } catch (error) {
       const fault = toFault(error);
       const body = problemJson(fault, traceId);
@@ -43,7 +46,7 @@ async function run(
   caller: Caller,
   args: Json,
   authenticator: Authenticator,
-  head: { readonly traceId: string; readonly signal: AbortSignal; header(name: string): string | undefined },
+  head: RequestHead,
 ): Promise<ApiAnswer> {
   const { tenantId, application } = caller;
   const renew = async () => {

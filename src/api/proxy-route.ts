@@ -2,10 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Http2ServerRequest } from "node:http2";
 import { finished } from "node:stream/promises";
 import { Fault } from "../base/fault.js";
-import { headerPairs } from "../egress/request-framing.js";
+import { type HeaderPair, headerPairs } from "../egress/request-framing.js";
 import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/call.js";
 import { DestinationFailed } from "../proxy/destination-failed.js";
 import { proxyKeyIn } from "../proxy/forward.js";
+import { bodyRoom } from "./body-room.js";
 import { CallerBody } from "./caller-body.js";
 import { isGivenUp, type Observe } from "./observation.js";
 import { passBody } from "./pass-body.js";
@@ -34,14 +35,24 @@ export function createProxyRoute(
   begin: (request: IncomingMessage, response: ServerResponse, template: string) => Promise<void>,
 ): ProxyRoute {
   return (request, response) => {
-    const below = pathBelow(pathOf(request));
-    // Preflights are answered alike for all paths.
-    if (below === undefined || request.method === "OPTIONS") return false;
+    const below = pathTaken(request);
+    if (below === undefined) return false;
     begin(request, response, below === "" ? "/proxy" : "/proxy/*")
       .then(() => serve(invoke, observe, request, response))
       .catch(() => breakOff(response, request));
     return true;
   };
+}
+
+/** Whether a request is the proxy's, whose errors have a form of their own. */
+export function isProxied(request: IncomingMessage): boolean {
+  return pathTaken(request) !== undefined;
+}
+
+/** What follows /proxy in the path of a request that goes through it. */
+function pathTaken(request: IncomingMessage): string | undefined {
+  // Preflights are answered alike for all paths.
+  return request.method === "OPTIONS" ? undefined : pathBelow(pathOf(request));
 }
 
 async function serve(
@@ -57,6 +68,8 @@ async function serve(
     if (!response.writableEnded) gone.abort();
   });
   response.setHeader("bt-trace-id", traceId);
+  // A body of whatever method may be read, and so may the answer's. That of all others is open already.
+  if (request.method === "GET") bodyRoom.open(request, response);
   const body = hasBody(request) ? new CallerBody(request) : Buffer.alloc(0);
   try {
     const refused = rateRefusalOf(request);
@@ -86,6 +99,8 @@ async function serve(
       observation.giveUp("canceled");
     else if (fault) observation.fail(status, fault);
     else observation.failFunction(status, "proxy_error");
+    // It would go on holding back what nobody reads, and the sender with it.
+    if (!Buffer.isBuffer(body)) body.destroy();
     // Read on for a while: who is still sending may else see the connection reset instead of the answer.
     const isAllRead = await dropUnreadBody(request);
     if (destinationStatus !== undefined) response.setHeader(DESTINATION_STATUS, destinationStatus);
@@ -118,16 +133,31 @@ function hasBody(request: IncomingMessage): boolean {
 
 function callOf(request: IncomingMessage, body: CallerBody | Buffer, signal: AbortSignal): ProxyCall {
   const query = queryOf(request);
+  const pairs = headerPairs(request.rawHeaders);
   return {
     method: request.method ?? "GET",
     path: pathBelow(pathOf(request)) ?? "",
     query,
-    headers: headerPairs(request.rawHeaders),
+    headers: request.httpVersionMajor === 1 ? pairs : withOneCookie(pairs),
     body,
     apiKey: headerOf(request, "bt-api-key"),
     target: targetOf(headerOf(request, "bt-proxy-key"), headerOf(request, "bt-proxy-url"), query),
     signal,
+    hold: (bytes) => bodyRoom.take(request, bytes),
   };
+}
+
+/** HTTP/2 may bring a cookie in pieces; where it goes on over HTTP/1.1 it must be one again (RFC 9113, 8.2.3). */
+function withOneCookie(pairs: readonly HeaderPair[]): readonly HeaderPair[] {
+  const pieces = pairs.filter(isCookie);
+  const [first] = pieces;
+  if (!first || pieces.length === 1) return pairs;
+  const whole: HeaderPair = [first[0], pieces.map(([, value]) => value).join("; ")];
+  return pairs.flatMap((pair) => (pair === first ? [whole] : isCookie(pair) ? [] : [pair]));
+}
+
+function isCookie([name]: HeaderPair): boolean {
+  return name === "cookie";
 }
 
 /** As it came, without the origin that a client in front of a proxy writes before it (RFC 9112, 3.2.2). */

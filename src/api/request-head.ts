@@ -4,4 +4,6 @@ export interface RequestHead {
   header(name: string): string | undefined;
   readonly traceId: string;
   readonly signal: AbortSignal;
+  /** Makes room for so many bytes that are kept until the answer. @throws {Fault} unavailable where there is none. */
+  hold(bytes: number): void;
 }

@@ -12,6 +12,7 @@ import {
   type MethodImpl,
 } from "@connectrpc/connect";
 import { Fault } from "../base/fault.js";
+import { bodyRoom } from "./body-room.js";
 import { RECURSION_LIMIT } from "./idempotency.js";
 import { checkJsonBytes } from "./json-text.js";
 import { type Observe, toFault } from "./observation.js";
@@ -86,7 +87,8 @@ async function gate(pipeline: Pipeline, context: HandlerContext, observe: Observ
   const header = (name: string) => context.requestHeader.get(name) ?? undefined;
   const traceId = traceIdOf(header("bt-trace-id"));
   call.observation = observe({ rpc: context.method.name, traceId, parent: parentSpanOf(header) });
-  const head = { traceId, signal: context.signal, header };
+  const hold = (bytes: number) => bodyRoom.take(call.raw, bytes);
+  const head = { traceId, signal: context.signal, hold, header };
   call.admission = await admitCall(pipeline, head, call.observation);
 }
 

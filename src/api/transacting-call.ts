@@ -39,6 +39,7 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     get signal() {
       return parts.head.signal;
     },
+    hold: (bytes) => parts.head.hold(bytes),
     get caller() {
       return caller();
     },

@@ -10,6 +10,15 @@ import type { ReadableToken } from "../tokens/read.js";
 import type { Route } from "./route.js";
 
 /**
+ * Turns away, with its row in the log, who may not call at all. It is asked before anything of a body is read: whoever has
+ * the key of a page, which may do nothing here, could else have the server hold 5 MB for each of its requests.
+ * @throws {Fault} permission_denied; {StaleAuthorization}.
+ */
+export async function requireRight(database: Database, route: Route): Promise<void> {
+  if (barOf(route)) await authorize(database, route, []);
+}
+
+/**
  * Checks rights, finds the tokens and writes the log rows, all in one transaction.
  * @throws {Fault} permission_denied, or validation_failed for tokens that do not exist; {StaleAuthorization}.
  */
@@ -19,9 +28,9 @@ export async function authorize(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, ReadableToken>> {
   const { tenantId, caller, proxy, revision } = route;
+  const bar = barOf(route) ?? barToTokens(route, ids);
   const found = await database.fast.run(tenantId, revision, async (tx) => {
-    const refusal = refusalOf(tx, route, ids);
-    if (refusal) return refusal;
+    if (bar) return bar(tx);
     const tokens = caller ? await findTokens(tx, caller, ids, "token:use", "use") : new Map<string, ReadableToken>();
     if (tokens instanceof Refused) return tokens;
     const actor = caller ? actorOf(caller) : undefined;
@@ -32,21 +41,30 @@ export async function authorize(
   return found;
 }
 
-function refusalOf(tx: Transaction, { caller, proxy }: Route, ids: readonly string[]): Refused | undefined {
-  const isAnonymous = proxy !== undefined && !proxy.proxy.requireAuth;
-  if (isAnonymous) {
-    if (ids.length === 0 || caller) return undefined;
-    return new Refused(
-      new Fault(
-        "permission_denied",
-        "This proxy takes calls without a key and has no application, so that it may not use tokens.",
-      ),
-    );
+/** Refuses a call in its transaction, which guards the rights that it is refused for. */
+type Bar = (tx: Transaction) => Refused;
+
+/** What stands against a call whatever it holds. */
+function barOf({ caller, proxy }: Route): Bar | undefined {
+  if (proxy && !proxy.proxy.requireAuth) return undefined;
+  if (!caller) {
+    const fault = new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
+    return () => new Refused(fault);
   }
-  if (!caller) return new Refused(new Fault("unauthenticated", "Send an application key in the header BT-API-KEY."));
-  if (!caller.grant.holds("token:use")) return refuse(tx, caller, "token:use", "proxy", proxy?.proxy.id ?? ALL);
-  if (!proxy && caller.settings.disable_ephemeral_proxy) {
+  if (!caller.grant.holds("token:use")) return (tx) => refuse(tx, caller, "token:use", "proxy", proxy?.proxy.id ?? ALL);
+  if (proxy || !caller.settings.disable_ephemeral_proxy) return undefined;
+  return (tx) => {
+    writeLog(tx, logEntry(actorOf(caller), "proxy", ALL, "refuse", "ephemeral"));
     return new Refused(new Fault("permission_denied", "This tenant does not allow ephemeral proxies."));
-  }
-  return undefined;
+  };
+}
+
+/** What stands against tokens in an anonymous call: there is nobody whose rights it could use. */
+function barToTokens({ caller }: Route, ids: readonly string[]): Bar | undefined {
+  if (ids.length === 0 || caller) return undefined;
+  const fault = new Fault(
+    "permission_denied",
+    "This proxy takes calls without a key and has no application, so that it may not use tokens.",
+  );
+  return () => new Refused(fault);
 }

@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import type { Caller } from "../access/caller.js";
 import type { TenantId } from "../base/ids.js";
 import type { HeaderPair } from "../egress/request-framing.js";
+import type { Hold } from "./buffered-body.js";
 
 /** A request that is to go through a proxy. */
 export interface ProxyCall {
@@ -16,6 +17,8 @@ export interface ProxyCall {
   readonly apiKey: string | undefined;
   readonly target: ProxyTarget | undefined;
   readonly signal: AbortSignal;
+  /** Bounds what is read of bodies, the caller's and the destination's, of all calls together. */
+  readonly hold: Hold;
   /** Told whose call this is as soon as that is known, and again whenever it is read anew. */
   readonly onOwner?: (owner: CallOwner) => void;
 }

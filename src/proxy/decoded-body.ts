@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { Fault } from "../base/fault.js";
 import type { HeaderPair } from "../egress/request-framing.js";
-import { readWhole } from "./buffered-body.js";
+import { type Hold, readWhole } from "./buffered-body.js";
 import { headerValue } from "./forward.js";
 
 const DECODERS: Readonly<Record<string, (bytes: Buffer, most: number) => Promise<Buffer>>> = {
@@ -18,17 +18,18 @@ export async function decodedBody(
   headers: readonly HeaderPair[],
   body: Readable | Buffer,
   most: number,
+  hold: Hold,
 ): Promise<{ readonly headers: HeaderPair[]; readonly body: Buffer }> {
-  const bytes = await readWhole(body, most);
+  const bytes = await readWhole(body, most, hold);
   const encoding = headerValue(headers, "content-encoding")?.trim().toLowerCase();
   const kept = headers.filter(([name]) => !["content-encoding", "content-length"].includes(name.toLowerCase()));
   if (encoding === undefined || encoding === "identity" || bytes.length === 0) return { headers: kept, body: bytes };
   const decode = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding] : undefined;
   if (!decode)
     throw new Fault("unprocessable", "The destination's answer has an encoding that cannot be undone for a transform.");
-  try {
-    return { headers: kept, body: await decode(bytes, most) };
-  } catch {
+  const decoded = await decode(bytes, most).catch(() => {
     throw new Fault("unprocessable", "The destination's answer is too large, or not encoded as it says.");
-  }
+  });
+  hold(decoded.length);
+  return { headers: kept, body: decoded };
 }

@@ -25,7 +25,8 @@ export interface Draft {
 
 /**
  * Finds the references in all parts of a request. Only bodies that are text, or that a transform wants, are read.
- * @throws {Fault} validation_failed naming the part of a malformed expression; body_too_large for a body that is to be read.
+ * @throws {Fault} validation_failed naming the part of a malformed expression; for a body that is to be read what
+ * {@link readWhole} throws.
  */
 export async function scan(call: ProxyCall, definition: ProxyDefinition): Promise<Draft> {
   const draft: Draft = {
@@ -50,7 +51,7 @@ export async function scan(call: ProxyCall, definition: ProxyDefinition): Promis
   }
   const find = bodyPlaces(headerValue(call.headers, "content-type"), headerValue(call.headers, "content-encoding"));
   if (find || requestSteps(definition).length > 0) {
-    const body = await readWhole(call.body, MAX_BUFFERED);
+    const body = await readWhole(call.body, MAX_BUFFERED, call.hold);
     draft.body = body;
     if (find && body.length > 0) {
       const text = isUtf8(body) ? body.toString("utf8") : requireNoReferences(body);

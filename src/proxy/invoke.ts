@@ -9,12 +9,13 @@ import type { Database } from "../store/database.js";
 import { StaleAuthorization } from "../store/database-error.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { tokenLookup } from "../tokens/detokenize.js";
-import { authorize } from "./authorize.js";
+import { authorize, requireRight } from "./authorize.js";
 import type { ProxyAnswer, ProxyCall } from "./call.js";
 import { destinationTarget } from "./destination.js";
 import { DestinationFailed } from "./destination-failed.js";
 import { type Draft, scan } from "./draft.js";
 import { returnedHeaders } from "./forward.js";
+import { failureOf } from "./given-up.js";
 import type { ProxyLoader } from "./load-proxy.js";
 import { requestSteps, responseSteps } from "./proxy.js";
 import { chooseRoute, forgetRoute, type Route } from "./route.js";
@@ -36,42 +37,50 @@ const STALE_ATTEMPTS = 5;
  * @throws {Fault} for everything that is not the destination's own answer; {@link DestinationFailed} once that answered.
  */
 export async function invokeProxy(parts: ProxyParts, call: ProxyCall): Promise<ProxyAnswer> {
+  const { route, draft } = await admit(parts, call);
+  return forward(parts, call, route, draft);
+}
+
+interface Admitted {
+  readonly route: Route;
+  /** With the values in it. */
+  readonly draft: Draft;
+}
+
+/** Finds out who calls through what, reads what is to be read, and puts the values in, unless any of it is refused. */
+async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
   const { database, keyring, authenticator, loader, agents } = parts;
   const finders = { authenticator, loader, policy: agents.policy };
-  const findRoute = async () => {
-    const found = await chooseRoute(finders, call);
-    call.onOwner?.(found);
-    return found;
-  };
-  let route = await findRoute();
-  const draft = await scan(call, route.definition);
+  let draft: Draft | undefined;
   for (let attempt = 1; ; attempt += 1) {
+    const route = await chooseRoute(finders, call);
+    call.onOwner?.(route);
     try {
+      await requireRight(database, route);
+      draft ??= await scan(call, route.definition);
       const tokens = await authorize(database, route, draft.references.tokenIds());
       const keys = await keyring.of(route.tenantId);
       const { caller } = route;
       const lookup = caller ? tokenLookup(caller, keys, tokens) : () => undefined;
       draft.references.resolve(lookup, route.definition.configuration);
-      break;
+      return { route, draft };
     } catch (error) {
       const isStale = error instanceof StaleAuthorization || error instanceof KeyVersionUnknown;
       if (!isStale || attempt === STALE_ATTEMPTS) throw error;
       if (error instanceof KeyVersionUnknown) keyring.forget(route.tenantId);
       forgetRoute(finders, call, route);
-      route = await findRoute();
     }
   }
-  return forward(parts, call, route, draft);
 }
 
 async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: Draft): Promise<ProxyAnswer> {
   const { definition, tenantId } = route;
-  const { method, signal } = call;
+  const { method, signal, hold } = call;
   const { path, query, headers, body } = draft;
   const target = destinationTarget(definition.destinationUrl, path, query);
   const url = checkedAgain(parts.agents, definition.destinationUrl);
-  const request = { method, path, query, headers, body, signal };
-  const changed = await parts.transforms.request(route, requestSteps(definition), request);
+  const request = { method, path, query, headers, body };
+  const changed = await parts.transforms.request(route, requestSteps(definition), request, { signal, hold });
   if (changed.kind === "answer") return { ...changed.answer, destinationStatus: 0 };
   const isEmpty = Buffer.isBuffer(changed.body) && changed.body.length === 0;
   const answer = await guardedRequest(parts.agents, {
@@ -80,7 +89,7 @@ async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: 
     body: isEmpty ? undefined : changed.body,
     pool: tenantId,
   }).catch((error: unknown) => {
-    throw error instanceof EgressError ? error.toFault() : error;
+    throw failureOf(error, signal);
   });
   const plain: ProxyAnswer = {
     status: answer.status,
@@ -92,11 +101,11 @@ async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: 
   const steps = responseSteps(definition);
   if (steps.length === 0 || answer.status < 200 || answer.status > 299) return plain;
   try {
-    const transformed = await parts.transforms.response(route, steps, plain, signal);
+    const transformed = await parts.transforms.response(route, steps, plain, { signal, hold });
     return { ...transformed, headers: returnedHeaders(transformed.headers) };
   } catch (error) {
     answer.body.destroy();
-    throw new DestinationFailed(error, answer.status);
+    throw new DestinationFailed(failureOf(error, signal), answer.status);
   }
 }
 

@@ -45,14 +45,17 @@ export class Message {
     this.#body = typeof this.#body === "string" ? text : parsedOr(this.#bytes);
   }
 
-  /** Headers as code sees them: the values of one name in one text, but for cookies, which cannot be told apart then. */
+  /**
+   * Headers as code sees them: the values of one name in one text, but for those of Set-Cookie, which could not be told
+   * apart then. A cookie that came in pieces is put together as a browser would (RFC 6265, 4.2.1).
+   */
   headersObject(): JsonObject {
     const object: JsonObject = {};
     for (const [name, value] of this.headers) {
       const earlier = Object.hasOwn(object, name) ? object[name] : undefined;
       if (earlier === undefined) setOwn(object, name, value);
       else if (name.toLowerCase() === "set-cookie") setOwn(object, name, [earlier, value].flat());
-      else setOwn(object, name, `${earlier}, ${value}`);
+      else setOwn(object, name, `${earlier}${name.toLowerCase() === "cookie" ? "; " : ", "}${value}`);
     }
     return object;
   }

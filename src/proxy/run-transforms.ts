@@ -7,7 +7,7 @@ import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import type { FunctionAnswer, FunctionRunner } from "../functions/function-runner.js";
 import type { FunctionKind } from "../sandbox/limits.js";
-import { readWhole } from "./buffered-body.js";
+import { type Hold, readWhole } from "./buffered-body.js";
 import { decodedBody } from "./decoded-body.js";
 import type { LoadedProxy } from "./load-proxy.js";
 import { MASK_CODE, maskArguments, maskedText } from "./mask-transform.js";
@@ -22,7 +22,12 @@ export interface TransformableRequest {
   readonly query: string;
   readonly headers: readonly HeaderPair[];
   readonly body: Readable | Buffer;
+}
+
+/** What is asked of the call that transforms are a part of. */
+export interface TransformedCall {
   readonly signal: AbortSignal;
+  readonly hold: Hold;
 }
 
 export interface TransformedAnswer {
@@ -69,11 +74,12 @@ export class RunTransforms {
     scope: TransformScope,
     steps: readonly Transform[],
     request: TransformableRequest,
+    { signal, hold }: TransformedCall,
   ): Promise<TransformedRequest> {
     const { proxy } = scope;
     if (steps.length === 0 || !proxy) return { kind: "request", headers: request.headers, body: request.body };
-    const message = new Message(request.headers, await readWhole(request.body, MAX_BODY));
-    const { method, path, query, signal } = request;
+    const message = new Message(request.headers, await readWhole(request.body, MAX_BODY, hold));
+    const { method, path, query } = request;
     const answer = await this.#run(
       scope.tenantId,
       proxy,
@@ -91,11 +97,11 @@ export class RunTransforms {
     scope: TransformScope,
     steps: readonly Transform[],
     answer: TransformedAnswer & { readonly destinationStatus: number },
-    signal: AbortSignal,
+    { signal, hold }: TransformedCall,
   ): Promise<TransformedAnswer & { readonly destinationStatus: number }> {
     const { proxy } = scope;
     if (!proxy) return answer;
-    const { headers, body } = await decodedBody(answer.headers, answer.body, MAX_BODY);
+    const { headers, body } = await decodedBody(answer.headers, answer.body, MAX_BODY, hold);
     const message = new Message(headers, body);
     const own = await this.#run(scope.tenantId, proxy, "response_transform", steps, message, {}, signal);
     const { destinationStatus, status, statusText } = answer;

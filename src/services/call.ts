@@ -45,6 +45,8 @@ export interface Call<Output extends DescMessage = DescMessage> {
   readonly apiKey: string | undefined;
   readonly traceId: string;
   readonly signal: AbortSignal;
+  /** Makes room for so many bytes that are kept until the answer. @throws {Fault} unavailable where there is none. */
+  hold(bytes: number): void;
   readonly reply: Reply;
   /**
    * Checks what a request asks for, before its transaction. With an idempotency key the answer of an earlier request comes

@@ -2,6 +2,7 @@ import type { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
 import { readWhole } from "../proxy/buffered-body.js";
 import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/call.js";
 import { DestinationFailed } from "../proxy/destination-failed.js";
+import { failureOf } from "../proxy/given-up.js";
 import type { Handler } from "./call.js";
 
 type Invoke = Handler<typeof ProxyService.method.invokeProxy.input, typeof ProxyService.method.invokeProxy.output>;
@@ -15,6 +16,7 @@ export async function invokeOverRpc(
   request: Parameters<Invoke>[0],
   call: Parameters<Invoke>[1],
 ): ReturnType<Invoke> {
+  const { apiKey, signal, hold } = call;
   const type = request.body?.contentType;
   const headers = request.headers.map(({ name, value }) => [name, value] as const);
   const isTyped = headers.some(([name]) => name.toLowerCase() === "content-type");
@@ -25,11 +27,10 @@ export async function invokeOverRpc(
       query: request.query === "" || request.query.startsWith("?") ? request.query : `?${request.query}`,
       headers: type && !isTyped ? [...headers, ["Content-Type", type]] : headers,
       body: Buffer.from(request.body?.data ?? new Uint8Array()),
-      apiKey: call.apiKey,
       target: targetOf(request.target),
-      signal: call.signal,
+      ...{ apiKey, signal, hold },
     });
-    const body = await readWhole(answer.body, MAX_ANSWER);
+    const body = await readWhole(answer.body, MAX_ANSWER, hold);
     const contentType = answer.headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
     return {
       status: answer.status,
@@ -38,7 +39,7 @@ export async function invokeOverRpc(
       body: { contentType, data: Uint8Array.from(body) },
     };
   } catch (error) {
-    throw error instanceof DestinationFailed ? error.reason : error;
+    throw failureOf(error instanceof DestinationFailed ? error.reason : error, signal);
   }
 }
 

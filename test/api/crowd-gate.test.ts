@@ -55,6 +55,14 @@ describe("requests of a tenant that sends more than is served", () => {
     expect(await (await send("/tokens", "key_of_another")).text()).toBe("served");
   });
 
+  it.each(["/proxy", "/%70roxy/a?b"])("are told so in the form of the proxy's errors at %s", async (path) => {
+    const answer = await send(path, CROWDED, "{}");
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(await answer.json()).toEqual({
+      proxy_error: expect.objectContaining({ code: "unavailable", instance: "urn:cloakroom:trace:a-trace" }),
+    });
+  });
+
   it("are answered, and cut off where they go on sending a body without end", async () => {
     const socket = connect(Number(new URL(url).port), "127.0.0.1").setEncoding("utf8");
     let answer = "";

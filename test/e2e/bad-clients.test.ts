@@ -5,13 +5,16 @@ import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RestClient } from "../support/rest.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
-import { firstTenant, newTenant } from "../support/tenant.js";
+import { firstTenant, newTenant, type TestTenant } from "../support/tenant.js";
+import { type Destination, startDestination } from "./proxy/support/destination.js";
 
 const MEGABYTE = 1024 * 1024;
 /** What all of them together may make the server hold beside what it holds anyway. */
 const MOST_GROWTH = 256 * MEGABYTE;
 
 let server: ServerProcess;
+let tenant: TestTenant;
+let destination: Destination;
 let client: RestClient & { readonly key: string };
 /** Somebody who has nothing to do with them. */
 let other: RestClient;
@@ -20,8 +23,13 @@ let port: number;
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
-  server = await startServerProcess();
-  client = await (await firstTenant(server)).backEnd();
+  server = await startServerProcess({ EGRESS_ALLOW: "127.0.0.1" });
+  tenant = await firstTenant(server);
+  client = await tenant.backEnd();
+  destination = await startDestination((socket) => {
+    socket.write("HTTP/1.1 200 OK\r\nContent-Length: 5000000\r\n\r\n");
+    socket.write(Buffer.alloc(NEARLY_ALL));
+  });
   const data = "x".repeat(200_000);
   ({ id } = (await client("POST", "/tokens", { body: { type: "token", data } })).body);
   other = await (await newTenant(server.url, { ...server.environment })).backEnd();
@@ -30,6 +38,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
   await server?.[Symbol.asyncDispose]();
+  await destination?.[Symbol.asyncDispose]();
 });
 
 function residentMemory(): number {
@@ -70,16 +79,37 @@ const NEARLY_ALL = 4_900_000;
 /** Over HTTP/1.1. Resolves with how many were told to try again later. */
 async function sendOverRest(): Promise<number> {
   const head = `POST /tokens HTTP/1.1\r\nhost: x\r\nbt-api-key: ${client.key}\r\ncontent-type: application/json\r\ncontent-length: 5000000\r\n\r\n`;
+  return sendAll(head, NEARLY_ALL);
+}
+
+/** Sends so much of a body behind a head. */
+async function sendAll(head: string, bytes: number): Promise<number> {
   let refused = 0;
   for (const socket of await openMany(SENDERS)) {
     socket.on("data", (chunk: Buffer) => {
       if (/^HTTP\/1.1 503 .*\r\nretry-after: \d/is.test(chunk.toString("latin1"))) refused += 1;
     });
     socket.write(head);
-    socket.write(Buffer.alloc(NEARLY_ALL, " "));
+    socket.write(Buffer.alloc(bytes, " "));
   }
   await expect.poll(() => refused, { timeout: 10_000 }).toBeGreaterThan(SENDERS / 4);
   return refused;
+}
+
+/** To a proxy that does not exist anywhere. */
+async function sendToProxy(method: string): Promise<number> {
+  const headers = `bt-api-key: ${client.key}\r\nbt-proxy-url: https://destination.example.com`;
+  const length = "content-type: application/json\r\ncontent-length: 5000000";
+  return sendAll(`${method} /proxy HTTP/1.1\r\nhost: x\r\n${headers}\r\n${length}\r\n\r\n`, NEARLY_ALL);
+}
+
+/** To a proxy whose destination begins an answer of that size, which a transform waits for the end of. */
+async function askForLargeAnswers(): Promise<number> {
+  const transform = { code: "module.exports = async (req) => req;" };
+  const definition = { name: "Large", destination_url: destination.url, response_transform: transform };
+  const { body } = await tenant.manage("POST", "/proxies", { body: definition });
+  const headers = `bt-api-key: ${client.key}\r\nbt-proxy-key: ${body.key}`;
+  return sendAll(`GET /proxy HTTP/1.1\r\nhost: x\r\n${headers}\r\n\r\n`, 0);
 }
 
 /** Over HTTP/2. */
@@ -185,6 +215,9 @@ describe("the server serves others within its memory while clients", () => {
 
   it.each<[string, () => Promise<number>]>([
     ["REST", sendOverRest],
+    ["the proxy", () => sendToProxy("POST")],
+    ["the proxy, by GET", () => sendToProxy("GET")],
+    ["the proxy, from its destination", askForLargeAnswers],
     ["gRPC", () => sendOverGrpc({})],
     ["gRPC, compressed", () => sendOverGrpc({ "grpc-encoding": "gzip" })],
   ])(

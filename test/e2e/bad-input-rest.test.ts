@@ -253,7 +253,12 @@ describe("a REST body in other places", () => {
 
 describe("a REST request that is answered before its body is read", () => {
   /** Sends a body of `megabytes` and gives everything that comes back. */
-  function send(key: string, framing: "Content-Length" | "chunked", megabytes: number): Promise<string> {
+  function send(
+    key: string,
+    framing: "Content-Length" | "chunked",
+    megabytes: number,
+    to = "POST /tokens HTTP/1.1",
+  ): Promise<string> {
     const { hostname, port } = new URL(tenant.url);
     return new Promise((resolve, reject) => {
       const socket = createConnection(Number(port), hostname);
@@ -268,9 +273,7 @@ describe("a REST request that is answered before its body is read", () => {
       );
       socket.on("close", () => resolve(received));
       const length = framing === "chunked" ? "Transfer-Encoding: chunked" : `Content-Length: ${megabytes * MEGABYTE}`;
-      socket.write(
-        `POST /tokens HTTP/1.1\r\nHost: x\r\nBT-API-KEY: ${key}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`,
-      );
+      socket.write(`${to}\r\nHost: x\r\nBT-API-KEY: ${key}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`);
       const piece = Buffer.alloc(MEGABYTE, " ");
       for (let sent = 0; sent < megabytes; sent += 1) {
         socket.write(
@@ -295,6 +298,17 @@ describe("a REST request that is answered before its body is read", () => {
     },
   );
 
+  it.each(["Content-Length", "chunked"] as const)(
+    "by the proxy (%s) reaches its sender, whether or not the body was to be read",
+    async (framing) => {
+      const to = "POST /proxy HTTP/1.1\r\nBT-PROXY-URL: https://destination.example.com";
+      expect(await send("nobody", framing, 12, to)).toMatch(/^HTTP\/1\.1 401 /);
+      expect(await send(backEnd.key, framing, 12, to)).toMatch(/^HTTP\/1\.1 413 /);
+      const unknown = "POST /proxy HTTP/1.1\r\nBT-PROXY-KEY: none";
+      expect(await send(backEnd.key, framing, 12, unknown)).toMatch(/^HTTP\/1\.1 404 /);
+    },
+  );
+
   it("leaves the connection good for the next request", async () => {
     const answers: number[] = [];
     for (const raw of [
@@ -308,21 +322,22 @@ describe("a REST request that is answered before its body is read", () => {
     expect(answers).toEqual([413, 201, 413, 201]);
   });
 
-  it("is answered over HTTP/2 as well", async () => {
+  it.each([
+    ["/tokens", 413],
+    ["/proxy", 404],
+  ])("is answered over HTTP/2 as well: %s", async (path, expected) => {
     const session = connect(tenant.url);
     try {
       const status = await new Promise((resolve, reject) => {
         const stream = session.request({
-          ":method": "POST",
-          ":path": "/tokens",
-          "bt-api-key": backEnd.key,
-          "content-type": "application/json",
+          ...{ ":method": "POST", ":path": path },
+          ...{ "bt-api-key": backEnd.key, "bt-proxy-key": "none", "content-type": "application/json" },
         });
         stream.on("response", (headers) => resolve(headers[":status"]));
         stream.on("error", reject);
         stream.end(Buffer.alloc(6 * MEGABYTE, " "));
       });
-      expect(status).toBe(413);
+      expect(status).toBe(expected);
     } finally {
       session.close();
     }

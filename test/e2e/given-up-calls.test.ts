@@ -2,11 +2,13 @@ import { once } from "node:events";
 import { request as sendHttp1 } from "node:http";
 import { connect, constants } from "node:http2";
 import { beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
 import { ReactorService } from "../../gen/cloakroom/v1/reactors_pb.js";
 import { logLineOf } from "../support/log-line.js";
 import { failureOf, RPC_PROTOCOLS, rpcClient } from "../support/rpc.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
-import { makeProxy } from "./proxy/support/proxies.js";
+import { startDestination } from "./proxy/support/destination.js";
+import { code, makeProxy } from "./proxy/support/proxies.js";
 
 /** Longer than any of its callers waits here. */
 const SLOW =
@@ -62,6 +64,41 @@ describe("work is broken off, and is no failure of the server's", () => {
     await new Promise((resolve) => session.ping(resolve));
     stream.close(constants.NGHTTP2_CANCEL);
     expect(await lineOf("gone-through-proxy")).toMatchObject({ level: 30, status: 499, code: "canceled" });
+  });
+
+  const invoke = "/cloakroom.v1.ProxyService/InvokeProxy";
+  const halfAnswered = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun";
+  it.each<readonly [string, string, 1 | 2, string]>([
+    ["awaited, HTTP/1.1", "", 1, "/proxy"],
+    ["awaited, HTTP/2", "", 2, "/proxy"],
+    ["awaited, RPC over HTTP/1.1", "", 1, invoke],
+    ["awaited, RPC over HTTP/2", "", 2, invoke],
+    ["read for a transform, HTTP/1.1", halfAnswered, 1, "/proxy"],
+    ["read for a transform, HTTP/2", halfAnswered, 2, "/proxy"],
+    ["read, RPC over HTTP/2", halfAnswered, 2, invoke],
+  ])("when the caller of a proxy leaves while its destination is %s", async (name, said, version, path) => {
+    await using destination = await startDestination((socket) => void (said && socket.write(said)));
+    const transforms = path === invoke ? {} : { response_transform: code("return req;") };
+    const proxy = await makeProxy(tenant, { destination_url: destination.url, ...transforms });
+    const trace = `left-destination-${name.replaceAll(/\W+/g, "-")}`;
+    const headers = { "bt-api-key": key, "bt-trace-id": trace, "content-type": "application/json" };
+    const call = path === invoke ? { proxyKey: proxy.key, method: "GET" } : {};
+    const sent = { ...headers, ...(path === invoke ? {} : { "bt-proxy-key": proxy.key }) };
+    const body = JSON.stringify(call);
+    const leave = version === 1 ? overHttp1(path, sent, body) : await overHttp2(path, sent, body);
+    await vi.waitFor(() => expect(destination.requests).toHaveLength(1), { timeout: 10_000 });
+    leave();
+    expect(await lineOf(trace)).toMatchObject({ level: 30, status: 499, code: "canceled", msg: "given up" });
+  });
+
+  it("when the deadline of a call has passed before its destination has answered", async () => {
+    await using destination = await startDestination(() => {});
+    const headers = { "grpc-timeout": "500m", "bt-trace-id": "late-destination" };
+    const call = rpcClient(ProxyService, "gRPC", { key, headers }).invokeProxy({
+      ...{ target: { case: "proxyUrl", value: destination.url }, method: "GET" },
+    });
+    expect(await failureOf(call)).toMatchObject({ code: "DeadlineExceeded" });
+    expect(await lineOf("late-destination")).toMatchObject({ status: 408, code: "deadline_exceeded", msg: "given up" });
   });
 
   async function runs(): Promise<number> {

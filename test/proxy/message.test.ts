@@ -52,7 +52,7 @@ describe("a message on its way through transforms", () => {
     expect(masked.bytes.toString()).toBe('{ "n": "****", "x": 1.0 }');
   });
 
-  it("shows headers by name, joined, but cookies apart", () => {
+  it("shows headers by name, joined, but cookies that are set apart", () => {
     const headers = [
       ["A", "1"],
       ["a", "2"],
@@ -60,6 +60,8 @@ describe("a message on its way through transforms", () => {
       ["Set-Cookie", "x"],
       ["Set-Cookie", "y"],
       ["Set-Cookie", "z"],
+      ["Cookie", "s=1"],
+      ["Cookie", "t=2"],
       ["__proto__", "p"],
     ] as const;
     const object = message("", headers).headersObject();
@@ -67,6 +69,7 @@ describe("a message on its way through transforms", () => {
       ["A", "1, 3"],
       ["a", "2"],
       ["Set-Cookie", ["x", "y", "z"]],
+      ["Cookie", "s=1; t=2"],
       ["__proto__", "p"],
     ]);
   });

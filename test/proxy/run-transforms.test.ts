@@ -36,11 +36,11 @@ describe("the transforms of one direction", () => {
       createToken: async () => null,
     });
     const steps = Array.from({ length: 10 }, (): Transform => ({ type: "code", code: "" }));
-    const request = {
-      ...{ method: "POST", path: "", query: "", headers: [], body: Buffer.from("x") },
-      signal: new AbortController().signal,
-    };
-    const outcome = await transforms.request({ tenantId, proxy }, steps, request).catch((error: unknown) => error);
+    const request = { method: "POST", path: "", query: "", headers: [], body: Buffer.from("x") };
+    const call = { signal: new AbortController().signal, hold: () => {} };
+    const outcome = await transforms
+      .request({ tenantId, proxy }, steps, request, call)
+      .catch((error: unknown) => error);
     return { runs, outcome };
   };
 

@@ -107,7 +107,8 @@ async function answer({ pipeline, wire, request, response, limits, observe, ente
   const observation = observe({ rpc: desc.name, traceId, parent: parentSpanIn(request) });
   const tooMany = rateRefusalOf(request);
   if (tooMany) throw refusalOf(tooMany, observation, traceId);
-  const head = { traceId, signal, header: (name: string) => single(request.headers[name]) };
+  const hold = (bytes: number) => bodyRoom.take(request, bytes);
+  const head = { traceId, signal, hold, header: (name: string) => single(request.headers[name]) };
   const admission = await admitCall(pipeline, head, observation);
   let message: Message;
   try {

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { createAuthority } from "../../egress/certificates.js";
 import { type RestClient, restClient } from "../../support/rest.js";
@@ -149,6 +151,19 @@ describe("a request through a proxy", () => {
     ]);
     await raw("GET /proxy", ["BT-PROXY-CONNECTION: close"]);
     expect(destination.last().header("connection")).toBe("close");
+  });
+
+  it("has one cookie where it came over HTTP/2 in pieces, with the values in it", async () => {
+    const { body: token } = await backEnd("POST", "/tokens", { body: { type: "token", data: "of the token" } });
+    const session = connect(inject("serverUrl"));
+    const headers = { ":path": "/proxy", "bt-api-key": backEnd.key, "bt-proxy-key": proxy.key };
+    const stream = session.request({ ...headers, cookie: ["a=1", `b={{ ${token.id} }}`, "c=3"], "x-own": ["d", "e"] });
+    const [answered] = await once(stream, "response");
+    session.destroy();
+    expect(answered[":status"]).toBe(200);
+    expect(destination.last().headers.filter(([name]) => name === "cookie")).toEqual([
+      ["cookie", "a=1; b=of the token; c=3"],
+    ]);
   });
 
   it("keeps the bytes of header values beyond ASCII", async () => {

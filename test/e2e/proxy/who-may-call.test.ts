@@ -3,7 +3,8 @@ import { logLineOf } from "../../support/log-line.js";
 import { type RestClient, restClient } from "../../support/rest.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { type Destination, startDestination } from "./support/destination.js";
-import { makeProxy } from "./support/proxies.js";
+import { code, makeProxy } from "./support/proxies.js";
+import { rawCall } from "./support/raw-call.js";
 
 describe("who may call a proxy", () => {
   let tenant: TestTenant;
@@ -104,6 +105,9 @@ describe("who may call a proxy", () => {
     const settings = (disable: string) => ({ body: { name: "Test", settings: { disable_ephemeral_proxy: disable } } });
     await tenant.manage("PUT", "/tenants/self", settings("true"));
     expect(await refusal(ephemeral(backEnd))).toEqual([403, "permission_denied"]);
+    const { body: log } = await tenant.manage("GET", "/logs?entity_type=proxy&size=1");
+    const row = { entity_id: "*", operation: "refuse", actor_id: backEnd.id, message: "Proxy refused: ephemeral" };
+    expect(log.data).toEqual([expect.objectContaining(row)]);
     const { key } = await makeProxy(tenant, { destination_url: destination.url });
     expect((await through(backEnd, key)).status).toBe(200);
     await tenant.manage("PUT", "/tenants/self", settings("false"));
@@ -138,6 +142,27 @@ describe("who may call a proxy", () => {
     expect(await refusal(through(clerk, key))).toEqual([403, "permission_denied"]);
     await tenant.manage("DELETE", `/proxies/${id}`);
     expect(await refusal(through(backEnd, key))).toEqual([404, "not_found"]);
+  });
+
+  it("is found out before anything of a body is read, and is in the log", async () => {
+    const reader = await tenant.application({ type: "public", permissions: ["token:create"] });
+    const { id, key } = await makeProxy(tenant, {
+      destination_url: destination.url,
+      request_transform: code("return req;"),
+    });
+    const proxies = [`BT-PROXY-KEY: ${key}`, `BT-PROXY-URL: ${destination.url}`];
+    for (const proxy of proxies) {
+      // What was announced is never sent.
+      const head = ["POST /proxy HTTP/1.1", `BT-API-KEY: ${reader.key}`, proxy, "Content-Type: application/json"];
+      const { status, body } = await rawCall([...head, "Content-Length: 4900000"], "{");
+      expect([status, JSON.parse(body.toString()).proxy_error.code]).toEqual([403, "permission_denied"]);
+    }
+    const { body } = await tenant.manage("GET", "/logs?entity_type=proxy&size=2");
+    expect(body.data).toEqual(
+      [id, "*"]
+        .map((entity) => expect.objectContaining({ entity_id: entity, operation: "refuse", actor_id: reader.id }))
+        .reverse(),
+    );
   });
 
   // The server remembers proxies and callers apart from each other: who calls next may be loaded anew, and the proxy not.
