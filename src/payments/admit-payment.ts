@@ -22,6 +22,7 @@ import { cardBrand } from "../tokens/types/card-brand.js";
 import type { Card, SensitiveCard } from "./card.js";
 import { type Connection, openConnection } from "./connection.js";
 import { type CardSnapshot, type Payment, type PaymentOrder, paymentRowOf, reconciliationIdOf } from "./payment.js";
+import { accountMark, cardMark } from "./sent-with.js";
 import { claimThreeDSData } from "./three-ds/claim.js";
 
 export interface PaymentDraft {
@@ -74,6 +75,7 @@ export async function admitPayment(
     threeDSSessionId && (await claimThreeDSData(tx, keys, threeDSSessionId, { tokenId, order, paymentId: id }));
   if (threeDS instanceof Refused) return threeDS;
   const now = tx.now.getTime();
+  const account = accountMark(keys, connection);
   const payment: Payment = {
     ...{ id, connectionId, tokenId, containers: row.containers.map(storedContainer), status: "processing" },
     order: { ...order, threeDS },
@@ -83,6 +85,7 @@ export async function admitPayment(
       method: connection.formula.method,
       displayName: connection.displayName,
     },
+    account,
     ...{ intentOutcome: "pending", authorizedAmount: 0, capturedAmount: 0, refundedAmount: 0 },
     ...{ providerId: undefined, schemeTransactionId: undefined, errorCode: undefined, codes: {} },
     threeDSecure: threeDS ? { version: threeDS.version, status: "complete", method: threeDS.method } : undefined,
@@ -90,7 +93,7 @@ export async function admitPayment(
     ...{ voidedAt: undefined, updatedAt: now, captures: 0, voids: 0, revision: 1, createdAt: tx.now },
     attempt: {
       ...{ operation: "authorize", key: `${reconciliationIdOf({ id })}-auth`, amount: order.amount },
-      ...{ state: "sent", tries: 0, since: now },
+      ...{ state: "sent", tries: 0, since: now, account, card: cardMark(keys, card) },
     },
     dueAt: new Date(now + FLIGHT_MS),
   };

@@ -16,6 +16,7 @@ import { type Connection, connectionOf } from "./connection.js";
 import { type Payment, paymentRowOf } from "./payment.js";
 import { busy, findPayment, wrongState } from "./payment-access.js";
 import { claimedBy, openRefund, type Refund, sealRefund } from "./refund.js";
+import { accountMark, sentTo } from "./sent-with.js";
 
 /** A payment with an operation that is written down and not yet sent. */
 export interface BegunOperation {
@@ -125,7 +126,8 @@ async function begin(
     const connection = connectionOf(keys, tx.tenantId, await tx.ask(readConnection, payment.connectionId), payment);
     if (!connection) return wrongState(payment, "its connection was deleted, or leads to another payment service now.");
     const due = new Date(tx.now.getTime() + FLIGHT_MS);
-    const begun = { ...planned, dueAt: due };
+    // A key that was changed may be the same account's: whether it is shows in the answer.
+    const begun = { ...sentTo(planned, accountMark(keys, connection)), dueAt: due };
     if (!(await tx.ask(updatePayment, { ...paymentRowOf(keys, tx.tenantId, begun), lease: "taken" }))) continue;
     tx.tell(noteDue, { kind: "payment", at: due });
     const operation = begun.attempt?.operation;

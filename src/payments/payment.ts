@@ -52,6 +52,10 @@ export interface Attempt {
   readonly amount: number;
   /** Of a refund. */
   readonly refundId?: Uuid;
+  /** Tells the account that it was sent to. Absent: planned by us, and not sent yet. */
+  readonly account?: string;
+  /** Of an authorization: tells the card that was sent, and is not its number. */
+  readonly card?: string;
   /**
    * `sent`: no answer was noted yet; read later, it means the same as `unknown`. `accepted`: the payment service works on
    * it, so that it is asked and never told again.
@@ -70,6 +74,8 @@ export interface PaymentRecord {
   readonly order: PaymentOrder;
   readonly card: CardSnapshot;
   readonly connection: ConnectionSnapshot;
+  /** Tells the payment service's account that has it: the connection may lead to another one later. */
+  readonly account?: string;
   readonly intentOutcome: IntentOutcome;
   readonly authorizedAmount: number;
   readonly capturedAmount: number;

@@ -18,6 +18,7 @@ import type { LookUpOutcome } from "./outcome.js";
 import { openPayment, type Payment, referenceOf } from "./payment.js";
 import { type Change, changePayment } from "./payment-changes.js";
 import { afterRefund, type PerformParts, perform } from "./perform.js";
+import { accountMark, believable, cardMark, foundIn, isOfAccount, sentTo } from "./sent-with.js";
 
 export interface ReconcileParts extends PerformParts {
   readonly keyring: Keyring;
@@ -52,21 +53,28 @@ export async function reconcile(
   const row = await database.fast.run(tenantId, "unguarded", (tx) => tx.ask(readConnection, payment.connectionId));
   const connection = connectionOf(keys, tenantId, row, payment);
   if (!connection) return (await wait(parts, keys, tenantId, payment)) ?? payment;
-  const found = await lookUp(parts, tenantId, payment, connection);
+  const account = accountMark(keys, connection);
+  const isItsAccount = isOfAccount(payment, account);
+  const found = believable(payment, account, await lookUp(parts, tenantId, payment, connection));
+  let isSent = false;
   const after = await changePayment(database, keys, tenantId, payment.id, (current, now) => {
     const change = afterLookUp(current, found, now.getTime());
+    // Found with another key, it is the same account: the next look may send, and knows it for that.
+    isSent = isItsAccount && mustSend(change.payment, found);
+    const sent = isSent ? sentTo(change.payment, account) : change.payment;
+    const known = found.kind === "found" ? foundIn(sent, account) : sent;
     // Nobody else may send meanwhile: not every service knows two requests with one key for the same.
-    return { ...change, goesOn: change.payment.status === "buyer_approval_pending" || mustSend(change.payment, found) };
+    return { ...change, payment: known, goesOn: known.status === "buyer_approval_pending" || isSent };
   });
   if (!after) return payment;
   if (after.status === "buyer_approval_pending") return endApproval(parts, keys, tenantId, after, connection, found);
-  if (!mustSend(after, found)) return after;
+  if (!isSent) return after;
   const card = after.attempt?.operation === "authorize" ? await cardAgain(parts, keys, tenantId, after) : undefined;
   if (after.attempt?.operation === "authorize" && !card) return letGo(parts, keys, tenantId, after);
   return perform(parts, keys, tenantId, after, connection, card);
 }
 
-/** Without a card nothing can be sent again: the payment waits for what look-ups and webhooks tell. */
+/** Without its card nothing can be sent again: the payment waits for what look-ups and webhooks tell. */
 async function letGo({ database }: ReconcileParts, keys: TenantKeys, tenantId: TenantId, payment: Payment) {
   const nothing = { moved: false, approved: false };
   return (
@@ -172,12 +180,15 @@ function wait({ database }: ReconcileParts, keys: TenantKeys, tenantId: TenantId
   );
 }
 
-/** The card once more, while its token lives; its verification code, while that is kept. */
+/**
+ * The card once more, while its token lives and still holds that one; its verification code, while that is kept. A token
+ * may hold another card by now, changed or made anew: that one was never to be charged.
+ */
 async function cardAgain(
   { database }: ReconcileParts,
   keys: TenantKeys,
   tenantId: TenantId,
-  { tokenId, order }: Payment,
+  { tokenId, order, attempt }: Payment,
 ): Promise<SensitiveCard | undefined> {
   const row = await database.fast.run(tenantId, "unguarded", async (tx) => {
     const found = await tx.ask(readTokenRow, tokenId);
@@ -185,5 +196,6 @@ async function cardAgain(
     return found;
   });
   const card = row ? cardOf(openToken(keys, tenantId, row)) : undefined;
+  if (card && cardMark(keys, card) !== attempt?.card) return undefined;
   return card && new Sensitive(order.isMerchantInitiated ? { ...card, cvc: undefined } : card);
 }

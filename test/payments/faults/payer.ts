@@ -25,6 +25,11 @@ import { Till } from "./till.js";
 /** Long enough for a stand-in on a busy machine, where dozens of cases wait at once. */
 const PATIENCE_MS = 1_500;
 
+const PERMISSIONS = [
+  ...(["token:create", "token:use", "token:update", "token:delete"] as const),
+  "orchestration:transaction:capture",
+] as const;
+
 /** A vault with one tenant, whose payments are made, sent and looked after by the very code that serves requests. */
 export class Payer implements AsyncDisposable {
   readonly vault: Vault;
@@ -51,7 +56,7 @@ export class Payer implements AsyncDisposable {
     this.#sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
     this.#caller = {
       ...{ tenantId, application: { id: applicationId, type: "private" }, session: undefined, revision: 1 },
-      grant: new Grant({ permissions: ["token:create", "token:use", "orchestration:transaction:capture"], rules: [] }),
+      grant: new Grant({ permissions: PERMISSIONS, rules: [] }),
       settings: DEFAULT_SETTINGS,
     };
   }

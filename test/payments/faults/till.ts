@@ -4,7 +4,7 @@ import type { TenantKeys } from "../../../src/crypto/tenant-keys.js";
 import { writeAddress } from "../../../src/payments/addresses.js";
 import { admitPayment, type PaymentDraft } from "../../../src/payments/admit-payment.js";
 import { beginCapture, beginRefund, beginVoid } from "../../../src/payments/begin-operation.js";
-import { getConnection } from "../../../src/payments/connection.js";
+import { chooseFormula, getConnection, replaceConnection } from "../../../src/payments/connection.js";
 import type { Connectors } from "../../../src/payments/connectors.js";
 import { Incoming } from "../../../src/payments/incoming.js";
 import type { Payment } from "../../../src/payments/payment.js";
@@ -15,8 +15,11 @@ import { type ReconcileParts, reconcile } from "../../../src/payments/reconcile.
 import type { Refund } from "../../../src/payments/refund.js";
 import type { WebhookDelivery } from "../../../src/payments/webhook.js";
 import { createToken } from "../../../src/tokens/create.js";
+import { deleteToken } from "../../../src/tokens/delete.js";
+import type { TokenPatch } from "../../../src/tokens/patch.js";
 import { prepareToken } from "../../../src/tokens/prepare.js";
 import type { TokenDraft } from "../../../src/tokens/token.js";
+import { patchToken } from "../../../src/tokens/update.js";
 import type { Payer } from "./payer.js";
 import type { Service } from "./services.js";
 
@@ -53,14 +56,28 @@ export class Till {
     this.#incoming = new Incoming(this.#parts);
   }
 
-  async pay(intent: Intent, lives: Lives = "on"): Promise<Uuid> {
-    const data = { number: this.#service.card, expiration_month: 3, expiration_year: 2030, cvc: "737" };
+  /** Stores a card. Answers the token's id: the given one where there is one. */
+  async store(number: string, id?: string): Promise<string> {
+    const data = { number, expiration_month: 3, expiration_year: 2030, cvc: "737" };
     const card: TokenDraft = {
-      ...{ id: undefined, type: "card", data, attributes: {}, containers: [] },
-      ...{ deduplicate: undefined, expiresAt: undefined },
+      ...{ id, type: "card", data, attributes: {}, containers: [], deduplicate: undefined, expiresAt: undefined },
     };
     const prepared = prepareToken(this.#caller, this.#keys, card, new Date());
-    const { id: tokenId } = await this.#payer.run((tx) => createToken(tx, this.#caller, this.#keys, prepared));
+    return (await this.#payer.run((tx) => createToken(tx, this.#caller, this.#keys, prepared))).id;
+  }
+
+  /** What `PATCH /tokens/{id}` does. */
+  async patch(tokenId: string, patch: TokenPatch): Promise<void> {
+    await this.#payer.run((tx) => patchToken(tx, this.#caller, this.#keys, tokenId, patch));
+  }
+
+  /** What `DELETE /tokens/{id}` does. */
+  async forget(tokenId: string): Promise<void> {
+    await this.#payer.run((tx) => deleteToken(tx, this.#caller, this.#keys, tokenId));
+  }
+
+  async pay(intent: Intent, lives: Lives = "on"): Promise<Uuid> {
+    const tokenId = await this.store(this.#service.card);
     const order: PaymentDraft["order"] = {
       ...{ amount: 1234, currency: this.#service.currency, country: undefined, intent, metadata: undefined },
       ...{ externalIdentifier: undefined, previousSchemeTransactionId: undefined },
@@ -124,6 +141,17 @@ export class Till {
   async connectionStatus(): Promise<string> {
     const id = this.#connectionId;
     return (await this.#payer.run((tx) => getConnection(tx, this.#caller, this.#keys, id))).status;
+  }
+
+  /** What `PUT /orchestration/connections/{id}` does with other fields. */
+  async refit(values: Readonly<Record<string, string>>): Promise<void> {
+    const { connector, currency } = this.#service;
+    const fields = Object.entries(values).map(([key, value]) => ({ key, value }));
+    const draft = {
+      ...{ formula: chooseFormula(connector.formulaId, "card"), fields, displayName: "Shop", active: true },
+      ...{ acceptedCountries: ["US"], acceptedCurrencies: [currency] },
+    };
+    await this.#payer.run((tx) => replaceConnection(tx, this.#caller, this.#keys, this.#connectionId, draft));
   }
 
   refunds(id: Uuid): Promise<readonly Refund[]> {
