@@ -130,8 +130,11 @@ export class Idempotency {
   }
 }
 
-/** A JSON level takes four messages: Value, Struct, map entry, Value. 64 levels and what holds them. */
-export const RECURSION_LIMIT = 64 * 4 + 16;
+/**
+ * A level of JSON takes two messages, a Value and its Struct or ListValue. An answer has 128 levels where a mask of 64 shows
+ * data of 64 in its innermost one; and what holds them.
+ */
+export const RECURSION_LIMIT = 2 * 128 + 16;
 
 /** Two requests with one key met, and the first has not ended. */
 export function stillRunning(): Fault {

@@ -1,13 +1,17 @@
 const ISO = /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:?\d{2})?)?$/;
 const OFFSET = /(?:[Zz]|[+-]\d{2}:?\d{2})$/;
 
-/** Reads an ISO 8601 date or date-time. One without an offset is in UTC. Undefined for anything else. */
+/**
+ * Reads an ISO 8601 date or date-time. One without an offset is in UTC. Undefined for anything else, and for a time that is
+ * not in the years 1 to 9999 of UTC: neither PostgreSQL nor protobuf has a year 0, and four digits end there.
+ */
 export function parseIsoTime(text: string): Date | undefined {
   if (!ISO.test(text) || !isDay(text.slice(0, 10))) return undefined;
   const isDate = text.length === 10;
   const spelled = text.replace(" ", "T").toUpperCase();
   const time = new Date(isDate || OFFSET.test(spelled) ? spelled : `${spelled}Z`);
-  return Number.isNaN(time.getTime()) ? undefined : time;
+  const year = time.getUTCFullYear();
+  return year >= 1 && year <= 9_999 ? time : undefined;
 }
 
 /** Date takes 2030-02-30 for the second of March. */

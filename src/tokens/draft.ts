@@ -1,5 +1,6 @@
 import { invalidFields } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
+import { isLongerThan } from "../base/text-length.js";
 import type { TokenAttributes, TokenDraft } from "./token.js";
 
 /** The same bounds that CreateTokenRequest states in the protos; token requests within other JSON are checked here. */
@@ -66,10 +67,12 @@ export function readMetadata(value: Json | undefined, report: Report): Record<st
   const metadata: Record<string, string> = {};
   for (const [key, text] of entries) {
     const field = `metadata.${key}`;
-    if (key.length === 0 || key.length > MAX_METADATA_KEY)
+    if (key.length === 0 || isLongerThan(key, MAX_METADATA_KEY))
       report(field, `must have a name of 1 to ${MAX_METADATA_KEY} characters`);
     else if (typeof text !== "string") report(field, "must be a string");
-    else if (text.length > MAX_METADATA_VALUE) report(field, `must have at most ${MAX_METADATA_VALUE} characters`);
+    else if (isLongerThan(text, MAX_METADATA_VALUE))
+      report(field, `must have at most ${MAX_METADATA_VALUE} characters`);
+    else if (`${key}${text}`.includes("\0")) report(field, "must be text without NUL characters");
     else setOwn(metadata, key, text);
   }
   return metadata;
@@ -78,7 +81,7 @@ export function readMetadata(value: Json | undefined, report: Report): Record<st
 function readText(value: Json | undefined, field: string, longest: number, report: Report): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string") report(field, "must be a string");
-  else if (value.length > longest) report(field, `must have at most ${longest} characters`);
+  else if (isLongerThan(value, longest)) report(field, `must have at most ${longest} characters`);
   else if (value.includes("\0")) report(field, "must be text without NUL characters");
   else return value;
   return undefined;

@@ -120,6 +120,28 @@ describe("a request with an idempotency key", () => {
     expect(JSON.stringify(repeated.body)).not.toContain("987");
   });
 
+  it("is answered as before where a mask unfolds deep data deep inside", async () => {
+    const clerk = await tenant.application({ type: "private", permissions: ["token:create", "token:update"] });
+    const nested = (levels: number, innermost: unknown): unknown =>
+      Array.from({ length: levels }).reduce((inner) => ({ a: inner }), innermost);
+    // The body's own object is one of the 64 levels that JSON may have.
+    const body = { type: "token", data: nested(63, 1), mask: nested(63, "{{ data }}") };
+    const shown = nested(126, 1);
+    const twice = async (method: string, path: string, request: RestRequest) => {
+      const repeated = withKey(newKey(), request);
+      const first = await clerk(method, path, repeated);
+      const second = await clerk(method, path, repeated);
+      expect([first.status, second.status]).toEqual([first.status < 300 ? first.status : 200, first.status]);
+      expect(second.body).toEqual(first.body);
+      return first.body;
+    };
+    const { id, data } = await twice("POST", "/tokens", { body });
+    expect(data).toEqual(shown);
+    expect(await twice("POST", "/tokenize", { body })).toMatchObject({ data: shown });
+    const patch = { headers: { "Content-Type": "application/merge-patch+json" }, body: { metadata: { x: "1" } } };
+    expect(await twice("PATCH", `/tokens/${id}`, patch)).toMatchObject({ data: shown });
+  });
+
   it("that fails is not kept: the key is free for another try", async () => {
     const key = newKey();
     const wrong = [

@@ -30,6 +30,7 @@ describe("the expiry of a token", () => {
     ["9/27/2030", "2030-09-27T00:00:00.000Z"],
     ["2030-09-27", "2030-09-27T00:00:00.000Z"],
     ["2032-02-29", "2032-02-29T00:00:00.000Z"],
+    ["9999-12-31T23:59:59+07:00", "9999-12-31T23:59:59+07:00"],
   ])("given as %s is shown as %s", async (given, shown) => {
     const created = await create(given);
     expect(created).toMatchObject({ status: 201, body: { expires_at: shown } });
@@ -50,6 +51,9 @@ describe("the expiry of a token", () => {
     "2030-08-26T19:23:57+25:00",
     "2020-01-01",
     "2020-01-01T00:00:00Z",
+    // By their offset in the year 10000.
+    "9999-12-31T23:59:59-07:00",
+    "12/31/9999 11:59:59 PM -07:00",
     "x".repeat(101),
   ])("cannot be %j", async (given) => {
     const { status, body } = await create(given);

@@ -180,6 +180,45 @@ describe("a patch", () => {
     expect(await logOf(id)).toEqual(["read", "update", "read", "create"]);
   });
 
+  describe("counts characters as creating does", () => {
+    const wave = "👋";
+    const tokenize = (body: object) => backEnd("POST", "/tokenize", { body: { type: "token", data: "x", ...body } });
+    const create = (body: object) => backEnd("POST", "/tokens", { body: { type: "token", data: "x", ...body } });
+    const patchSome = async (body: object) => patch(await make({ type: "token", data: "x" }), body);
+    const ways = [
+      ["POST /tokens", create],
+      ["POST /tokenize", tokenize],
+      ["PATCH", patchSome],
+    ] as const;
+
+    it.each([
+      [{ metadata: { k: wave.repeat(1_000) } }],
+      [{ metadata: { [wave.repeat(200)]: "x" } }],
+      [{ fingerprint_expression: wave.repeat(400) }],
+    ])("%# of the longest is taken", async (body) => {
+      for (const [way, send] of ways) {
+        const { status } = await send(body);
+        expect(status < 300, way).toBe(true);
+      }
+      const id = await make({ type: "token", data: "x", ...body });
+      expect((await patch(id, { metadata: { other: "x" } })).status).toBe(200);
+    });
+
+    it.each([
+      [{ metadata: { k: wave.repeat(1_001) } }, /^metadata/],
+      [{ metadata: { [wave.repeat(201)]: "x" } }, /^metadata/],
+      [{ metadata: { k: "a\0b" } }, /^metadata/],
+      [{ metadata: { k: "\ud800" } }, /metadata/],
+      [{ fingerprint_expression: wave.repeat(401) }, /^fingerprint_expression$/],
+    ])("%# of too much is refused", async (body, field) => {
+      for (const [way, send] of ways) {
+        const { status, body: refusal } = await send(body);
+        expect(status, way).toBe(400);
+        expect(Object.keys(refusal.errors), way).toEqual([expect.stringMatching(field)]);
+      }
+    });
+  });
+
   it.each([null, [], "text", 5, true])("of %j is a 400 and leaves no row", async (change) => {
     const id = await make({ type: "token", data: "x" });
     expect(await patch(id, change)).toMatchObject({ status: 400, body: { errors: { body: ["must be an object"] } } });
