@@ -26,6 +26,22 @@ export function refuse(
   entityType: EntityType,
   entityId: string,
 ): Refused {
-  writeLog(tx, logEntry(actorOf(caller), entityType, entityId, "refuse", permission));
-  return new Refused(new Fault("permission_denied", `The key used may not do this: it needs ${permission} here.`));
+  const fault = new Fault("permission_denied", `The key used may not do this: it needs ${permission} here.`);
+  return refuseWith(tx, caller, fault, entityType, entityId, permission);
+}
+
+/**
+ * Refuses a caller for what has to do with no permission, and logs that it tried.
+ * @param remark what stood against it, in fixed words.
+ */
+export function refuseWith(
+  tx: Transaction,
+  caller: Caller,
+  fault: Fault,
+  entityType: EntityType,
+  entityId: string,
+  remark: string,
+): Refused {
+  writeLog(tx, logEntry(actorOf(caller), entityType, entityId, "refuse", remark));
+  return new Refused(fault);
 }

@@ -1,5 +1,5 @@
 import { actorOf } from "../access/caller.js";
-import { Refused, refuse } from "../access/refusal.js";
+import { Refused, refuse, refuseWith } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
 import { writeLog } from "../store/audit-logs.js";
@@ -53,10 +53,8 @@ function barOf({ caller, proxy }: Route): Bar | undefined {
   }
   if (!caller.grant.holds("token:use")) return (tx) => refuse(tx, caller, "token:use", "proxy", proxy?.proxy.id ?? ALL);
   if (proxy || !caller.settings.disable_ephemeral_proxy) return undefined;
-  return (tx) => {
-    writeLog(tx, logEntry(actorOf(caller), "proxy", ALL, "refuse", "ephemeral"));
-    return new Refused(new Fault("permission_denied", "This tenant does not allow ephemeral proxies."));
-  };
+  const fault = new Fault("permission_denied", "This tenant does not allow ephemeral proxies.");
+  return (tx) => refuseWith(tx, caller, fault, "proxy", ALL, "ephemeral");
 }
 
 /** What stands against tokens in an anonymous call: there is nobody whose rights it could use. */

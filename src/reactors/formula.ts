@@ -1,5 +1,5 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused } from "../access/refusal.js";
+import { Refused, refuseWith } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
@@ -108,7 +108,7 @@ export async function replaceFormula(
 ): Promise<Formula | Refused> {
   const row = await tx.ask(readFormula, id);
   if (!row) return new Refused(notFound("reactor formula"));
-  if (row.official) return new Refused(officialIsFixed());
+  if (row.official) return refuseOfficial(tx, caller, id);
   const change = {
     id,
     name: draft.name,
@@ -125,15 +125,20 @@ export async function replaceFormula(
 export async function removeFormula(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
   const [row, isUsed] = await Promise.all([tx.ask(readFormula, id), tx.ask(formulaInUse, id)]);
   if (!row) return new Refused(notFound("reactor formula"));
-  if (row.official) return new Refused(officialIsFixed());
+  if (row.official) return refuseOfficial(tx, caller, id);
   if (isUsed) return new Refused(new Fault("conflict", "Reactors are made from this formula. Delete them first."));
   if (!(await tx.ask(deleteFormulaRow, id))) return new Refused(notFound("reactor formula"));
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "delete"));
   return undefined;
 }
 
-export function officialIsFixed(): Fault {
-  return new Fault("permission_denied", "Official formulas are the operator's: a tenant cannot make or change them.");
+/** @param id of the formula that is to be official, or is; undefined for a new one that is given none. */
+export function refuseOfficial(tx: Transaction, caller: Caller, id: Uuid | undefined): Refused {
+  const fault = new Fault(
+    "permission_denied",
+    "Official formulas are the operator's: a tenant cannot make or change them.",
+  );
+  return refuseWith(tx, caller, fault, "reactor_formula", id ?? ALL, "official");
 }
 
 function sealFormula(keys: TenantKeys, tenantId: TenantId, id: Uuid, draft: FormulaDraft): Buffer {

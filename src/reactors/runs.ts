@@ -1,5 +1,5 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused } from "../access/refusal.js";
+import { Refused, refuseWith } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
@@ -35,7 +35,8 @@ export async function startRun(
   reactorId: Uuid,
   request: RunRequest,
 ): Promise<Uuid | Refused> {
-  if (caller.session) return new Refused(sessionsDoNotOutlast());
+  if (caller.session)
+    return refuseWith(tx, caller, sessionsDoNotOutlast(), "reactor", reactorId, "later, by a session");
   if (!(await tx.ask(readReactor, reactorId))) return new Refused(notFound("reactor"));
   const id = newUuid();
   const expiresAt = new Date(tx.now.getTime() + KEPT_MS);

@@ -12,8 +12,8 @@ import {
   type Formula,
   type FormulaDraft,
   getFormula,
-  officialIsFixed,
   pageOfFormulas,
+  refuseOfficial,
   removeFormula,
   replaceFormula,
 } from "../reactors/formula.js";
@@ -31,10 +31,12 @@ export function reactorFormulaService({ keyring, compile }: ReactorFormulaParts)
   const { method } = ReactorFormulaService;
   return [
     serve(method.createReactorFormula, async (request, call) => {
-      if (request.type !== "private") throw officialIsFixed();
+      const wantedId = request.id === undefined ? undefined : uuidOf(request.id);
+      if (request.type !== "private") {
+        return call.transact(async (tx) => refuseOfficial(tx, call.caller, wantedId), showFormula);
+      }
       const keys = await keyring.of(call.caller.tenantId);
       const draft = await readFormulaDraft(compile, request);
-      const wantedId = request.id === undefined ? undefined : uuidOf(request.id);
       return call.transact((tx) => createFormula(tx, call.caller, keys, draft, wantedId), showFormula);
     }),
     serve(method.listReactorFormulas, async (request, call) => {
@@ -50,10 +52,13 @@ export function reactorFormulaService({ keyring, compile }: ReactorFormulaParts)
       return call.transact((tx) => getFormula(tx, call.caller, keys, uuidOf(id)), showFormula);
     }),
     serve(method.replaceReactorFormula, async (request, call) => {
-      if (request.type !== "private") throw officialIsFixed();
+      const id = uuidOf(request.id);
+      if (request.type !== "private") {
+        return call.transact(async (tx) => refuseOfficial(tx, call.caller, id), showFormula);
+      }
       const keys = await keyring.of(call.caller.tenantId);
       const draft = await readFormulaDraft(compile, request);
-      return call.transact((tx) => replaceFormula(tx, call.caller, keys, uuidOf(request.id), draft), showFormula);
+      return call.transact((tx) => replaceFormula(tx, call.caller, keys, id, draft), showFormula);
     }),
     serve(method.deleteReactorFormula, async ({ id }, call) =>
       call.transact(

@@ -49,6 +49,16 @@ function reactorFrom(formula: string, configuration: object = { FEE: "30", LIVE:
   });
 }
 
+/** What the last rows of the log say was refused. */
+async function refusals(rows: number): Promise<string[]> {
+  const { body } = await tenant.manage("GET", `/logs?entity_type=reactor_formula&size=${rows}`);
+  for (const { operation, message, actor_id } of body.data) {
+    expect({ operation, message }).toEqual({ operation: "refuse", message: "Reactor Formula refused: official" });
+    expect(actor_id).toMatch(/^[0-9a-f-]{36}$/);
+  }
+  return body.data.map(({ entity_id }: { entity_id: string }) => entity_id);
+}
+
 describe("a reactor formula", () => {
   it("is created, read, listed by name, replaced and deleted", async () => {
     const id = await made({ name: "Wardrobe one" });
@@ -101,8 +111,16 @@ describe("a reactor formula", () => {
   });
 
   it("that is official is none of a tenant's making", async () => {
-    const { status } = await tenant.manage("POST", "/reactor-formulas", { body: { ...FORMULA, type: "official" } });
-    expect(status).toBe(403);
+    const id = await made();
+    const wanted = "0192a000-0000-7000-8000-000000000001";
+    const body = { ...FORMULA, type: "official" };
+    const tries = [
+      tenant.manage("POST", "/reactor-formulas", { body }),
+      tenant.manage("POST", "/reactor-formulas", { body: { ...body, id: wanted } }),
+      tenant.manage("PUT", `/reactor-formulas/${id}`, { body }),
+    ];
+    expect((await Promise.all(tries)).map(({ status }) => status)).toEqual([403, 403, 403]);
+    expect(new Set(await refusals(3))).toEqual(new Set(["*", wanted, id]));
   });
 
   it("that a reactor uses cannot be deleted", async () => {
@@ -170,6 +188,7 @@ describe("official formulas", () => {
     expect((await tenant.manage("DELETE", `/reactor-formulas/${official}`)).status).toBe(403);
     const replaced = await tenant.manage("PUT", `/reactor-formulas/${official}`, { body: FORMULA });
     expect(replaced.status).toBe(403);
+    expect(await refusals(2)).toEqual([official, official]);
     const { status, body: reactor } = await reactorFrom(official);
     expect(status).toBe(201);
     const { body } = await caller("POST", `/reactors/${reactor.id}/react`, { body: { args: { amount: 5 } } });

@@ -56,6 +56,24 @@ describe("a reactor that is called for later", () => {
     expect(body).toEqual({ raw: { coat: "blue" }, tokens: { a: expect.stringMatching(UUID) } });
   });
 
+  it.each([
+    ["react-async", { args: {} }],
+    ["react", { args: {}, callback_url: "https://example.com/" }],
+  ])("is not called by a session, which may be over before, and leaves its row in the log: %s", async (path, body) => {
+    const id = await reactor("module.exports = async () => ({ raw: 1 });");
+    const page = await tenant.application({ type: "public", permissions: ["token:create"] });
+    const { body: session } = await page("POST", "/sessions");
+    const granted = await caller("POST", "/sessions/authorize", {
+      body: { nonce: session.nonce, permissions: ["token:use"] },
+    });
+    expect(granted.status, JSON.stringify(granted.body)).toBe(200);
+    const visitor = restClient(server.url, session.session_key);
+    expect((await visitor("POST", `/reactors/${id}/${path}`, { body })).status).toBe(403);
+    const { body: log } = await tenant.manage("GET", `/logs?entity_type=reactor&entity_id=${id}&size=1`);
+    const message = "Reactor refused: later, by a session";
+    expect(log.data).toEqual([expect.objectContaining({ operation: "refuse", actor_id: page.id, message })]);
+  });
+
   it.each<[string, string, number, unknown]>([
     [
       "its error",
