@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Fault } from "../base/fault.js";
 import type { Incoming } from "../payments/incoming.js";
+import type { Payment } from "../payments/payment.js";
 import { type ApprovalDesk, type ApprovalView, CHOICES, type Choice } from "../payments/simulator/approve.js";
 import type { ChallengeDesk } from "../payments/three-ds/challenge-desk.js";
 import type { ThreeDSSession } from "../payments/three-ds/session.js";
@@ -59,7 +60,7 @@ export function registerPaymentRoutes(
     answerPage(observe, "FinishApproval", `${RETURN_PATH}/:address`, request, reply, async () => {
       const payment = await incoming.approval(addressOf(request), queryOf(request));
       if (!payment) throw new Fault("not_found", "There is no such payment.");
-      return showEnd(payment.status);
+      return showEnd(payment);
     }),
   );
   app.get(`${SIMULATOR_PATH}/:address`, PORTAL, (request, reply) =>
@@ -152,12 +153,12 @@ async function answerPage(
   return reply.code(shown.status).headers(PAGE_HEADERS).send(pageOf(shown));
 }
 
-function showEnd(status: string): Shown {
+/** What was approved after it had failed is released or returned: to the buyer it is not approved. */
+function showEnd({ status, intentOutcome }: Payment): Shown {
   const isOpen = status === "buyer_approval_pending" || status === "processing";
-  const isRefused = status === "authorization_declined" || status === "authorization_failed";
   const text = isOpen
     ? "Your bank has not decided yet."
-    : isRefused
+    : intentOutcome === "failed"
       ? "The payment was not approved."
       : "The payment was approved.";
   return { status: 200, title: "Payment", body: `<p>${text} You can close this page.</p>` };

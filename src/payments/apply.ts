@@ -10,6 +10,8 @@ const HOUR_MS = 3_600_000;
 const DELAYS_MS = [5_000, 15_000, 60_000, 300_000, 1_800_000, 7_200_000, 43_200_000];
 /** What was taken on is mostly done a moment later. */
 const ACCEPTED_FIRST_MS = 2_000;
+/** When a payment that was called off is looked at once more. */
+const CALLED_OFF_MS = 60_000;
 /** How long a payment service is asked about a payment whose end is not known. */
 export const GIVE_UP_MS = 24 * HOUR_MS;
 
@@ -38,7 +40,7 @@ export function applyStanding(payment: Payment, standing: PaymentStanding, now: 
     );
   }
   const step = transitionOn(payment, standing.kind, order.intent);
-  if (!step) return stayed(absorbed(payment, standing));
+  if (!step) return stayed(payment);
   const known: Payment = {
     ...withCodes(payment, standing.codes),
     providerId: standing.providerId ?? payment.providerId,
@@ -54,37 +56,64 @@ export function giveUp(payment: Payment, errorCode: ErrorCode, now: number): Ste
   return step ? take({ ...payment, errorCode }, step, now, "given_up") : stayed(payment);
 }
 
-/** Applies how a capture or void that we asked for ended. */
+/** A capture or void that the payment service said something of. */
+export interface FollowUp {
+  readonly operation: "capture" | "void";
+  /** Captured, unless the service says how much. */
+  readonly amount: number;
+  /** Of the attempt that it was. Absent: none of ours that is known. */
+  readonly key: string | undefined;
+}
+
+/**
+ * Applies how a capture or void ended. What was done is done, whoever asked for it. All else is said of one attempt, and
+ * counts only while that one is under way: a webhook may have ended it before its answer came.
+ */
 export function applyFollowUp(
   payment: Payment,
-  operation: "capture" | "void",
-  amount: number,
+  { operation, amount, key }: FollowUp,
   outcome: FollowUpOutcome,
   now: number,
 ): Step {
   const coded = withCodes(payment, outcome.codes);
+  if (outcome.kind === "done") {
+    const at = outcome.at?.getTime() ?? now;
+    const after = operation === "capture" ? captured(coded, outcome.amount ?? amount, at) : voided(payment, at);
+    return follow(coded, operation === "capture" ? "captured" : "voided", now, after);
+  }
+  const { attempt } = coded;
+  if (attempt === undefined || attempt.key !== key) return stayed(payment);
   switch (outcome.kind) {
-    case "done":
-      return operation === "capture"
-        ? follow(
-            { ...coded, ...captured(coded, outcome.amount ?? amount, outcome.at?.getTime() ?? now) },
-            "captured",
-            now,
-          )
-        : follow({ ...coded, voidedAt: outcome.at?.getTime() ?? now, errorCode: payment.errorCode }, "voided", now);
-    case "accepted": {
-      const { attempt } = coded;
-      const taken = attempt ? { ...coded, attempt: { ...attempt, providerId: outcome.providerId } } : coded;
-      return follow(waitingFor(taken, "accepted", now), operation === "capture" ? "capturing" : "voiding", now);
+    case "accepted":
+    case "unknown": {
+      const named = outcome.kind === "accepted" ? outcome.providerId : undefined;
+      const known = { ...attempt, providerId: named ?? attempt.providerId };
+      const taken = waitingFor({ ...coded, attempt: known }, outcome.kind, now);
+      const step = follow(taken, operation === "capture" ? "capturing" : "voiding", now);
+      return step.moved ? step : stayed(taken);
     }
-    case "unknown":
-      return follow(waitingFor(coded, "unknown", now), operation === "capture" ? "capturing" : "voiding", now);
     case "refused": {
       const refused: Payment = { ...coded, errorCode: outcome.errorCode, attempt: undefined, dueAt: undefined };
       const step = follow(refused, operation === "capture" ? "capture_refused" : "void_refused", now);
       return step.moved ? step : stayed({ ...refused, updatedAt: now });
     }
   }
+}
+
+/** Applies what came of calling off a payment whose buyer's time was over. Only a certain end fails it. */
+export function applyCallingOff(payment: Payment, outcome: FollowUpOutcome, now: number): Step {
+  if (outcome.kind !== "done" && outcome.kind !== "accepted") return stayed(payment);
+  if (payment.status === "buyer_approval_pending") {
+    const given = giveUp(payment, "incomplete_buyer_approval", now);
+    // What was only taken on is looked at once more.
+    const dueAt = outcome.kind === "accepted" ? new Date(now + CALLED_OFF_MS) : given.payment.dueAt;
+    return { ...given, payment: { ...given.payment, dueAt } };
+  }
+  // The approval was noted while the request was on its way: it is released with the rest.
+  if (outcome.kind === "done") {
+    return applyFollowUp(payment, { operation: "void", amount: 0, key: undefined }, outcome, now);
+  }
+  return follow(payment, "voiding", now);
 }
 
 /** Waits, and asks again after a while that grows. */
@@ -116,9 +145,10 @@ export function beginRefundAttempt(
   return { ...payment, attempt: { operation: "refund", key, amount, refundId, state: "sent", tries: 0, since: now } };
 }
 
-function follow(payment: Payment, event: Event, now: number): Step {
+/** Takes the step that an event means, with what is known after it. Where it means none, that changes nothing. */
+function follow(payment: Payment, event: Event, now: number, known: Partial<Payment> = {}): Step {
   const step = transitionOn(payment, event, payment.order.intent);
-  return step ? take(payment, step, now, event) : stayed(payment);
+  return step ? take({ ...payment, ...known }, step, now, event) : stayed(payment);
 }
 
 /** Takes a step, and plans what has to follow it: a look after what is pending, or an operation of our own. */
@@ -145,8 +175,10 @@ function planned(payment: Payment, next: Transition["next"], now: number): Payme
     return { ...payment, attempt: undefined, dueAt: new Date(payment.approvalExpiresAt ?? now + HOUR_MS) };
   }
   if (status === "capture_pending" || status === "authorization_void_pending") {
-    if (attempt && attempt.state !== "sent") return payment;
     const operation = status === "capture_pending" ? "capture" : "void";
+    if (attempt?.operation === operation) {
+      return attempt.state === "sent" ? waitingFor(payment, "accepted", now) : payment;
+    }
     const begun = beginAttempt(payment, operation, payment.authorizedAmount, now);
     return waitingFor(begun, "accepted", now);
   }
@@ -181,11 +213,11 @@ function amountsAfter(
       };
     case "redirect":
       return { approvalUrl: standing.approvalUrl, approvalExpiresAt: standing.expiresAt?.getTime() ?? now + HOUR_MS };
-    case "voided":
-      return {
-        voidedAt: standing.at?.getTime() ?? now,
-        errorCode: standing.expired ? "expired_authorization" : payment.errorCode,
-      };
+    case "voided": {
+      const after = voided(payment, standing.at?.getTime() ?? now);
+      const isHeld = payment.status !== "buyer_approval_pending";
+      return standing.expired && isHeld ? { ...after, errorCode: "expired_authorization" } : after;
+    }
     case "voiding":
       return {};
     case "declined":
@@ -205,10 +237,11 @@ function captured(payment: Payment, amount: number, at: number): Partial<Payment
   };
 }
 
-/** A captured payment learns from the service what went back since. */
-function absorbed(payment: Payment, standing: PaymentStanding): Payment {
-  if (standing.kind !== "captured" || payment.status !== "capture_succeeded") return payment;
-  return { ...payment, refundedAmount: Math.max(payment.refundedAmount, standing.refundedAmount ?? 0) };
+/** What was called off before a buyer approved has failed: nothing was held that could be released. */
+function voided(payment: Payment, at: number): Partial<Payment> {
+  if (payment.status !== "buyer_approval_pending") return { voidedAt: at };
+  const isOver = (payment.approvalExpiresAt ?? 0) <= at;
+  return { errorCode: isOver ? "incomplete_buyer_approval" : "canceled" };
 }
 
 /** What the service did not say this time stays as it was said before. */

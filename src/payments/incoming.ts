@@ -2,14 +2,17 @@ import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { readConnection } from "../store/connections.js";
 import { findPaymentByProvider, readPayment } from "../store/payments.js";
+import { listRefundRows } from "../store/refunds.js";
 import { type AddressKind, isGenuine, readAddress, uuidFrom } from "./addresses.js";
 import { applyFollowUp, applyStanding } from "./apply.js";
 import { type Connection, connectionOf, openConnection } from "./connection.js";
+import { afterLookUp, lookUp } from "./look-up.js";
 import type { LookUpOutcome } from "./outcome.js";
 import { openPayment, type Payment, referenceOf } from "./payment.js";
 import { type Change, changePayment } from "./payment-changes.js";
-import { afterRefund } from "./perform.js";
-import { afterLookUp, type ReconcileParts } from "./reconcile.js";
+import type { ReconcileParts } from "./reconcile.js";
+import { openRefund, type Refund } from "./refund.js";
+import { afterRefund, refundNamed } from "./refund-reports.js";
 import type { WebhookDelivery, WebhookEvent } from "./webhook.js";
 
 /** What became of a request at a webhook address. */
@@ -50,19 +53,25 @@ export class Incoming {
     return isTaken ? { kind: "receipt", text: reading.receipt ?? "" } : { kind: "later" };
   }
 
-  /** A buyer came back. What the query says proves nothing: the payment service is asked. */
+  /**
+   * A buyer came back. What the query says proves nothing: the payment service is asked. A payment that has failed by then
+   * may have been approved since: that is looked up, and not finished.
+   */
   async approval(address: string, query: URLSearchParams): Promise<Payment | undefined> {
     const found = await this.#genuine(address, "payment-return");
     if (!found) return undefined;
     const { tenantId, id, keys } = found;
     const payment = await this.#payment(tenantId, keys, id);
-    if (payment?.status !== "buyer_approval_pending") return payment;
+    const isOver = payment?.status === "authorization_failed";
+    if (payment?.status !== "buyer_approval_pending" && !isOver) return payment;
     const connection = connectionOf(keys, tenantId, await this.#connectionRow(tenantId, payment.connectionId), payment);
     if (!connection) return payment;
     const { connectors } = this.#parts;
-    const outcome = await connectors
-      .of(connection.formula.id)
-      .finishApproval(connectors.contextOf(tenantId, connection), { payment: referenceOf(payment), query });
+    const outcome = isOver
+      ? await lookUp(this.#parts, tenantId, payment, connection)
+      : await connectors
+          .of(connection.formula.id)
+          .finishApproval(connectors.contextOf(tenantId, connection), { payment: referenceOf(payment), query });
     return (await this.#learn(tenantId, keys, id, outcome)) ?? payment;
   }
 
@@ -72,22 +81,28 @@ export class Incoming {
     // An account's webhooks tell of payments that are not ours, too, and the service may be another one by now.
     if (payment?.connection.formulaId !== connection.formula.id) return true;
     const { report } = event;
-    if (report.kind === "changed") {
-      const { connectors } = this.#parts;
-      const connector = connectors.of(connection.formula.id);
-      const outcome = await connector.lookUp(connectors.contextOf(tenantId, connection), referenceOf(payment));
+    if (report.kind === "changed" || !(await this.#isOurs(tenantId, keys, payment.id, report))) {
+      const outcome = await lookUp(this.#parts, tenantId, payment, connection);
       await this.#learn(tenantId, keys, payment.id, outcome);
       return outcome.kind !== "unknown";
     }
-    await changePayment(this.#parts.database, keys, tenantId, payment.id, (current, now) =>
-      heard(afterReport(current, report, now.getTime())),
+    await changePayment(this.#parts.database, keys, tenantId, payment.id, (current, now, refunds) =>
+      heard(afterReport(current, report, now.getTime(), refunds)),
     );
     return true;
   }
 
+  /** Refunds may be made at the service itself, too: of those only how the payment stands is of interest. */
+  async #isOurs(tenantId: TenantId, keys: TenantKeys, id: Uuid, report: Told): Promise<boolean> {
+    if (report.kind !== "refund") return true;
+    const rows = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listRefundRows, id));
+    const refunds = rows.map((row) => openRefund(keys, tenantId, row));
+    return refundNamed(refunds, report) !== undefined;
+  }
+
   #learn(tenantId: TenantId, keys: TenantKeys, id: Uuid, outcome: LookUpOutcome): Promise<Payment | undefined> {
-    return changePayment(this.#parts.database, keys, tenantId, id, (current, now) =>
-      heard(afterLookUp(current, outcome, now.getTime())),
+    return changePayment(this.#parts.database, keys, tenantId, id, (current, now, refunds) =>
+      heard(afterLookUp(current, outcome, now.getTime(), refunds)),
     );
   }
 
@@ -129,34 +144,29 @@ function heard(change: Change): Change {
   return { ...change, goesOn: true };
 }
 
-/** A capture or void is ended by its report only while it is the one under way. */
-function afterReport(
-  current: Payment,
-  report: Exclude<WebhookEvent["report"], { kind: "changed" }>,
-  now: number,
-): Change {
-  const nothing: Change = { payment: current, moved: false, approved: false };
+/** What a webhook says itself, so that nobody has to be asked. */
+type Told = Exclude<WebhookEvent["report"], { kind: "changed" }>;
+
+/** A capture or void is ended by its report only while it is the one under way; a refund by the one that names it. */
+export function afterReport(current: Payment, report: Told, now: number, refunds: readonly Refund[]): Change {
   const { attempt } = current;
   switch (report.kind) {
     case "payment":
       return applyStanding(current, report.standing, now);
     case "capture":
     case "void": {
-      const { outcome, providerId } = report;
+      const { kind: operation, outcome, providerId } = report;
       // A repeated word of an earlier attempt says nothing of this one.
       const isAnother = providerId !== undefined && (attempt?.providerId ?? providerId) !== providerId;
-      const isUnderWay = attempt?.operation === report.kind && !isAnother;
-      if (!isUnderWay && outcome.kind !== "done") return nothing;
+      const isUnderWay = attempt?.operation === operation && !isAnother;
       const amount = isUnderWay ? attempt.amount : current.authorizedAmount;
-      return applyFollowUp(current, report.kind, amount, outcome, now);
+      return applyFollowUp(current, { operation, amount, key: isUnderWay ? attempt.key : undefined }, outcome, now);
     }
     case "refund": {
-      const named = report.reference === undefined ? undefined : uuidFrom(report.reference);
-      const id = named ?? attempt?.refundId;
-      if (!id) return nothing;
-      const isUnderWay = attempt?.refundId === id;
-      const step = isUnderWay ? afterRefund(current, report.outcome, attempt, now) : nothing;
-      return { ...step, refund: { id, outcome: report.outcome } };
+      const refund = refundNamed(refunds, report);
+      return refund
+        ? afterRefund(current, refund, report.outcome, now)
+        : { payment: current, moved: false, approved: false };
     }
   }
 }

@@ -5,20 +5,19 @@ import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { noteDue } from "../store/due.js";
 import { readPayment, updatePayment } from "../store/payments.js";
-import { insertRefund, readRefund, updateRefund } from "../store/refunds.js";
+import { insertRefund, listRefundRows, updateRefund } from "../store/refunds.js";
 import { deleteCvc } from "../store/token-cvc.js";
 import type { Transaction } from "../store/transaction.js";
 import type { Step } from "./apply.js";
 import { plannedRefund } from "./begin-operation.js";
-import type { FollowUpOutcome } from "./outcome.js";
 import { openPayment, type Payment, paymentRowOf } from "./payment.js";
-import { openRefund, refundAfter, sealRefund } from "./refund.js";
+import { openRefund, type Refund, sealRefund } from "./refund.js";
 
 const TRIES = 8;
 
-/** A change of a payment, and of a refund of it. */
+/** A change of a payment, and of refunds of it: as they then are. */
 export interface Change extends Step {
-  readonly refund?: { readonly id: Uuid; readonly outcome: FollowUpOutcome };
+  readonly refunds?: readonly Refund[];
   /** Whoever works on the payment goes on with it: the lease stays as it is. */
   readonly goesOn?: boolean;
 }
@@ -33,13 +32,14 @@ export async function changePayment(
   keys: TenantKeys,
   tenantId: TenantId,
   id: Uuid,
-  change: (payment: Payment, now: Date) => Change,
+  change: (payment: Payment, now: Date, refunds: readonly Refund[]) => Change,
 ): Promise<Payment | undefined> {
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     const done = await database.fast.run(tenantId, "unguarded", async (tx) => {
       const row = await tx.ask(readPayment, id);
       if (!row) return { payment: undefined };
-      const changed = change(openPayment(keys, tenantId, row), tx.now);
+      const payment = openPayment(keys, tenantId, row);
+      const changed = change(payment, tx.now, await refundsIn(tx, keys, payment));
       return (await write(tx, keys, changed)) ? { payment: changed.payment } : undefined;
     });
     if (done) return done.payment;
@@ -47,10 +47,16 @@ export async function changePayment(
   throw new Error("a payment keeps being changed");
 }
 
+/** Only what was captured can have refunds. */
+async function refundsIn(tx: Transaction, keys: TenantKeys, { id, status }: Payment): Promise<readonly Refund[]> {
+  if (status !== "capture_succeeded") return [];
+  return (await tx.ask(listRefundRows, id)).map((row) => openRefund(keys, tx.tenantId, row));
+}
+
 async function write(
   tx: Transaction,
   keys: TenantKeys,
-  { payment, moved, approved, refund, goesOn }: Change,
+  { payment, moved, approved, refunds = [], goesOn }: Change,
 ): Promise<boolean> {
   const lease = goesOn ? "kept" : "released";
   if (!(await tx.ask(updatePayment, { ...paymentRowOf(keys, tx.tenantId, payment), lease }))) return false;
@@ -60,13 +66,9 @@ async function write(
   if (moved && payment.attempt?.refundId) {
     tx.tell(insertRefund, sealRefund(keys, tx.tenantId, plannedRefund(payment, "late approval", tx.now)));
   }
-  if (refund) {
-    const row = await tx.ask(readRefund, refund.id);
-    const changed = row && refundAfter(openRefund(keys, tx.tenantId, row), refund.outcome, tx.now.getTime());
-    if (changed) {
-      const { id, record } = sealRefund(keys, tx.tenantId, changed);
-      tx.tell(updateRefund, { id, record });
-    }
+  for (const refund of refunds) {
+    const { id, record } = sealRefund(keys, tx.tenantId, refund);
+    tx.tell(updateRefund, { id, record });
   }
   return true;
 }

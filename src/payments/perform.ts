@@ -12,6 +12,8 @@ import type { AuthorizationOutcome, FollowUpOutcome, ProviderCodes } from "./out
 import { type Attempt, type Payment, reconciliationIdOf, referenceOf } from "./payment.js";
 import { type Change, changePayment } from "./payment-changes.js";
 import type { RefundRequest } from "./payment-request.js";
+import type { Refund } from "./refund.js";
+import { afterRefund } from "./refund-reports.js";
 import { meant } from "./resent.js";
 
 export interface PerformParts {
@@ -54,49 +56,33 @@ async function ask(
   attempt: Attempt,
   connection: Connection,
   card: SensitiveCard | undefined,
-): Promise<(current: Payment, now: Date) => Change> {
-  const { operation, amount, refundId } = attempt;
+): Promise<(current: Payment, now: Date, refunds: readonly Refund[]) => Change> {
+  const { operation, amount, key, refundId } = attempt;
   if (operation === "authorize") {
     const outcome = await authorize(parts, keys, tenantId, payment, attempt, connection, card);
-    return (current, now) => afterAuthorization(current, outcome, now.getTime());
+    return (current, now) => afterAuthorization(current, outcome, key, now.getTime());
   }
   const outcome = meant(attempt, await followUp(parts, tenantId, payment, attempt, connection));
-  if (operation === "refund" && refundId) {
-    return (current, now) => ({
-      ...afterRefund(current, outcome, attempt, now.getTime()),
-      refund: { id: refundId, outcome },
-    });
-  }
-  return (current, now) =>
-    operation === "refund"
-      ? { payment: current, moved: false, approved: false }
-      : applyFollowUp(current, operation, amount, outcome, now.getTime());
+  return (current, now, refunds) => {
+    if (operation !== "refund") return applyFollowUp(current, { operation, amount, key }, outcome, now.getTime());
+    const refund = refunds.find(({ id }) => id === refundId);
+    const isUnderWay = refund !== undefined && current.attempt?.key === key;
+    return isUnderWay
+      ? afterRefund(current, refund, outcome, now.getTime())
+      : { payment: current, moved: false, approved: false };
+  };
 }
 
-function afterAuthorization(payment: Payment, outcome: AuthorizationOutcome, now: number): Step {
+/** An answer that says nothing yet counts only while nothing else has ended the attempt. */
+export function afterAuthorization(payment: Payment, outcome: AuthorizationOutcome, key: string, now: number): Step {
+  const isUnderWay = payment.attempt?.key === key;
   if (outcome.kind === "unknown") {
-    const waiting = waitingFor({ ...payment, codes: { ...payment.codes, ...outcome.codes } }, "unknown", now);
-    return { payment: waiting, moved: false, approved: false };
+    const coded = { ...payment, codes: { ...payment.codes, ...outcome.codes } };
+    return { payment: isUnderWay ? waitingFor(coded, "unknown", now) : payment, moved: false, approved: false };
   }
   const step = applyStanding(payment, outcome, now);
-  return outcome.kind === "processing" ? { ...step, payment: waitingFor(step.payment, "accepted", now) } : step;
-}
-
-export function afterRefund(payment: Payment, outcome: FollowUpOutcome, attempt: Attempt, now: number): Step {
-  const isTheSame = payment.attempt?.refundId === attempt.refundId;
-  if (!isTheSame) return { payment, moved: false, approved: false };
-  const rested = { ...payment, attempt: undefined, dueAt: undefined, updatedAt: now };
-  switch (outcome.kind) {
-    case "done": {
-      const refundedAmount = Math.min(payment.refundedAmount + attempt.amount, payment.capturedAmount);
-      return { payment: { ...rested, refundedAmount }, moved: false, approved: false };
-    }
-    case "refused":
-      return { payment: rested, moved: false, approved: false };
-    case "accepted":
-    case "unknown":
-      return { payment: waitingFor(payment, outcome.kind, now), moved: false, approved: false };
-  }
+  const isWaiting = outcome.kind === "processing" && isUnderWay;
+  return isWaiting ? { ...step, payment: waitingFor(step.payment, "accepted", now) } : step;
 }
 
 async function authorize(

@@ -25,8 +25,14 @@ export interface Refund extends RefundRecord {
   readonly createdAt: Date;
 }
 
-/** How a refund stands after an answer of the payment service. One that has ended stays as it is. */
+/**
+ * How a refund stands after what the payment service said of it. One that has ended stays as it is, but for money that
+ * came back: it has failed then, once and for good.
+ */
 export function refundAfter(refund: Refund, outcome: FollowUpOutcome, now: number): Refund {
+  if (refund.status === "succeeded" && outcome.kind === "refused") {
+    return { ...refund, status: "failed", errorCode: outcome.errorCode, updatedAt: now };
+  }
   if (refund.status !== "processing") return refund;
   switch (outcome.kind) {
     case "done":
@@ -38,6 +44,11 @@ export function refundAfter(refund: Refund, outcome: FollowUpOutcome, now: numbe
     case "unknown":
       return refund;
   }
+}
+
+/** What went back to the buyer by refunds of ours. */
+export function returnedBy(refunds: readonly Refund[]): number {
+  return refunds.filter(({ status }) => status === "succeeded").reduce((sum, { amount }) => sum + amount, 0);
 }
 
 /** What is not to be refunded again: what went back, and what may be on its way. */

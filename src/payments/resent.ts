@@ -1,4 +1,5 @@
 import type { ErrorCode } from "./error-code.js";
+import type { FormulaId } from "./formulas.js";
 import type { AuthorizationOutcome, FollowUpOutcome } from "./outcome.js";
 import type { Attempt } from "./payment.js";
 
@@ -22,4 +23,26 @@ export function meant<T extends AuthorizationOutcome | FollowUpOutcome>(
 ): T | Extract<AuthorizationOutcome, { kind: "unknown" }> {
   if (state === "sent" || (outcome.kind !== "failed" && outcome.kind !== "refused")) return outcome;
   return NOT_LOOKED_AT.has(outcome.errorCode) ? { kind: "unknown", codes: outcome.codes } : outcome;
+}
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * How long the same request may be sent again to a service that does not say whether it has it: an hour less than the
+ * service knows a repetition for one (orchestration.md 2.6). Stripe keeps keys for 24 hours at least, Adyen for 7 days.
+ * Checkout.com keeps those of successes alone, so that a request whose answer was an error would be done once more.
+ * Authorize.net has no keys, and lists for 8 hours what it has: our own reference is looked for there. The simulator's
+ * books forget nothing.
+ */
+const RESENT_FOR_MS: Readonly<Record<FormulaId, number>> = {
+  "simulator-card": Number.POSITIVE_INFINITY,
+  "stripe-card": 23 * HOUR_MS,
+  "adyen-card": (7 * 24 - 1) * HOUR_MS,
+  "checkoutcom-card": 0,
+  "authorizenet-card": 7 * HOUR_MS,
+};
+
+/** Whether the service still knows an attempt that is sent again for the same. Later, it could be done a second time. */
+export function isKnownAgain({ since }: Pick<Attempt, "since">, formulaId: FormulaId, now: number): boolean {
+  return now - since < RESENT_FOR_MS[formulaId];
 }

@@ -1,0 +1,79 @@
+import type { Clock } from "../base/clock.js";
+import type { TenantId } from "../base/ids.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { applyCallingOff, GIVE_UP_MS, giveUp } from "./apply.js";
+import type { Connection } from "./connection.js";
+import { afterLookUp, lookUp } from "./look-up.js";
+import type { FollowUpOutcome, LookUpOutcome } from "./outcome.js";
+import { type Payment, referenceOf } from "./payment.js";
+import { type Change, changePayment } from "./payment-changes.js";
+import type { PerformParts } from "./perform.js";
+
+/** An approval that can neither be learned nor called off is asked for again after this, and then ever more rarely. */
+const UNCLEAR_APPROVAL_MS = 60_000;
+
+/**
+ * The buyer's time is over: what was not approved by now is called off, there and then here. It stays open while the
+ * service does not say that it did so, and a look shows what it did instead; after a day it is given up all the same.
+ * @param found what the service has just said of the payment, which is leased to us.
+ */
+export async function endApproval(
+  parts: PerformParts & { readonly clock: Clock },
+  keys: TenantKeys,
+  tenantId: TenantId,
+  payment: Payment,
+  connection: Connection,
+  found: LookUpOutcome,
+): Promise<Payment> {
+  const change = (apply: Parameters<typeof changePayment>[4]) =>
+    changePayment(parts.database, keys, tenantId, payment.id, apply);
+  if (found.kind === "unknown" || parts.clock.now() < (payment.approvalExpiresAt ?? 0)) {
+    return (await change((current, now) => openStill(current, now.getTime()))) ?? payment;
+  }
+  // Written down before it is sent, each time under a key of its own: a service may repeat its first answer to one.
+  const begun = await change((current) => {
+    const isOpen = current.status === "buyer_approval_pending";
+    return { ...unmoved(isOpen ? { ...current, voids: current.voids + 1 } : current), goesOn: isOpen };
+  });
+  if (begun?.status !== "buyer_approval_pending") return begun ?? payment;
+  const outcome = await callOff(parts, tenantId, begun, connection);
+  const isCertain = outcome.kind === "done" || outcome.kind === "accepted";
+  if (isCertain) return (await change((current, now) => applyCallingOff(current, outcome, now.getTime()))) ?? begun;
+  const instead = await lookUp(parts, tenantId, begun, connection);
+  const after = await change((current, at, refunds) => {
+    const now = at.getTime();
+    const looked = afterLookUp(current, instead, now, refunds);
+    return looked.moved ? looked : openStill(looked.payment, now);
+  });
+  return after ?? begun;
+}
+
+/** Waits for the end of the buyer's time; after that half as long as it is over, until that was a day ago. */
+function openStill(payment: Payment, now: number): Change {
+  if (payment.status !== "buyer_approval_pending") return unmoved(payment);
+  const late = now - (payment.approvalExpiresAt ?? 0);
+  if (late > GIVE_UP_MS) return giveUp(payment, "incomplete_buyer_approval", now);
+  const delay = late < 0 ? -late : Math.max(UNCLEAR_APPROVAL_MS, late / 2);
+  return unmoved({ ...payment, dueAt: new Date(now + delay) });
+}
+
+async function callOff(
+  { connectors, onDefect }: PerformParts,
+  tenantId: TenantId,
+  payment: Payment,
+  connection: Connection,
+): Promise<FollowUpOutcome> {
+  const reference = referenceOf(payment);
+  const idempotencyKey = `${reference.reconciliationId}-end-${payment.voids}`;
+  try {
+    const context = connectors.contextOf(tenantId, connection);
+    return await connectors.of(connection.formula.id).void(context, { payment: reference, idempotencyKey });
+  } catch {
+    onDefect(tenantId);
+    return { kind: "unknown", codes: { rawCode: "internal" } };
+  }
+}
+
+function unmoved(payment: Payment): Change {
+  return { payment, moved: false, approved: false };
+}

@@ -1,0 +1,78 @@
+import type { TenantId } from "../base/ids.js";
+import { applyStanding, GIVE_UP_MS, giveUp, type Step, waitingFor } from "./apply.js";
+import type { Connection } from "./connection.js";
+import type { LookUpOutcome } from "./outcome.js";
+import { type Payment, referenceOf } from "./payment.js";
+import type { Change } from "./payment-changes.js";
+import type { PerformParts } from "./perform.js";
+import type { Refund } from "./refund.js";
+import { afterRefundsFound } from "./refund-reports.js";
+import { isKnownAgain } from "./resent.js";
+
+/** What is not clear about a failed payment is asked for again after this, and then ever more rarely. */
+const UNCLEAR_MS = 60_000;
+
+/** Applies what a look-up found. An operation of ours that shows in it has ended by that. */
+export function afterLookUp(current: Payment, found: LookUpOutcome, now: number, refunds: readonly Refund[]): Change {
+  const isFound = found.kind === "found";
+  const step = isFound ? applyStanding(current, found.standing, now) : unmoved(current);
+  if (step.moved || current.status === "buyer_approval_pending") return step;
+  if (current.status === "capture_succeeded") {
+    const total = isFound && found.standing.kind === "captured" ? found.standing.refundedAmount : undefined;
+    return afterRefundsFound(step.payment, refunds, (isFound && found.refunds) || [], total, now);
+  }
+  const { attempt } = current;
+  if (!attempt) return { ...step, payment: { ...step.payment, dueAt: dueAgain(current, found, now) } };
+  if (attempt.operation === "authorize" && now - attempt.since > GIVE_UP_MS) {
+    const given = giveUp(step.payment, "service_network_error", now);
+    if (given.moved) return given;
+  }
+  return {
+    ...step,
+    payment: waitingFor(step.payment, attempt.state === "accepted" ? "accepted" : "unknown", now),
+  };
+}
+
+/** What was called off is looked at until the service has said that nothing is open any more, for a day. */
+function dueAgain({ status, dueAt, updatedAt }: Payment, found: LookUpOutcome, now: number): Date | undefined {
+  const isOpen =
+    found.kind === "unknown" ||
+    (found.kind === "found" && (found.standing.kind === "redirect" || found.standing.kind === "processing"));
+  const since = now - updatedAt;
+  if (status !== "authorization_failed" || dueAt === undefined || !isOpen || since > GIVE_UP_MS) return undefined;
+  return new Date(now + Math.max(UNCLEAR_MS, since / 2));
+}
+
+function unmoved(payment: Payment): Step {
+  return { payment, moved: false, approved: false };
+}
+
+/** Whether the payment service certainly has not what we wanted, or takes the same request for the same. */
+export function mustSend({ attempt, status, connection }: Payment, found: LookUpOutcome, now: number): boolean {
+  if (!attempt || attempt.state === "accepted" || found.kind === "unknown") return false;
+  if (attempt.operation === "authorize") return found.kind !== "found";
+  const isNew = attempt.account === undefined;
+  const isKnown = isNew || isKnownAgain(attempt, connection.formulaId, now);
+  if (attempt.operation === "refund") {
+    if (status !== "capture_succeeded" || found.kind === "absent") return false;
+    // Of a payment many refunds may be made: one that is not listed is not there, one that cannot be listed may be.
+    return (found.kind === "found" && found.refunds !== undefined) || isKnown;
+  }
+  return found.kind === "unsupported" ? isKnown : found.kind === "found" && found.standing.kind === "authorized";
+}
+
+/** Asks how a payment stands. */
+export async function lookUp(
+  { connectors, onDefect }: PerformParts,
+  tenantId: TenantId,
+  payment: Payment,
+  connection: Connection,
+): Promise<LookUpOutcome> {
+  const context = connectors.contextOf(tenantId, connection);
+  try {
+    return await connectors.of(connection.formula.id).lookUp(context, referenceOf(payment));
+  } catch {
+    onDefect(tenantId);
+    return { kind: "unknown", codes: {} };
+  }
+}

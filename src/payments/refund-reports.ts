@@ -1,0 +1,61 @@
+import { base62Of } from "./addresses.js";
+import { waitingFor } from "./apply.js";
+import type { FollowUpOutcome, FoundRefund } from "./outcome.js";
+import type { Payment } from "./payment.js";
+import type { Change } from "./payment-changes.js";
+import { type Refund, refundAfter, returnedBy } from "./refund.js";
+
+/** By what a payment service names a refund: our reference where it keeps that, and its own id. */
+export interface RefundName {
+  readonly reference: string | undefined;
+  readonly providerId: string | undefined;
+}
+
+/** The refund of ours that is meant. Others may be made at the service itself: those are none of ours. */
+export function refundNamed(refunds: readonly Refund[], { reference, providerId }: RefundName): Refund | undefined {
+  const byReference = refunds.find(({ id }) => base62Of(id) === reference);
+  return byReference ?? refunds.find((refund) => providerId !== undefined && refund.providerId === providerId);
+}
+
+/**
+ * What becomes of a payment by what the service said of a refund. Its amount counts from the moment that the refund has
+ * succeeded, once, and no more when that comes back.
+ */
+export function afterRefund(payment: Payment, refund: Refund, outcome: FollowUpOutcome, now: number): Change {
+  const after = refundAfter(refund, outcome, now);
+  const change = { moved: false, approved: false, refunds: after === refund ? [] : [after] };
+  const isUnderWay = payment.attempt?.refundId === refund.id;
+  if (isUnderWay && after.status === "processing") {
+    // What was taken on once is never sent again.
+    const isTaken = outcome.kind === "accepted" || payment.attempt?.state === "accepted";
+    return { ...change, payment: waitingFor(payment, isTaken ? "accepted" : "unknown", now) };
+  }
+  const rested = isUnderWay ? { ...payment, attempt: undefined, dueAt: undefined, updatedAt: now } : payment;
+  if (after.status === refund.status) return { ...change, payment: rested };
+  const returned = payment.refundedAmount + returnedBy([after]) - returnedBy([refund]);
+  const refundedAmount = Math.max(0, Math.min(returned, payment.capturedAmount));
+  return { ...change, payment: { ...rested, refundedAmount, updatedAt: now } };
+}
+
+/** What becomes of a captured payment by the refunds that a look-up found, and by the sum of all that it names. */
+export function afterRefundsFound(
+  payment: Payment,
+  refunds: readonly Refund[],
+  found: readonly FoundRefund[],
+  total: number | undefined,
+  now: number,
+): Change {
+  const rested = payment.attempt ? payment : { ...payment, dueAt: undefined };
+  let change: Change = { payment: rested, moved: false, approved: false };
+  for (const refund of refunds) {
+    const entries = found.filter((entry) => refundNamed([refund], entry) !== undefined);
+    const told = entries.find(({ outcome }) => outcome.kind === "done") ?? entries[0];
+    const outcome = told?.outcome ?? ({ kind: "unknown", codes: {} } as const);
+    const next = afterRefund(change.payment, refund, outcome, now);
+    change = { ...next, refunds: [...(change.refunds ?? []), ...(next.refunds ?? [])] };
+  }
+  // The sum may have a refund in it whose end was not heard of yet: it is believed when none is under way.
+  if (total === undefined || change.payment.attempt !== undefined) return change;
+  const known = refunds.map((refund) => change.refunds?.find(({ id }) => id === refund.id) ?? refund);
+  return { ...change, payment: { ...change.payment, refundedAmount: Math.max(total, returnedBy(known)) } };
+}

@@ -1,0 +1,140 @@
+import { describe, expect, it, test } from "vitest";
+import { applyCallingOff, applyFollowUp, applyStanding, type FollowUp } from "../../src/payments/apply.js";
+import type { FollowUpOutcome } from "../../src/payments/outcome.js";
+import type { Payment } from "../../src/payments/payment.js";
+import { STATUSES } from "../../src/payments/transaction-states.js";
+import { anAttempt, aPayment, authorized, captured, NOW } from "./a-payment.js";
+
+const LATER = NOW + 90_000;
+const done: FollowUpOutcome = { kind: "done", codes: { rawCode: "done" } };
+const accepted: FollowUpOutcome = { kind: "accepted", providerId: "act_1", codes: {} };
+const unknown: FollowUpOutcome = { kind: "unknown", codes: { rawCode: "timeout" } };
+const refused: FollowUpOutcome = { kind: "refused", as: "failed", errorCode: "unexpected_state", codes: {} };
+
+describe("the answer to a capture or void", () => {
+  const capture: FollowUp = { operation: "capture", amount: 500, key: "capture-1" };
+
+  it.each([
+    ["unknown", unknown, "capture_pending", "unknown"],
+    ["accepted", accepted, "capture_pending", "accepted"],
+  ] as const)("%s leaves it under way", (_kind, outcome, status, state) => {
+    const begun = authorized({ attempt: anAttempt("capture") });
+    const { payment } = applyFollowUp(begun, capture, outcome, LATER);
+    expect([payment.status, payment.attempt?.key, payment.attempt?.state]).toEqual([status, "capture-1", state]);
+    expect(payment.dueAt?.getTime()).toBeGreaterThan(LATER);
+    const again = applyFollowUp(payment, capture, outcome, LATER).payment;
+    expect([again.status, again.attempt?.tries]).toEqual([status, 1]);
+  });
+
+  it.each(
+    [capture, { operation: "void", amount: 0, key: "void-1" } as const].flatMap((asked) =>
+      [unknown, accepted, refused].flatMap((outcome) =>
+        [undefined, anAttempt("capture", { key: "another" })].map(
+          (attempt) => [asked.operation, outcome.kind, attempt?.key, asked, outcome, attempt] as const,
+        ),
+      ),
+    ),
+  )("%s %s says nothing once a webhook has ended it (%s is under way then)", (_a, _b, _c, asked, outcome, attempt) => {
+    const ended = authorized({ attempt, errorCode: "issuer_decline" });
+    expect(applyFollowUp(ended, asked, outcome, LATER)).toEqual({ payment: ended, moved: false, approved: false });
+  });
+
+  it("counts in any case when it is done: money moved", () => {
+    const { payment } = applyFollowUp(authorized(), { ...capture, key: undefined }, done, LATER);
+    expect(payment).toMatchObject({ status: "capture_succeeded", capturedAmount: 500 });
+    const released = authorized({ status: "authorization_void_pending", attempt: anAttempt("void") });
+    const { payment: letGo } = applyFollowUp(released, { operation: "void", amount: 0, key: undefined }, done, LATER);
+    expect(letGo).toMatchObject({ status: "authorization_voided", voidedAt: LATER, attempt: undefined });
+  });
+
+  it("that is refused leaves the authorization, free for another attempt", () => {
+    const begun = authorized({ status: "capture_pending", attempt: anAttempt("capture", { state: "unknown" }) });
+    const { payment } = applyFollowUp(begun, capture, refused, LATER);
+    expect(payment).toMatchObject({ status: "authorization_succeeded", errorCode: "unexpected_state" });
+    expect([payment.attempt, payment.dueAt]).toEqual([undefined, undefined]);
+  });
+});
+
+describe("what means no step", () => {
+  it("changes neither amounts nor times: somebody captures the rest at the service", () => {
+    const before = captured();
+    const outcome: FollowUpOutcome = { kind: "done", amount: 200, at: new Date(LATER), codes: { rawCode: "ok" } };
+    const { payment } = applyFollowUp(before, { operation: "capture", amount: 200, key: undefined }, outcome, LATER);
+    expect(payment).toEqual({ ...before, codes: { rawCode: "ok" } });
+  });
+
+  const SETTLED = ["authorization_declined", "authorization_voided", "authorization_failed"] as const;
+  it.each(SETTLED)("leaves what is %s without a time of release", (status) => {
+    const before = aPayment({ status, intentOutcome: "failed" });
+    const { payment } = applyFollowUp(before, { operation: "void", amount: 0, key: undefined }, done, LATER);
+    expect(payment).toEqual({ ...before, codes: { rawCode: "done" } });
+  });
+
+  it.each(STATUSES)("from %s never lowers what was captured", (status) => {
+    const before = captured({ status });
+    for (const operation of ["capture", "void"] as const) {
+      const { payment, moved } = applyFollowUp(before, { operation, amount: 100, key: undefined }, done, LATER);
+      if (!moved) expect(payment).toEqual({ ...before, codes: { rawCode: "done" } });
+    }
+  });
+});
+
+describe("a sale whose answer was lost, and that is found on its way to being captured", () => {
+  const lost = aPayment({ attempt: anAttempt("authorize", { state: "unknown" }) }, "capture");
+  const standing = { kind: "capturing", providerId: "pay_1", authorizedAmount: 1000, codes: {} } as const;
+
+  it("waits for the capture, not for the authorization", () => {
+    const { payment } = applyStanding(lost, standing, LATER);
+    expect(payment.status).toBe("capture_pending");
+    expect(payment.attempt).toMatchObject({ operation: "capture", state: "accepted", amount: 1000 });
+    const { key } = payment.attempt ?? anAttempt("capture");
+    const after = applyFollowUp(payment, { operation: "capture", amount: 1000, key }, refused, LATER).payment;
+    expect(after).toMatchObject({ status: "authorization_void_pending", attempt: { operation: "void" } });
+  });
+
+  it("keeps a capture of ours that is found so, with its amount", () => {
+    const begun = authorized({ attempt: anAttempt("capture") });
+    const { payment } = applyStanding(begun, standing, LATER);
+    expect(payment.attempt).toMatchObject({ key: "capture-1", amount: 500, state: "accepted" });
+    expect(payment.captures).toBe(begun.captures);
+  });
+});
+
+describe("calling off a payment whose buyer's time is over", () => {
+  const open = aPayment({ status: "buyer_approval_pending", approvalExpiresAt: NOW });
+  const failed = { status: "authorization_failed", errorCode: "incomplete_buyer_approval", intentOutcome: "failed" };
+
+  it("fails it when the service did so, or took it on, which is looked at once more", () => {
+    const end = applyCallingOff(open, done, LATER).payment;
+    expect(end).toMatchObject(failed);
+    expect(end.dueAt).toBeUndefined();
+    const taken = applyCallingOff(open, accepted, LATER).payment;
+    expect(taken).toMatchObject(failed);
+    expect(taken.dueAt?.getTime()).toBeGreaterThan(LATER);
+  });
+
+  it.each([unknown, refused])("leaves it open when the answer is $kind", (outcome) => {
+    expect(applyCallingOff(open, outcome, LATER).payment).toEqual(open);
+  });
+
+  it("releases what was approved while the request was on its way", () => {
+    const approved: Payment = authorized();
+    expect(applyCallingOff(approved, done, LATER).payment).toMatchObject({
+      ...{ status: "authorization_voided", voidedAt: LATER },
+    });
+    expect(applyCallingOff(approved, accepted, LATER).payment).toMatchObject({
+      ...{ status: "authorization_void_pending", attempt: { operation: "void", state: "accepted" } },
+    });
+    expect(applyCallingOff(approved, refused, LATER).payment).toEqual(approved);
+  });
+});
+
+test.each([
+  ["in time", NOW + 3_600_000, "canceled"],
+  ["after its time", NOW, "incomplete_buyer_approval"],
+])("what the service lets go before a buyer approved, %s, has failed for a reason", (_when, until, errorCode) => {
+  const open = aPayment({ status: "buyer_approval_pending", approvalExpiresAt: until });
+  const { payment } = applyStanding(open, { kind: "voided", providerId: "pi_1", expired: false, codes: {} }, LATER);
+  expect(payment).toMatchObject({ status: "authorization_failed", errorCode });
+  expect(payment.voidedAt).toBeUndefined();
+});

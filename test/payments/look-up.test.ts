@@ -1,0 +1,100 @@
+import { describe, expect, it, test } from "vitest";
+import { FORMULA_IDS, type FormulaId } from "../../src/payments/formulas.js";
+import { afterLookUp, mustSend } from "../../src/payments/look-up.js";
+import type { LookUpOutcome } from "../../src/payments/outcome.js";
+import { anAttempt, aPayment, aRefund, authorized, captured, NOW } from "./a-payment.js";
+
+const HOUR_MS = 3_600_000;
+const unknown: LookUpOutcome = { kind: "unknown", codes: {} };
+const unsupported: LookUpOutcome = { kind: "unsupported" };
+const taken: LookUpOutcome = {
+  kind: "found",
+  standing: { kind: "captured", providerId: "pi_1", amount: 800, codes: {} },
+};
+
+describe("a refund whose answer was lost", () => {
+  const refund = aRefund();
+  const attempt = anAttempt("refund", { refundId: refund.id, state: "unknown", account: "here" });
+  const at = (formulaId: FormulaId) =>
+    captured({ attempt, connection: { formulaId, method: "card", displayName: "Shop" } });
+  const hours = (formulaId: FormulaId, found: LookUpOutcome) =>
+    [1, 6, 8, 22, 24, 6 * 24, 7 * 24].filter((hour) => mustSend(at(formulaId), found, NOW + hour * HOUR_MS));
+
+  it.each(FORMULA_IDS)("is sent again to %s whenever its list says that it is not there", (formulaId) => {
+    expect(hours(formulaId, { ...taken, refunds: [] })).toHaveLength(7);
+  });
+
+  it.each([
+    ["stripe-card", taken, [1, 6, 8, 22]],
+    ["checkoutcom-card", taken, []],
+    ["authorizenet-card", taken, [1, 6]],
+    ["adyen-card", unsupported, [1, 6, 8, 22, 24, 6 * 24]],
+  ] as const)("is sent again to %s without a list only while it knows the same key", (formulaId, found, expected) => {
+    expect(hours(formulaId, found)).toEqual(expected);
+  });
+
+  it("that was planned and never sent is sent, however late", () => {
+    const { account: _, ...planned } = attempt;
+    const payment = { ...at("checkoutcom-card"), attempt: planned };
+    expect(mustSend(payment, taken, NOW + 30 * 24 * HOUR_MS)).toBe(true);
+  });
+
+  it("is never sent while nothing is known, or once the service took it on", () => {
+    expect(hours("adyen-card", unknown)).toEqual([]);
+    expect(hours("stripe-card", { kind: "absent" })).toEqual([]);
+    const accepted = captured({ attempt: { ...attempt, state: "accepted" } });
+    expect(mustSend(accepted, { ...taken, refunds: [] }, NOW)).toBe(false);
+  });
+
+  it("is asked about for ever, with pauses", () => {
+    let payment = at("adyen-card");
+    for (let now = NOW; now < NOW + 30 * 24 * HOUR_MS; now = payment.dueAt?.getTime() ?? now) {
+      payment = afterLookUp(payment, unsupported, now, [refund]).payment;
+      expect(payment.attempt?.key).toBe(attempt.key);
+      expect(payment.dueAt?.getTime()).toBeGreaterThan(now);
+    }
+  });
+});
+
+test("a capture that cannot be looked up is sent again only while the service knows the same key", () => {
+  const connection = { formulaId: "adyen-card", method: "card", displayName: "Shop" } as const;
+  const pending = authorized({
+    ...{ status: "capture_pending", connection, attempt: anAttempt("capture", { state: "unknown", account: "here" }) },
+  });
+  expect(mustSend(pending, unsupported, NOW + 24 * HOUR_MS)).toBe(true);
+  expect(mustSend(pending, unsupported, NOW + 8 * 24 * HOUR_MS)).toBe(false);
+});
+
+test.each(["processing", "capture_pending", "authorization_succeeded"] as const)(
+  "an authorization without an answer that is %s is given up after a day where it can be, and else asked with pauses",
+  (status) => {
+    const payment = aPayment({ status, attempt: anAttempt("authorize", { state: "unknown" }), dueAt: new Date(NOW) });
+    const now = NOW + 25 * HOUR_MS;
+    const { payment: after, moved } = afterLookUp(payment, unknown, now, []);
+    expect(moved).toBe(status === "processing");
+    expect(after.status).toBe(status === "processing" ? "authorization_failed" : status);
+    if (!moved) expect(after.dueAt?.getTime()).toBeGreaterThan(now);
+  },
+);
+
+describe("a payment that was called off, and is looked at once more", () => {
+  const failed = aPayment({ status: "authorization_failed", intentOutcome: "failed", dueAt: new Date(NOW) });
+  const dueAfter = (found: LookUpOutcome, now = NOW) => afterLookUp(failed, found, now, []).payment.dueAt?.getTime();
+  const redirect = { kind: "redirect", providerId: "pi_1", approvalUrl: "https://bank.example", codes: {} } as const;
+
+  it("is asked about while it is still open there, for a day", () => {
+    for (const found of [unknown, { kind: "found", standing: redirect } as const]) {
+      expect(dueAfter(found)).toBeGreaterThan(NOW);
+      expect(dueAfter(found, NOW + 25 * HOUR_MS)).toBeUndefined();
+    }
+  });
+
+  it("rests when it is over there, and is released when it was approved", () => {
+    expect(dueAfter(unsupported)).toBeUndefined();
+    expect(dueAfter({ kind: "absent" })).toBeUndefined();
+    const standing = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
+    const { payment } = afterLookUp(failed, { kind: "found", standing }, NOW, []);
+    expect(payment).toMatchObject({ status: "authorization_void_pending", attempt: { operation: "void" } });
+    expect(mustSend(payment, { kind: "found", standing }, NOW)).toBe(true);
+  });
+});

@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import { base62Of } from "../../src/payments/addresses.js";
+import type { FollowUpOutcome } from "../../src/payments/outcome.js";
+import { afterRefund, afterRefundsFound, refundNamed } from "../../src/payments/refund-reports.js";
+import { anAttempt, aRefund, captured, NOW } from "./a-payment.js";
+
+const LATER = NOW + 90_000;
+const done: FollowUpOutcome = { kind: "done", providerId: "re_1", codes: {} };
+const refused: FollowUpOutcome = { kind: "refused", as: "declined", errorCode: "canceled_payment_method", codes: {} };
+const unknown: FollowUpOutcome = { kind: "unknown", codes: {} };
+const accepted: FollowUpOutcome = { kind: "accepted", providerId: "re_1", codes: {} };
+
+/** A refund of 300 that is under way. */
+function underWay() {
+  const refund = aRefund();
+  const attempt = anAttempt("refund", { amount: 300, refundId: refund.id, state: "accepted" });
+  return { refund, payment: captured({ attempt }) };
+}
+
+describe("what is said of a refund", () => {
+  it("counts its amount once it has succeeded, and once only", () => {
+    const { refund, payment } = underWay();
+    const change = afterRefund(payment, refund, done, LATER);
+    expect(change.payment).toMatchObject({ refundedAmount: 300, attempt: undefined, dueAt: undefined });
+    const [after] = change.refunds ?? [];
+    expect(after).toMatchObject({ status: "succeeded", providerId: "re_1" });
+    const again = afterRefund(change.payment, after ?? refund, done, LATER);
+    expect([again.payment, again.refunds]).toEqual([change.payment, []]);
+  });
+
+  it("that it failed after all takes its amount back, once, and whatever is repeated then changes nothing", () => {
+    const refund = aRefund({ status: "succeeded", providerId: "re_1" });
+    const change = afterRefund(captured({ refundedAmount: 500 }), refund, refused, LATER);
+    const [after] = change.refunds ?? [];
+    expect(after).toMatchObject({ status: "failed", errorCode: "canceled_payment_method" });
+    expect(change.payment.refundedAmount).toBe(200);
+    for (const repeated of [refused, done, accepted, unknown]) {
+      const again = afterRefund(change.payment, after ?? refund, repeated, LATER);
+      expect([again.payment.refundedAmount, again.refunds]).toEqual([200, []]);
+    }
+  });
+
+  it("that it failed, before we hear that it succeeded, ends it as failed", () => {
+    const { refund, payment } = underWay();
+    const change = afterRefund(payment, refund, refused, LATER);
+    const [after] = change.refunds ?? [];
+    const late = afterRefund(change.payment, after ?? refund, done, LATER);
+    expect([after?.status, late.payment.refundedAmount, late.refunds]).toEqual(["declined", 0, []]);
+  });
+
+  it("of another one than that under way leaves this one alone", () => {
+    const { payment } = underWay();
+    const earlier = aRefund({ status: "succeeded", amount: 100 });
+    const { payment: after } = afterRefund({ ...payment, refundedAmount: 100 }, earlier, refused, LATER);
+    expect([after.refundedAmount, after.attempt]).toEqual([0, payment.attempt]);
+  });
+
+  it("never makes us send again what the service took on", () => {
+    const { refund, payment } = underWay();
+    expect(afterRefund(payment, refund, unknown, LATER).payment.attempt?.state).toBe("accepted");
+  });
+});
+
+describe("a refund's name", () => {
+  const refund = aRefund({ providerId: "re_1" });
+  const other = aRefund();
+  const named = (reference: string | undefined, providerId: string | undefined) =>
+    refundNamed([other, refund], { reference, providerId });
+
+  it("is our reference, or else the service's id of it", () => {
+    expect(named(base62Of(refund.id), undefined)).toBe(refund);
+    expect(named(base62Of(refund.id), "act_2")).toBe(refund);
+    expect(named("somebody else's", "re_1")).toBe(refund);
+    expect(named(undefined, "re_1")).toBe(refund);
+  });
+
+  it("that we did not give is nobody's of ours, also while one of ours is under way", () => {
+    expect(named(undefined, "re_2")).toBeUndefined();
+    expect(named("somebody else's", "re_2")).toBeUndefined();
+    expect(named(undefined, undefined)).toBeUndefined();
+  });
+});
+
+describe("the refunds that a look-up finds", () => {
+  const entry = (id: Parameters<typeof base62Of>[0], outcome: FollowUpOutcome) => ({
+    ...{ reference: base62Of(id), providerId: "re_1", outcome },
+  });
+
+  it("end the one under way, whose amount is in the service's sum already", () => {
+    const { refund, payment } = underWay();
+    const change = afterRefundsFound(payment, [refund], [entry(refund.id, done)], 300, LATER);
+    expect(change.payment).toMatchObject({ refundedAmount: 300, attempt: undefined });
+    expect(change.refunds).toMatchObject([{ id: refund.id, status: "succeeded" }]);
+  });
+
+  it("take back what failed since, also from a sum that was higher before", () => {
+    const refund = aRefund({ status: "succeeded", providerId: "re_1" });
+    const before = captured({ refundedAmount: 300 });
+    const change = afterRefundsFound(before, [refund], [entry(refund.id, refused)], 0, LATER);
+    expect(change.payment.refundedAmount).toBe(0);
+    expect(change.refunds).toMatchObject([{ status: "failed" }]);
+  });
+
+  it("count what was refunded at the service itself, up and down, and never less than what we know of", () => {
+    const refund = aRefund({ status: "succeeded" });
+    const shown = (total: number | undefined, refundedAmount = 300) =>
+      afterRefundsFound(captured({ refundedAmount }), [refund], [], total, LATER).payment.refundedAmount;
+    expect([shown(500), shown(300, 500), shown(0), shown(undefined, 500)]).toEqual([500, 300, 300, 500]);
+  });
+
+  it("do not count while one is under way: the sum may have it already", () => {
+    const { refund, payment } = underWay();
+    const { payment: after } = afterRefundsFound(payment, [refund], [], 300, LATER);
+    expect([after.refundedAmount, after.attempt?.state]).toEqual([0, "accepted"]);
+    expect(after.dueAt?.getTime()).toBeGreaterThan(LATER);
+  });
+
+  it("with one reference are one refund, that succeeded if any did", () => {
+    const { refund, payment } = underWay();
+    const found = [entry(refund.id, refused), entry(refund.id, done)];
+    expect(afterRefundsFound(payment, [refund], found, 300, LATER).refunds).toMatchObject([{ status: "succeeded" }]);
+  });
+});
