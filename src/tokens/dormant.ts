@@ -9,21 +9,21 @@ import type { TokenType } from "./types/token-type.js";
 /**
  * Which expressions of a patched token are kept without being evaluated. An expression can show any part of the value, and
  * an index or a fingerprint tells it by being found or equal. So those count that were in force before, and those that
- * are written now by whoever knows the value; a field with any other is dormant until that one is gone, or is written by
- * such a caller.
+ * are written now by whoever may use the value so; a field with any other is dormant until that one is gone, or is written
+ * by such a caller.
  * @param next what the patch makes of the attributes.
- * @param knowsValue whether whoever patches knows the value as it becomes.
+ * @param isTrusted whether whoever patches may use the value so, or knows it as it becomes.
  */
 export function dormantAfter(
   { type, attributes }: Token,
   patch: TokenPatch,
   next: TokenAttributes,
-  knowsValue: boolean,
+  isTrusted: boolean,
 ): readonly ExpressionField[] {
   return EXPRESSION_FIELDS.filter((field) => {
     if (patch[field] === undefined) return isDormant(attributes, field);
     const inForce = isDormant(attributes, field) ? [] : expressionsOf(field, type, attributes);
-    const good = new Set([...inForce, ...(knowsValue ? expressionsOf(field, type, patch) : [])]);
+    const good = new Set([...inForce, ...(isTrusted ? expressionsOf(field, type, patch) : [])]);
     return expressionsOf(field, type, next).some((expression) => !good.has(expression));
   });
 }

@@ -39,9 +39,8 @@ export interface PatchedToken {
 }
 
 /** Whoever patches, in what it means for the result. */
-export interface PatchAuthor {
-  readonly settings: Caller["settings"];
-  /** How the answer shows the token. Only with `reveal` do expressions of the author's own act on a value that it did not send. */
+export interface PatchAuthor extends Pick<Caller, "settings" | "application"> {
+  /** How the answer shows the token. */
   readonly transform: Transform;
 }
 
@@ -50,19 +49,20 @@ export interface PatchAuthor {
  * @throws {Fault} validation_failed, naming fields as the caller sent them.
  */
 export function applyPatch(
-  { settings, transform }: PatchAuthor,
+  author: PatchAuthor,
   keys: TenantKeys,
   token: Token,
   patch: TokenPatch,
   now: Date,
 ): PatchedToken {
   const { type } = token;
+  const { settings } = author;
   const merged = patchedData(token, patch);
   const { data: lasting, cvc } = splitCvc(type.name, merged);
-  const knowsValue = transform === "reveal" || replacesValue(token.data.reveal(), patch);
-  const attributes = patchedAttributes(token, patch, knowsValue);
-  // A fingerprint tells whether the value is one that was guessed: none is made for whoever may not see it.
-  const asks = patch.deduplicate === true && !knowsValue && !token.fingerprint ? undefined : patch.deduplicate;
+  const isTrusted = mayUseValue(author) || replacesValue(token.data.reveal(), patch);
+  const attributes = patchedAttributes(token, patch, isTrusted);
+  // A fingerprint tells whether the value is one that was guessed: none is made for whoever may not try.
+  const asks = patch.deduplicate === true && !isTrusted && !token.fingerprint ? undefined : patch.deduplicate;
   const isDeduplicated =
     asks === undefined ? token.isDeduplicated || settings.deduplicate_tokens : (asks ?? settings.deduplicate_tokens);
   const isFingerprinted =
@@ -83,6 +83,14 @@ export function applyPatch(
   };
 }
 
+/**
+ * Whether expressions of an author's own may act on a value that it did not send: for a back end's key they do, as the
+ * specification says of masks that are patched. The key of a page is anybody's, and a rule that says `redact` means it.
+ */
+function mayUseValue({ application, transform }: PatchAuthor): boolean {
+  return transform === "reveal" || (transform === "mask" && application.type !== "public");
+}
+
 /** @throws {Fault} validation_failed naming `containers`. */
 export function patchedContainers({ type, containers }: Token, patch: TokenPatch): readonly ContainerPath[] {
   return patch.containers === undefined ? containers : containersOf(type, patch.containers ?? []);
@@ -100,7 +108,7 @@ function namesCvc({ type }: Token, patch: TokenPatch): boolean {
   return type.name === "card" && isJsonObject(patch.data) && "cvc" in patch.data;
 }
 
-function patchedAttributes(token: Token, patch: TokenPatch, knowsValue: boolean): TokenAttributes {
+function patchedAttributes(token: Token, patch: TokenPatch, isTrusted: boolean): TokenAttributes {
   const { type, attributes } = token;
   const mask = patch.mask === undefined ? attributes.mask : mergedMask(attributes.mask ?? type.mask, patch.mask);
   const metadata =
@@ -113,7 +121,7 @@ function patchedAttributes(token: Token, patch: TokenPatch, knowsValue: boolean)
     ...(searchIndexes === undefined ? {} : { searchIndexes }),
     ...(expression === undefined ? {} : { fingerprintExpression: expression }),
   };
-  const dormant = dormantAfter(token, patch, next, knowsValue);
+  const dormant = dormantAfter(token, patch, next, isTrusted);
   return { ...next, ...(dormant.length > 0 ? { dormant } : {}) };
 }
 

@@ -14,7 +14,7 @@ export interface TokenAttributes {
   readonly metadata?: Readonly<Record<string, string>>;
   readonly searchIndexes?: readonly string[];
   readonly fingerprintExpression?: string;
-  /** Written by somebody who may not see the value: kept and shown, and not evaluated. Absent: none. */
+  /** Written by somebody who may not use the value: kept and shown, and not evaluated. Absent: none. */
   readonly dormant?: readonly ExpressionField[];
 }
 

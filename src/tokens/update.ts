@@ -44,8 +44,8 @@ export async function patchToken(
     const entityType = entityTypeOf(token.type);
     const transform = transformOf(caller, token, patch);
     if (!transform) return refuse(tx, caller, "token:update", entityType, id);
-    const { settings } = caller;
-    const patched = applyPatch({ settings, transform }, keys, token, patch, tx.now);
+    const { settings, application } = caller;
+    const patched = applyPatch({ settings, application, transform }, keys, token, patch, tx.now);
     const twin = await findTwin(tx, keys, row, patched);
     if (twin === "try again") continue;
     if (twin) return foldInto(tx, caller, keys, twin);

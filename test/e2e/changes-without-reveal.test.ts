@@ -52,7 +52,7 @@ describe("whoever may not see a value", () => {
     ["a part of it", { digits: "{{ data.number }}", code: "{{ data.cvc }}" }],
     ["a part of a part", { number: "{{ data.number | reveal_last: 15 }}" }],
   ])("is not shown %s by a mask of its own, in the answer or later", async (_, mask) => {
-    for (const client of [page, clerk, blind]) {
+    for (const client of [page, blind]) {
       const id = await card();
       const { status, body } = await patch(client, id, { mask });
       expect(status).toBe(200);
@@ -61,14 +61,14 @@ describe("whoever may not see a value", () => {
       expect(JSON.stringify(body)).not.toMatch(/4242424242424242|X242424242424242|987/);
       expect((await patch(client, id, {})).body).not.toHaveProperty("data");
       expect((await patch(client, id, { mask })).body).not.toHaveProperty("data");
-      if (client !== page)
-        expect(await everythingOf(client, id)).not.toMatch(/4242424242424242|X242424242424242|"987"/);
+      for (const reader of [clerk, blind])
+        expect(await everythingOf(reader, id)).not.toMatch(/4242424242424242|X242424242424242|"987"/);
       expect((await backEnd("GET", `/tokens/${id}`)).body).toMatchObject({ data: CARD });
     }
   });
 
   it("learns no digit from a fingerprint of its own expression", async () => {
-    for (const client of [page, clerk, blind]) {
+    for (const client of [page, blind]) {
       const id = await card();
       const literal = await patch(client, id, { fingerprint_expression: "4" });
       expect(literal.body.fingerprint).toEqual(expect.any(String));
@@ -76,7 +76,7 @@ describe("whoever may not see a value", () => {
       expect(status).toBe(200);
       expect(body).not.toHaveProperty("fingerprint");
       expect(body.fingerprint_expression).toBe("{{ data.number | slice: 0 }}");
-      if (client !== page) expect((await client("GET", `/tokens/${id}`)).body).not.toHaveProperty("fingerprint");
+      expect((await clerk("GET", `/tokens/${id}`)).body).not.toHaveProperty("fingerprint");
       expect(await patch(client, id, { deduplicate_token: true })).toMatchObject({ status: 200, body: { id } });
       const twin = { type: "card", data: { number: NUMBER }, fingerprint_expression: "4", deduplicate_token: true };
       const folded = await client("POST", "/tokens", { body: twin });
@@ -98,7 +98,7 @@ describe("whoever may not see a value", () => {
   it("finds no token by a search index of its own, and is told of no result", async () => {
     const found = async (query: string) =>
       (await clerk("POST", "/tokens/search", { body: { query } })).body.pagination.total_items;
-    for (const client of [page, clerk, blind]) {
+    for (const client of [page, blind]) {
       const id = await card({ search_indexes: ["{{ data.expiration_year }}"] });
       expect(await found("data:2030")).toBe(1);
       const indexes = ["{{ data.number | slice: 0 }}", "{{ data.number | remove: '4' | remove: '2' }}"];
@@ -115,7 +115,7 @@ describe("whoever may not see a value", () => {
     const hidden = { mask: "hidden", search_indexes: ["known"], fingerprint_expression: "own" };
     const id = await make({ type: "social_security_number", data: "123-45-6789", ...hidden });
     const cleared = { mask: null, search_indexes: null, fingerprint_expression: null };
-    const { status, body } = await patch(clerk, id, cleared);
+    const { status, body } = await patch(page, id, cleared);
     expect(status).toBe(200);
     expect(body).not.toHaveProperty("data");
     expect(body).not.toHaveProperty("fingerprint");
@@ -128,13 +128,13 @@ describe("whoever may not see a value", () => {
   it("may hide more, which holds at once", async () => {
     const mask = { a: "{{ data.a }}", b: { c: "{{ data.b | last4 }}" }, d: "{{ data.d }}" };
     const id = await make({ type: "token", data: { a: 1, b: "long text", d: 2 }, mask });
-    const { body } = await patch(clerk, id, { mask: { a: null, d: "no number" } });
+    const { body } = await patch(page, id, { mask: { a: null, d: "no number" } });
     expect(body).toMatchObject({ data: { b: { c: "text" }, d: "no number" } });
     expect(body.data).not.toHaveProperty("a");
-    expect((await patch(clerk, id, { mask: { d: "{{ data.a }}" } })).body).not.toHaveProperty("data");
-    expect((await patch(clerk, id, { mask: "nothing to see" })).body.data).toBe("nothing to see");
+    expect((await patch(page, id, { mask: { d: "{{ data.a }}" } })).body).not.toHaveProperty("data");
+    expect((await patch(page, id, { mask: "nothing to see" })).body.data).toBe("nothing to see");
     const one = await make({ type: "token", data: "x", search_indexes: ["{{ data }}", "y"] });
-    expect((await patch(clerk, one, { search_indexes: ["y"] })).status).toBe(200);
+    expect((await patch(page, one, { search_indexes: ["y"] })).status).toBe(200);
     const found = async (query: string) =>
       (await clerk("POST", "/tokens/search", { body: { query } })).body.pagination.total_items;
     expect([await found("data:x"), await found("data:y")]).toEqual([0, 1]);
@@ -169,6 +169,21 @@ describe("whoever may not see a value", () => {
     expect((await clerk("GET", `/tokens/${id}`)).body.data).toEqual({ ...lasting, number: "XXXXXXXXXXXX4242" });
   });
 
+  it("has its masks and indexes count all the same where it is a back end's key with plain permissions", async () => {
+    const id = await make({ type: "token", data: { name: "Ada", code: "abc123" } });
+    const change = {
+      mask: { code: "{{ data.code | last4 }}" },
+      search_indexes: ["{{ data.name }}"],
+      fingerprint_expression: "{{ data.name }}",
+    };
+    const { status, body } = await patch(clerk, id, change);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ ...change, data: { code: "c123" }, fingerprint: expect.any(String) });
+    expect((await clerk("GET", `/tokens/${id}`)).body.data).toEqual({ code: "c123" });
+    const found = await clerk("POST", "/tokens/search", { body: { query: "data:Ada" } });
+    expect(found.body.data).toMatchObject([{ id, data: { code: "c123" } }]);
+  });
+
   it("meets an older token of the same content as that token's own mask shows it", async () => {
     const data = { number: "5555555555554444" };
     const id = await make({ type: "card", data, deduplicate_token: true, mask: "hidden" });
@@ -177,7 +192,7 @@ describe("whoever may not see a value", () => {
     expect((await clerk("POST", "/tokenize", { body: [open] })).body).toMatchObject([{ id, data: "hidden" }]);
     expect((await page("POST", "/tokens", { body: open })).body).not.toHaveProperty("data");
     const other = await make({ type: "token", data: NUMBER });
-    const answer = await patch(clerk, other, { fingerprint_expression: NUMBER, deduplicate_token: true });
+    const answer = await patch(page, other, { fingerprint_expression: NUMBER, deduplicate_token: true });
     expect(answer).toMatchObject({ status: 200, body: { id: other } });
   });
 });

@@ -689,9 +689,9 @@ export const TokenService: GenService<{
     output: typeof TokenSchema;
   },
   /**
-   * Changes a token: data, mask and metadata are merged (RFC 7386), everything else is replaced, null clears. Expressions
-   * that are new are evaluated only where the caller's token:update transform is reveal, or where it replaces all of the data:
-   * else they are kept, and nothing of the value is shown, indexed or fingerprinted by them.
+   * Changes a token: data, mask and metadata are merged (RFC 7386), everything else is replaced, null clears. New
+   * expressions of a public application, and under the transform redact, are kept and not evaluated, unless all of the data
+   * is replaced: nothing of the value is shown, indexed or fingerprinted by them.
    *
    * @generated from rpc cloakroom.v1.TokenService.UpdateToken
    */
