@@ -80,6 +80,8 @@ interface Intent {
   status: Stripe.PaymentIntent.Status;
   received: number;
   refunded: number;
+  /** Never taken, and booked as refunded. */
+  rest: number;
   canceledBecause: string | null;
   /** Money was held before it was canceled. */
   released: boolean;
@@ -98,6 +100,11 @@ export class StripeStandIn implements AsyncDisposable {
   readonly restrictedKey = "rk_test_51StandInWithoutRights";
   /** Whether the account may send card numbers itself. */
   rawCards = true;
+  /**
+   * How the rest of a partial capture is booked, which was never taken: as refunded on the charge, with a refund of its own
+   * in the list (as accounts report it), without one, or not at all.
+   */
+  booksRest: "listed" | "unlisted" | "never" = "listed";
   /** Whether the search index has caught up. */
   indexed = false;
   #server: ProviderServer | undefined;
@@ -265,6 +272,7 @@ export class StripeStandIn implements AsyncDisposable {
       status: "requires_confirmation",
       received: 0,
       refunded: 0,
+      rest: 0,
       canceledBecause: null,
       released: false,
       error: null,
@@ -315,8 +323,20 @@ export class StripeStandIn implements AsyncDisposable {
       return refuse(400, invalidRequest("amount_to_capture", "amount_too_large"));
     intent.status = "succeeded";
     intent.received = amount;
+    const rest = intent.amount - amount;
+    if (rest > 0 && this.booksRest !== "never") intent.rest = rest;
+    if (rest > 0 && this.booksRest === "listed") this.#list(intent, rest, {}, null);
     this.#record(intent, "capture", amount);
     return ok(this.#show(intent, expands(form)));
+  }
+
+  /** What the merchant gives back on Stripe's own pages. */
+  refundElsewhere(reference: string, amount: number): void {
+    const intent = this.#intents.get(this.find(reference) ?? "");
+    if (!intent) throw new Error("no such payment");
+    intent.refunded += amount;
+    this.#record(intent, "refund", amount);
+    this.#list(intent, amount, {}, "requested_by_customer");
   }
 
   #cancel(intent: Intent, form: JsonObject): ProviderAnswer {
@@ -346,6 +366,10 @@ export class StripeStandIn implements AsyncDisposable {
     if (!(amount > 0 && amount <= left)) return refuse(400, invalidRequest("amount"));
     intent.refunded += amount;
     this.#record(intent, "refund", amount);
+    return ok(this.#list(intent, amount, objectAt(form, "metadata") ?? {}, textAt(form, "reason") ?? null));
+  }
+
+  #list(intent: Intent, amount: number, metadata: JsonObject, reason: string | null): JsonObject {
     this.#serial += 1;
     const refund: JsonObject = {
       id: `re_${String(this.#serial).padStart(24, "3")}`,
@@ -354,14 +378,14 @@ export class StripeStandIn implements AsyncDisposable {
       charge: `ch_${intent.id.slice(3)}`,
       created: intent.created,
       currency: intent.currency,
-      metadata: objectAt(form, "metadata") ?? {},
+      metadata,
       payment_intent: intent.id,
-      reason: textAt(form, "reason") ?? null,
+      reason,
       status: "succeeded",
     };
-    this.#refunds.push(refund);
+    this.#refunds.unshift(refund);
     this.#tell("refund.created", refund);
-    return ok(refund);
+    return refund;
   }
 
   #record(intent: Intent, kind: Movement["kind"], amount: number): void {
@@ -409,7 +433,7 @@ export class StripeStandIn implements AsyncDisposable {
       object: "charge",
       amount: intent.amount,
       amount_captured: intent.received,
-      amount_refunded: intent.refunded,
+      amount_refunded: intent.refunded + intent.rest,
       captured: intent.received > 0,
       created: intent.created,
       currency: intent.currency,

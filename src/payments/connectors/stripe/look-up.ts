@@ -1,14 +1,15 @@
 import { fromBase62 } from "../../../base/base-n.js";
-import type { JsonObject } from "../../../base/json.js";
+import { isJsonObject, type JsonObject } from "../../../base/json.js";
 import type { ConnectorContext } from "../../connector.js";
 import type { FoundRefund, LookUpOutcome, Unknown } from "../../outcome.js";
 import type { PaymentReference } from "../../payment-request.js";
 import { callJson } from "../provider-json.js";
 import { listAt, objectAt, textAt } from "../read-json.js";
+import { moneyAt } from "./amounts.js";
 import { codesOf } from "./error.js";
-import { refundOutcome } from "./refund.js";
+import { isReturned, refundOutcome } from "./refund.js";
 import type { StripeRequests } from "./requests.js";
-import { standingOf } from "./standing.js";
+import { restOf, standingOf } from "./standing.js";
 
 /** The search index may be this far behind; what is younger is found by listing. */
 const INDEX_LAG_S = 3_600;
@@ -32,8 +33,11 @@ export async function lookUpIntent(
   if (reply.status !== 200) return { kind: "unknown", codes: codesOf(objectAt(reply.body, "error")) };
   const standing = standingOf(reply.body, payment.intent);
   if (standing.kind !== "captured") return { kind: "found", standing };
-  const refunds = await refundsOf(requests, context, providerId);
-  return { kind: "found", standing, ...(refunds && { refunds }) };
+  const listed = await listRefunds(requests, context, providerId);
+  if (listed === undefined) return { kind: "found", standing };
+  const refundedAmount = listed.isAll ? totalOf(listed.refunds, restOf(reply.body)) : standing.refundedAmount;
+  const refunds = listed.refunds.flatMap(foundRefund);
+  return { kind: "found", standing: { ...standing, ...(refundedAmount !== undefined && { refundedAmount }) }, refunds };
 }
 
 /** The id of the intent that carries our reference. */
@@ -90,17 +94,43 @@ function idIn(page: JsonObject, reconciliationId: string): string | undefined {
   return textAt(intent, "id");
 }
 
-async function refundsOf(
+interface ListedRefunds {
+  /** Newest first. */
+  readonly refunds: readonly JsonObject[];
+  readonly isAll: boolean;
+}
+
+async function listRefunds(
   requests: StripeRequests,
   context: ConnectorContext,
   providerId: string,
-): Promise<readonly FoundRefund[] | undefined> {
+): Promise<ListedRefunds | undefined> {
   const reply = await callJson(context, requests.refunds(providerId));
   if (reply.kind !== "json" || reply.status !== 200) return undefined;
-  return listAt(reply.body, "data").flatMap((refund): FoundRefund[] => {
-    const body = objectAt(refund);
-    const id = textAt(body, "id");
-    if (body === undefined || id === undefined) return [];
-    return [{ providerId: id, reference: textAt(body, "metadata", "reference"), outcome: refundOutcome(body) }];
-  });
+  const refunds = listAt(reply.body, "data").filter(isJsonObject);
+  return { refunds, isAll: reply.body.has_more !== true };
+}
+
+/**
+ * What went back by the refunds that are listed. The rest of a partial capture may stand among them as one that nobody
+ * asked for, and the first: that money was never taken.
+ */
+function totalOf(refunds: readonly JsonObject[], rest: number): number {
+  const returned = refunds.filter(isReturned);
+  const isOfRest = (refund: JsonObject) => referenceIn(refund) === undefined && moneyAt(refund, "amount") === rest;
+  const ofRest = rest > 0 ? returned.findLast(isOfRest) : undefined;
+  return returned
+    .filter((refund) => refund !== ofRest)
+    .reduce((total, refund) => total + (moneyAt(refund, "amount") ?? 0), 0);
+}
+
+function foundRefund(refund: JsonObject): FoundRefund[] {
+  const providerId = textAt(refund, "id");
+  if (providerId === undefined) return [];
+  return [{ providerId, reference: referenceIn(refund), outcome: refundOutcome(refund) }];
+}
+
+/** Ours: others have none. */
+function referenceIn(refund: JsonObject): string | undefined {
+  return textAt(refund, "metadata", "reference");
 }

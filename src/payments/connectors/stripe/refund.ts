@@ -22,6 +22,12 @@ export function refundOutcome(refund: JsonObject): FollowUpOutcome {
   }
 }
 
+/** Whether its money went back or is on its way. */
+export function isReturned(refund: JsonObject): boolean {
+  const { kind } = refundOutcome(refund);
+  return kind === "done" || kind === "accepted";
+}
+
 /** `failure_reason` of a refund. */
 const FAILURES: Readonly<Record<string, "canceled_payment_method" | "disputed_transaction" | "unexpected_state">> = {
   charge_for_pending_refund_disputed: "disputed_transaction",

@@ -26,7 +26,7 @@ export function standingOf(body: JsonObject, intent: Intent): PaymentStanding {
     case "succeeded": {
       const received = moneyAt(body, "amount_received");
       if (received === undefined || amount === undefined) return unreadable(known);
-      const refundedAmount = moneyAt(charge, "amount_refunded", body);
+      const refundedAmount = refundedOf(charge, body);
       const automatic = textAt(body, "capture_method") !== "manual";
       return {
         ...known,
@@ -53,6 +53,21 @@ export function standingOf(body: JsonObject, intent: Intent): PaymentStanding {
     default:
       return { kind: "processing", providerId, codes: { rawCode: status } };
   }
+}
+
+/**
+ * What went back, as far as the charge alone says it: of a partial capture its `amount_refunded` has the rest in it too,
+ * which was never taken (woocommerce-gateway-stripe 1073, solidus_stripe 268). Less than the rest has not.
+ */
+function refundedOf(charge: JsonObject | undefined, body: JsonObject): number | undefined {
+  const refunded = moneyAt(charge, "amount_refunded", body);
+  const rest = restOf(body);
+  return refunded === undefined || refunded < rest ? refunded : refunded - rest;
+}
+
+/** What was held of a captured payment and never taken. */
+export function restOf(body: JsonObject): number {
+  return (moneyAt(body, "amount") ?? 0) - (moneyAt(body, "amount_received") ?? 0);
 }
 
 function approvalOf(body: JsonObject, providerId: string): PaymentStanding {
