@@ -93,16 +93,16 @@ export class Grant {
     return careful;
   }
 
-  /** Whether everything that the rights allow is allowed by this grant too, and shown no more openly. */
-  includes(rights: HeldRights): boolean {
-    return (
-      rights.permissions.every(
-        (permission) => isTokenPermission(permission) && this.#allows(permission, ROOT, IMPLICIT_TRANSFORM[permission]),
-      ) &&
-      rights.rules.every(({ permissions, scope, transform }) =>
-        permissions.every((permission) => this.#allows(permission, reachOf(scope), transform)),
-      )
+  /** The first permission by which rights allow more than this grant, or show it more openly; undefined: there is none. */
+  exceededBy(rights: HeldRights): Permission | undefined {
+    const plain = rights.permissions.find(
+      (permission) => !isTokenPermission(permission) || !this.#allows(permission, ROOT, IMPLICIT_TRANSFORM[permission]),
     );
+    if (plain) return plain;
+    const ruled = rights.rules.flatMap(({ permissions, scope, transform }) =>
+      permissions.filter((permission) => !this.#allows(permission, reachOf(scope), transform)),
+    );
+    return ruled[0];
   }
 
   /** Whether every token below a container is within reach, and shown at least as openly by whichever rule decides. */

@@ -70,12 +70,11 @@ export interface SessionRequest {
  */
 export function prepareAuthorization(caller: Caller, request: SessionRequest) {
   const rights = parseRights("session", request.permissions, request.rules);
-  const isWithin = caller.grant.includes(rights);
+  const exceeded = caller.grant.exceededBy(rights);
   return async (tx: Transaction): Promise<undefined | Refused> => {
     const expiresAt = request.expiresAt === undefined ? undefined : parseSessionExpiry(request.expiresAt, tx.now);
     const session = await tx.ask(findSessionByNonce, hashOf(request.nonce));
     if (!session) return new Refused(notFound("session"));
-    const exceeded = isWithin ? undefined : (rights.permissions[0] ?? rights.rules[0]?.permissions[0]);
     if (exceeded) return refuse(tx, caller, exceeded, "session", session.id);
     const isFirst =
       session.authorized_by === null &&

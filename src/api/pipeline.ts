@@ -5,6 +5,7 @@ import { actorOf, type Caller } from "../access/caller.js";
 import { isPermission, type Permission } from "../access/permissions.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault, invalid, permissionDenied } from "../base/fault.js";
+import type { Uuid } from "../base/ids.js";
 import { KeyVersionUnknown } from "../crypto/sealed.js";
 import type { Reply, ServedMethod, VerbatimAnswer } from "../services/call.js";
 import { writeLog } from "../store/audit-logs.js";
@@ -76,7 +77,13 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
     const key = head.header("bt-api-key");
     if (policy.auth === AuthMode.OPTIONAL && !key) return undefined;
     const caller = await parts.authenticator.authenticate(key);
-    if (policy.auth === AuthMode.OPTIONAL || missingFrom(caller) === undefined) return caller;
+    if (policy.auth === AuthMode.OPTIONAL) return caller;
+    if (missingFrom(caller) === undefined) {
+      // Also of what needs no permission: such a session has no access at all (the specification, Sessions).
+      const unauthorized = caller.grant.isEmpty ? caller.session : undefined;
+      if (unauthorized) throw await sessionRefused(parts.database, caller, unauthorized.id);
+      return caller;
+    }
     // What is remembered may be old, and nothing guards a refusal: it is told of rights that were just read.
     parts.authenticator.forget(key ?? "");
     const current = await parts.authenticator.authenticate(key);
@@ -170,6 +177,13 @@ class CollectedReply implements Reply {
   keepAs(message: () => Message): void {
     this.lasting = message;
   }
+}
+
+/** Logs that a session asked for something before it was authorized. */
+async function sessionRefused(database: Database, caller: Caller, id: Uuid): Promise<Fault> {
+  const entry = logEntry(actorOf(caller), "session", id, "refuse", "not authorized");
+  await database.fast.run(caller.tenantId, "unguarded", async (tx) => writeLog(tx, entry));
+  return new Fault("permission_denied", "The session is not authorized.");
 }
 
 /** Logs that a known key asked for what it may not do at all. */

@@ -28,6 +28,9 @@ export type InvitationStatus = "PENDING" | "EXPIRED";
 /** How long an invitation can be accepted, from its creation, and how much more each time that it is sent again. */
 const LIFETIME_MS = 72 * 60 * 60_000;
 
+/** Two changes at once: the second starts over from what the first left. */
+const TRIES = 5;
+
 /** Somebody is asked to join a tenant. */
 export interface Invitation {
   readonly id: Uuid;
@@ -99,19 +102,20 @@ export async function resendInvitation(
   keys: TenantKeys,
   id: Uuid,
 ): Promise<Invitation | Refused> {
-  const row = await tx.ask(readInvitation, id);
-  if (!row) return new Refused(notFound("invitation"));
   const actor = actorOf(caller);
-  // What is over starts anew: 72 hours after the end of an old one may have passed as well.
-  const from = Math.max(row.expires_at.getTime(), tx.now.getTime());
-  const change = { expires_at: new Date(from + LIFETIME_MS), modified_by: actor.id };
-  if (!(await tx.ask(renewInvitation, { id, revision: row.revision, ...change }))) {
-    return new Refused(new Fault("conflict", "The invitation was changed at the same time. Try again."));
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const row = await tx.ask(readInvitation, id);
+    if (!row) return new Refused(notFound("invitation"));
+    // What is over starts anew: 72 hours after the end of an old one may have passed as well.
+    const from = Math.max(row.expires_at.getTime(), tx.now.getTime());
+    const change = { expires_at: new Date(from + LIFETIME_MS), modified_by: actor.id };
+    if (!(await tx.ask(renewInvitation, { id, revision: row.revision, ...change }))) continue;
+    tx.tell(deleteMessagesOf, id);
+    tellInvited(tx, id, row.revision + 1);
+    writeLog(tx, logEntry(actor, "invitation", id, "resend"));
+    return invitationOf(keys, tx, { ...row, ...change, modified_at: tx.now });
   }
-  tx.tell(deleteMessagesOf, id);
-  tellInvited(tx, id, row.revision + 1);
-  writeLog(tx, logEntry(actor, "invitation", id, "resend"));
-  return invitationOf(keys, tx, { ...row, ...change, modified_at: tx.now });
+  return new Refused(new Fault("conflict", "The invitation keeps being changed. Try again."));
 }
 
 /** Withdraws an invitation; its links open nothing any more. */

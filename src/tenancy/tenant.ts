@@ -20,6 +20,9 @@ export async function getTenant(tx: Transaction, caller: Caller): Promise<Tenant
   return { row, settings: readSettings(row.settings) };
 }
 
+/** Two changes at once: the second starts over from what the first left. */
+const TRIES = 5;
+
 /** Renames the tenant and merges its settings. Every caller is authorized anew, since settings are part of its rights. */
 export async function changeTenant(
   tx: Transaction,
@@ -27,14 +30,15 @@ export async function changeTenant(
   name: string,
   settings: Readonly<Record<string, string>>,
 ): Promise<Tenant | Refused> {
-  const row = await tx.ask(readTenant, tx.tenantId);
-  if (!row) return new Refused(notFound("tenant"));
-  const merged = mergeSettings(readSettings(row.settings), settings);
   const modifiedBy = caller.application.id;
-  const change = { name, settings: { ...merged }, modified_by: modifiedBy, auth_revision: row.auth_revision };
-  if (!(await tx.ask(updateTenant, change))) {
-    return new Refused(new Fault("conflict", "The tenant was changed at the same time. Try again."));
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const row = await tx.ask(readTenant, tx.tenantId);
+    if (!row) return new Refused(notFound("tenant"));
+    const merged = mergeSettings(readSettings(row.settings), settings);
+    const change = { name, settings: { ...merged }, modified_by: modifiedBy, auth_revision: row.auth_revision };
+    if (!(await tx.ask(updateTenant, change))) continue;
+    writeLog(tx, logEntry(actorOf(caller), "tenant", tx.tenantId, "update"));
+    return { row: { ...row, name, modified_by: modifiedBy, modified_at: tx.now }, settings: merged };
   }
-  writeLog(tx, logEntry(actorOf(caller), "tenant", tx.tenantId, "update"));
-  return { row: { ...row, name, modified_by: modifiedBy, modified_at: tx.now }, settings: merged };
+  return new Refused(new Fault("conflict", "The tenant keeps being changed. Try again."));
 }

@@ -85,6 +85,16 @@ describe("an invitation", () => {
     expect(again.body).toEqual(first.body);
   });
 
+  it("is sent again as often as it is asked for at the same time", async () => {
+    const { body: made } = await invite("often@example.com");
+    const answers = await Promise.all(
+      [1, 2, 3, 4].map(() => tenant.manage("POST", `/tenants/self/invitations/${made.id}/resend`)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const { body } = await tenant.manage("GET", `/tenants/self/invitations/${made.id}`);
+    expect(Date.parse(body.expires_at)).toBe(Date.parse(made.expires_at) + 4 * HOURS_72);
+  });
+
   it("is sent again with 72 hours more", async () => {
     const { body: made } = await invite("again@example.com");
     const { status, body } = await tenant.manage("POST", `/tenants/self/invitations/${made.id}/resend`);

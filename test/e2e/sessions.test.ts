@@ -54,6 +54,24 @@ describe("sessions", () => {
     });
   });
 
+  it("are told of nothing before, their own application included, and leave a row that says so", async () => {
+    const { session_key, nonce } = await open();
+    for (const path of ["/applications/key", "/permissions"]) {
+      const refused = await page("GET", path, { key: session_key });
+      expect(refused).toMatchObject({ status: 403, body: { code: "permission_denied" } });
+    }
+    const { body: log } = await tenant.manage("GET", "/logs?entity_type=session&size=3");
+    const operations = log.data.map((row: { operation: string; actor_id: string }) => [row.operation, row.actor_id]);
+    expect(operations).toEqual([
+      ["refuse", page.id],
+      ["refuse", page.id],
+      ["create", page.id],
+    ]);
+    expect(await authorize(nonce, READ)).toMatchObject({ status: 200 });
+    expect(await page("GET", "/applications/key", { key: session_key })).toMatchObject({ body: { id: page.id } });
+    expect(await page("GET", "/permissions", { key: session_key })).toMatchObject({ status: 200 });
+  });
+
   it("are authorized once, also when many try at the same time", async () => {
     const { session_key, nonce } = await open();
     const answers = await Promise.all(Array.from({ length: 20 }, () => authorize(nonce, READ)));
@@ -224,6 +242,21 @@ describe("sessions", () => {
       body: { name: "Clerk", rules: [{ ...rules[0], container: "/elsewhere/" }] },
     });
     expect(await read(session_key)).toMatchObject({ status: 403 });
+  });
+
+  it("are refused with the permission that goes too far, and not just the first", async () => {
+    const rules = [{ priority: 1, container: "/a/", transform: "mask", permissions: ["token:read", "token:search"] }];
+    const clerk = await tenant.application({ type: "private", permissions: ["token:create"], rules });
+    const inA = (...permissions: string[]) => ({ container: "/a/", transform: "mask", permissions });
+    const { nonce } = await open();
+    for (const rights of [
+      { permissions: ["token:create", "token:delete"] },
+      { rules: [{ priority: 1, ...inA("token:search", "token:delete", "token:update") }] },
+      { permissions: ["token:create"], rules: [{ priority: 1, ...inA("token:read", "token:delete") }] },
+    ]) {
+      const { status, body } = await authorize(nonce, rights, clerk);
+      expect({ status, detail: body.detail }).toEqual({ status: 403, detail: expect.stringContaining("token:delete") });
+    }
   });
 
   it("list and count no more than their authorizer may see now", async () => {

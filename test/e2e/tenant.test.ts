@@ -52,6 +52,24 @@ describe("the tenant", () => {
     expect((await tenant.manage("GET", "/tenants/self")).body).toMatchObject({ name: "Test", settings: DEFAULTS });
   });
 
+  it("takes changes that come at the same time one after the other, and loses none", async () => {
+    const own = await newTenant();
+    const settings = [
+      { fingerprint_tokens: "true" },
+      { deduplicate_tokens: "true" },
+      { disable_ephemeral_proxy: "true" },
+    ];
+    for (let round = 0; round < 4; round += 1) {
+      const answers = await Promise.all(
+        settings.map((change) => own.manage("PUT", "/tenants/self", { body: { name: "Own", settings: change } })),
+      );
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+      expect((await own.manage("GET", "/tenants/self")).body.settings).toEqual(Object.assign({}, ...settings));
+      const off = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, "false"]));
+      await own.manage("PUT", "/tenants/self", { body: { name: "Own", settings: off } });
+    }
+  });
+
   it("is renamed, its settings merged and shown as texts", async () => {
     const first = await put({ name: "Näme ✓", settings: { fingerprint_tokens: "true" } });
     expect(first).toMatchObject({
