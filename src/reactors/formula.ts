@@ -126,10 +126,16 @@ export async function removeFormula(tx: Transaction, caller: Caller, id: Uuid): 
   const [row, isUsed] = await Promise.all([tx.ask(readFormula, id), tx.ask(formulaInUse, id)]);
   if (!row) return new Refused(notFound("reactor formula"));
   if (row.official) return refuseOfficial(tx, caller, id);
-  if (isUsed) return new Refused(new Fault("conflict", "Reactors are made from this formula. Delete them first."));
+  if (isUsed) return new Refused(usedFormula());
   if (!(await tx.ask(deleteFormulaRow, id))) return new Refused(notFound("reactor formula"));
+  // One that was being made meanwhile held the formula until it was stored, or is made in this very transaction.
+  if (await tx.ask(formulaInUse, id)) throw usedFormula();
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "delete"));
   return undefined;
+}
+
+function usedFormula(): Fault {
+  return new Fault("conflict", "Reactors are made from this formula. Delete them first.");
 }
 
 /** @param id of the formula that is to be official, or is; undefined for a new one that is given none. */

@@ -9,7 +9,7 @@ import { open, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireApplication } from "../functions/acting-application.js";
 import { writeLog } from "../store/audit-logs.js";
-import { readFormula } from "../store/reactor-formulas.js";
+import { holdFormula, readFormula } from "../store/reactor-formulas.js";
 import {
   deleteReactorRow,
   insertReactor,
@@ -66,7 +66,8 @@ export async function createReactor(
   await requireContract(tx, keys, properties);
   const id = newUuid();
   const createdBy = caller.application.id;
-  tx.tell(insertReactor, { ...rowOf(tx.tenantId, keys, id, properties), created_by: createdBy });
+  await tx.ask(insertReactor, { ...rowOf(tx.tenantId, keys, id, properties), created_by: createdBy });
+  await requireFormulaStill(tx, properties);
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "create"));
   return { ...properties, id, revision: 1, createdBy, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
 }
@@ -111,6 +112,7 @@ export async function changeReactor(
     const { id: _, ...changed } = rowOf(tx.tenantId, keys, id, properties);
     const modifiedBy = caller.application.id;
     if (!(await tx.ask(updateReactor, { id, ...changed, revision: row.revision, modified_by: modifiedBy }))) continue;
+    await requireFormulaStill(tx, properties);
     writeLog(tx, logEntry(actorOf(caller), "reactor", id, "update"));
     return { ...current, ...properties, modifiedBy, modifiedAt: tx.now };
   }
@@ -123,16 +125,31 @@ export async function deleteReactor(tx: Transaction, caller: Caller, id: Uuid): 
   return undefined;
 }
 
-/** A reactor made from a formula must be configured as that asks. */
+/**
+ * A reactor made from a formula must be configured as that asks. The formula is held: transactions that delete it and look
+ * for reactors of it come before or after this one.
+ */
 async function requireContract(
   tx: Transaction,
   keys: TenantKeys,
   { code, configuration }: ReactorProperties,
 ): Promise<void> {
   if (code.kind !== "formula") return;
-  const row = await tx.ask(readFormula, code.formulaId);
-  if (!row) throw invalid("formula.id", "must be an official formula or one of this tenant");
+  const [isHeld, row] = await Promise.all([tx.ask(holdFormula, code.formulaId), tx.ask(readFormula, code.formulaId)]);
+  if (!row || !(isHeld || row.official)) throw unknownFormula();
   typedConfiguration(openFormula(keys, tx.tenantId, row), configuration);
+}
+
+/**
+ * Looks again for the formula of a reactor that has just been stored. Within one transaction nothing is held: another
+ * request of it may have deleted the formula since. Whichever of the two writes first is seen by the other.
+ */
+async function requireFormulaStill(tx: Transaction, { code }: ReactorProperties): Promise<void> {
+  if (code.kind === "formula" && !(await tx.ask(readFormula, code.formulaId))) throw unknownFormula();
+}
+
+function unknownFormula(): Fault {
+  return invalid("formula.id", "must be an official formula or one of this tenant");
 }
 
 function rowOf(

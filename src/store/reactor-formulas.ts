@@ -56,6 +56,16 @@ export const readFormula = defineStatement<Uuid, FormulaRow | null, FormulaRow>(
   answers: (rows) => rows.map(([row]) => row ?? null),
 });
 
+/** Whether the tenant has the formula. If so, it has until the transaction ends: who deletes it waits for that. */
+export const holdFormula = defineStatement<Uuid, boolean, unknown>({
+  table: "reactor_formulas",
+  kind: "read",
+  sortKey: (id) => id,
+  queries: (sql, tenantId, ids) =>
+    ids.map((id) => sql`select 1 from reactor_formulas where tenant_id = ${tenantId} and id = ${id} for key share`),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
+
 export interface FormulaListing extends PageRequest {
   /** Without case; `*` stands for any text. */
   readonly name: string | undefined;

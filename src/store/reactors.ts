@@ -2,7 +2,7 @@ import type { Uuid } from "../base/ids.js";
 import { offsetOf } from "../base/page.js";
 import { definePage } from "./counted-page.js";
 import { type NamedListing, wantedRows } from "./named-listing.js";
-import { defineStatement, defineWrite } from "./statement.js";
+import { defineStatement } from "./statement.js";
 
 export interface ReactorRow {
   readonly id: Uuid;
@@ -22,14 +22,17 @@ export type NewReactor = Pick<
   "id" | "name" | "definition" | "application_id" | "formula_id" | "created_by"
 >;
 
-export const insertReactor = defineWrite<NewReactor>({
+/** Answers once it is stored. */
+export const insertReactor = defineStatement<NewReactor, boolean, unknown>({
   table: "reactors",
+  kind: "write",
   sortKey: ({ id }) => id,
   queries: (sql, tenantId, inputs, at) =>
     inputs.map((input) => {
       const row = { tenant_id: tenantId, revision: 1, created_at: at, ...input };
       return sql`insert into reactors ${sql(row)}`;
     }),
+  answers: (rows) => rows.map(() => true),
 });
 
 export const readReactor = defineStatement<Uuid, ReactorRow | null, ReactorRow>({

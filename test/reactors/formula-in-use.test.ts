@@ -1,0 +1,136 @@
+import { createSecretKey, type KeyObject, randomBytes } from "node:crypto";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Caller } from "../../src/access/caller.js";
+import { Grant } from "../../src/access/grant.js";
+import { Refused } from "../../src/access/refusal.js";
+import { newUuid, type Uuid } from "../../src/base/ids.js";
+import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
+import { createFormula, removeFormula } from "../../src/reactors/formula.js";
+import { changeReactor, createReactor, type ReactorProperties } from "../../src/reactors/reactor.js";
+import { readTenant } from "../../src/store/tenants.js";
+import type { Transaction } from "../../src/store/transaction.js";
+import { DEFAULT_SETTINGS } from "../../src/tenancy/settings.js";
+import { type Deck, FIRST_REVISION, openDeck } from "../store/support/deck.js";
+import { startDatabase, type TestDatabase } from "../support/databases.js";
+
+const key = (): KeyObject => createSecretKey(randomBytes(32));
+const versions = () => ({ current: 1, byVersion: new Map([[1, key()]]) });
+const KEYS: TenantKeys = {
+  ...{ data: versions(), cvc: versions(), audit: versions() },
+  ...{ fingerprint: key(), search: key(), proof: key() },
+};
+const CODE = "module.exports = async () => ({ raw: 1 });";
+
+let database: TestDatabase;
+let deck: Deck;
+let caller: Caller;
+let formulaId: Uuid;
+beforeAll(async () => {
+  database = await startDatabase();
+});
+afterAll(() => database?.[Symbol.asyncDispose]());
+beforeEach(async () => {
+  deck = await openDeck(database, { lanes: 2 });
+  caller = {
+    ...{ tenantId: deck.tenantId, application: { id: newUuid(), type: "management" }, session: undefined },
+    ...{ grant: new Grant({ permissions: [], rules: [] }), settings: DEFAULT_SETTINGS, revision: FIRST_REVISION },
+  };
+  formulaId = await run(async (tx) => {
+    const texts = { name: "F", description: undefined, icon: undefined, code: CODE };
+    const made = await createFormula(
+      tx,
+      caller,
+      KEYS,
+      { ...texts, configuration: [], requestParameters: [] },
+      undefined,
+    );
+    if (made instanceof Refused) throw made.fault;
+    return made.id;
+  });
+});
+afterEach(() => deck[Symbol.asyncDispose]());
+
+const run = <T>(work: (tx: Transaction) => Promise<T>) => deck.flights.run(deck.tenantId, FIRST_REVISION, work);
+
+function properties(kind: "formula" | "code"): ReactorProperties {
+  const code = kind === "formula" ? { kind, formulaId } : { kind, code: CODE };
+  return { name: "R", code, applicationId: undefined, configuration: {} };
+}
+
+type Work = (tx: Transaction) => Promise<unknown>;
+const making: Work = (tx) => createReactor(tx, caller, KEYS, properties("formula"));
+const deleting: Work = (tx) => removeFormula(tx, caller, formulaId);
+
+/** `done`, or the code of the fault. */
+async function outcomeOf(running: Promise<unknown>): Promise<string> {
+  const result = await running.catch((error: unknown) => error);
+  const fault = result instanceof Refused ? result.fault : result;
+  return fault instanceof Error && "code" in fault ? String(fault.code) : "done";
+}
+
+/** Reactors whose formula is gone. */
+async function orphans(): Promise<number> {
+  const rows = await database.asTenant(
+    deck.tenantId,
+    "select 1 from reactors where formula_id is not null and formula_id not in (select id from reactor_formulas)",
+  );
+  return rows.length;
+}
+
+/** Waits until so many of the database's processes wait for a lock. */
+async function waitingForLocks(count: number): Promise<void> {
+  const waiting = () =>
+    database.owner`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+  await expect.poll(waiting).toHaveLength(count);
+}
+
+/** Waits for the others in the same transaction to go on by so many steps. */
+async function steps(tx: Transaction, count: number): Promise<void> {
+  for (let step = 0; step < count; step += 1) await tx.ask(readTenant, tx.tenantId);
+}
+
+describe("a formula is deleted, or a reactor is made from it, and never both", () => {
+  const offsets = [-3, -2, -1, 0, 1, 2, 3];
+  const ways = offsets.flatMap((offset) => (["deleter", "maker"] as const).map((first) => [offset, first] as const));
+
+  it.each(ways)("by requests of one transaction, %i steps apart, the %s aboard first", async (offset, first) => {
+    const works: Readonly<Record<"maker" | "deleter", Work>> = {
+      maker: async (tx) => {
+        await steps(tx, Math.max(0, offset));
+        return making(tx);
+      },
+      deleter: async (tx) => {
+        await steps(tx, Math.max(0, -offset));
+        return deleting(tx);
+      },
+    };
+    const order = first === "maker" ? (["maker", "deleter"] as const) : (["deleter", "maker"] as const);
+    const outcomes = await Promise.all(order.map((name) => outcomeOf(run(works[name]))));
+    expect(outcomes.filter((outcome) => outcome === "done")).toHaveLength(1);
+    expect(await orphans()).toBe(0);
+  });
+
+  it("also where an older reactor is given it", async () => {
+    const { id } = await run((tx) => createReactor(tx, caller, KEYS, properties("code")));
+    const changing = (tx: Transaction) => changeReactor(tx, caller, KEYS, id, () => properties("formula"));
+    const outcomes = await Promise.all([outcomeOf(run(changing)), outcomeOf(run(deleting))]);
+    expect(outcomes.filter((outcome) => outcome === "done")).toHaveLength(1);
+    expect(await orphans()).toBe(0);
+  });
+
+  it.each([
+    ["a reactor is stored first", "reactors", making, deleting, "conflict"],
+    ["the formula is deleted first", "audit_logs", deleting, making, "validation_failed"],
+  ] as const)("by transactions beside each other: %s", async (_, held, first, second, refusal) => {
+    const outcomes = await database.owner.begin(async (sql) => {
+      await sql.unsafe(`lock table ${held} in exclusive mode`);
+      const before = outcomeOf(run(first));
+      await waitingForLocks(1);
+      const after = outcomeOf(run(second));
+      await waitingForLocks(2);
+      return { before, after };
+    });
+    expect([await outcomes.before, await outcomes.after]).toEqual(["done", refusal]);
+    expect(await orphans()).toBe(0);
+  });
+});
