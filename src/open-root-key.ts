@@ -1,24 +1,30 @@
-import { createKeyFile, hasKeyFile, KeyFileError } from "./crypto/key-file.js";
+import { createKeyFile, hasKeyFile, isFileKeyId, KeyFileError } from "./crypto/key-file.js";
 import { fitsCheckValue, makeCheckValue, type RootKey } from "./crypto/root-key.js";
 import type { RootKeys } from "./crypto/root-keys.js";
 import { connect, type DatabaseAddress } from "./store/connect.js";
 import { underLease } from "./store/lease.js";
 import { DatabaseSetupError } from "./store/roles.js";
 import { insertRootKey, listRootKeys, type RootKeyRow } from "./store/root-keys.js";
-import { sharesOnInput, type Unseal } from "./unsealing.js";
+import type { NeededKey, Unseal } from "./unsealing.js";
 
 /** A process that dies while it makes the root key keeps others from it for so long. */
 const LEASE_SECONDS = 10;
 
-export interface OpenRootKeyOptions {
+/** How registered root keys are looked for. */
+export interface RootKeySearch {
   readonly rootKeys: RootKeys;
+  /** The root key is about to be replaced: the configured one may be another than the database's. */
+  readonly mayMove?: boolean;
+  /** What was registered may be from before the root key was split: shares are asked for wherever its file is missing. */
+  readonly mayBeSplit?: boolean;
+  /** Puts root keys together from shares, where they were split and are in no file. */
+  readonly unseal: Unseal;
+}
+
+export interface OpenRootKeyOptions extends RootKeySearch {
   readonly address: DatabaseAddress;
   /** A key may be made, or taken as it is configured, where the database has none yet. */
   readonly mayMake: boolean;
-  /** The root key is about to be replaced: the configured one may be another than the database's. */
-  readonly mayMove?: boolean;
-  /** Puts a root key together from shares, where it was split and its file is not there. */
-  readonly unseal: Unseal;
   readonly announce: (line: string) => void;
 }
 
@@ -28,17 +34,15 @@ export interface OpenRootKeyOptions {
  * @throws {KeyFileError | DatabaseSetupError | RootKeyDenied | RootKeyUnreachable} with one line for the operator.
  */
 export async function openRootKey(options: OpenRootKeyOptions): Promise<{ rootKey: RootKey; isNew: boolean }> {
-  const { rootKeys, address, mayMake, mayMove = false, unseal, announce } = options;
+  const { rootKeys, address, mayMake, announce } = options;
   const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
   try {
     const registered = await listRootKeys(sql);
-    if (registered.length > 0)
-      return { rootKey: await registeredKey(rootKeys, registered, mayMove, unseal), isNew: false };
+    if (registered.length > 0) return { rootKey: await registeredKey(registered, options), isNew: false };
     if (!mayMake) throw new DatabaseSetupError("The database has no root key yet. Run: cloakroom init");
     return await underLease(address, "root-key", LEASE_SECONDS, async () => {
       const meanwhile = await listRootKeys(sql);
-      if (meanwhile.length > 0)
-        return { rootKey: await registeredKey(rootKeys, meanwhile, mayMove, unseal), isNew: false };
+      if (meanwhile.length > 0) return { rootKey: await registeredKey(meanwhile, options), isNew: false };
       const rootKey = await firstKey(rootKeys, announce);
       await insertRootKey(sql, { id: rootKey.id, check_value: await makeCheckValue(rootKey) });
       return { rootKey, isNew: true };
@@ -53,57 +57,80 @@ export async function openRootKey(options: OpenRootKeyOptions): Promise<{ rootKe
  * keys still need them.
  * @throws {KeyFileError} with one line for the operator.
  */
-export async function registeredKey(
-  rootKeys: RootKeys,
-  registered: readonly RootKeyRow[],
-  mayMove = false,
-  unseal: Unseal = sharesOnInput,
-): Promise<RootKey> {
-  await unsealIfSplit(rootKeys, registered, unseal);
-  const configured = rootKeys.held ?? (await rootKeys.current());
-  for (const row of registered.filter(({ retired_at }) => retired_at !== null)) {
-    const retired = await rootKeys.find(row.id);
-    if (!retired || !(await fitsCheckValue(retired, row.check_value))) {
-      throw new KeyFileError(
-        `The root key ${row.id} still wraps keys of tenants and is not at hand. Put its line back into ${placeOf(rootKeys)}, then run: cloakroom keys rotate --root`,
-      );
-    }
-  }
-  const row = registered.find(({ retired_at }) => retired_at === null);
+export async function registeredKey(registered: readonly RootKeyRow[], search: RootKeySearch): Promise<RootKey> {
+  const { rootKeys, mayMove = false } = search;
+  await unsealSplit(registered, search);
+  const row = registered.find(isWrapping);
   // A file may hold a newer key already, which a rotation that was cut off has put there.
   const mayBeElsewhere = mayMove || rootKeys.holder.kind === "file";
-  const found = row && (mayBeElsewhere ? await rootKeys.find(row.id) : configured);
-  if (found && found.id === row.id && (await fitsCheckValue(found, row.check_value))) return found;
-  throw wrongKey(rootKeys, registered);
-}
-
-/** A root key that was split need not lie anywhere: its shares are asked for. One that was not split is lost. */
-async function unsealIfSplit(rootKeys: RootKeys, registered: readonly RootKeyRow[], unseal: Unseal): Promise<void> {
-  const row = registered.find(({ retired_at }) => retired_at === null);
-  const { holder } = rootKeys;
-  if (holder.kind !== "file" || !row || row.threshold === null || (await hasKeyFile(holder.path))) return;
-  const { id, threshold, check_value } = row;
-  rootKeys.hold(await unseal({ id, threshold, fits: (key) => fitsCheckValue(key, check_value) }));
-}
-
-function wrongKey({ holder }: RootKeys, registered: readonly RootKeyRow[]): KeyFileError {
-  const needed = registered
-    .filter(({ retired_at }) => retired_at === null)
-    .map(({ id }) => id)
-    .join(", ");
-  if (holder.kind === "file") {
-    return new KeyFileError(
-      `The root key ${holder.path} is not the one this database was made with (it needs ${needed}). Restore the right one from your backup, or name its place in CLOAKROOM_ROOT_KEY_FILE.`,
-    );
+  const sought = row && mayBeElsewhere ? await rootKeys.find(row.id) : undefined;
+  // Says what is wrong with the file, where that is why the key was not found.
+  const found = sought ?? (await rootKeys.current());
+  for (const retired of registered.filter((each) => !isWrapping(each))) {
+    const key = await rootKeys.findRetired(retired.id);
+    if (!key || !(await fitsCheckValue(key, retired.check_value))) throw retiredMissing(rootKeys, retired.id);
   }
-  const setting = holder.kind === "transit" ? "CLOAKROOM_TRANSIT_URL" : "CLOAKROOM_KMS_KEY_ID";
+  if (row && found.id === row.id && (await fitsCheckValue(found, row.check_value))) return found;
+  throw wrongKey(rootKeys, row?.id ?? "another", mayMove);
+}
+
+/** Root keys that were split need not lie anywhere: their shares are asked for. Those that were not split are lost. */
+async function unsealSplit(registered: readonly RootKeyRow[], search: RootKeySearch): Promise<void> {
+  const { rootKeys, mayMove = false, mayBeSplit = false, unseal } = search;
+  const { holder } = rootKeys;
+  const takesAny = mayBeSplit && holder.kind === "file" && !(await hasKeyFile(holder.path));
+  const missing: NeededKey[] = [];
+  for (const row of registered) {
+    const isSplit = row.threshold !== null || (takesAny && isFileKeyId(row.id));
+    // A server whose settings name a service is to use that: with another root key it is refused, and not unsealed.
+    const isUsed = holder.kind === "file" || mayMove || !isWrapping(row);
+    if (!isSplit || !isUsed) continue;
+    if (await (isWrapping(row) ? rootKeys.find(row.id) : rootKeys.findRetired(row.id))) continue;
+    const { id, threshold, check_value } = row;
+    missing.push({ id, threshold: threshold ?? undefined, fits: (key) => fitsCheckValue(key, check_value) });
+  }
+  if (missing.length === 0) return;
+  for (const { key } of await unseal(missing)) rootKeys.hold(key);
+}
+
+function isWrapping({ retired_at }: RootKeyRow): boolean {
+  return retired_at === null;
+}
+
+const TRANSIT_BESIDE = "CLOAKROOM_TRANSIT_URL and its credentials beside CLOAKROOM_KMS_KEY_ID";
+
+function retiredMissing({ holder }: RootKeys, id: string): KeyFileError {
+  const place = holder.kind === "file" ? holder.path : "CLOAKROOM_ROOT_KEY_FILE";
+  const remedy = isFileKeyId(id) ? `Put its line back into ${place}` : `Set ${TRANSIT_BESIDE}`;
   return new KeyFileError(
-    `The root key that ${setting} names is not the one this database was made with (it needs ${needed}). Correct ${setting}, or move to this key with: cloakroom keys rotate --root`,
+    `The root key ${id} still wraps keys of tenants and is not at hand. ${remedy}, then run: cloakroom keys rotate --root`,
   );
 }
 
-function placeOf({ holder }: RootKeys): string {
-  return holder.kind === "file" ? holder.path : "CLOAKROOM_ROOT_KEY_FILE";
+function wrongKey({ holder }: RootKeys, needed: string, mayMove: boolean): KeyFileError {
+  if (holder.kind === "file") {
+    const remedy = isFileKeyId(needed)
+      ? "Restore the right one from your backup, or name its place in CLOAKROOM_ROOT_KEY_FILE."
+      : `Set ${needed.startsWith("kms:") ? "CLOAKROOM_KMS_KEY_ID" : "CLOAKROOM_TRANSIT_URL"} to that key.`;
+    return new KeyFileError(
+      `The root key ${holder.path} is not the one this database was made with (it needs ${needed}). ${remedy}`,
+    );
+  }
+  const setting = holder.kind === "transit" ? "CLOAKROOM_TRANSIT_URL" : "CLOAKROOM_KMS_KEY_ID";
+  const wrong = `The root key that ${setting} names is not the one this database was made with (it needs ${needed}).`;
+  const fromTransit = holder.kind === "kms" && needed.startsWith("transit:");
+  if (!mayMove) {
+    const how = fromTransit ? `, with ${TRANSIT_BESIDE}` : "";
+    return new KeyFileError(
+      `${wrong} Correct ${setting}, or move to this key with: cloakroom keys rotate --root${how}`,
+    );
+  }
+  const remedy = fromTransit
+    ? `Set ${TRANSIT_BESIDE}, and correct them where they are set.`
+    : isFileKeyId(needed)
+      ? "Name the place of that one in CLOAKROOM_ROOT_KEY_FILE."
+      : `Correct ${setting}.`;
+  return new KeyFileError(`${wrong} To move to another key takes the present one too. ${remedy}`);
 }
 
 /** A key file is made where there is none; a key that a service holds is made there, by whoever runs it. */

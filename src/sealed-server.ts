@@ -1,26 +1,35 @@
+import { once } from "node:events";
 import { chmod, mkdir, rm } from "node:fs/promises";
+import type { Server as WebServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import Fastify from "fastify";
 import { registerHealth } from "./api/health.js";
+import { CONNECTION_LIMITS, createOnePort } from "./api/one-port.js";
 import type { Config } from "./config.js";
-import type { RootKey } from "./crypto/root-key.js";
 import { Sensitive } from "./crypto/sensitive.js";
-import { listenAt } from "./listening.js";
-import { ShareDesk, StoppedSealed, type Unseal, unsealSocketOf } from "./unsealing.js";
+import { listenAt, type TlsIdentity } from "./listening.js";
+import { ShareDesk, StoppedSealed, type Unseal, type UnsealedKey, unsealSocketOf } from "./unsealing.js";
 
 const LONGEST_LINE = 1_000;
 
 /**
  * Waits for shares on a local socket that only this user may open, and answers the health of a sealed server meanwhile:
  * /healthz is well, /readyz is not.
+ * @param tls what the main port speaks once it serves: a probe that is told the server were dead would have it started
+ * again, and the shares that were handed in would be lost.
  */
-export function waitForShares(config: Config, say: (line: string) => void, stopping: AbortSignal): Unseal {
+export function waitForShares(
+  config: Config,
+  say: (line: string) => void,
+  stopping: AbortSignal,
+  tls: TlsIdentity | undefined,
+): Unseal {
   return async (needed) => {
     await using sealed = new AsyncDisposableStack();
     const path = unsealSocketOf(config);
-    const { promise, resolve, reject } = Promise.withResolvers<RootKey>();
+    const { promise, resolve, reject } = Promise.withResolvers<readonly UnsealedKey[]>();
     const desk = new ShareDesk(needed, resolve);
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await rm(path, { force: true });
@@ -33,29 +42,51 @@ export function waitForShares(config: Config, say: (line: string) => void, stopp
     });
     await listen(server, path);
     sealed.defer(() => closeServer(server, sockets));
-    for (const [host, port] of [
-      [config.host, config.port],
-      [config.adminHost, config.adminPort],
-    ] as const) {
-      const app = Fastify({ logger: false });
-      registerHealth(app, { draining: stopping, check: async () => ({ root_key: "sealed" }) });
-      sealed.defer(() => app.close());
-      const url = await listenAt(host === config.host && port === config.port ? "" : "ADMIN_", { host, port }, () =>
-        app.listen({ host, port }),
+    const health = Fastify({ logger: false });
+    registerHealth(health, { draining: stopping, check: async () => ({ root_key: "sealed" }) });
+    await health.ready();
+    sealed.defer(() => health.close());
+    const places = [
+      { prefix: "", host: config.host, port: config.port, tls },
+      { prefix: "ADMIN_", host: config.adminHost, port: config.adminPort, tls: undefined },
+    ] as const;
+    for (const { prefix, host, port, tls: identity } of places) {
+      const { server: web, destroy } = createOnePort(
+        (request, response) => health.routing(request, response),
+        CONNECTION_LIMITS,
+        identity,
       );
-      say(`Sealed: health at ${url}/readyz`);
+      await listenAt(prefix, { host, port }, async () => {
+        web.listen({ host, port });
+        await once(web, "listening");
+      });
+      sealed.defer(async () => {
+        const closed = once(web, "close");
+        web.close();
+        destroy();
+        await closed;
+      });
+      say(`Sealed: health at ${urlOf(web, host, identity)}/readyz`);
     }
-    say(
-      `The root key ${needed.id} is kept in shares. Hand in ${needed.threshold} of them, one per line: cloakroom keys unseal`,
-    );
+    for (const { id, threshold } of needed) {
+      say(
+        `The root key ${id} is kept in shares. Hand in ${threshold ?? "some"} of them, one per line: cloakroom keys unseal`,
+      );
+    }
     const stop = () => reject(new StoppedSealed("stopped while sealed"));
     stopping.addEventListener("abort", stop);
     sealed.defer(() => stopping.removeEventListener("abort", stop));
     if (stopping.aborted) stop();
-    const key = await promise;
+    const keys = await promise;
     say("Unsealed: starting.");
-    return key;
+    return keys;
   };
+}
+
+function urlOf(web: WebServer, host: string, tls: TlsIdentity | undefined): string {
+  const address = web.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+  return `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /** One share a line in, one answer a line out. */

@@ -92,7 +92,13 @@ export async function startServer(
   await using opened = new AsyncDisposableStack();
   opened.use(await startTraces(process.env));
   const vault = opened.use(
-    await openVault({ config, as: "server", announce, clock, unseal: waitForShares(config, announce, whileSealed) }),
+    await openVault({
+      config,
+      as: "server",
+      announce,
+      clock,
+      unseal: waitForShares(config, announce, whileSealed, tls),
+    }),
   );
   const draining = new AbortController();
   const readiness = readinessOf(vault.database, vault.rootKey, clock, draining.signal);
@@ -131,6 +137,11 @@ export async function startServer(
         keyring,
         clock,
         onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's keys could not be replaced yet"),
+        onBroken: (tenantId, { count }) =>
+          log.error(
+            { tenant_id: tenantId, reason: `${count} rows do not open` },
+            "a tenant's replaced keys are kept. Run: cloakroom keys rotate --tenant, which names the rows",
+          ),
       }),
       ...parts.payments.jobs,
     ].map((job) => meters.timed(job)),

@@ -3,20 +3,28 @@ import { createInterface } from "node:readline";
 import type { Config } from "./config.js";
 import type { RootKey } from "./crypto/root-key.js";
 import { Sensitive } from "./crypto/sensitive.js";
-import { readShare, ShareCollection, ShareError } from "./crypto/shares.js";
+import { readShare, type Share, ShareCollection, ShareError } from "./crypto/shares.js";
 import { ConfigError } from "./settings/environment.js";
 
 /** A root key that is kept in shares, and is to be put together. */
 export interface NeededKey {
   readonly id: string;
-  readonly threshold: number;
+  /** How many shares bring it back. Absent where nobody noted it: the shares themselves tell. */
+  readonly threshold: number | undefined;
   /** Whether this is the key: shares that do not belong together give another. */
   fits(key: RootKey): Promise<boolean>;
 }
 
-export type Unseal = (needed: NeededKey) => Promise<RootKey>;
+/** A root key that shares brought back, and how many it took. */
+export interface UnsealedKey {
+  readonly key: RootKey;
+  readonly threshold: number;
+}
 
-/** What a sealed server answers to a share. */
+/** Puts all of these keys together: while a root key is replaced, two of them may be needed. */
+export type Unseal = (needed: readonly NeededKey[]) => Promise<readonly UnsealedKey[]>;
+
+/** What a sealed server answers to a share. Counts are of all keys that are needed, together. */
 export interface ShareAnswer {
   readonly held: number;
   readonly needed: number;
@@ -43,12 +51,12 @@ export function unsealSocketOf({ dataDir }: Config): string {
 }
 
 /** Takes the shares of a command from its standard input. */
-export async function sharesOnInput(needed: NeededKey): Promise<RootKey> {
-  const missing = `The root key ${needed.id} is kept in shares, and this command needs it: give ${needed.threshold} of them on standard input, one per line.`;
+export async function sharesOnInput(needed: readonly NeededKey[]): Promise<readonly UnsealedKey[]> {
+  const missing = needed.map(askForShares).join(" ");
   if (process.stdin.isTTY) throw new ShareError(missing);
-  let found: RootKey | undefined;
-  const desk = new ShareDesk(needed, (key) => {
-    found = key;
+  let found: readonly UnsealedKey[] | undefined;
+  const desk = new ShareDesk(needed, (keys) => {
+    found = keys;
   });
   for await (const line of createInterface({ input: process.stdin })) {
     if (line.trim() === "") continue;
@@ -59,17 +67,21 @@ export async function sharesOnInput(needed: NeededKey): Promise<RootKey> {
   throw new ShareError(missing);
 }
 
-/** Takes shares one after the other, and hands over the key that they make. */
-export class ShareDesk {
-  readonly #needed: NeededKey;
-  readonly #collection: ShareCollection;
-  readonly #done: (key: RootKey) => void;
-  #last: Promise<unknown> = Promise.resolve();
-  #isDone = false;
+function askForShares({ id, threshold }: NeededKey): string {
+  return threshold === undefined
+    ? `The root key ${id} is missing. Restore its file from your backup, or name its place in CLOAKROOM_ROOT_KEY_FILE; where it is kept in shares, give them on standard input, one per line.`
+    : `The root key ${id} is kept in shares, and this command needs it: give ${threshold} of them on standard input, one per line.`;
+}
 
-  constructor(needed: NeededKey, done: (key: RootKey) => void) {
-    this.#needed = needed;
-    this.#collection = new ShareCollection(needed.id);
+/** Takes shares one after the other, of several keys in any order, and hands over the keys that they make. */
+export class ShareDesk {
+  readonly #places: readonly { readonly needed: NeededKey; readonly collection: ShareCollection }[];
+  readonly #done: (keys: readonly UnsealedKey[]) => void;
+  readonly #found = new Map<string, UnsealedKey>();
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(needed: readonly NeededKey[], done: (keys: readonly UnsealedKey[]) => void) {
+    this.#places = needed.map((key) => ({ needed: key, collection: new ShareCollection(key.id) }));
     this.#done = done;
   }
 
@@ -82,21 +94,42 @@ export class ShareDesk {
   async #take(line: Sensitive<string>): Promise<ShareAnswer> {
     if (this.#isDone) return this.#answer();
     try {
-      const key = await this.#collection.add(readShare(line));
-      if (!key) return this.#answer();
-      if (!(await this.#needed.fits(key))) {
-        throw new ShareError("These shares do not give the root key of this database. All were dropped: start again.");
-      }
-      this.#isDone = true;
-      this.#done(key);
+      await this.#add(readShare(line));
       return this.#answer();
     } catch (error) {
       return { ...this.#answer(), problem: error instanceof ShareError ? error.message : "The share cannot be used." };
     }
   }
 
+  async #add(share: Share): Promise<void> {
+    const place = this.#places.find(({ needed }) => needed.id === share.keyId);
+    if (!place) {
+      const ids = this.#places.map(({ needed }) => needed.id).join(" or ");
+      throw new ShareError(`This share is of the root key ${share.keyId}; ${ids} is needed.`);
+    }
+    if (this.#found.has(share.keyId)) return;
+    const key = await place.collection.add(share);
+    if (!key) return;
+    if (!(await place.needed.fits(key))) {
+      throw new ShareError("These shares do not give the root key of this database. All were dropped: start again.");
+    }
+    this.#found.set(share.keyId, { key, threshold: share.threshold });
+    if (this.#isDone) this.#done([...this.#found.values()]);
+  }
+
+  get #isDone(): boolean {
+    return this.#found.size === this.#places.length;
+  }
+
   #answer(): ShareAnswer {
-    const { threshold } = this.#needed;
-    return { held: this.#isDone ? threshold : this.#collection.held, needed: threshold, unsealed: this.#isDone };
+    const counts = this.#places.map(({ needed: { id, threshold = 0 }, collection }) => {
+      const needed = this.#found.get(id)?.threshold ?? collection.needed ?? threshold;
+      return { held: this.#found.has(id) ? needed : collection.held, needed };
+    });
+    return {
+      held: counts.reduce((sum, { held }) => sum + held, 0),
+      needed: counts.reduce((sum, { needed }) => sum + needed, 0),
+      unsealed: this.#isDone,
+    };
   }
 }

@@ -3,6 +3,7 @@ import type { Config } from "./config.js";
 import type { RootKey } from "./crypto/root-key.js";
 import { RootKeys } from "./crypto/root-keys.js";
 import { openRootKey } from "./open-root-key.js";
+import { requireOneHolder } from "./settings/root-key-holder.js";
 import { connect, type DatabaseAddress, type Sql } from "./store/connect.js";
 import { type Database, openDatabase } from "./store/database.js";
 import { type EmbeddedDatabase, startEmbeddedDatabase } from "./store/embedded/embedded-database.js";
@@ -10,6 +11,7 @@ import { visitEmbeddedDatabase } from "./store/embedded/visit.js";
 import { meetDatabase } from "./store/first-contact.js";
 import { migrate, pendingMigrations } from "./store/migrate.js";
 import { DatabaseSetupError, refuseMightyRole, requireRoles, requireRolesOrRights } from "./store/roles.js";
+import { listTenantIds } from "./store/tenants.js";
 import { Keyring } from "./tenancy/keyring.js";
 import { sharesOnInput, type Unseal } from "./unsealing.js";
 
@@ -26,8 +28,8 @@ export interface Vault extends AsyncDisposable {
   readonly rootKeys: RootKeys;
   /** The embedded database, where that is used. */
   readonly embedded: EmbeddedDatabase | undefined;
-  /** The root key was registered in this start: nothing can have been stored before. */
-  readonly isNew: boolean;
+  /** There has never been a tenant. Of a deleted one its row stays. */
+  readonly isEmpty: boolean;
 }
 
 export interface OpenVaultOptions {
@@ -55,6 +57,7 @@ export async function openVault({
   mayMove = false,
   unseal,
 }: OpenVaultOptions): Promise<Vault> {
+  if (!mayMove) requireOneHolder(config.rootKeyHolder);
   const stack = new AsyncDisposableStack();
   try {
     const embedded = config.databaseUrl ? undefined : await openEmbedded(config, as, announce);
@@ -69,7 +72,7 @@ export async function openVault({
     await checkRole(address);
     const rootKeys = rootKeysOf(config);
     const mayMake = embedded !== undefined;
-    const { rootKey, isNew } = await openRootKey({
+    const { rootKey } = await openRootKey({
       rootKeys,
       address: ownerAddress,
       mayMake,
@@ -77,6 +80,7 @@ export async function openVault({
       announce,
       unseal: unseal ?? sharesOnInput,
     });
+    const isEmpty = await hasNoTenant(ownerAddress);
     const database = stack.use(
       openDatabase({
         address,
@@ -88,7 +92,7 @@ export async function openVault({
     const keyring = new Keyring(database, rootKeys);
     const owned = stack.move();
     return {
-      ...{ database, address, ownerAddress, keyring, rootKey, rootKeys, embedded, isNew },
+      ...{ database, address, ownerAddress, keyring, rootKey, rootKeys, embedded, isEmpty },
       [Symbol.asyncDispose]: () => owned.disposeAsync(),
     };
   } catch (error) {
@@ -106,6 +110,7 @@ export interface UnkeyedDatabase extends AsyncDisposable {
 
 /** Opens the database for an import, which brings the registered root keys with it. */
 export async function openWithoutRootKey(config: Config, announce: (line: string) => void): Promise<UnkeyedDatabase> {
+  requireOneHolder(config.rootKeyHolder);
   await using stack = new AsyncDisposableStack();
   const embedded = config.databaseUrl ? undefined : await openEmbedded(config, "command", announce);
   if (embedded) stack.use(embedded);
@@ -129,6 +134,7 @@ export async function migrateVault(config: Config): Promise<string[]> {
 
 /** Sets up a database that DATABASE_URL names: schema, roles, root key. Can be run again. */
 export async function initVault(config: Config, announce: (line: string) => void): Promise<void> {
+  requireOneHolder(config.rootKeyHolder);
   const { ownerAddress, address } = addressesOf(config, undefined);
   for (const name of await migrateVault(config)) announce(`Applied migration ${name}`);
   await checkRole(address);
@@ -156,6 +162,15 @@ function addressesOf(
     throw new DatabaseSetupError("Set DATABASE_URL to the database that this command is to work on.");
   const address = { url: config.databaseUrl.reveal() };
   return { address, ownerAddress: config.migrateDatabaseUrl ? { url: config.migrateDatabaseUrl.reveal() } : address };
+}
+
+async function hasNoTenant(ownerAddress: DatabaseAddress): Promise<boolean> {
+  const sql = connect(ownerAddress, { connections: 1, statementTimeout: 10_000 });
+  try {
+    return (await listTenantIds(sql, undefined)).length === 0;
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
 }
 
 function openEmbedded(

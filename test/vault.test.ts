@@ -121,7 +121,7 @@ describe("a database that DATABASE_URL names", () => {
     expect(await init(installation)).toEqual([expect.stringMatching(/^The root key [0-9a-f]{16} is the one of this/)]);
     expect(readFileSync(installation.keyFile, "utf8")).toBe(key);
     await withVault(installation, async (vault) => {
-      expect(vault.isNew).toBe(false);
+      expect(vault.isEmpty).toBe(true);
       expect(await vault.keyring.of((await aTenant(vault)).tenantId)).toBeDefined();
     });
     // No tenant is made by itself here.
@@ -291,7 +291,7 @@ describe.each(["an embedded database", "a database that DATABASE_URL names"])("t
 
   it("is asked for again at every start, and opens what it sealed", async () => {
     await withVault(installation, async (vault) => {
-      expect(vault.isNew).toBe(false);
+      expect(vault.isEmpty).toBe(false);
       expect(await vault.keyring.of(tenant.tenantId)).toBeDefined();
     });
   });

@@ -42,8 +42,8 @@ async function* fileOf({ rootKey }: Vault, sql: Sql, onProgress: (bytes: number)
   const header: ExportHeader = {
     format: FORMAT,
     migrations: await ranMigrations(sql),
-    root_keys: rootKeys.map(({ id, check_value, retired_at }) => ({
-      ...{ id, check_value: check_value.toString("base64"), retired: retired_at !== null },
+    root_keys: rootKeys.map(({ id, check_value, retired_at, threshold }) => ({
+      ...{ id, check_value: check_value.toString("base64"), retired: retired_at !== null, threshold },
     })),
     key: { root_key_id: rootKey.id, wrapped: wrapped.toString("base64") },
   };

@@ -10,14 +10,19 @@ import { connectOnce } from "../store/one-connection.js";
 import { damaged, ExportFileError, type ExportHeader, readHeader } from "../store/vault-copy/format.js";
 import { importSections } from "../store/vault-copy/read-export.js";
 import { Unpacked } from "../store/vault-copy/unpacked.js";
+import { sharesOnInput } from "../unsealing.js";
 import { openWithoutRootKey } from "../vault.js";
-import { type Command, requiredText, UsageError } from "./command.js";
+import { type Command, type CommandInput, requiredText, UsageError } from "./command.js";
 import { progressOf } from "./progress.js";
 
 export const importCommand: Command = {
-  summary: "Put an export into an empty database, all of it or nothing; the root key must be in its place",
+  summary: "Put an export into an empty database, all of it or nothing; the root key must be at hand",
   options: { file: { type: "string" } },
-  help: ["--file F           what export wrote"],
+  help: [
+    "--file F           what export wrote",
+    "",
+    "The root key is taken from its file or service; where it is in shares, they are read from standard input.",
+  ],
   async run({ config, options, say, answer }) {
     const file = requiredText(options, "file");
     const found = await stat(file).catch(() => undefined);
@@ -31,9 +36,10 @@ export const importCommand: Command = {
     const { sql } = connection;
     try {
       requireSame(await ranMigrations(sql), header.migrations);
-      const mac = exportMac(await fileKey(opened.rootKeys, header));
+      const { key, split } = await fileKey(opened.rootKeys, header, say);
+      const mac = exportMac(key);
       mac.update(headerLine);
-      await importSections(sql, unpacked, mac);
+      await importSections(sql, unpacked, mac, split);
       const [count] = await sql<{ tenants: number }[]>`select count(*) as tenants from tenants`;
       answer({ file, tenants: count?.tenants ?? 0, root_key: header.key.root_key_id });
     } finally {
@@ -52,19 +58,32 @@ async function* unpack(file: string, onProgress: (bytes: number) => void): Async
   }
 }
 
-/** The root key that is configured must be the one of the export, before anything is written. */
-async function fileKey(rootKeys: RootKeys, { root_keys, key }: ExportHeader) {
-  await registeredKey(
+/**
+ * The root key at hand must be the one of the export, before anything is written. It may have been split after the export
+ * was made: shares are taken wherever its file is missing.
+ * @returns the key of the file, and the root keys that shares brought back, with how many it took.
+ */
+async function fileKey(rootKeys: RootKeys, { root_keys, key }: ExportHeader, say: CommandInput["say"]) {
+  const registered = root_keys.map(({ id, check_value, retired, threshold = null }) => ({
+    ...{ id, check_value: Buffer.from(check_value, "base64"), threshold },
+    retired_at: retired ? new Date(0) : null,
+  }));
+  const split = new Map<string, number>();
+  await registeredKey(registered, {
     rootKeys,
-    root_keys.map(({ id, check_value, retired }) => ({
-      ...{ id, check_value: Buffer.from(check_value, "base64"), threshold: null },
-      retired_at: retired ? new Date(0) : null,
-    })),
-  );
+    mayBeSplit: true,
+    async unseal(needed) {
+      for (const { id } of needed)
+        say(`The root key ${id} is in no file here: its shares are read from standard input.`);
+      const unsealed = await sharesOnInput(needed);
+      for (const { key: found, threshold } of unsealed) split.set(found.id, threshold);
+      return unsealed;
+    },
+  });
   const root = await rootKeys.find(key.root_key_id);
   if (!root) throw damaged();
   try {
-    return await openExportKey(root, Buffer.from(key.wrapped, "base64"));
+    return { key: await openExportKey(root, Buffer.from(key.wrapped, "base64")), split };
   } catch (error) {
     throw error instanceof RootKeyRefused ? damaged() : error;
   }

@@ -1,14 +1,19 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { systemClock } from "../base/clock.js";
 import { isTenantId, type TenantId } from "../base/ids.js";
+import { RootKeyRefused } from "../crypto/root-key.js";
 import { connect, type Sql } from "../store/connect.js";
+import { underLease } from "../store/lease.js";
 import { listTenantIds } from "../store/tenants.js";
+import type { BrokenRow } from "../tenancy/broken-rows.js";
 import { rotateRootKey } from "../tenancy/root-rotation.js";
 import { beginRotation, finishRotation, RETIRE_AFTER_LEAST_MS, RETIRE_AFTER_MS } from "../tenancy/rotation.js";
 import { openVault, type Vault } from "../vault.js";
 import { type Command, type CommandInput, UsageError } from "./command.js";
 
 const PROGRESS_EVERY_MS = 1_000;
+/** A process that dies while it replaces the root key keeps others from it for so long. */
+const LEASE_SECONDS = 10;
 
 const WAITING = {
   elsewhere: "another process seals its values anew; waiting for it.",
@@ -41,9 +46,7 @@ export const keysRotate: Command = {
     const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
     try {
       if (mayMove) {
-        const { database, rootKeys } = vault;
-        const { rootKey, rewrapped } = await rotateRootKey({ database, owner, rootKeys, say }, vault.rootKey);
-        answer({ root_key: rootKey.id, rewrapped });
+        await rotateRoot(vault, owner, say, answer);
         return;
       }
       say("Keys of the purposes fingerprint, search and proof stay: what they made is compared with what they make.");
@@ -55,6 +58,33 @@ export const keysRotate: Command = {
     }
   },
 };
+
+async function rotateRoot(
+  vault: Vault,
+  owner: Sql,
+  say: CommandInput["say"],
+  answer: CommandInput["answer"],
+): Promise<void> {
+  const { database, rootKeys } = vault;
+  const { rootKey, rewrapped, broken } = await underLease(vault.ownerAddress, "root-rotation", LEASE_SECONDS, () =>
+    rotateRootKey({ database, owner, rootKeys, say }, vault.rootKey),
+  );
+  for (const { tenantId, purpose, version, rootKeyId } of broken) {
+    say(`${tenantId}: its ${purpose} key ${version} does not open under the root key ${rootKeyId}.`);
+  }
+  if (broken.length === 0) {
+    answer({ root_key: rootKey.id, rewrapped });
+    return;
+  }
+  say("Restore these keys from a backup of the database, or the root key that they name, and run this again.");
+  process.exitCode = 1;
+  answer({
+    ...{ root_key: rootKey.id, rewrapped },
+    broken: broken.map(({ tenantId, purpose, version, rootKeyId }) => ({
+      ...{ tenant_id: tenantId, purpose, version, root_key: rootKeyId },
+    })),
+  });
+}
 
 async function rotateTenants(
   vault: Vault,
@@ -69,46 +99,78 @@ async function rotateTenants(
     // All of them get their new keys at once, so that the time for which old ones are kept passes for all together.
     const begun: TenantId[] = [];
     for (const tenantId of tenants) {
-      const start = await beginRotation({ ...vault, clock: systemClock }, vault.rootKey, tenantId);
+      const start = await beginRotation(vault, tenantId);
       if (start === "under way") say(`${tenantId}: an earlier rotation is under way, and is ended first.`);
       if (start !== "gone") begun.push(tenantId);
     }
-    for (const tenantId of begun) {
-      const resealed = await finish(vault, tenantId, retireAfter, say);
-      rotated.push({ tenant_id: tenantId, resealed });
-    }
+    for (const tenantId of begun)
+      rotated.push({ tenant_id: tenantId, ...(await finish(vault, tenantId, retireAfter, say)) });
     after = tenants.at(-1);
     if (after === undefined) return rotated;
   }
 }
 
-/** @returns how many rows this process sealed anew. */
+interface Finished {
+  /** How many rows this process sealed anew. */
+  readonly resealed: number;
+  /** What could not be: the old keys stay for it. */
+  readonly broken?: number;
+  readonly broken_rows?: readonly BrokenRow[];
+  readonly problem?: string;
+}
+
+/** Ends the rotation of a tenant, as far as can be. What is wrong with one tenant must not keep the others from theirs. */
 async function finish(
   vault: Vault,
   tenantId: TenantId,
   retireAfter: number,
   say: CommandInput["say"],
-): Promise<number> {
-  let total = 0;
+): Promise<Finished> {
+  let resealed = 0;
   let told = performance.now();
-  const onProgress = (table: string, resealed: number) => {
-    total += resealed;
+  const onProgress = (table: string, count: number) => {
+    resealed += count;
     if (performance.now() - told < PROGRESS_EVERY_MS) return;
     told = performance.now();
-    say(`${tenantId}: ${total} rows sealed anew, now at ${table}.`);
+    say(`${tenantId}: ${resealed} rows sealed anew, now at ${table}.`);
   };
   const { signal } = new AbortController();
   const parts = { ...vault, clock: systemClock };
   let before = "";
   for (;;) {
-    const outcome = await finishRotation(parts, tenantId, { retireAfter, onProgress, signal });
-    if (outcome === "done") break;
-    if (outcome !== before) say(`${tenantId}: ${WAITING[outcome]}`);
-    before = outcome;
-    await pause(1_000);
+    const outcome = await finishRotation(parts, tenantId, { retireAfter, onProgress, signal }).catch(refusal);
+    switch (outcome.state) {
+      case "done":
+        say(`${tenantId}: ${resealed} rows sealed anew; the old keys are destroyed.`);
+        return { resealed };
+      case "refused": {
+        const problem = "its keys do not open under the root key that they name: restore them from a backup";
+        say(`${tenantId}: ${problem}.`);
+        process.exitCode = 1;
+        return { resealed, problem };
+      }
+      case "broken": {
+        const { count, named } = outcome.rows;
+        say(
+          `${tenantId}: ${resealed} rows sealed anew; ${count} hold what does not open, and the old keys stay. Restore these from a backup or delete them, then run this again:`,
+        );
+        for (const { table, key } of named) say(`${tenantId}: ${table} ${key}`);
+        if (count > named.length) say(`${tenantId}: and ${count - named.length} more.`);
+        process.exitCode = 1;
+        return { resealed, broken: count, broken_rows: named };
+      }
+      case "elsewhere":
+      case "later":
+        if (outcome.state !== before) say(`${tenantId}: ${WAITING[outcome.state]}`);
+        before = outcome.state;
+        await pause(1_000);
+    }
   }
-  say(`${tenantId}: ${total} rows sealed anew; the old keys are destroyed.`);
-  return total;
+}
+
+function refusal(error: unknown): { readonly state: "refused" } {
+  if (error instanceof RootKeyRefused) return { state: "refused" };
+  throw error;
 }
 
 function readTenant(option: string | boolean | undefined): TenantId | undefined {

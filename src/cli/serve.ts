@@ -21,7 +21,7 @@ export const serve: Command = {
     });
     if (!server) return;
     try {
-      if (server.vault.isNew && server.vault.embedded) await introduce(server, say);
+      if (server.vault.isEmpty && server.vault.embedded) await introduce(server, say);
       const reason = await Promise.race([server.failed, signal]);
       if (reason) {
         say(`The embedded database has ended: ${reason}.`);
@@ -35,7 +35,7 @@ export const serve: Command = {
   },
 };
 
-/** The first start makes a tenant, and shows how to begin. */
+/** A start that finds no tenant, nor a trace of one, makes the first, and shows how to begin. */
 async function introduce({ url, vault }: RunningServer, say: (line: string) => void): Promise<void> {
   const { managementKey } = await provisionTenant(vault.database, vault.rootKey, {
     name: "First tenant",

@@ -54,11 +54,16 @@ export async function readKeyFile(path: string): Promise<readonly [LocalRootKey,
 
 /** Adds a new root key as the last, in a file that is replaced as a whole. Makes the file where there is none. */
 export async function addToKeyFile(path: string): Promise<LocalRootKey> {
-  if (!(await hasKeyFile(path))) return createKeyFile(path);
-  const keys = await readKeyFile(path);
+  const keys = (await hasKeyFile(path)) ? await readKeyFile(path) : [];
   const added = newKey();
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await replace(path, [...keys, added]);
   return added;
+}
+
+/** The file of its own that a root key is taken into when another has replaced it. */
+export function retiredPlace(path: string, id: string): string {
+  return `${path}.retired-${id}`;
 }
 
 /**
@@ -66,14 +71,13 @@ export async function addToKeyFile(path: string): Promise<LocalRootKey> {
  * @returns the path of that file, or undefined where the key was not in the file.
  */
 export async function retireFromKeyFile(path: string, id: string): Promise<string | undefined> {
+  if (!(await hasKeyFile(path))) return undefined;
   const keys = await readKeyFile(path);
   const retired = keys.find((key) => key.id === id);
   if (!retired || keys.length === 1) return undefined;
-  const place = `${path}.retired-${id}`;
-  await writeNew(place, lineOf(retired)).catch((error: unknown) => {
-    // A run that was cut off had put it there.
-    if (!isExisting(error)) throw error;
-  });
+  const place = retiredPlace(path, id);
+  // A run that was cut off may have put it there.
+  await replace(place, [retired]);
   await replace(
     path,
     keys.filter((key) => key !== retired),
@@ -86,6 +90,11 @@ export function hasKeyFile(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** Whether the id is that of a key in a file: those that a service holds are named otherwise. */
+export function isFileKeyId(id: string): boolean {
+  return /^[a-z0-9]{16}$/.test(id);
 }
 
 function newKey(): LocalRootKey {

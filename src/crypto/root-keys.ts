@@ -1,4 +1,4 @@
-import { hasKeyFile, readKeyFile } from "./key-file.js";
+import { hasKeyFile, isFileKeyId, readKeyFile, retiredPlace } from "./key-file.js";
 import { KmsRootKey } from "./kms-key.js";
 import type { RootKey } from "./root-key.js";
 import type { TransitSettings } from "./transit-client.js";
@@ -8,14 +8,18 @@ import { TransitRootKey, transitKeyId } from "./transit-key.js";
 export type RootKeyHolder =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "transit"; readonly settings: TransitSettings }
-  | { readonly kind: "kms"; readonly keyId: string };
+  | {
+      readonly kind: "kms";
+      readonly keyId: string;
+      /** How a Transit key is reached that is to be replaced by this one. */
+      readonly former: TransitSettings | undefined;
+    };
 
 /** The root keys within reach, by the ids that the database knows them by. */
 export class RootKeys {
   readonly holder: RootKeyHolder;
   /** Where a key of another holder may still lie, while the root key moves from a file to a service. */
   readonly #keyFile: string;
-  #held: RootKey | undefined;
   readonly #known = new Map<string, RootKey>();
 
   constructor(holder: RootKeyHolder, keyFile: string) {
@@ -49,20 +53,27 @@ export class RootKeys {
     if (known) return known;
     const opened = this.#open(id);
     if (opened) return this.#keep(opened);
-    if (!(await hasKeyFile(this.#keyFile))) return undefined;
-    for (const key of await readKeyFile(this.#keyFile)) this.#known.set(key.id, key);
-    return this.#known.get(id);
+    return this.#read(this.#keyFile, id);
   }
 
-  /** Takes a key that no holder has: it was put together from shares. */
+  /**
+   * A key that was replaced. It may lie in a file of its own already: so does one whose replacement was cut off when all
+   * was done but to forget it.
+   */
+  async findRetired(id: string): Promise<RootKey | undefined> {
+    const found = await this.find(id);
+    return found || !isFileKeyId(id) ? found : this.#read(retiredPlace(this.#keyFile, id), id);
+  }
+
+  /** Takes a key that is in no file: it was put together from shares. */
   hold(key: RootKey): void {
     this.#known.set(key.id, key);
-    this.#held = key;
   }
 
-  /** The key that was put together from shares. */
-  get held(): RootKey | undefined {
-    return this.#held;
+  async #read(path: string, id: string): Promise<RootKey | undefined> {
+    if (!(await hasKeyFile(path))) return undefined;
+    for (const key of await readKeyFile(path)) this.#known.set(key.id, key);
+    return this.#known.get(id);
   }
 
   #keep(key: RootKey): RootKey {
@@ -73,8 +84,13 @@ export class RootKeys {
   #open(id: string): RootKey | undefined {
     const [, kind, name = ""] = /^(transit|kms):(.+)$/.exec(id) ?? [];
     if (kind === "kms") return new KmsRootKey(name);
-    if (this.holder.kind !== "transit") return undefined;
+    const transit = this.holder.kind === "transit" ? this.holder.settings : formerOf(this.holder);
+    if (kind !== "transit" || !transit) return undefined;
     const [, mount, keyName] = /^(.+)\/([^/]+)$/.exec(name) ?? [];
-    return mount && keyName ? new TransitRootKey({ ...this.holder.settings, mount, keyName }) : undefined;
+    return mount && keyName ? new TransitRootKey({ ...transit, mount, keyName }) : undefined;
   }
+}
+
+function formerOf(holder: RootKeyHolder): TransitSettings | undefined {
+  return holder.kind === "kms" ? holder.former : undefined;
 }

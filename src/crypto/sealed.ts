@@ -71,8 +71,12 @@ export function open(keys: KeyVersions, place: SealedPlace, sealed: Uint8Array):
   }
 }
 
-/** The key version a sealed value needs. */
+/**
+ * The key version a sealed value needs.
+ * @throws {SealBroken} where it is too short to name one.
+ */
 export function sealedVersion(sealed: Uint8Array): number {
+  if (sealed.byteLength < HEADER) throw new SealBroken("a sealed value is malformed");
   return Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength).readUInt32BE(1);
 }
 

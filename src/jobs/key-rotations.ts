@@ -1,35 +1,48 @@
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
-import { forgetDue } from "../store/due.js";
+import { type DueMinute, forgetDue, noteDue } from "../store/due.js";
+import type { BrokenRows } from "../tenancy/broken-rows.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { finishRotation, RETIRE_AFTER_MS } from "../tenancy/rotation.js";
 import type { Job } from "./schedule.js";
 
 const EVERY_MS = 15_000;
+/** Rows that do not open are for the operator to mend. Until then another look, which reads all of a tenant's rows, finds them again. */
+const BROKEN_AGAIN_MS = 24 * 3_600_000;
 
 export interface KeyRotationParts {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly clock: Clock;
   readonly onFailure: (tenantId: TenantId) => void;
+  /** All is done but for rows that do not open: the replaced keys stay. */
+  readonly onBroken: (tenantId: TenantId, rows: BrokenRows) => void;
 }
 
 /** Ends rotations of tenants' keys whose command was cut off. One replica works on a tenant at a time. */
-export function keyRotationsJob({ database, keyring, clock, onFailure }: KeyRotationParts): Job {
+export function keyRotationsJob({ database, keyring, clock, onFailure, onBroken }: KeyRotationParts): Job {
+  const forget = ({ tenantId, kind, minute }: DueMinute, again: Date | undefined) =>
+    database.fast.run(tenantId, "unguarded", async (tx) => {
+      tx.tell(forgetDue, { kind, minute });
+      if (again) tx.tell(noteDue, { kind, at: again });
+    });
   return {
     name: "key rotations",
     every: EVERY_MS,
     async run(signal) {
-      for (const { tenantId, kind, minute } of await database.due(["key_rotation"], new Date(clock.now()), undefined)) {
+      for (const due of await database.due(["key_rotation"], new Date(clock.now()), undefined)) {
         if (signal.aborted) return;
+        const { tenantId } = due;
         const options = { retireAfter: RETIRE_AFTER_MS, onProgress: () => {}, signal };
         const outcome = await finishRotation({ database, keyring, clock }, tenantId, options).catch(() => {
           if (!signal.aborted) onFailure(tenantId);
-          return "failed";
+          return { state: "failed" } as const;
         });
-        if (outcome !== "done") continue;
-        await database.fast.run(tenantId, "unguarded", async (tx) => tx.tell(forgetDue, { kind, minute }));
+        if (outcome.state === "done") await forget(due, undefined);
+        if (outcome.state !== "broken") continue;
+        onBroken(tenantId, outcome.rows);
+        await forget(due, new Date(clock.now() + BROKEN_AGAIN_MS));
       }
     },
   };

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { RootKeyHolder } from "../crypto/root-keys.js";
 import type { Sensitive } from "../crypto/sensitive.js";
-import type { TransitCredentials } from "../crypto/transit-client.js";
+import type { TransitCredentials, TransitSettings } from "../crypto/transit-client.js";
 import { ConfigError } from "./environment.js";
 
 /** What the operator set of the root key, as it stands in the environment. */
@@ -20,16 +20,31 @@ const KEY_PATH = /^\/v1\/(.+)\/keys\/([A-Za-z0-9._-]+)$/;
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * Decides who holds the root key: a Transit key or a KMS key where one is named, else the key file.
+ * Decides who holds the root key: a KMS key or a Transit key where one is named, else the key file. Where both are named,
+ * the KMS key is to replace the other: see {@link requireOneHolder}.
  * @throws {ConfigError} where the settings do not fit together.
  */
 export function readRootKeyHolder(texts: RootKeyTexts): RootKeyHolder {
-  const { keyFile, transitUrl, kmsKeyId } = texts;
-  if (transitUrl !== undefined && kmsKeyId !== undefined) {
-    throw new ConfigError("Set CLOAKROOM_TRANSIT_URL or CLOAKROOM_KMS_KEY_ID, not both: one root key wraps.");
-  }
-  if (kmsKeyId !== undefined) return { kind: "kms", keyId: kmsKeyId };
-  if (transitUrl === undefined) return { kind: "file", path: keyFile };
+  const { keyFile, kmsKeyId } = texts;
+  const transit = readTransit(texts);
+  if (kmsKeyId !== undefined) return { kind: "kms", keyId: kmsKeyId, former: transit };
+  return transit ? { kind: "transit", settings: transit } : { kind: "file", path: keyFile };
+}
+
+/**
+ * Only whoever replaces the root key may name two holders: the one that it comes from, and the one that it goes to.
+ * @throws {ConfigError}
+ */
+export function requireOneHolder(holder: RootKeyHolder): void {
+  if (holder.kind !== "kms" || !holder.former) return;
+  throw new ConfigError(
+    "Set CLOAKROOM_TRANSIT_URL or CLOAKROOM_KMS_KEY_ID, not both: one root key wraps. Only to move from the Transit key to the KMS key, with cloakroom keys rotate --root, are both set.",
+  );
+}
+
+function readTransit(texts: RootKeyTexts): TransitSettings | undefined {
+  const { transitUrl } = texts;
+  if (transitUrl === undefined) return undefined;
   const url = URL.canParse(transitUrl) ? new URL(transitUrl) : undefined;
   const [, mount, keyName] = KEY_PATH.exec(url?.pathname ?? "") ?? [];
   const isPlain = url?.protocol === "http:" && LOOPBACK.includes(url.hostname);
@@ -41,7 +56,7 @@ export function readRootKeyHolder(texts: RootKeyTexts): RootKeyHolder {
   const credentials = readCredentials(texts);
   const ca = readCa(texts.transitCaFile);
   const { transitNamespace: namespace } = texts;
-  return { kind: "transit", settings: { origin: url.origin, mount, keyName, credentials, namespace, ca } };
+  return { origin: url.origin, mount, keyName, credentials, namespace, ca };
 }
 
 function readCredentials({ transitToken, transitRoleId, transitSecretId }: RootKeyTexts): TransitCredentials {

@@ -30,14 +30,14 @@ export const listTenantKeys = defineStatement<TenantId, readonly ListedTenantKey
   answers: ([rows = []], inputs) => inputs.map(() => rows),
 });
 
-/** Whether a root key may wrap new keys: it is known and was not replaced. */
-export const isWrapping = defineStatement<string, boolean, { readonly id: string }>({
+/** The id of the root key that wraps new keys. Undefined where none is registered. */
+export const wrappingRootKey = defineStatement<"wrapping", string | undefined, { readonly id: string }>({
   // Root keys are of no tenant. They are read here, and never locked.
   table: "tenant_keys",
   kind: "read",
-  sortKey: (id) => id,
-  queries: (sql, _tenantId, ids) => [sql`select id from root_keys where id = any(${[...ids]}) and retired_at is null`],
-  answers: ([rows = []], ids) => ids.map((id) => rows.some((row) => row.id === id)),
+  sortKey: () => "",
+  queries: (sql) => [sql`select id from root_keys where retired_at is null`],
+  answers: ([rows = []], inputs) => inputs.map(() => rows[0]?.id),
 });
 
 export const insertTenantKey = defineWrite<TenantKeyRow>({

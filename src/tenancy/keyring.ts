@@ -14,7 +14,7 @@ import {
 } from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
 import { unavailable } from "../store/database-error.js";
-import { insertTenantKeyIfMissing, listTenantKeys, type TenantKeyRow } from "../store/tenant-keys.js";
+import { insertTenantKeyIfMissing, listTenantKeys, type TenantKeyRow, wrappingRootKey } from "../store/tenant-keys.js";
 
 /**
  * How long keys are used without another look at the database. A key that is known already is not unwrapped again, so
@@ -105,11 +105,14 @@ export class Keyring {
   /** Tenants that are older than a purpose get its key when they are first met. */
   async #complete(tenantId: TenantId, stored: readonly WrappedTenantKey[]): Promise<readonly WrappedTenantKey[]> {
     const missing = KEY_PURPOSES.filter((purpose) => !stored.some((key) => key.purpose === purpose));
-    const [sibling] = stored;
-    const root = missing.length > 0 && sibling ? await this.#roots.find(sibling.rootKeyId) : undefined;
-    if (!root) return stored;
+    if (missing.length === 0) return stored;
+    const rootKeyId = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(wrappingRootKey, "wrapping"));
+    const root = rootKeyId === undefined ? undefined : await this.#roots.find(rootKeyId);
+    if (!root) throw unavailable("the root key that wraps new keys is not at hand");
     const made = await Promise.all(missing.map((purpose) => generateTenantKey(root, tenantId, purpose, 1)));
     return this.#database.fast.run(tenantId, "unguarded", async (tx) => {
+      // Under a root key that was replaced meanwhile the new keys could be lost with it.
+      if ((await tx.ask(wrappingRootKey, "wrapping")) !== root.id) throw unavailable("the root key is being replaced");
       for (const { wrapped, rootKeyId, ...key } of made) {
         tx.tell(insertTenantKeyIfMissing, { ...key, wrapped: Buffer.from(wrapped), root_key_id: rootKeyId });
       }

@@ -9,7 +9,7 @@ import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { insertMember } from "../store/members.js";
 import { DatabaseSetupError } from "../store/roles.js";
-import { insertTenantKey, isWrapping } from "../store/tenant-keys.js";
+import { insertTenantKey, wrappingRootKey } from "../store/tenant-keys.js";
 import { insertTenant } from "../store/tenants.js";
 import { emailTerm, sealProfile } from "./profile.js";
 import { DEFAULT_SETTINGS } from "./settings.js";
@@ -43,7 +43,7 @@ export async function provisionTenant(
   );
 
   const application = await database.fast.run(tenantId, "unguarded", async (tx) => {
-    if (!(await tx.ask(isWrapping, root.id))) {
+    if ((await tx.ask(wrappingRootKey, "wrapping")) !== root.id) {
       throw new DatabaseSetupError("The root key was replaced meanwhile. Run this again, with the new one.");
     }
     tx.tell(insertTenant, { name, owner_id: ownerId, settings: { ...DEFAULT_SETTINGS } });

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
-import { open, seal, sealedVersion } from "../crypto/sealed.js";
+import { type KeyVersions, open, SealBroken, type SealedPlace, seal, sealedVersion } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
 import {
@@ -12,6 +12,7 @@ import {
   type SealedTable,
   sealedRowStatements,
 } from "../store/sealed-rows.js";
+import { BrokenRows } from "./broken-rows.js";
 
 /** Rows that are looked at in one transaction. 500 sealed rows written took 35 ms (storage study 4.5). */
 const STRETCH = 500;
@@ -28,33 +29,47 @@ export interface PassOptions {
   readonly onStretch: (table: string, resealed: number) => Promise<void>;
 }
 
+/** What a pass came upon. */
+export interface PassResult {
+  /** Rows that were not under the current keys when they were looked at, and can be. */
+  readonly found: number;
+  /** Those with a value that does not open: it stays as it is, and needs the key that it names. */
+  readonly broken: BrokenRows;
+}
+
 /**
  * Goes through all that a tenant has sealed, and seals anew what is not under the current keys. Can be cut off anywhere and
  * run again: what is done is skipped.
- * @returns how many rows were not under the current keys when they were looked at.
  */
-export async function resealPass({ database, tenantId, keys, onStretch }: PassOptions): Promise<number> {
+export async function resealPass({ database, tenantId, keys, onStretch }: PassOptions): Promise<PassResult> {
   const current = currentOf(keys);
+  const broken = new BrokenRows();
   let found = 0;
   for (const { table, statements } of TABLES) {
     await eachStretch(async (after) => {
       const started = performance.now();
-      const { last, stale } = await patiently(() =>
+      const { last, renewed, unopened } = await patiently(() =>
         database.slow.run(tenantId, "unguarded", async (tx) => {
           const end = await tx.ask(statements.endOf, { after, rows: STRETCH });
           const rows = await tx.ask(statements.stale, { after, last: end ?? undefined, current });
-          for (const row of rows) tx.tell(statements.replace, resealed(tx.tenantId, keys, table, row));
-          return { last: end, stale: rows.length };
+          const sealedAnew = rows.map((row) => resealed(tx.tenantId, keys, table, row));
+          for (const { to, isRenewed } of sealedAnew) if (isRenewed) tx.tell(statements.replace, to);
+          return {
+            last: end,
+            renewed: sealedAnew.filter(({ isBroken, isRenewed }) => isRenewed || !isBroken).length,
+            unopened: sealedAnew.filter(({ isBroken }) => isBroken).map(({ to }) => to.key),
+          };
         }),
       );
-      found += stale;
-      await onStretch(table.table, stale);
+      found += renewed;
+      for (const key of unopened) broken.add({ table: table.table, key });
+      await onStretch(table.table, renewed);
       // As long again as it took: the callers' half of the database.
-      if (stale > 0) await pause(performance.now() - started);
+      if (renewed > 0) await pause(performance.now() - started);
       return last;
     });
   }
-  return found;
+  return { found, broken };
 }
 
 /** How many rows of a tenant are not under the current keys, by table. */
@@ -91,19 +106,37 @@ async function eachStretch(look: (after: string | undefined) => Promise<string |
   }
 }
 
-function resealed(tenantId: TenantId, keys: TenantKeys, table: SealedTable, { key, sealed }: SealedRow): Resealed {
+interface SealedAnew {
+  readonly to: Resealed;
+  /** Whether any value of the row is under another key than before. */
+  readonly isRenewed: boolean;
+  readonly isBroken: boolean;
+}
+
+function resealed(tenantId: TenantId, keys: TenantKeys, table: SealedTable, { key, sealed }: SealedRow): SealedAnew {
   // PostgreSQL writes a bytea with its mark; whoever sealed for it named the digits alone.
   const entity = table.keyType === "bytea" ? key.replace(/^\\x/, "") : key;
+  let isBroken = false;
   const to = table.columns.map(({ purpose, field }, index) => {
     const value = sealed[index] ?? null;
-    if (value === null || sealedVersion(value) === keys[purpose].current) return value;
-    const place = { tenantId, entity, field };
-    const plaintext = open(keys[purpose], place, value);
-    const renewed = seal(keys[purpose], place, plaintext);
-    plaintext.fill(0);
-    return renewed;
+    try {
+      return value && resealedValue(keys[purpose], { tenantId, entity, field }, value);
+    } catch (error) {
+      if (!(error instanceof SealBroken)) throw error;
+      // One value that was spoiled must not keep all others under a key that is to go.
+      isBroken = true;
+      return value;
+    }
   });
-  return { key, from: sealed, to };
+  return { to: { key, from: sealed, to }, isRenewed: to.some((value, index) => value !== sealed[index]), isBroken };
+}
+
+function resealedValue(keys: KeyVersions, place: SealedPlace, value: Buffer): Buffer {
+  if (sealedVersion(value) === keys.current) return value;
+  const plaintext = open(keys, place, value);
+  const renewed = seal(keys, place, plaintext);
+  plaintext.fill(0);
+  return renewed;
 }
 
 /** Callers come first: where they keep the database busy, this waits. */

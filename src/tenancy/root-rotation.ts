@@ -1,12 +1,13 @@
 import type { TenantId } from "../base/ids.js";
-import { addToKeyFile, retireFromKeyFile } from "../crypto/key-file.js";
-import { makeCheckValue, type RootKey } from "../crypto/root-key.js";
+import { addToKeyFile, hasKeyFile, retireFromKeyFile } from "../crypto/key-file.js";
+import { makeCheckValue, type RootKey, RootKeyDenied, RootKeyRefused } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import { rewrapTenantKey } from "../crypto/tenant-keys.js";
 import type { Sql } from "../store/connect.js";
 import type { Database } from "../store/database.js";
+import { DatabaseSetupError } from "../store/roles.js";
 import { forgetRootKey, listRootKeys, supersedeRootKeys } from "../store/root-keys.js";
-import { listTenantKeys, rewrapTenantKeyRow } from "../store/tenant-keys.js";
+import { listTenantKeys, type Rewrapping, rewrapTenantKeyRow, type TenantKeyRow } from "../store/tenant-keys.js";
 import { listTenantIds } from "../store/tenants.js";
 import { wrappedKeyOf } from "./keyring.js";
 
@@ -18,64 +19,95 @@ export interface RootRotationParts {
   readonly say: (line: string) => void;
 }
 
+/** A tenant's key that does not open under the root key that it names: it stays as it is, and needs that root key still. */
+export interface BrokenKey {
+  readonly tenantId: TenantId;
+  readonly purpose: string;
+  readonly version: number;
+  readonly rootKeyId: string;
+}
+
+export interface RootRotation {
+  /** The root key that wraps from now on. */
+  readonly rootKey: RootKey;
+  /** How many tenant keys were wrapped anew. */
+  readonly rewrapped: number;
+  readonly broken: readonly BrokenKey[];
+}
+
 /**
  * Replaces the root key: wraps the keys of all tenants by the new one, and retires the old one when nothing is wrapped by it
- * any more. Can be cut off anywhere and run again. What tenants have sealed stays as it is.
+ * any more. Can be cut off anywhere and run again, by whoever has the old root key still, as a file or as shares. What
+ * tenants have sealed stays as it is. One process does it at a time.
  * @param wrapping the root key that wraps now.
- * @returns the root key that wraps from now on, and how many tenant keys were wrapped anew.
+ * @throws {RootKeyDenied} where the holder makes no new key.
  */
-export async function rotateRootKey(
-  parts: RootRotationParts,
-  wrapping: RootKey,
-): Promise<{ readonly rootKey: RootKey; readonly rewrapped: number }> {
-  const { owner, rootKeys, say } = parts;
-  const isUnderWay = (await listRootKeys(owner)).some(({ retired_at }) => retired_at !== null);
+export async function rotateRootKey(parts: RootRotationParts, wrapping: RootKey): Promise<RootRotation> {
+  const { owner, say } = parts;
+  const registered = await listRootKeys(owner);
+  if (!registered.some(({ id, retired_at }) => id === wrapping.id && retired_at === null)) {
+    throw new DatabaseSetupError("Another process has replaced the root key meanwhile.");
+  }
+  const isUnderWay = registered.some(({ retired_at }) => retired_at !== null);
   if (isUnderWay) say(`An earlier rotation of the root key is under way: it is ended first.`);
-  const rootKey = isUnderWay ? wrapping : await newRootKey(rootKeys, wrapping);
+  const rootKey = isUnderWay ? wrapping : await newRootKey(parts, wrapping);
   const checkValue = await makeCheckValue(rootKey);
   await supersedeRootKeys(owner, { id: rootKey.id, check_value: checkValue });
   let rewrapped = 0;
   for (;;) {
-    const done = await rewrapAll(parts, rootKey, rootKey.generationOf(checkValue));
-    rewrapped += done;
-    // Another pass: a tenant may have been made meanwhile.
-    if (done === 0) break;
-    say(`Wrapped ${rewrapped} keys of tenants by the root key ${rootKey.id}.`);
+    const pass = await rewrapAll(parts, rootKey, rootKey.generationOf(checkValue));
+    rewrapped += pass.rewrapped;
+    if (pass.rewrapped > 0) {
+      say(`Wrapped ${rewrapped} keys of tenants by the root key ${rootKey.id}.`);
+      // Another pass: a tenant may have been made meanwhile.
+      continue;
+    }
+    await retireAll(parts, pass.broken);
+    return { rootKey, rewrapped, broken: pass.broken };
   }
-  for (const { id, retired_at } of await listRootKeys(owner)) {
-    if (retired_at === null) continue;
-    const place = rootKeys.holder.kind === "file" ? await retireFromKeyFile(rootKeys.holder.path, id) : undefined;
-    await forgetRootKey(owner, id);
-    say(
-      place
-        ? `The old root key ${id} was moved to ${place}. Backups of the database from before need it: keep it with them, and delete it here.`
-        : `The old root key ${id} wraps nothing any more. Backups of the database from before need it.`,
-    );
-  }
-  return { rootKey, rewrapped };
 }
 
 /** Where the configured key is the one that wraps, a new one is made where that can be done; else it is moved to. */
-async function newRootKey(rootKeys: RootKeys, wrapping: RootKey): Promise<RootKey> {
-  const configured = rootKeys.held ?? (await rootKeys.current());
-  if (configured.id !== wrapping.id) return configured;
-  if (rootKeys.holder.kind === "file") {
-    const added = await addToKeyFile(rootKeys.holder.path);
+async function newRootKey({ rootKeys, say }: RootRotationParts, wrapping: RootKey): Promise<RootKey> {
+  const { holder } = rootKeys;
+  // A root key that is kept in shares alone has no file. The new one begins it.
+  const configured = holder.kind === "file" && !(await hasKeyFile(holder.path)) ? wrapping : await rootKeys.current();
+  if (configured.id !== wrapping.id) {
+    if (holder.kind === "file") say(`${holder.path} holds the root key ${configured.id}, which replaces the other.`);
+    return configured;
+  }
+  if (holder.kind === "file") {
+    const added = await addToKeyFile(holder.path);
     rootKeys.hold(added);
     return added;
   }
-  await configured.renew?.();
+  if (!configured.renew) {
+    throw new RootKeyDenied(
+      `The root key ${wrapping.id} is renewed where it is held, and not from here: turn automatic rotation on there. To replace it by another key, name that one in CLOAKROOM_KMS_KEY_ID and run this again.`,
+    );
+  }
+  await configured.renew();
   return configured;
 }
 
-async function rewrapAll(parts: RootRotationParts, rootKey: RootKey, generation: number): Promise<number> {
+interface RewrapPass {
+  readonly rewrapped: number;
+  readonly broken: readonly BrokenKey[];
+}
+
+async function rewrapAll(parts: RootRotationParts, rootKey: RootKey, generation: number): Promise<RewrapPass> {
   let rewrapped = 0;
+  const broken: BrokenKey[] = [];
   let after: TenantId | undefined;
   for (;;) {
     const tenants = await listTenantIds(parts.owner, after);
-    for (const tenantId of tenants) rewrapped += await rewrapTenant(parts, rootKey, generation, tenantId);
+    for (const tenantId of tenants) {
+      const done = await rewrapTenant(parts, rootKey, generation, tenantId);
+      rewrapped += done.rewrapped;
+      broken.push(...done.broken);
+    }
     after = tenants.at(-1);
-    if (after === undefined) return rewrapped;
+    if (after === undefined) return { rewrapped, broken };
   }
 }
 
@@ -84,18 +116,58 @@ async function rewrapTenant(
   rootKey: RootKey,
   generation: number,
   tenantId: TenantId,
-): Promise<number> {
+): Promise<RewrapPass> {
   const rows = await database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listTenantKeys, tenantId));
   const stale = rows.filter((row) => row.root_key_id !== rootKey.id || rootKey.generationOf(row.wrapped) < generation);
-  if (stale.length === 0) return 0;
-  const rewrapped = await Promise.all(
-    stale.map(async (row) => ({
-      ...{ purpose: row.purpose, version: row.version, from: row.wrapped, root_key_id: rootKey.id },
-      to: await rewrapTenantKey(rootKeys, rootKey, tenantId, wrappedKeyOf(row)),
-    })),
-  );
-  await database.fast.run(tenantId, "unguarded", async (tx) => {
-    for (const row of rewrapped) tx.tell(rewrapTenantKeyRow, row);
-  });
-  return stale.length;
+  const results = await Promise.all(stale.map((row) => rewrap(rootKeys, rootKey, tenantId, row)));
+  const rewrapped = results.filter((result) => "to" in result);
+  if (rewrapped.length > 0) {
+    await database.fast.run(tenantId, "unguarded", async (tx) => {
+      for (const row of rewrapped) tx.tell(rewrapTenantKeyRow, row);
+    });
+  }
+  return { rewrapped: rewrapped.length, broken: results.filter((result) => "rootKeyId" in result) };
+}
+
+/** One key that does not open must not keep those of all other tenants under a root key that is to go. */
+async function rewrap(
+  rootKeys: RootKeys,
+  to: RootKey,
+  tenantId: TenantId,
+  row: TenantKeyRow,
+): Promise<Rewrapping | BrokenKey> {
+  const { purpose, version, root_key_id: rootKeyId } = row;
+  const broken = { tenantId, purpose, version, rootKeyId };
+  if (!(await rootKeys.findRetired(rootKeyId))) return broken;
+  try {
+    const wrapped = await rewrapTenantKey(rootKeys, to, tenantId, wrappedKeyOf(row));
+    return { purpose, version, from: row.wrapped, to: wrapped, root_key_id: to.id };
+  } catch (error) {
+    if (error instanceof RootKeyRefused) return broken;
+    throw error;
+  }
+}
+
+/** Takes the replaced root keys away that nothing needs any more. */
+async function retireAll({ owner, rootKeys, say }: RootRotationParts, broken: readonly BrokenKey[]): Promise<void> {
+  const { holder } = rootKeys;
+  for (const { id, retired_at, threshold } of await listRootKeys(owner)) {
+    if (retired_at === null) continue;
+    if (broken.some(({ rootKeyId }) => rootKeyId === id)) {
+      say(`The old root key ${id} stays: keys of tenants that it wraps do not open.`);
+      continue;
+    }
+    const place = holder.kind === "file" ? await retireFromKeyFile(holder.path, id) : undefined;
+    await forgetRootKey(owner, id);
+    say(
+      place
+        ? `The old root key ${id} was moved to ${place}. Backups of the database from before need it: keep it with them, and delete it here.`
+        : `The old root key ${id} wraps nothing any more. Backups of the database from before need it.`,
+    );
+    if (threshold !== null && holder.kind === "file") {
+      say(
+        `The old one was kept in shares. The new one lies in ${holder.path}: split it too (cloakroom keys split), and take the file away.`,
+      );
+    }
+  }
 }

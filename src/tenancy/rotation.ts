@@ -2,18 +2,22 @@ import { logEntry } from "../audit/log-entry.js";
 import type { Clock } from "../base/clock.js";
 import { newUuid, type TenantId } from "../base/ids.js";
 import type { RootKey } from "../crypto/root-key.js";
+import type { RootKeys } from "../crypto/root-keys.js";
 import { generateTenantKey, ROTATED_PURPOSES } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { noteDue } from "../store/due.js";
+import { DatabaseSetupError } from "../store/roles.js";
 import {
   deleteRetiredTenantKey,
   insertTenantKey,
   type ListedTenantKey,
   listTenantKeys,
   retireTenantKey,
+  wrappingRootKey,
 } from "../store/tenant-keys.js";
 import { raiseAuthRevision } from "../store/tenants.js";
+import type { BrokenRows } from "./broken-rows.js";
 import type { Keyring } from "./keyring.js";
 import { resealPass } from "./reseal.js";
 
@@ -37,19 +41,41 @@ export interface RotationParts {
 /** What became of a wish to rotate a tenant's keys. */
 export type RotationStart = "begun" | "under way" | "gone";
 
+/** Whoever is overtaken looks again so often: nobody replaces a root key three times in that time. */
+const ATTEMPTS = 3;
+
 /**
  * Gives a tenant new keys for what it seals. From the commit on, all replicas seal under them: the tenant's revision rises,
  * so that every caller is authorized again, with the new keys.
  * @returns "under way" where an earlier rotation has not ended, which is to be ended first.
+ * @throws {DatabaseSetupError} where the root key that wraps now is not at hand.
  */
 export async function beginRotation(
-  { database }: RotationParts,
-  rootKey: RootKey,
+  { database, rootKeys }: { readonly database: Database; readonly rootKeys: Pick<RootKeys, "find"> },
+  tenantId: TenantId,
+): Promise<RotationStart> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    try {
+      return await tryToBegin(database, rootKeys, tenantId);
+    } catch (error) {
+      if (!(error instanceof Overtaken)) throw error;
+    }
+  }
+  throw new DatabaseSetupError("Keys are being replaced by another process. Run this again.");
+}
+
+/** Another process replaced the root key, or rotates the keys of this tenant, since they were looked at. */
+class Overtaken extends Error {}
+
+async function tryToBegin(
+  database: Database,
+  rootKeys: Pick<RootKeys, "find">,
   tenantId: TenantId,
 ): Promise<RotationStart> {
   const rows = await readKeys(database, tenantId);
   if (rows.length === 0) return "gone";
   if (rows.some(isRetired)) return "under way";
+  const rootKey = await wrappingKey(database, rootKeys, tenantId);
   const current = ROTATED_PURPOSES.flatMap((purpose) => rows.filter((row) => row.purpose === purpose));
   const added = await Promise.all(
     ROTATED_PURPOSES.map((purpose) => {
@@ -59,10 +85,12 @@ export async function beginRotation(
   );
   return database.fast.run(tenantId, "unguarded", async (tx): Promise<RotationStart> => {
     tx.tell(raiseAuthRevision, tenantId);
-    const retired = await Promise.all(
-      current.map(({ purpose, version }) => tx.ask(retireTenantKey, { purpose, version })),
-    );
-    if (retired.includes(false)) throw new Error("another process is rotating the keys of this tenant");
+    const [wrapping, ...retired] = await Promise.all([
+      tx.ask(wrappingRootKey, "wrapping"),
+      ...current.map(({ purpose, version }) => tx.ask(retireTenantKey, { purpose, version })),
+    ]);
+    // A root key that was replaced is thrown away once it wraps nothing any more, and these keys with it.
+    if (wrapping !== rootKey.id || retired.includes(false)) throw new Overtaken();
     for (const { purpose, version, wrapped, rootKeyId, state } of added) {
       tx.tell(insertTenantKey, { purpose, version, wrapped: Buffer.from(wrapped), root_key_id: rootKeyId, state });
     }
@@ -72,6 +100,16 @@ export async function beginRotation(
   });
 }
 
+/** The root key that wraps by now: pages of a long run are minutes apart, and it may have been replaced in between. */
+async function wrappingKey(database: Database, rootKeys: Pick<RootKeys, "find">, tenantId: TenantId): Promise<RootKey> {
+  const id = await database.fast.run(tenantId, "unguarded", (tx) => tx.ask(wrappingRootKey, "wrapping"));
+  const rootKey = id === undefined ? undefined : await rootKeys.find(id);
+  if (rootKey) return rootKey;
+  throw new DatabaseSetupError(
+    `The root key was replaced by ${id}, which is not at hand here. Put its file in place, or set what names it, and run this again.`,
+  );
+}
+
 export interface FinishOptions {
   /** Milliseconds that retired keys are kept at least. */
   readonly retireAfter: number;
@@ -79,29 +117,36 @@ export interface FinishOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Seals anew whatever is under retired keys, and destroys those. Any process can take over where another was cut off.
- * @returns "done" where nothing is left to do; "elsewhere" while another process is at it; "later" where all is sealed anew
- * and the retired keys are to be kept for some time still.
- */
+/** How far a rotation got. */
+export type RotationOutcome =
+  /** Nothing is left to do. */
+  | { readonly state: "done" }
+  /** Another process is at it. */
+  | { readonly state: "elsewhere" }
+  /** All that opens is sealed anew, and the retired keys are to be kept for some time still. */
+  | { readonly state: "later" }
+  /** The time is over, and the retired keys stay: these rows hold what does not open. */
+  | { readonly state: "broken"; readonly rows: BrokenRows };
+
+/** Seals anew whatever is under retired keys, and destroys those. Any process can take over where another was cut off. */
 export async function finishRotation(
   parts: RotationParts,
   tenantId: TenantId,
   { retireAfter, onProgress, signal }: FinishOptions,
-): Promise<"done" | "elsewhere" | "later"> {
+): Promise<RotationOutcome> {
   const { database, keyring, clock } = parts;
   const rows = await readKeys(database, tenantId);
   const retired = rows.filter(isRetired);
-  if (retired.length === 0) return "done";
+  if (retired.length === 0) return { state: "done" };
   const lease = leaseOf(parts, tenantId);
-  if (!(await lease.hold())) return "elsewhere";
+  if (!(await lease.hold())) return { state: "elsewhere" };
   keyring.forget(tenantId);
   const keys = await keyring.of(tenantId);
   const begun = Math.max(...rows.filter((row) => !isRetired(row)).map(({ created_at }) => created_at.getTime()));
   for (;;) {
     // Only a pass that starts when no writer can have an old key any more tells that nothing is left.
     const isLate = clock.now() >= begun + retireAfter;
-    const found = await resealPass({
+    const { found, broken } = await resealPass({
       ...{ database, tenantId, keys },
       async onStretch(table, resealed) {
         signal.throwIfAborted();
@@ -110,9 +155,9 @@ export async function finishRotation(
       },
     });
     if (found > 0) continue;
-    if (isLate) break;
+    if (isLate && broken.count === 0) break;
     await lease.end();
-    return "later";
+    return isLate ? { state: "broken", rows: broken } : { state: "later" };
   }
   await database.fast.run(tenantId, "unguarded", async (tx) => {
     for (const { purpose, version } of retired) tx.tell(deleteRetiredTenantKey, { purpose, version });
@@ -120,7 +165,7 @@ export async function finishRotation(
   });
   keyring.forget(tenantId);
   await lease.end();
-  return "done";
+  return { state: "done" };
 }
 
 interface HeldLease {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createKeyFile } from "../../src/crypto/key-file.js";
-import { cloakroom } from "../support/command.js";
+import { cloakroom, cloakroomFed } from "../support/command.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";
@@ -144,7 +144,7 @@ describe("an export", () => {
 
   it("is refused without its root key, with another, and by another release", async () => {
     const without = { ...elsewhere, ...machine("without") };
-    expect(await cloakroom(without, "import", "--file", file)).toMatchObject({
+    expect(await cloakroomFed(without, { lines: [] }, "import", "--file", file)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("is missing"),
     });

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { awaitedLater } from "../support/awaited-later.js";
-import { type CommandResult, cloakroom } from "../support/command.js";
+import { cloakroom, cloakroomFed } from "../support/command.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 import { type Replica, startReplica } from "../support/replica.js";
@@ -46,23 +46,8 @@ function freePort(): Promise<number> {
 }
 
 /** Runs a command with these lines on its standard input. */
-function withInput(lines: readonly string[], ...args: readonly string[]): Promise<CommandResult> {
-  return new Promise((resolve) => {
-    const child = spawn(process.execPath, ["dist/src/main.js", ...args], {
-      env: { PATH: process.env.PATH, ...environment },
-    });
-    let [stdout, stderr] = ["", ""];
-    child.stdout.on("data", (chunk: Buffer) => {
-      stdout += chunk;
-    });
-    child.stderr.on("data", (chunk: Buffer) => {
-      stderr += chunk;
-    });
-    child.on("close", (code) => resolve({ code: code ?? 1, stdout, stderr }));
-    child.stdin.on("error", () => {});
-    child.stdin.end(lines.map((line) => `${line}\n`).join(""));
-  });
-}
+const withInput = (lines: readonly string[], ...args: readonly string[]) =>
+  cloakroomFed(environment, { lines }, ...args);
 
 it("keys split refuses counts that make no sense, and prints or writes shares once", async () => {
   for (const [count, threshold] of [

@@ -21,6 +21,8 @@ export interface ExportedRootKey {
   readonly id: string;
   readonly check_value: string;
   readonly retired: boolean;
+  /** How many shares bring it back, where it was split by then. Absent in files of releases that did not tell. */
+  readonly threshold?: number | null;
 }
 
 export interface SectionLine {
@@ -86,7 +88,9 @@ function isTexts(value: unknown): value is string[] {
 
 function isRootKey(value: unknown): value is ExportedRootKey {
   if (!isObject(value)) return false;
-  return typeof value.id === "string" && typeof value.check_value === "string" && typeof value.retired === "boolean";
+  const { id, check_value, retired, threshold = null } = value;
+  const isKey = typeof id === "string" && typeof check_value === "string" && typeof retired === "boolean";
+  return isKey && (threshold === null || typeof threshold === "number");
 }
 
 function isWrappedKey(value: unknown): value is ExportHeader["key"] {

@@ -2,6 +2,7 @@ import { type Hmac, timingSafeEqual } from "node:crypto";
 import type { Sql } from "../connect.js";
 import { codeOf } from "../database-error.js";
 import { quoteName } from "../roles.js";
+import { noteSplit } from "../root-keys.js";
 import { copyIn } from "./copy-streams.js";
 import { damaged, ExportFileError, readLine, SECTION_END, type SectionLine } from "./format.js";
 import { type CopiedTable, copiedTables } from "./tables.js";
@@ -11,9 +12,16 @@ import type { Unpacked } from "./unpacked.js";
  * Puts everything behind the header of an export into an empty database, or nothing of it.
  * @param sql one connection, as the owner of the tables.
  * @param mac has taken the header.
+ * @param split the root keys that are kept in shares, with how many bring each back: they may have been split after the
+ * export was made.
  * @throws {ExportFileError} when the file is damaged, or the database is not empty.
  */
-export async function importSections(sql: Sql, unpacked: Unpacked, mac: Hmac): Promise<void> {
+export async function importSections(
+  sql: Sql,
+  unpacked: Unpacked,
+  mac: Hmac,
+  split: ReadonlyMap<string, number>,
+): Promise<void> {
   await sql.unsafe("begin");
   try {
     const tables = await copiedTables(sql);
@@ -33,6 +41,7 @@ export async function importSections(sql: Sql, unpacked: Unpacked, mac: Hmac): P
       mac.update(text);
       await fill(sql, tables, line, unpacked, mac);
     }
+    for (const [id, threshold] of split) await noteSplit(sql, id, threshold);
     for (const { name } of guarded) await sql.unsafe(`alter table ${quoteName(name)} force row level security`);
     await sql.unsafe("commit");
   } catch (error) {
