@@ -31,15 +31,15 @@ const HOUR_MS = 3_600_000;
  * How long the same request may be sent again to a service that does not say whether it has it: an hour less than the
  * service knows a repetition for one (orchestration.md 2.6). Stripe keeps keys for 24 hours at least, Adyen for 7 days.
  * Checkout.com keeps those of successes alone, so that a request whose answer was an error would be done once more.
- * Authorize.net has no keys, and lists for 8 hours what it has: our own reference is looked for there. The simulator's
- * books forget nothing.
+ * Authorize.net has no keys: whenever a refund is sent there, it is looked for by our own reference first, and not sent
+ * where the lists cannot tell. The simulator's books forget nothing.
  */
 const RESENT_FOR_MS: Readonly<Record<FormulaId, number>> = {
   "simulator-card": Number.POSITIVE_INFINITY,
   "stripe-card": 23 * HOUR_MS,
   "adyen-card": (7 * 24 - 1) * HOUR_MS,
   "checkoutcom-card": 0,
-  "authorizenet-card": 7 * HOUR_MS,
+  "authorizenet-card": Number.POSITIVE_INFINITY,
 };
 
 /** Whether the service still knows an attempt that is sent again for the same. Later, it could be done a second time. */

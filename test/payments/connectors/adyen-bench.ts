@@ -28,6 +28,7 @@ export async function adyenBench(): Promise<Bench & { readonly standIn: AdyenSta
     currency: "EUR",
     inexpressible: { amount: 1234, currency: "IDR" },
     decide: (reference, approves) => new URLSearchParams({ redirectResult: standIn.decide(reference, approves) }),
+    forgetKeys: () => standIn.forgetKeys(),
     webhooks: () => standIn.takeWebhooks(),
     forged: () => standIn.signed({ ...FORGED, merchantAccountCode: merchantAccount }, "AB".repeat(32)),
     [Symbol.asyncDispose]: () => standIn[Symbol.asyncDispose](),

@@ -22,6 +22,7 @@ export async function authorizenetBench(): Promise<Bench & { readonly standIn: A
     },
     currency: "USD",
     decide: () => new URLSearchParams(),
+    forgetKeys: () => standIn.forgetKeys(),
     webhooks: () => standIn.takeWebhooks(),
     forged: () =>
       standIn.signed(

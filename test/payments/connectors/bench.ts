@@ -38,6 +38,8 @@ export interface Bench extends AsyncDisposable {
   readonly inexpressible?: { readonly amount: number; readonly currency: string };
   /** What the buyer decides on the page; the query with which the page leads back. */
   decide(reference: string, approves: boolean): URLSearchParams;
+  /** So much time passes that the service takes what it had before for something new. */
+  forgetKeys(): void;
   /** All webhooks due so far, each once. */
   webhooks(): WebhookDelivery[];
   /** A webhook as it would be if somebody else had signed it. */

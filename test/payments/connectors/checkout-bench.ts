@@ -27,6 +27,7 @@ export async function checkoutBench(): Promise<Bench & { readonly standIn: Check
     },
     currency: "EUR",
     decide: (reference, approves) => new URLSearchParams({ "cko-session-id": standIn.decide(reference, approves) }),
+    forgetKeys: () => standIn.forgetKeys(),
     webhooks: () => standIn.takeWebhooks(),
     forged: () => standIn.signed({ id: "evt_1", type: "payment_approved", data: { id: "pay_1" } }, "another key"),
     [Symbol.asyncDispose]: () => standIn[Symbol.asyncDispose](),

@@ -32,6 +32,7 @@ export async function stripeBench(): Promise<Bench & { readonly standIn: StripeS
       standIn.authenticate(idOf(reference), approves);
       return new URLSearchParams({ payment_intent: idOf(reference), redirect_status: "succeeded" });
     },
+    forgetKeys: () => standIn.forgetKeys(),
     webhooks: () => standIn.takeWebhooks(),
     forged: () =>
       standIn.signed({ id: "evt_1", type: "payment_intent.succeeded", data: { object: {} } }, "whsec_other"),

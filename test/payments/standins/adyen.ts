@@ -64,6 +64,11 @@ export class AdyenStandIn implements AsyncDisposable {
     await this.server[Symbol.asyncDispose]();
   }
 
+  /** A week passes: keys are known no longer. */
+  forgetKeys(): void {
+    this.#answers.clear();
+  }
+
   find(reference: string): string | undefined {
     return [...this.#payments.values()].find((payment) => payment.reference === reference)?.psp;
   }

@@ -93,6 +93,12 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     }
   }
 
+  /** Days pass, with their settlements: duplicates are known no longer. */
+  forgetKeys(): void {
+    this.settleDay();
+    this.ahead += 8 * 24 * 3_600_000;
+  }
+
   #now(): number {
     return Date.now() + this.ahead;
   }

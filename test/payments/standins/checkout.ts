@@ -84,6 +84,11 @@ export class CheckoutStandIn implements AsyncDisposable {
     return payment.id;
   }
 
+  /** A day passes: keys are known no longer. */
+  forgetKeys(): void {
+    this.#answers.clear();
+  }
+
   takeWebhooks(): WebhookDelivery[] {
     return this.#events.splice(0).map((event) => this.signed(event));
   }

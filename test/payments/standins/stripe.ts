@@ -141,6 +141,11 @@ export class StripeStandIn implements AsyncDisposable {
     else this.#decline(intent, { code: "payment_intent_authentication_failure" });
   }
 
+  /** A day passes: keys are known no longer. */
+  forgetKeys(): void {
+    this.#answers.clear();
+  }
+
   /** The payment that carries a reference. */
   find(reference: string): string | undefined {
     return [...this.#intents.values()].find((intent) => intent.reference === reference)?.id;
