@@ -10,7 +10,7 @@ import { newUuid } from "./base/ids.js";
 import { composePayments, type Payments } from "./compose-payments.js";
 import type { Config } from "./config.js";
 import { EgressPolicy } from "./egress/egress-policy.js";
-import { createGuardedAgents, type GuardedAgents } from "./egress/guarded-agents.js";
+import { createGuardedAgents } from "./egress/guarded-agents.js";
 import type { CompileCode } from "./functions/code.js";
 import { createFunctionRunner } from "./functions/function-runner.js";
 import { createTokenFor, hostCallsOver } from "./functions/host-calls.js";
@@ -46,6 +46,8 @@ export interface Composition extends AsyncDisposable {
   readonly invitations: InvitationDesk;
   readonly sandbox: Pick<Sandbox, "metrics">;
   readonly crowd: Crowd;
+  /** Begins nothing more that nobody waits for, and waits for what is under way. Requests are served on. */
+  rest(): Promise<void>;
 }
 
 /** Puts the parts together, from the bottom up: each is given what it uses, and knows nothing of the rest. */
@@ -117,6 +119,9 @@ export function compose(
     }),
     ...payments.methods,
   ]);
+  const rest = async () => {
+    await Promise.all([runs.stop(), payments.stop()]);
+  };
   return {
     pipelines: [...tokens, ...others],
     invokeProxy: invoke,
@@ -130,14 +135,13 @@ export function compose(
         return tenantId && database.fast.refusalOf(tenantId);
       },
     },
-    [Symbol.asyncDispose]: () => close(runs, payments, sandbox, agents),
+    rest,
+    async [Symbol.asyncDispose]() {
+      await rest();
+      await sandbox.close();
+      agents.close();
+    },
   };
-}
-
-async function close(runs: RunQueue, payments: Payments, sandbox: Sandbox, agents: GuardedAgents): Promise<void> {
-  await Promise.all([runs.stop(), payments.stop()]);
-  await sandbox.close();
-  agents.close();
 }
 
 function egressPolicyOf({ egressAllow, egressDeny }: Config): EgressPolicy {

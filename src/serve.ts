@@ -27,8 +27,8 @@ import { keyRotationsJob } from "./jobs/key-rotations.js";
 import { logSealsJob } from "./jobs/log-seals.js";
 import { mailJob } from "./jobs/mail.js";
 import { reactorRunsJob } from "./jobs/reactor-runs.js";
-import { startJobs } from "./jobs/schedule.js";
-import { sweepJob } from "./jobs/sweep.js";
+import { type Job, Schedule } from "./jobs/schedule.js";
+import { sweepJobs } from "./jobs/sweep.js";
 import { tenantRemovalJob } from "./jobs/tenant-removal.js";
 import { listenAt, readTls } from "./listening.js";
 import type { MailCarrier } from "./mail/carrier.js";
@@ -37,7 +37,7 @@ import { openRateGate } from "./rate-limiting.js";
 import { readinessOf } from "./readiness.js";
 import { waitForShares } from "./sealed-server.js";
 import { gaugeDatabase } from "./telemetry/database-gauges.js";
-import { createMeters, type Meters } from "./telemetry/meters.js";
+import { createMeters } from "./telemetry/meters.js";
 import { gaugeSandbox } from "./telemetry/sandbox-gauges.js";
 import { startTraces } from "./telemetry/traces.js";
 import { Outbox } from "./tenancy/outbox.js";
@@ -105,49 +105,48 @@ export async function startServer(
   const { database, keyring } = vault;
   let url = config.publicUrl ?? "";
   const parts = opened.use(compose(vault, config, log, clock, () => url));
-  const jobs = startJobs(
-    [
-      sweepJob({
-        database,
-        keyring,
-        clock,
-        onFailure: (tenantId) =>
-          log.error({ tenant_id: tenantId }, "a sweep of this tenant failed and will be tried again"),
-      }),
-      logSealsJob({
-        ...{ database, keyring, clock, retentionDays: config.logRetentionDays },
-        onFailure: (tenantId) =>
-          log.error({ tenant_id: tenantId }, "the log of this tenant could not be sealed; this will be tried again"),
-        onBroken: (tenantId) =>
-          log.error({ tenant_id: tenantId }, "the log of this tenant was tampered with. Run: cloakroom audit verify"),
-      }),
-      tenantRemovalJob({
-        ...{ database, keyring, clock },
-        onFailure: (tenantId) =>
-          log.error({ tenant_id: tenantId }, "rows of a deleted tenant could not be removed; this will be tried again"),
-      }),
-      reactorRunsJob({
-        database,
-        queue: parts.runs,
-        clock,
-        onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's runs could not be looked over"),
-      }),
-      keyRotationsJob({
-        database,
-        keyring,
-        clock,
-        onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's keys could not be replaced yet"),
-        onBroken: (tenantId, { count }) =>
-          log.error(
-            { tenant_id: tenantId, reason: `${count} rows do not open` },
-            "a tenant's replaced keys are kept. Run: cloakroom keys rotate --tenant, which names the rows",
-          ),
-      }),
-      ...parts.payments.jobs,
-    ].map((job) => meters.timed(job)),
-    ({ name }) => log.warn({ reason: name }, "a job failed and will be tried again"),
-  );
-  opened.defer(() => jobs.stop());
+  const schedule = new Schedule(({ name }) => log.warn({ reason: name }, "a job failed and will be tried again"));
+  opened.defer(() => schedule.stop());
+  const start = (jobs: readonly Job[]) => schedule.start(jobs.map((job) => meters.timed(job)));
+  start([
+    ...sweepJobs({
+      database,
+      keyring,
+      clock,
+      onFailure: (tenantId) =>
+        log.error({ tenant_id: tenantId }, "a sweep of this tenant failed and will be tried again"),
+    }),
+    logSealsJob({
+      ...{ database, keyring, clock, retentionDays: config.logRetentionDays },
+      onFailure: (tenantId) =>
+        log.error({ tenant_id: tenantId }, "the log of this tenant could not be sealed; this will be tried again"),
+      onBroken: (tenantId) =>
+        log.error({ tenant_id: tenantId }, "the log of this tenant was tampered with. Run: cloakroom audit verify"),
+    }),
+    tenantRemovalJob({
+      ...{ database, keyring, clock },
+      onFailure: (tenantId) =>
+        log.error({ tenant_id: tenantId }, "rows of a deleted tenant could not be removed; this will be tried again"),
+    }),
+    reactorRunsJob({
+      database,
+      queue: parts.runs,
+      clock,
+      onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's runs could not be looked over"),
+    }),
+    keyRotationsJob({
+      database,
+      keyring,
+      clock,
+      onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's keys could not be replaced yet"),
+      onBroken: (tenantId, { count }) =>
+        log.error(
+          { tenant_id: tenantId, reason: `${count} rows do not open` },
+          "a tenant's replaced keys are kept. Run: cloakroom keys rotate --tenant, which names the rows",
+        ),
+    }),
+    ...parts.payments.jobs,
+  ]);
   const server = await createApiServer({
     services: SERVICES,
     pipelines: parts.pipelines,
@@ -181,15 +180,18 @@ export async function startServer(
   const adminUrl = await listenAt("ADMIN_", adminAddress, () => admin.listen(adminAddress));
   const scheme = config.tlsCertFile ? "https" : "http";
   url ||= `${scheme}://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
-  opened.use(startMail(vault, chooseCarrier(config, announce), url, clock, { log, meters }));
+  // Links lead to where the server is reached, which may be known only once it listens.
+  start([mailOf(vault, chooseCarrier(config, announce), url, clock, log)]);
   announce(`Serving REST, gRPC, gRPC-Web and Connect at ${url}`);
   announce(`Health at ${adminUrl}/readyz`);
 
   const running = opened.move();
   let stopping: Promise<void> | undefined;
-  const stop = () => {
+  /** Takes no more connections from its first moment on. What nobody waits for ends beside the requests in flight. */
+  const stop = async () => {
     draining.abort();
-    return running.disposeAsync();
+    schedule.abort();
+    await Promise.all([parts.rest(), running.disposeAsync()]);
   };
   return {
     url,
@@ -202,23 +204,18 @@ export async function startServer(
   };
 }
 
-/** Links lead to where the server is reached, which may be known only once it listens. */
-function startMail(
+function mailOf(
   { database, keyring }: Vault,
   carrier: MailCarrier,
   publicUrl: string,
   clock: Clock,
-  { log, meters }: { readonly log: OperatorLog; readonly meters: Meters },
-): AsyncDisposable {
-  const job = mailJob({
+  log: OperatorLog,
+): Job {
+  return mailJob({
     database,
     outbox: new Outbox({ database, keyring, carrier, publicUrl }),
     clock,
     onTrouble: (tenantId, reason) =>
       log.warn({ reason, ...(tenantId ? { tenant_id: tenantId } : {}) }, "messages were not sent"),
   });
-  const jobs = startJobs([meters.timed(job)], ({ name }) =>
-    log.warn({ reason: name }, "a job failed and will be tried again"),
-  );
-  return { [Symbol.asyncDispose]: () => jobs.stop() };
 }

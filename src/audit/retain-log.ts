@@ -16,12 +16,13 @@ export interface Retention extends SealParts {
 /**
  * Removes the rows of a tenant that are older than they are to be kept, whole sealed minutes only. Their seals stay, and the
  * end of the chain says, under its mac, from when on rows must be there. Comes again the next day while there are rows:
- * also where nothing is removed now, since the operator may have set another number of days by then.
+ * also where nothing is removed now, since the operator may have set another number of days by then. The signal ends it between
+ * two batches: the rest is for the next run.
  */
 export async function removeOldLog(
   { database, keyring, days }: Retention,
   tenantId: TenantId,
-  { now, dueAt }: { readonly now: Date; readonly dueAt: Date },
+  { now, dueAt, signal }: { readonly now: Date; readonly dueAt: Date; readonly signal?: AbortSignal },
 ): Promise<void> {
   const run = database.slow;
   if (days > 0) {
@@ -40,6 +41,7 @@ export async function removeOldLog(
     let removed = time ? BATCH : 0;
     while (time && removed >= BATCH) {
       removed = await run.run(tenantId, "unguarded", (tx) => tx.ask(deleteLogBefore, { time, limit: BATCH }));
+      if (signal?.aborted) return;
     }
   }
   await run.run(tenantId, "unguarded", async (tx) => {

@@ -30,8 +30,17 @@ export interface SealParts {
  * - `sealed`: every minute up to this one that has rows has its seal, made now or by another process
  * - `early`: the database's clock says that the minute has not been over for long enough
  * - `broken`: sealed, but the chain before was tampered with: the new seals leave a gap that verification will show
+ * - `stopped`: the rest is for the next run
  */
-export type SealOutcome = "sealed" | "early" | "broken";
+export type SealOutcome = "sealed" | "early" | "broken" | "stopped";
+
+export interface SealTask {
+  readonly minute: Date;
+  /** Under which the minute is noted. */
+  readonly dueAt: Date;
+  /** Ends it between two pages of rows. */
+  readonly signal?: AbortSignal;
+}
 
 /**
  * Seals what a tenant's log has up to the end of a minute. First the log is closed up to there, for good; then nothing
@@ -41,7 +50,7 @@ export type SealOutcome = "sealed" | "early" | "broken";
 export async function sealLog(
   { database, keyring }: SealParts,
   tenantId: TenantId,
-  { minute, dueAt }: { readonly minute: Date; readonly dueAt: Date },
+  { minute, dueAt, signal }: SealTask,
 ): Promise<SealOutcome> {
   const until = new Date(minute.getTime() + MINUTE_MS);
   const hasClosed = await database.slow.run(tenantId, "unguarded", (tx) =>
@@ -52,7 +61,7 @@ export async function sealLog(
   const chain = await database.slow.run(tenantId, "unguarded", (tx) => readChain(tx, keys));
   try {
     let sealed = chain;
-    for await (const minutes of minutesToSeal(database, tenantId, chain, until)) {
+    for await (const minutes of minutesToSeal(database, tenantId, chain, { until, signal })) {
       sealed = await append({ database, keys, tenantId }, sealed, minutes);
     }
   } catch (error) {
@@ -60,6 +69,7 @@ export async function sealLog(
     // Whoever was first forgets the minute, once it is done.
     return "sealed";
   }
+  if (signal?.aborted) return "stopped";
   await database.slow.run(tenantId, "unguarded", async (tx) => {
     tx.tell(forgetLogDue, { kind: "log_seal", minute: dueAt });
   });
@@ -69,12 +79,12 @@ export async function sealLog(
 /** A minute with what is in it, before it has its place in the chain. */
 type CountedMinute = Pick<SealedMinute, "windowStart" | "rowCount" | "digest">;
 
-/** The minutes with rows that have no seal yet, oldest first, some at a time. */
+/** The minutes with rows that have no seal yet, oldest first, some at a time; not all of them once the signal is aborted. */
 async function* minutesToSeal(
   database: Database,
   tenantId: TenantId,
   { last }: Chain,
-  until: Date,
+  { until, signal }: { readonly until: Date; readonly signal: AbortSignal | undefined },
 ): AsyncGenerator<readonly CountedMinute[]> {
   const from = last && new Date(last.window_start.getTime() + MINUTE_MS);
   let open: { readonly windowStart: Date; readonly digest: RowDigest } | undefined;
@@ -85,6 +95,7 @@ async function* minutesToSeal(
   };
   let after: RawLogRow | undefined;
   for (;;) {
+    if (signal?.aborted) return;
     const range = { from, until, after, limit: PAGE };
     const rows = await database.slow.run(tenantId, "unguarded", (tx) => tx.ask(readRawLog, range));
     for (const row of rows) {

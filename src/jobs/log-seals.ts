@@ -1,9 +1,10 @@
 import { removeOldLog } from "../audit/retain-log.js";
 import { type SealOutcome, type SealParts, sealLog } from "../audit/seal-log.js";
 import type { Clock } from "../base/clock.js";
-import { newUuid, type TenantId } from "../base/ids.js";
+import type { TenantId } from "../base/ids.js";
 import { SEALED_AFTER_MS } from "../store/audit-logs.js";
 import { type DueMinute, LOG_KINDS, type LogDueKind } from "../store/due.js";
+import { JobLease } from "./job-lease.js";
 import type { Job } from "./schedule.js";
 
 /** A minute is to be sealed 60 s after its end, and ten seconds more at most. */
@@ -24,31 +25,36 @@ export interface LogSealsParts extends SealParts {
  * time, for speed and not for safety: two would find each other's seals.
  */
 export function logSealsJob(parts: LogSealsParts): Job {
-  const holder = newUuid();
   const { database, clock } = parts;
+  const lease = new JobLease(database, "log-seals", LEASE_SECONDS);
   return {
     name: "log seals",
     every: EVERY_MS,
     async run(signal) {
-      if (!(await database.lease("log-seals", holder, LEASE_SECONDS))) return;
+      if (!(await lease.hold())) return;
       let due: readonly DueMinute<LogDueKind>[] = [];
       do {
         due = await database.due(LOG_KINDS, new Date(clock.now()), due.at(-1));
         for (const minute of due) {
           if (signal.aborted) return;
-          await serve(parts, minute).catch((error: unknown) => parts.onFailure(minute.tenantId, error));
+          await serve(parts, minute, signal).catch((error: unknown) => parts.onFailure(minute.tenantId, error));
         }
-      } while (due.length > 0 && !signal.aborted && (await database.lease("log-seals", holder, LEASE_SECONDS)));
+      } while (due.length > 0 && !signal.aborted && (await lease.hold()));
     },
+    end: () => lease.release(),
   };
 }
 
-async function serve(parts: LogSealsParts, { tenantId, kind, minute: dueAt }: DueMinute<LogDueKind>): Promise<void> {
+async function serve(
+  parts: LogSealsParts,
+  { tenantId, kind, minute: dueAt }: DueMinute<LogDueKind>,
+  signal: AbortSignal,
+): Promise<void> {
   if (kind === "log_retention") {
     const now = new Date(parts.clock.now());
-    return removeOldLog({ ...parts, days: parts.retentionDays }, tenantId, { now, dueAt });
+    return removeOldLog({ ...parts, days: parts.retentionDays }, tenantId, { now, dueAt, signal });
   }
   const minute = new Date(dueAt.getTime() - SEALED_AFTER_MS);
-  const outcome: SealOutcome = await sealLog(parts, tenantId, { minute, dueAt });
+  const outcome: SealOutcome = await sealLog(parts, tenantId, { minute, dueAt, signal });
   if (outcome === "broken") parts.onBroken(tenantId);
 }

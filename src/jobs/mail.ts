@@ -51,7 +51,7 @@ async function sendAll(
     const more: TenantId[] = [];
     for (const tenantId of open) {
       if (signal.aborted) return false;
-      const carried = await outbox.sendNext(tenantId).catch(() => "failed" as const);
+      const carried = await outbox.sendNext(tenantId, signal).catch(() => "failed" as const);
       if (carried === "unreachable") {
         onTrouble(undefined, "the mail server cannot be reached");
         return false;

@@ -1,9 +1,9 @@
 import type { Clock } from "../base/clock.js";
-import { newUuid, type TenantId } from "../base/ids.js";
+import type { TenantId } from "../base/ids.js";
 import { SealBroken } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
-import { type DueMinute, forgetDue, SWEPT_KINDS, type SweptKind } from "../store/due.js";
+import { type DueMinute, forgetDue, type SweptKind } from "../store/due.js";
 import { deleteDueIdempotencyKeys } from "../store/idempotency-keys.js";
 import { deleteDueInvitations } from "../store/invitations.js";
 import { deleteDueRuns } from "../store/reactor-runs.js";
@@ -16,13 +16,15 @@ import { listExpiredRows, type TokenRow } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { expiryEntry, removeToken } from "../tokens/delete.js";
+import { JobLease } from "./job-lease.js";
 import type { Job } from "./schedule.js";
 
 /** A verification code is to be gone within a minute of its hour: four sweeps a minute leave room for slow ones. */
 const EVERY_MS = 15_000;
-const LEASE_SECONDS = 60;
 /** 500 rows took 35 ms (storage study 4.5); smaller transactions hold locks for less. */
 const BATCH = 200;
+/** What a tenant's turn may take before it is the next one's: a thousand tokens. */
+const STEPS = 5;
 
 export interface SweepParts {
   readonly database: Database;
@@ -31,48 +33,111 @@ export interface SweepParts {
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
 }
 
+/** What is swept together, by one replica at a time. */
+interface Sweep {
+  readonly name: string;
+  /** For as long as nobody sweeps after a replica that died. */
+  readonly leaseSeconds: number;
+  readonly kinds: readonly SweptKind[];
+}
+
 /**
- * Removes what is over: expired tokens, verification codes after their hour, sessions, stored answers, results of runs. One replica
- * sweeps at a time, for speed and not for safety: every step can be repeated.
+ * Codes and tokens are swept by themselves: codes have a minute, and need no key; tokens are many at midnight, and wait for the
+ * root key's holder where that is away.
  */
-export function sweepJob(parts: SweepParts): Job {
-  const holder = newUuid();
-  return {
+const SWEEPS: readonly Sweep[] = [
+  { name: "sweep of codes", leaseSeconds: 20, kinds: ["cvc"] },
+  { name: "sweep of tokens", leaseSeconds: 60, kinds: ["token"] },
+  {
     name: "sweep",
+    leaseSeconds: 60,
+    kinds: ["session", "idempotency_key", "reactor_result", "invitation", "three_ds_session"],
+  },
+];
+
+/** Remove what is over: expired tokens, verification codes after their hour, sessions, stored answers, results of runs. */
+export function sweepJobs(parts: SweepParts): readonly Job[] {
+  return SWEEPS.map((sweep) => sweepJob(parts, sweep));
+}
+
+function sweepJob(parts: SweepParts, { name, leaseSeconds, kinds }: Sweep): Job {
+  const lease = new JobLease(parts.database, name, leaseSeconds);
+  return {
+    name,
     every: EVERY_MS,
     async run(signal) {
-      if (!(await parts.database.lease("sweep", holder, LEASE_SECONDS))) return;
-      let due: readonly DueMinute<SweptKind>[] = [];
-      do {
-        due = await parts.database.due(SWEPT_KINDS, new Date(parts.clock.now()), due.at(-1));
-        await sweepAll(parts, due, signal);
-      } while (due.length > 0 && !signal.aborted && (await parts.database.lease("sweep", holder, LEASE_SECONDS)));
+      let hasMore = await lease.hold();
+      while (hasMore) hasMore = await sweepInTurns(parts, kinds, lease, signal);
     },
+    end: () => lease.release(),
   };
 }
 
-/** One tenant that cannot be swept now holds up no other: its minute stays, and is met again. */
-async function sweepAll(parts: SweepParts, due: readonly DueMinute<SweptKind>[], signal: AbortSignal): Promise<void> {
-  for (const minute of due) {
-    if (signal.aborted) return;
-    await sweepTenant(parts, minute).catch((error: unknown) => parts.onFailure(minute.tenantId, error));
+/**
+ * Gives each tenant a turn, and further ones to those with more: until it is time to look for what has become due since.
+ * @returns whether to go on at once.
+ */
+async function sweepInTurns(
+  parts: SweepParts,
+  kinds: readonly SweptKind[],
+  lease: JobLease,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const lookAgainAt = performance.now() + EVERY_MS;
+  const mayGoOn = async () => !signal.aborted && (await lease.hold());
+  const open = new Map<string, DueMinute<SweptKind>>();
+  for await (const minute of dueNow(parts, kinds)) {
+    if (!(await mayGoOn())) return false;
+    const place = `${minute.tenantId} ${minute.kind}`;
+    if (!open.has(place) && (await hasMore(parts, minute, signal))) open.set(place, minute);
   }
+  while (performance.now() < lookAgainAt) {
+    const [next] = open;
+    if (!next || !(await mayGoOn())) return false;
+    const [place, minute] = next;
+    open.delete(place);
+    if (await hasMore(parts, minute, signal)) open.set(place, minute);
+  }
+  return open.size > 0 && mayGoOn();
 }
 
-async function sweepTenant(
+async function* dueNow(
+  { database, clock }: SweepParts,
+  kinds: readonly SweptKind[],
+): AsyncGenerator<DueMinute<SweptKind>> {
+  const now = new Date(clock.now());
+  let due: readonly DueMinute<SweptKind>[] = [];
+  do {
+    due = await database.due(kinds, now, due.at(-1));
+    yield* due;
+  } while (due.length > 0);
+}
+
+/** One tenant that cannot be swept now holds up no other: its minute stays, and is met again. */
+async function hasMore(parts: SweepParts, minute: DueMinute<SweptKind>, signal: AbortSignal): Promise<boolean> {
+  return takeTurn(parts, minute, signal).catch((error: unknown) => {
+    parts.onFailure(minute.tenantId, error);
+    return false;
+  });
+}
+
+/** @returns whether there is more of the same. */
+async function takeTurn(
   { database, keyring }: SweepParts,
   { tenantId, kind, minute }: DueMinute<SweptKind>,
-): Promise<void> {
+  signal: AbortSignal,
+): Promise<boolean> {
   const remove = kind === "token" ? expire(await keyring.of(tenantId)) : removal(REMOVALS[kind]);
-  let outcome: Outcome = "more";
-  while (outcome === "more") {
-    outcome = await database.slow.run(tenantId, "unguarded", async (tx) => {
+  for (let step = 0; step < STEPS && !signal.aborted; step += 1) {
+    const outcome = await database.slow.run(tenantId, "unguarded", async (tx) => {
       const reached = await remove(tx);
       if (reached === "done") tx.tell(forgetDue, { kind, minute });
       return reached;
     });
+    if (outcome === "stuck") throw new Error("tokens that have expired cannot be opened, and are left");
+    if (outcome === "done") return false;
   }
-  if (outcome === "stuck") throw new Error("tokens that have expired cannot be opened, and are left");
+  return true;
 }
 
 /** What is left after a step: more of the same, nothing, or only what cannot be removed. */

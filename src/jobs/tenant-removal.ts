@@ -1,9 +1,10 @@
 import type { Clock } from "../base/clock.js";
-import { newUuid, type TenantId } from "../base/ids.js";
+import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
 import { type DueMinute, forgetAllDue, forgetDue } from "../store/due.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { removeRows } from "../tenancy/remove-tenant.js";
+import { JobLease } from "./job-lease.js";
 import type { Job } from "./schedule.js";
 
 const EVERY_MS = 5_000;
@@ -21,8 +22,7 @@ export interface TenantRemovalParts {
  * until a minute after the deletion: a transaction that was under way then may have left something behind.
  */
 export function tenantRemovalJob({ database, keyring, clock, onFailure }: TenantRemovalParts): Job {
-  const holder = newUuid();
-  const lease = () => database.lease("tenant removal", holder, LEASE_SECONDS);
+  const lease = new JobLease(database, "tenant removal", LEASE_SECONDS);
   return {
     name: "tenant removal",
     every: EVERY_MS,
@@ -32,11 +32,12 @@ export function tenantRemovalJob({ database, keyring, clock, onFailure }: Tenant
         due = await database.due(["tenant"], new Date(clock.now()), due.at(-1));
         for (const { tenantId } of due) keyring.forget(tenantId);
         for (const minute of due) {
-          if (signal.aborted || !(await lease())) return;
+          if (signal.aborted || !(await lease.hold())) return;
           await remove(database, minute, signal).catch(() => onFailure(minute.tenantId));
         }
       } while (due.length > 0 && !signal.aborted);
     },
+    end: () => lease.release(),
   };
 }
 

@@ -20,5 +20,6 @@ export type Carried = "sent" | "refused" | "later" | "unreachable";
 
 /** Takes messages out of the house. */
 export interface MailCarrier {
-  carry(message: Message): Promise<Carried>;
+  /** @param signal the server is stopping: what cannot end in a moment is broken off, and `later`. */
+  carry(message: Message, signal: AbortSignal): Promise<Carried>;
 }

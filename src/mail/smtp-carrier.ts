@@ -1,10 +1,11 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { createTransport } from "nodemailer";
 import type { Sensitive } from "../crypto/sensitive.js";
 import type { Carried, MailCarrier } from "./carrier.js";
 
 /** How long one attempt may take, whatever the server does: less than the message is leased for. */
 const LIMIT_MS = 60_000;
+/** How long it may still take once the server is stopping: one that was taken and not acknowledged yet would be sent twice. */
+const LAST_WORDS_MS = 3_000;
 
 /** Errors about the message or whom it is for. All others come before anything is said of either. */
 const OF_MESSAGE = ["EENVELOPE", "EMESSAGE"];
@@ -19,22 +20,29 @@ export function smtpCarrier(url: Sensitive<string>, from: string): MailCarrier {
     connectionTimeout: 10_000,
     greetingTimeout: 10_000,
     socketTimeout: 20_000,
+    // A server that does not close its side would keep this process from ending.
+    socketCloseTimeout: 1_000,
     disableFileAccess: true,
     disableUrlAccess: true,
   });
   return {
-    async carry({ to, subject, text }) {
-      const stop = new AbortController();
-      const sending = transport
-        .sendMail({ from, to: { address: to, name: "" }, subject, text: text.reveal() })
-        .then((): Carried => "sent", endOf);
-      const late = pause(LIMIT_MS, undefined, { signal: stop.signal, ref: false }).then(
-        (): Carried => "unreachable",
-        (): Carried => "later",
-      );
-      const carried = await Promise.race([sending, late]);
-      stop.abort();
-      return carried;
+    async carry({ to, subject, text }, stopping) {
+      const cut = new AbortController();
+      const cutIn = (milliseconds: number) => setTimeout(() => cut.abort(), milliseconds).unref();
+      const timers = [cutIn(LIMIT_MS)];
+      const hurry = () => timers.push(cutIn(LAST_WORDS_MS));
+      if (stopping.aborted) hurry();
+      stopping.addEventListener("abort", hurry, { once: true });
+      try {
+        const mail = { from, to: { address: to, name: "" }, subject, text: text.reveal(), signal: cut.signal };
+        return await transport.sendMail(mail).then(
+          (): Carried => "sent",
+          (error: unknown) => (stopping.aborted && cut.signal.aborted ? "later" : endOf(error)),
+        );
+      } finally {
+        stopping.removeEventListener("abort", hurry);
+        for (const timer of timers) clearTimeout(timer);
+      }
     },
   };
 }

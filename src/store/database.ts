@@ -8,7 +8,7 @@ import { type DueKind, type DueMinute, listDue, listOldestDue } from "./due.js";
 import { FAST_LIMITS, type FlightLimits, SLOW_LIMITS } from "./flight-limits.js";
 import { Flights } from "./flights.js";
 import { Lane } from "./lane.js";
-import { takeLease } from "./lease.js";
+import { releaseLease, takeLease } from "./lease.js";
 
 export interface DatabaseOptions {
   readonly address: DatabaseAddress;
@@ -33,6 +33,8 @@ export interface Database extends AsyncDisposable {
   oldestDue(): Promise<ReadonlyMap<string, Date>>;
   /** Takes or keeps a named lock. Returns whether `holder` has it. */
   lease(name: string, holder: Uuid, seconds: number): Promise<boolean>;
+  /** Gives it up, if `holder` has it. */
+  release(name: string, holder: Uuid): Promise<void>;
   /**
    * The time by the database's clock.
    * @throws when it does not answer within two seconds.
@@ -62,6 +64,7 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
     due: (kinds, now, after) => renewing(jobs, (sql) => listDue(sql, kinds, now, after)),
     oldestDue: () => renewing(jobs, listOldestDue),
     lease: (name, holder, seconds) => renewing(heartbeat, (sql) => takeLease(sql, name, holder, seconds)),
+    release: (name, holder) => renewing(heartbeat, (sql) => releaseLease(sql, name, holder)),
     async ping() {
       const [row] = await renewing(heartbeat, (sql) => sql<{ now: Date }[]>`select clock_timestamp() as now`, 2_000);
       if (!row) throw new Error("the database told no time");

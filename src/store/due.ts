@@ -2,7 +2,7 @@ import type { TenantId } from "../base/ids.js";
 import type { Sql } from "./connect.js";
 import { defineWrite } from "./statement.js";
 
-export const SWEPT_KINDS = [
+const SWEPT_KINDS = [
   "token",
   "cvc",
   "session",

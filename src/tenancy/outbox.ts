@@ -36,14 +36,14 @@ export class Outbox {
   }
 
   /** Sends one message of a tenant. Answers how that ended, or `none` where nothing is to be sent. */
-  async sendNext(tenantId: TenantId): Promise<Carried | "none"> {
+  async sendNext(tenantId: TenantId, signal: AbortSignal): Promise<Carried | "none"> {
     const { database, carrier } = this.#parts;
     const [row] = await database.fast.run(tenantId, "unguarded", (tx) =>
       tx.ask(claimMessages, { limit: 1, seconds: LEASE_SECONDS }),
     );
     if (!row) return "none";
     const message = await this.#write(tenantId, row);
-    const carried = message ? await carrier.carry(message).catch((): Carried => "later") : "refused";
+    const carried = message ? await carrier.carry(message, signal).catch((): Carried => "later") : "refused";
     await this.#settle(tenantId, row, carried);
     return message ? carried : "sent";
   }

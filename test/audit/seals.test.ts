@@ -64,6 +64,22 @@ describe("the log of a tenant", () => {
     expect(await sealsOf(tenantId)).toHaveLength(1);
   });
 
+  it("is left to the next run by a server that is stopping", async () => {
+    const start = Math.ceil(ledger.clock.time / MINUTE) * MINUTE;
+    ledger.clock.time = start;
+    const tenantId = await ledger.newTenant();
+    later(3);
+    const [due] = await dueOf(tenantId, "log_seal");
+    if (!due) throw new Error("nothing is due");
+    const task = { minute: new Date(start), dueAt: due.due_at, signal: AbortSignal.abort() };
+    expect(await sealLog(ledger, tenantId, task)).toBe("stopped");
+    expect(await sealsOf(tenantId)).toEqual([]);
+    expect(await dueOf(tenantId, "log_seal")).toEqual([due]);
+    await ledger.runJob();
+    expect(await sealsOf(tenantId)).toEqual([{ number: 1, window_start: new Date(start), row_count: MADE }]);
+    expect(await dueOf(tenantId, "log_seal")).toEqual([]);
+  });
+
   it("is not sealed by a server whose clock is fast", async () => {
     const tenantId = await ledger.newTenant();
     const { time } = ledger.clock;

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect } from "node:http2";
-import { createConnection, type Socket } from "node:net";
+import { createConnection, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
@@ -91,6 +91,33 @@ describe("a server that is asked to stop", () => {
     expect(await server.stop()).toBe(0);
     await ended;
   });
+
+  it("takes no more connections while a message is under way to a mail server that says nothing, and breaks it off", async () => {
+    const visited = Promise.withResolvers<Socket>();
+    const mailServer = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.write("220 wait for me\r\n");
+      socket.once("data", () => visited.resolve(socket));
+    }).listen(0, "127.0.0.1");
+    await once(mailServer, "listening");
+    const address = mailServer.address();
+    if (address === null || typeof address === "string") throw new Error("no port");
+    try {
+      server = await startServerProcess({ SMTP_URL: `smtp://127.0.0.1:${address.port}` });
+      const tenant = await firstTenant(server);
+      await tenant.manage("POST", "/tenants/self/invitations", { body: { email: "ada@example.com" } });
+      const connection = await visited.promise;
+      const exit = server.stop();
+      await vi.waitFor(() => expect(server.said()).toContain("Stopping"));
+      await pause(300);
+      await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
+      expect(connection.closed).toBe(false);
+      expect(await exit).toBe(0);
+      expect(server.said()).not.toContain("the mail server cannot be reached");
+    } finally {
+      mailServer.close();
+    }
+  }, 15_000);
 
   it("by a signal while it starts ends in order too, and leaves no database behind", async () => {
     server = await startServerProcess();

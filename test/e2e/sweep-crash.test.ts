@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { isTenantId, type TenantId } from "../../src/base/ids.js";
 import { readConfig } from "../../src/config.js";
-import { sweepJob } from "../../src/jobs/sweep.js";
+import { sweepJobs } from "../../src/jobs/sweep.js";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { openDatabase } from "../../src/store/database.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
@@ -62,13 +62,13 @@ describe("a sweep that is killed in the middle", () => {
   /** Another replica's sweep. It is given the lease that lets only one of them sweep, whoever has it. */
   async function sweepBeside({ address, rootKeys }: Vault, failures: unknown[]): Promise<void> {
     await using database = openDatabase({ address, fastConnections: 1, slowConnections: 2, clock: systemClock });
-    const { run } = sweepJob({
+    const jobs = sweepJobs({
       database: { ...database, lease: async () => true },
       keyring: new Keyring(database, rootKeys),
       clock: systemClock,
       onFailure: (_, error) => failures.push(error),
     });
-    await run(new AbortController().signal);
+    await Promise.all(jobs.map((job) => job.run(new AbortController().signal)));
   }
 
   it("is finished by several replicas at once: each token goes once, with one row in the log", async () => {

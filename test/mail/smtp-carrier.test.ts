@@ -32,8 +32,16 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-const carry = (url: string, to = "ada@example.com", subject = "Hello") =>
-  smtpCarrier(new Sensitive(url), "vault@example.com").carry({ to, subject, text: new Sensitive("Come in.") });
+const carry = (
+  url: string,
+  to = "ada@example.com",
+  subject = "Hello",
+  stopping: AbortSignal = new AbortController().signal,
+) =>
+  smtpCarrier(new Sensitive(url), "vault@example.com").carry(
+    { to, subject, text: new Sensitive("Come in.") },
+    stopping,
+  );
 
 describe("a message by SMTP", () => {
   it.each(['"ada lovelace"@example.com', '"ada@home"@example.com', '"a\\"b"@example.com', "ada@[192.0.2.1]"])(
@@ -64,6 +72,20 @@ describe("a message by SMTP", () => {
   ] as const)("is %s where the server answers %j", async (carried, answers) => {
     const { url } = await speaking(answers);
     expect(await carry(url)).toBe(carried);
+  });
+
+  it("is broken off where the server says nothing and ours is stopping, and goes later", async () => {
+    const stopping = new AbortController();
+    const { url, heard } = await speaking({ MAIL: "" });
+    const carried = carry(url, "ada@example.com", "Hello", stopping.signal);
+    await expect.poll(() => heard.some((line) => line.startsWith("MAIL"))).toBe(true);
+    stopping.abort();
+    expect(await carried).toBe("later");
+  });
+
+  it("may still be acknowledged while ours is stopping", async () => {
+    const { url } = await speaking({});
+    expect(await carry(url, "ada@example.com", "Hello", AbortSignal.abort())).toBe("sent");
   });
 
   it("finds nobody there", async () => {
