@@ -35,6 +35,7 @@ import { tokenizeService } from "./services/tokenize.js";
 import { tokenService } from "./services/tokens.js";
 import { ConfigError } from "./settings/environment.js";
 import { InvitationDesk } from "./tenancy/accept-invitation.js";
+import type { BinTable } from "./tokens/types/bin-table.js";
 import type { Vault } from "./vault.js";
 
 /** Everything that serves requests, put together. */
@@ -50,20 +51,23 @@ export interface Composition extends AsyncDisposable {
   rest(): Promise<void>;
 }
 
+/** What everything is put together with, beside the vault and its settings. */
+export interface Surroundings {
+  readonly log: OperatorLog;
+  readonly clock: Clock;
+  readonly bins: BinTable | undefined;
+  /** How callers reach the server, once that is known. */
+  address(): string;
+}
+
 /** Puts the parts together, from the bottom up: each is given what it uses, and knows nothing of the rest. */
-export function compose(
-  vault: Vault,
-  config: Config,
-  log: OperatorLog,
-  clock: Clock,
-  address: () => string,
-): Composition {
+export function compose(vault: Vault, config: Config, { log, clock, bins, address }: Surroundings): Composition {
   const { database, keyring } = vault;
   const authenticator = new Authenticator(database, clock, (tenantId, revision) => keyring.expect(tenantId, revision));
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
     methods.map((method) => buildPipeline(method, { authenticator, database, keyring, log }));
 
-  const tokens = pipelinesOf([...tokenService({ keyring, clock }), ...tokenizeService({ keyring, clock })]);
+  const tokens = pipelinesOf([...tokenService({ keyring, clock, bins }), ...tokenizeService({ keyring, clock, bins })]);
 
   const policy = egressPolicyOf(config);
   const agents = createGuardedAgents(policy);
@@ -83,9 +87,9 @@ export function compose(
     createToken: (application, request, signal) => createTokenFor(callApi, application, request, signal),
   });
   const invoke: InvokeProxy = (call) =>
-    invokeProxy({ database, keyring, authenticator, loader, agents, transforms }, call);
+    invokeProxy({ database, keyring, authenticator, loader, agents, transforms, bins }, call);
 
-  const reacting = { authenticator, functions, callApi };
+  const reacting = { authenticator, functions, callApi, bins };
   const runs = new RunQueue({
     ...reacting,
     ...{ database, keyring, agents },

@@ -44,6 +44,8 @@ export interface Config {
   readonly requestTimeout: number;
   readonly logRetentionDays: number;
   readonly includedMonthlyActiveTokens: number;
+  /** What the operator knows of card issuers. */
+  readonly binTableFile: string | undefined;
   /** Addresses and hosts that tenants' requests may reach although they are not public, and those they may not. */
   readonly egressAllow: string | undefined;
   readonly egressDeny: string | undefined;
@@ -111,6 +113,7 @@ export function readConfig(environment: Environment): Config {
     requestTimeout: whole("REQUEST_TIMEOUT_MS", 30_000, 1_000, 600_000),
     logRetentionDays: whole("LOG_RETENTION_DAYS", 365, 0, 36_500),
     includedMonthlyActiveTokens: whole("INCLUDED_MONTHLY_ACTIVE_TOKENS", 0, 0, 1_000_000_000_000),
+    binTableFile: text("BIN_TABLE_FILE"),
     egressAllow: text("EGRESS_ALLOW"),
     egressDeny: text("EGRESS_DENY"),
     trustedProxies: readNetworks("TRUSTED_PROXIES", text("TRUSTED_PROXIES") ?? ""),

@@ -36,6 +36,7 @@ import { chooseCarrier } from "./mail/choose-carrier.js";
 import { openRateGate } from "./rate-limiting.js";
 import { readinessOf } from "./readiness.js";
 import { waitForShares } from "./sealed-server.js";
+import { readBinTable } from "./settings/bin-table.js";
 import { gaugeDatabase } from "./telemetry/database-gauges.js";
 import { createMeters } from "./telemetry/meters.js";
 import { gaugeSandbox } from "./telemetry/sandbox-gauges.js";
@@ -88,6 +89,7 @@ export async function startServer(
   const log = createOperatorLog(config.logLevel);
   const meters = createMeters();
   const tls = await readTls(config);
+  const bins = await readBinTable(config.binTableFile);
   // Whatever is open already is closed again when a later step fails: an open vault would keep the process from ending.
   await using opened = new AsyncDisposableStack();
   opened.use(await startTraces(process.env));
@@ -104,7 +106,7 @@ export async function startServer(
   const readiness = readinessOf(vault.database, vault.rootKey, clock, draining.signal);
   const { database, keyring } = vault;
   let url = config.publicUrl ?? "";
-  const parts = opened.use(compose(vault, config, log, clock, () => url));
+  const parts = opened.use(compose(vault, config, { log, clock, bins, address: () => url }));
   const schedule = new Schedule(({ name }) => log.warn({ reason: name }, "a job failed and will be tried again"));
   opened.defer(() => schedule.stop());
   const start = (jobs: readonly Job[]) => schedule.start(jobs.map((job) => meters.timed(job)));

@@ -9,6 +9,7 @@ import type { Database } from "../store/database.js";
 import { StaleAuthorization } from "../store/database-error.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { tokenLookup } from "../tokens/detokenize.js";
+import type { BinTable } from "../tokens/types/bin-table.js";
 import { authorize, requireRight } from "./authorize.js";
 import type { ProxyAnswer, ProxyCall } from "./call.js";
 import { destinationTarget } from "./destination.js";
@@ -28,6 +29,7 @@ export interface ProxyParts {
   readonly loader: ProxyLoader;
   readonly agents: GuardedAgents;
   readonly transforms: RunTransforms;
+  readonly bins: BinTable | undefined;
 }
 
 const STALE_ATTEMPTS = 5;
@@ -49,7 +51,7 @@ interface Admitted {
 
 /** Finds out who calls through what, reads what is to be read, and puts the values in, unless any of it is refused. */
 async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
-  const { database, keyring, authenticator, loader, agents } = parts;
+  const { database, keyring, authenticator, loader, agents, bins } = parts;
   const finders = { authenticator, loader, policy: agents.policy };
   let draft: Draft | undefined;
   for (let attempt = 1; ; attempt += 1) {
@@ -61,7 +63,7 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
       const tokens = await authorize(database, route, draft.references.tokenIds());
       const keys = await keyring.of(route.tenantId);
       const { caller } = route;
-      const lookup = caller ? tokenLookup(caller, keys, tokens) : () => undefined;
+      const lookup = caller ? tokenLookup(caller, keys, tokens, bins) : () => undefined;
       draft.references.resolve(lookup, route.definition.configuration);
       return { route, draft };
     } catch (error) {

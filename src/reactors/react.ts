@@ -15,6 +15,7 @@ import { type ReactorRow, readReactor } from "../store/reactors.js";
 import type { Transaction } from "../store/transaction.js";
 import { detokenize, findTokens, referencedTokens } from "../tokens/detokenize.js";
 import type { ReadableToken } from "../tokens/read.js";
+import type { BinTable } from "../tokens/types/bin-table.js";
 import { openFormula } from "./formula.js";
 import { checkArguments, typedConfiguration } from "./formula-contract.js";
 import type { MadeTokens, ReactOutcome } from "./outcome.js";
@@ -24,6 +25,7 @@ export interface ReactParts {
   readonly authenticator: Authenticator;
   readonly functions: FunctionRunner;
   readonly callApi: CallApi;
+  readonly bins: BinTable | undefined;
 }
 
 /** A run that may start: the reactor and the tokens in its arguments, found and logged. */
@@ -70,7 +72,7 @@ export async function react(
   const { tenantId } = caller;
   const reactor = openReactor(keys, tenantId, row);
   const formula = formulaRow && openFormula(keys, tenantId, formulaRow);
-  const values = detokenize(caller, keys, args, "args", tokens);
+  const values = detokenize(caller, keys, args, "args", tokens, parts.bins);
   if (formula) checkArguments(formula, values);
   const application = await applicationOf(parts, caller, reactor);
   const result = await parts.functions.run(

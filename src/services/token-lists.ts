@@ -18,14 +18,15 @@ import {
   listFilter,
   searchFilter,
 } from "../tokens/token-filter.js";
+import type { BinTable } from "../tokens/types/bin-table.js";
 import { type Call, type ServedMethod, serve } from "./call.js";
 import { pageRequest, showPage } from "./show.js";
 import { showToken } from "./show-token.js";
 
 /** Lists and searches: the part of TokenService that reads many tokens. */
-export function tokenLists(keyring: Keyring): ServedMethod[] {
+export function tokenLists(keyring: Keyring, bins: BinTable | undefined): ServedMethod[] {
   const { method } = TokenService;
-  const memory = new ListMemory();
+  const shared = { memory: new ListMemory(), bins };
   return [
     serve(method.listTokens, async (request, call) => {
       const keys = await keyring.of(call.caller.tenantId);
@@ -34,7 +35,7 @@ export function tokenLists(keyring: Keyring): ServedMethod[] {
         call,
         { caller: call.caller, keys, permission: "token:read", filter },
         pageRequest(request),
-        memory,
+        shared,
       );
     }),
     serve(method.searchTokens, async (request, call) => {
@@ -44,7 +45,7 @@ export function tokenLists(keyring: Keyring): ServedMethod[] {
         call,
         { caller: call.caller, keys, permission: "token:search", filter },
         pageRequest(request),
-        memory,
+        shared,
       );
     }),
     serve(method.listTokensByCursor, async (request, call) => {
@@ -57,13 +58,19 @@ export function tokenLists(keyring: Keyring): ServedMethod[] {
         permission: "token:read",
         filter: cursorFilter(keys, fields),
       };
-      return listByCursor(call, query, fields, request);
+      return listByCursor(call, query, fields, request, bins);
     }),
     serve(method.searchTokensByCursor, async (request, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       const fields = cursorSearchFields(request.query ?? "");
       const filter = cursorFilter(keys, fields, "query");
-      return listByCursor(call, { caller: call.caller, keys, permission: "token:search", filter }, fields, request);
+      return listByCursor(
+        call,
+        { caller: call.caller, keys, permission: "token:search", filter },
+        fields,
+        request,
+        bins,
+      );
     }),
   ];
 }
@@ -72,13 +79,13 @@ function listPage(
   call: Call<typeof ListTokensResponseSchema>,
   query: TokenQuery,
   page: PageRequest,
-  memory: ListMemory,
+  { memory, bins }: { readonly memory: ListMemory; readonly bins: BinTable | undefined },
 ) {
   return call.list(
     (tx) => pageOfTokens(tx, query, page, memory),
     (found) => ({
       pagination: showPage(found, page),
-      data: showAll(query, found.items),
+      data: showAll(query, found.items, bins),
     }),
   );
 }
@@ -88,18 +95,19 @@ function listByCursor(
   query: TokenQuery,
   { container }: CursorFilterFields,
   { start, size = DEFAULT_PAGE_SIZE }: { readonly start?: string | undefined; readonly size?: number | undefined },
+  bins: BinTable | undefined,
 ) {
   const readPage = prepareCursorPage(query, start, size);
   return call.list(
     async (tx) => (container === undefined ? undefined : refuseForeignContainer(tx, query, container)) ?? readPage(tx),
     ({ items, next }) => ({
       pagination: { pageSize: size, ...(next === undefined ? {} : { after: next, next }) },
-      data: showAll(query, items),
+      data: showAll(query, items, bins),
     }),
   );
 }
 
-function showAll({ caller, keys }: TokenQuery, items: readonly ReadableToken[]) {
-  const budget = new SharedBudget();
-  return items.map((item) => showToken(showReadable(caller, keys, item, budget)));
+function showAll({ caller, keys }: TokenQuery, items: readonly ReadableToken[], bins: BinTable | undefined) {
+  const showing = { budget: new SharedBudget(), bins };
+  return items.map((item) => showToken(showReadable(caller, keys, item, showing)));
 }

@@ -4,6 +4,7 @@ import { invalid } from "../base/fault.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { detokenize, findTokens, referencedTokens } from "../tokens/detokenize.js";
 import { createTokens, planTokenize } from "../tokens/tokenize.js";
+import type { BinTable } from "../tokens/types/bin-table.js";
 import { viewToJson, withoutCvc } from "../tokens/view.js";
 import { type ServedMethod, serve } from "./call.js";
 import { toJson, toValue } from "./value.js";
@@ -11,9 +12,10 @@ import { toJson, toValue } from "./value.js";
 export interface TokenizeServiceParts {
   readonly keyring: Keyring;
   readonly clock: Clock;
+  readonly bins: BinTable | undefined;
 }
 
-export function tokenizeService({ keyring, clock }: TokenizeServiceParts): ServedMethod[] {
+export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts): ServedMethod[] {
   const { method } = TokenizeService;
   return [
     serve(method.tokenize, async ({ value }, call) => {
@@ -22,7 +24,7 @@ export function tokenizeService({ keyring, clock }: TokenizeServiceParts): Serve
       const now = new Date(clock.now());
       const plan = call.check(() => planTokenize(call.caller, keys, toJson(value, "value"), now));
       return call.transact(
-        async (tx) => createTokens(tx, call.caller, keys, plan().items),
+        async (tx) => createTokens(tx, call.caller, keys, plan().items, bins),
         (views) => ({ value: toValue(plan().assemble(views, viewToJson)) }),
         (views) => ({ value: toValue(plan().assemble(views, (view) => viewToJson(withoutCvc(view)))) }),
       );
@@ -34,7 +36,7 @@ export function tokenizeService({ keyring, clock }: TokenizeServiceParts): Serve
       const ids = referencedTokens(body, "value");
       return call.transact(
         (tx) => findTokens(tx, call.caller, ids, "token:read", "read"),
-        (tokens) => ({ value: toValue(detokenize(call.caller, keys, body, "value", tokens)) }),
+        (tokens) => ({ value: toValue(detokenize(call.caller, keys, body, "value", tokens, bins)) }),
       );
     }),
   ];

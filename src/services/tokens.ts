@@ -5,6 +5,7 @@ import { createToken } from "../tokens/create.js";
 import { deleteToken } from "../tokens/delete.js";
 import { prepareToken } from "../tokens/prepare.js";
 import { readToken, showReadable } from "../tokens/read.js";
+import type { BinTable } from "../tokens/types/bin-table.js";
 import { patchToken } from "../tokens/update.js";
 import { withoutCvc } from "../tokens/view.js";
 import { type ServedMethod, serve } from "./call.js";
@@ -15,17 +16,18 @@ import { draftOf, patchOf } from "./token-requests.js";
 export interface TokenServiceParts {
   readonly keyring: Keyring;
   readonly clock: Clock;
+  readonly bins: BinTable | undefined;
 }
 
-export function tokenService({ keyring, clock }: TokenServiceParts): ServedMethod[] {
+export function tokenService({ keyring, clock, bins }: TokenServiceParts): ServedMethod[] {
   const { method } = TokenService;
   return [
-    ...tokenLists(keyring),
+    ...tokenLists(keyring, bins),
     serve(method.createToken, async (request, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       const prepared = call.check(() => prepareToken(call.caller, keys, draftOf(request), new Date(clock.now())));
       const token = await call.transact(
-        async (tx) => createToken(tx, call.caller, keys, prepared()),
+        async (tx) => createToken(tx, call.caller, keys, prepared(), { bins }),
         showToken,
         (view) => showToken(withoutCvc(view)),
       );
@@ -37,14 +39,14 @@ export function tokenService({ keyring, clock }: TokenServiceParts): ServedMetho
       const keys = await keyring.of(call.caller.tenantId);
       return call.transact(
         (tx) => readToken(tx, call.caller, id),
-        (found) => showToken(showReadable(call.caller, keys, found)),
+        (found) => showToken(showReadable(call.caller, keys, found, { bins })),
       );
     }),
     serve(method.updateToken, async (request, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       const patch = patchOf(request);
       return call.transact(
-        (tx) => patchToken(tx, call.caller, keys, request.id, patch),
+        (tx) => patchToken(tx, call.caller, keys, request.id, patch, { bins }),
         showToken,
         (view) => showToken(withoutCvc(view)),
       );

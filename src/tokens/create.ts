@@ -4,7 +4,6 @@ import { logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { SharedBudget } from "../expressions/shared-budget.js";
 import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
 import { countActive, countTokens } from "../store/token-counts.js";
@@ -19,7 +18,7 @@ import type { PreparedToken } from "./prepare.js";
 import { openToken, sealAttributes, sealCvc, sealData, splitCvc } from "./sealing.js";
 import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
-import { outlineOf, type TokenView, viewOf } from "./view.js";
+import { outlineOf, type Showing, type TokenView, viewOf } from "./view.js";
 
 /** PCI DSS 3.3.1: a verification code is not kept. The specification gives it one hour. */
 export const CVC_LIFETIME_MS = 60 * 60 * 1_000;
@@ -29,7 +28,6 @@ const INSERT_TRIES = 8;
 
 /**
  * Stores a prepared token, with everything that belongs to it, or finds the one that it is folded into.
- * @param budget of the answer that the token is shown in, together with others.
  * @returns what the caller may see of it: as its transform for token:create says.
  */
 export async function createToken(
@@ -37,7 +35,7 @@ export async function createToken(
   caller: Caller,
   keys: TenantKeys,
   prepared: PreparedToken,
-  budget?: SharedBudget,
+  showing: Showing = {},
 ): Promise<TokenView | Refused> {
   for (let attempt = 0; attempt < INSERT_TRIES; attempt += 1) {
     const id = idOf(prepared, attempt > 0);
@@ -49,12 +47,12 @@ export async function createToken(
     if (prepared.idChoice.kind === "ours" && !prepared.isDeduplicated) {
       tx.tell(insertToken, row);
     } else if (!(await tx.ask(insertTokenIfFree, row))) {
-      const outcome = await makeWay(tx, caller, keys, prepared, row, budget);
+      const outcome = await makeWay(tx, caller, keys, prepared, row, showing);
       if (outcome === "try again") continue;
       return outcome;
     }
     writeCompanions(tx, caller, keys, prepared, row, cvc);
-    return { ...viewOf(tx.tenantId, madeOf(caller, prepared, row), transform, budget), deduplicated: false };
+    return { ...viewOf(tx.tenantId, madeOf(caller, prepared, row), transform, showing), deduplicated: false };
   }
   return new Refused(new Fault("conflict", "Tokens of the same id or content keep being created. Try again."));
 }
@@ -145,7 +143,7 @@ async function makeWay(
   keys: TenantKeys,
   prepared: PreparedToken,
   row: TokenRow,
-  budget: SharedBudget | undefined,
+  showing: Showing,
 ): Promise<TokenView | Refused | "try again"> {
   const takers = await tx.ask(findTakers, { id: row.id, dedupeKey: row.dedupe_key });
   const expired = takers.filter(({ expires_at }) => expires_at !== null && expires_at <= tx.now);
@@ -154,7 +152,7 @@ async function makeWay(
     return "try again";
   }
   const twin = takers.find(({ dedupe_key }) => dedupe_key && row.dedupe_key?.equals(dedupe_key));
-  if (twin) return foldInto(tx, caller, keys, twin, budget);
+  if (twin) return foldInto(tx, caller, keys, twin, showing);
   if (takers.length === 0 || prepared.idChoice.kind !== "given") return "try again";
   return new Refused(
     new Fault("already_exists", "There is a token with this id already.", { fields: { id: ["is taken"] } }),
@@ -167,7 +165,7 @@ export async function foldInto(
   caller: Caller,
   keys: TenantKeys,
   twin: TokenRowWithCvc,
-  budget?: SharedBudget,
+  showing: Showing,
 ): Promise<TokenView> {
   const token = openToken(keys, tx.tenantId, twin);
   const transform = caller.grant.transformFor("token:read", token);
@@ -176,6 +174,6 @@ export async function foldInto(
     logEntry(actorOf(caller), entityTypeOf(token.type), token.id, transform ? "read" : "create", "deduplicated"),
   );
   if (transform) await touch(tx, token.id, twin.active_month);
-  const view = transform ? viewOf(tx.tenantId, token, transform, budget) : outlineOf(tx.tenantId, token);
+  const view = transform ? viewOf(tx.tenantId, token, transform, showing) : outlineOf(tx.tenantId, token);
   return { ...view, deduplicated: true };
 }

@@ -85,7 +85,7 @@ export function tokenLookup(
     const known = opened.get(id);
     if (known) return known;
     const token = openToken(keys, caller.tenantId, readable.row);
-    const shown = new ShownToken(caller.tenantId, token, readable.transform, budget, bins);
+    const shown = new ShownToken(caller.tenantId, token, readable.transform, { budget, bins });
     opened.set(id, shown);
     return shown;
   };

@@ -5,7 +5,6 @@ import { Refused, refuse } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { SharedBudget } from "../expressions/shared-budget.js";
 import { writeLog } from "../store/audit-logs.js";
 import { readTokenRow, type TokenRowWithCvc } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
@@ -13,7 +12,7 @@ import { touch } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import { openToken } from "./sealing.js";
 import { tokenType } from "./types/registry.js";
-import { type TokenView, viewOf } from "./view.js";
+import { type Showing, type TokenView, viewOf } from "./view.js";
 
 /** A token that a caller may see, still sealed: it is opened after the log row that tells of it is committed. */
 export interface ReadableToken {
@@ -33,15 +32,12 @@ export async function readToken(tx: Transaction, caller: Caller, id: string): Pr
   return { row, transform };
 }
 
-/**
- * Opens and shows a token.
- * @param budget of the answer that it is shown in, together with others.
- */
+/** Opens and shows a token. */
 export function showReadable(
   caller: Caller,
   keys: TenantKeys,
   { row, transform }: ReadableToken,
-  budget?: SharedBudget,
+  showing: Showing,
 ): TokenView {
-  return viewOf(caller.tenantId, openToken(keys, caller.tenantId, row), transform, budget);
+  return viewOf(caller.tenantId, openToken(keys, caller.tenantId, row), transform, showing);
 }

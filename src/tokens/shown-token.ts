@@ -2,11 +2,9 @@ import type { Transform } from "../access/access-rule.js";
 import type { TenantId } from "../base/ids.js";
 import type { Json, JsonObject } from "../base/json.js";
 import type { TokenView as ExpressionView } from "../expressions/detokenization.js";
-import type { SharedBudget } from "../expressions/shared-budget.js";
 import type { Token } from "./token.js";
-import type { BinTable } from "./types/bin-table.js";
 import { enrichments } from "./types/details.js";
-import { type TokenView, viewOf, viewToJson } from "./view.js";
+import { type Showing, type TokenView, viewOf, viewToJson } from "./view.js";
 
 /**
  * What expressions see of a token under a transform. Nearly all ask for its data alone: its mask, its fingerprint and the
@@ -16,18 +14,15 @@ export class ShownToken implements ExpressionView {
   readonly #tenantId: TenantId;
   readonly #token: Token;
   readonly #transform: Transform;
-  readonly #budget: SharedBudget;
-  readonly #bins: BinTable | undefined;
+  readonly #showing: Showing;
   #view: TokenView | undefined;
   #whole: JsonObject | undefined;
 
-  /** @param budget of the masks of all tokens that are shown together. */
-  constructor(tenantId: TenantId, token: Token, transform: Transform, budget: SharedBudget, bins?: BinTable) {
+  constructor(tenantId: TenantId, token: Token, transform: Transform, showing: Showing) {
     this.#tenantId = tenantId;
     this.#token = token;
     this.#transform = transform;
-    this.#budget = budget;
-    this.#bins = bins;
+    this.#showing = showing;
   }
 
   /** Null of a redacted token. */
@@ -42,13 +37,13 @@ export class ShownToken implements ExpressionView {
 
   /** Evaluated once: a mask is paid for once, and every reference sees the same. */
   #seen(): TokenView {
-    this.#view ??= viewOf(this.#tenantId, this.#token, this.#transform, this.#budget);
+    this.#view ??= viewOf(this.#tenantId, this.#token, this.#transform, this.#showing);
     return this.#view;
   }
 
   #enriched(): JsonObject {
     if (this.#transform === "redact") return {};
-    const rich = enrichments(this.#token.type, this.#token.data.reveal(), this.#bins);
+    const rich = enrichments(this.#token.type, this.#token.data.reveal(), this.#showing.bins);
     return rich ? { enrichments: rich } : {};
   }
 }

@@ -11,6 +11,7 @@ import { readDraft } from "./draft.js";
 import { entityTypeOf } from "./entity.js";
 import { atPlace, movedTo, type PreparedToken, prepareToken } from "./prepare.js";
 import type { TokenDraft } from "./token.js";
+import type { BinTable } from "./types/bin-table.js";
 import type { TokenView } from "./view.js";
 
 /** Tokens that one request may make. */
@@ -73,6 +74,7 @@ export async function createTokens(
   caller: Caller,
   keys: TenantKeys,
   items: readonly PlannedToken[],
+  bins: BinTable | undefined,
 ): Promise<readonly TokenView[] | Refused> {
   // Refused before anything is written: a refusal is committed with its log row, and nothing else may be by then.
   for (const { prepared } of items) {
@@ -81,10 +83,10 @@ export async function createTokens(
       return refuse(tx, caller, "token:create", entityTypeOf(prepared.type), id);
     }
   }
-  const budget = new SharedBudget();
+  const showing = { budget: new SharedBudget(), bins };
   return Promise.all(
     items.map(async ({ place, prepared }) => {
-      const view = await createToken(tx, caller, keys, prepared, budget);
+      const view = await createToken(tx, caller, keys, prepared, showing);
       if (view instanceof Refused) throw movedTo(place, view.fault);
       return view;
     }),

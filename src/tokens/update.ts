@@ -21,7 +21,7 @@ import { indexValuesOf } from "./prepare.js";
 import { openToken, sealAttributes, sealData, splitCvc } from "./sealing.js";
 import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
-import { type TokenView, viewOf } from "./view.js";
+import { type Showing, type TokenView, viewOf } from "./view.js";
 
 /** Two patches of one token at once: the second starts over from what the first left, so that no field is lost. */
 const TRIES = 5;
@@ -36,6 +36,7 @@ export async function patchToken(
   keys: TenantKeys,
   id: string,
   patch: TokenPatch,
+  showing: Showing = {},
 ): Promise<TokenView | Refused> {
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     const row = await tx.ask(readTokenRow, id);
@@ -48,11 +49,11 @@ export async function patchToken(
     const patched = applyPatch({ settings, application, transform }, keys, token, patch, tx.now);
     const twin = await findTwin(tx, keys, row, patched);
     if (twin === "try again") continue;
-    if (twin) return foldInto(tx, caller, keys, twin);
+    if (twin) return foldInto(tx, caller, keys, twin, showing);
 
     if (!isChanged(token, patched)) {
       writeLog(tx, logEntry(actorOf(caller), entityType, id, "update"));
-      return viewOf(tx.tenantId, token, transform);
+      return viewOf(tx.tenantId, token, transform, showing);
     }
     if (!(await tx.ask(updateToken, changeOf(tx, caller, keys, row, patched)))) continue;
     rewriteCompanions(tx, keys, token, patched);
@@ -60,7 +61,7 @@ export async function patchToken(
     await touch(tx, id, row.active_month);
     const { cvc: _, ...changed } = patched;
     const modified = { modifiedBy: caller.application.id, modifiedAt: tx.now };
-    return viewOf(tx.tenantId, { ...token, ...changed, ...modified }, transform);
+    return viewOf(tx.tenantId, { ...token, ...changed, ...modified }, transform, showing);
   }
   return new Refused(new Fault("conflict", "The token keeps being changed. Try again."));
 }

@@ -8,6 +8,7 @@ import { isDormant } from "./dormant.js";
 import { evaluateMask } from "./mask.js";
 import { splitCvc } from "./sealing.js";
 import type { Token } from "./token.js";
+import type { BinTable } from "./types/bin-table.js";
 import { type BankDetails, type CardDetails, tokenDetails } from "./types/details.js";
 
 /** What an answer shows of a token. Absent is what the caller may not see, or what the token does not have. */
@@ -35,19 +36,25 @@ export interface TokenView {
   readonly lasting?: () => TokenView;
 }
 
+/** What the tokens of one answer are shown with. */
+export interface Showing {
+  /** The work that their masks may take, all together. */
+  readonly budget?: SharedBudget | undefined;
+  readonly bins?: BinTable | undefined;
+}
+
 /**
  * Shows a token as a transform says: the value, the evaluated mask (nothing where there is no mask), or no data at all.
  * `mask` is the definition; of a card that was given none, it is the evaluated one, as the specification has it. A mask
  * that is dormant shows nothing of the value.
- * @param budget of the answer that the token is shown in, together with others.
  */
-export function viewOf(tenantId: TenantId, token: Token, transform: Transform, budget?: SharedBudget): TokenView {
+export function viewOf(tenantId: TenantId, token: Token, transform: Transform, showing: Showing = {}): TokenView {
   const { type, attributes } = token;
   const data = token.data.reveal();
   const definition = attributes.mask ?? type.mask;
   const showsOwnMask = type.name === "card" && attributes.mask === undefined && transform !== "redact";
   const isEvaluated = definition !== null && (transform === "mask" || showsOwnMask) && !isDormant(attributes, "mask");
-  const masked = isEvaluated ? evaluateMask(definition, data, budget) : undefined;
+  const masked = isEvaluated ? evaluateMask(definition, data, showing.budget) : undefined;
   const shown = transform === "reveal" ? data : transform === "mask" ? masked : undefined;
   const mask = showsOwnMask && masked !== undefined ? masked : definition;
   const { data: lasting, cvc } = splitCvc(type.name, data);
@@ -63,14 +70,14 @@ export function viewOf(tenantId: TenantId, token: Token, transform: Transform, b
     ...(attributes.metadata ? { metadata: attributes.metadata } : {}),
     ...(attributes.searchIndexes ? { searchIndexes: attributes.searchIndexes } : {}),
     ...(token.expiry ? { expiresAt: token.expiry.text } : {}),
-    ...(transform === "redact" ? {} : tokenDetails(type, data)),
+    ...(transform === "redact" ? {} : tokenDetails(type, data, showing.bins)),
     createdBy: token.createdBy,
     createdAt: token.createdAt,
     ...(token.modifiedBy ? { modifiedBy: token.modifiedBy } : {}),
     ...(token.modifiedAt ? { modifiedAt: token.modifiedAt } : {}),
     ...(cvc === undefined
       ? {}
-      : { lasting: () => viewOf(tenantId, { ...token, data: new Sensitive(lasting) }, transform, budget) }),
+      : { lasting: () => viewOf(tenantId, { ...token, data: new Sensitive(lasting) }, transform, showing) }),
   };
 }
 
