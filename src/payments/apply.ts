@@ -221,8 +221,14 @@ function amountsAfter(
     case "voiding":
       return {};
     case "declined":
-    case "failed":
       return { errorCode: standing.errorCode };
+    case "failed": {
+      // Called off by us, after the buyer's time.
+      const { status, approvalExpiresAt = Number.POSITIVE_INFINITY } = payment;
+      const isOurs =
+        status === "buyer_approval_pending" && approvalExpiresAt <= now && standing.errorCode === "canceled";
+      return { errorCode: isOurs ? "incomplete_buyer_approval" : standing.errorCode };
+    }
   }
 }
 

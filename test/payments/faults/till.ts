@@ -134,6 +134,12 @@ export class Till {
     return (await this.#incoming.webhook(address, delivery)).kind;
   }
 
+  /** The buyer comes back to us, with what the bank's page put into the query. */
+  async comeBack(id: Uuid, query: URLSearchParams): Promise<Payment | undefined> {
+    const address = writeAddress(this.#keys, "payment-return", this.#payer.tenantId, id);
+    return this.#incoming.approval(address, query);
+  }
+
   read(id: Uuid): Promise<Payment> {
     return this.#payer.run((tx) => getPayment(tx, this.#caller, this.#keys, id));
   }
