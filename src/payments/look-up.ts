@@ -19,7 +19,7 @@ export function afterLookUp(current: Payment, found: LookUpOutcome, now: number,
   if (step.moved || current.status === "buyer_approval_pending") return step;
   if (current.status === "capture_succeeded") {
     const total = isFound && found.standing.kind === "captured" ? found.standing.refundedAmount : undefined;
-    return afterRefundsFound(step.payment, refunds, (isFound && found.refunds) || [], total, now);
+    return afterRefundsFound(step.payment, refunds, isFound ? found.refunds : undefined, total, now);
   }
   const { attempt } = current;
   if (!attempt) return { ...step, payment: { ...step.payment, dueAt: dueAgain(current, found, now) } };

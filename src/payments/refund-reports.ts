@@ -37,25 +37,35 @@ export function afterRefund(payment: Payment, refund: Refund, outcome: FollowUpO
   return { ...change, payment: { ...rested, refundedAmount, updatedAt: now } };
 }
 
-/** What becomes of a captured payment by the refunds that a look-up found, and by the sum of all that it names. */
+/**
+ * What becomes of a captured payment by the refunds that a look-up found, and by the sum of all that it names.
+ * @param found undefined where the service did not list them.
+ */
 export function afterRefundsFound(
   payment: Payment,
   refunds: readonly Refund[],
-  found: readonly FoundRefund[],
+  found: readonly FoundRefund[] | undefined,
   total: number | undefined,
   now: number,
 ): Change {
   const rested = payment.attempt ? payment : { ...payment, dueAt: undefined };
   let change: Change = { payment: rested, moved: false, approved: false };
   for (const refund of refunds) {
-    const entries = found.filter((entry) => refundNamed([refund], entry) !== undefined);
+    const entries = entriesOf(refund, found);
     const told = entries.find(({ outcome }) => outcome.kind === "done") ?? entries[0];
     const outcome = told?.outcome ?? ({ kind: "unknown", codes: {} } as const);
     const next = afterRefund(change.payment, refund, outcome, now);
     change = { ...next, refunds: [...(change.refunds ?? []), ...(next.refunds ?? [])] };
   }
-  // The sum may have a refund in it whose end was not heard of yet: it is believed when none is under way.
-  if (total === undefined || change.payment.attempt !== undefined) return change;
   const known = refunds.map((refund) => change.refunds?.find(({ id }) => id === refund.id) ?? refund);
+  // One that is under way may be in the sum already, unless it is not in the list.
+  const isMixed = known.some(
+    (refund) => refund.status === "processing" && (found === undefined || entriesOf(refund, found).length > 0),
+  );
+  if (total === undefined || isMixed) return change;
   return { ...change, payment: { ...change.payment, refundedAmount: Math.max(total, returnedBy(known)) } };
+}
+
+function entriesOf(refund: Refund, found: readonly FoundRefund[] = []) {
+  return found.filter((entry) => refundNamed([refund], entry) !== undefined);
 }

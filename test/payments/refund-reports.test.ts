@@ -108,11 +108,16 @@ describe("the refunds that a look-up finds", () => {
     expect([shown(500), shown(300, 500), shown(0), shown(undefined, 500)]).toEqual([500, 300, 300, 500]);
   });
 
-  it("do not count while one is under way: the sum may have it already", () => {
+  it("count while one is under way only where that is not among them: the sum may have it already", () => {
     const { refund, payment } = underWay();
-    const { payment: after } = afterRefundsFound(payment, [refund], [], 300, LATER);
-    expect([after.refundedAmount, after.attempt?.state]).toEqual([0, "accepted"]);
-    expect(after.dueAt?.getTime()).toBeGreaterThan(LATER);
+    const shown = (found: Parameters<typeof afterRefundsFound>[2]) => {
+      const { payment: left } = afterRefundsFound(payment, [refund], found, 300, LATER);
+      expect(left.attempt?.state).toBe("accepted");
+      expect(left.dueAt?.getTime()).toBeGreaterThan(LATER);
+      return left.refundedAmount;
+    };
+    const somebodyElses = { reference: undefined, providerId: "re_9", outcome: done };
+    expect([shown(undefined), shown([entry(refund.id, accepted)]), shown([somebodyElses])]).toEqual([0, 0, 300]);
   });
 
   it("with one reference are one refund, that succeeded if any did", () => {

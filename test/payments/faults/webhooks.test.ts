@@ -36,6 +36,43 @@ test("a repeated word that an earlier capture was refused does not end the one u
 });
 
 test.each([
+  ["capture", "CAPTURE"],
+  ["void", "CANCELLATION"],
+] as const)(
+  "a %s that a webhook ended before its lost answer is noted stays ended, and can be asked for again",
+  async (operation, eventCode) => {
+    await using bench = await adyenBench();
+    const { connector } = bench;
+    let tell = async () => {};
+    const lateAnswer = async () => {
+      await tell();
+      return { kind: "unknown", codes: { rawCode: "timeout" } } as const;
+    };
+    const slow = {
+      ...connector,
+      capture: async () => lateAnswer(),
+      void: async () => lateAnswer(),
+    };
+    const till = await payer.connect({ ...standingIn(bench), connector: slow });
+    const id = await till.pay("authorize");
+    const { providerId = "" } = await till.read(id);
+    tell = async () => {
+      const refusal = bench.standIn.signed({
+        ...{ eventCode, success: "false", reason: "Refused", pspReference: "9990000000000002" },
+        ...{ originalReference: providerId, merchantReference: "", amount: { currency: "EUR", value: 500 } },
+        merchantAccountCode: bench.fields.merchant_account ?? "",
+      });
+      expect(await till.deliver(refusal)).toBe("receipt");
+    };
+    await till.follow(id, operation);
+    const after = await till.read(id);
+    expect([after.status, after.attempt, after.dueAt]).toEqual(["authorization_succeeded", undefined, undefined]);
+    expect(after.errorCode).toBeDefined();
+    await till.follow(id, "capture");
+  },
+);
+
+test.each([
   ["stripe-card", stripeBench],
   ["checkoutcom-card", checkoutBench],
 ])("%s is asked to send a webhook again while it does not say how the payment stands", async (_name, open) => {
