@@ -104,7 +104,8 @@ describe.each(ASKED)("%s, when the buyer's time is over", (_name, open) => {
       bench.decide(reference, true);
     };
     ahead = 2 * HOUR_MS;
-    await till.sync(id);
+    const { status } = await till.sync(id);
+    expect(status).toBe(intent === "capture" ? "capture_succeeded" : "authorization_failed");
     for (let round = 0; round < 3; round += 1) await till.sync(id);
     const payment = await till.read(id);
     const moved = await service.moved(reference);
@@ -123,7 +124,7 @@ describe.each(ASKED)("%s, when the buyer's time is over", (_name, open) => {
       statuses.push((await till.comeBack(id, bench.decide(reference, true)))?.status);
     };
     ahead = 2 * HOUR_MS;
-    await till.sync(id);
+    expect((await till.sync(id)).status).toMatch(/^authorization_void/);
     expect(statuses).toEqual(["authorization_succeeded"]);
     expect(await expectEnd(till, service, id)).toBe("authorization_voided");
   });

@@ -174,6 +174,6 @@ describe("a refund whose answer was lost", () => {
     expect(await seen(till, id)).toMatchObject({ status: "processing", isUnderWay: true });
     await till.sync(id);
     expect(await seen(till, id)).toEqual(returned);
-    expect(bench.ledger.movements.filter(({ kind }) => kind === "refund")).toHaveLength(1);
+    expect(bench.server.requests.filter(({ path }) => path.endsWith("/refunds"))).toHaveLength(1);
   });
 });
