@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { newTenantId, type TenantId } from "../../src/base/ids.js";
+import { KEY_PURPOSES } from "../../src/crypto/tenant-keys.js";
 import type { Job } from "../../src/jobs/schedule.js";
 import { type SweepParts, sweepJobs } from "../../src/jobs/sweep.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
@@ -53,7 +54,8 @@ describe("the sweeps", () => {
       `insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, created_at)
          values ('${tenantId}', '', '${tenantId}', '{}', 'active', 1, now());
        insert into tenant_keys (tenant_id, purpose, version, wrapped, root_key_id, state, created_at)
-         values ('${tenantId}', 'data', 1, '\\x01', 'nobody', 'current', now());
+         select '${tenantId}', purpose, 1, '\\x01', 'nobody', 'current', now()
+         from unnest(array['${KEY_PURPOSES.join("', '")}']) purpose;
        insert into due values ('${tenantId}', 'token', date_trunc('minute', now() - interval '9 minutes'))`,
     );
     const other = await codes(3, 5);
