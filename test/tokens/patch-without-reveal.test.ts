@@ -1,0 +1,116 @@
+import { createSecretKey, type KeyObject, randomBytes } from "node:crypto";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { storedContainer } from "../../src/access/container.js";
+import { Fault } from "../../src/base/fault.js";
+import { newTenantId, newUuid } from "../../src/base/ids.js";
+import type { Json } from "../../src/base/json.js";
+import { Sensitive } from "../../src/crypto/sensitive.js";
+import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
+import { DEFAULT_SETTINGS } from "../../src/tenancy/settings.js";
+import { applyPatch, type PatchAuthor, type TokenPatch } from "../../src/tokens/patch.js";
+import type { Token } from "../../src/tokens/token.js";
+import { tokenType } from "../../src/tokens/types/registry.js";
+import { viewOf } from "../../src/tokens/view.js";
+
+const key = (): KeyObject => createSecretKey(randomBytes(32));
+const versions = () => ({ current: 1, byVersion: new Map([[1, key()]]) });
+const KEYS: TenantKeys = {
+  ...{ data: versions(), cvc: versions(), audit: versions() },
+  ...{ fingerprint: key(), search: key(), proof: key() },
+};
+const NOW = new Date("2030-01-01T00:00:00Z");
+const TENANT = newTenantId();
+const ID = newUuid();
+
+/** A token of which only `open` is shown, found and fingerprinted. */
+function tokenWith(secret: string): Token {
+  return {
+    id: ID,
+    type: tokenType("token"),
+    data: new Sensitive<Json>({ open: "seen", secret }),
+    attributes: {
+      mask: { seen: "{{ data.open }}", last: "{{ data.open | slice: 1, 3 }}" },
+      searchIndexes: ["{{ data.open }}"],
+      fingerprintExpression: "{{ data.open }}",
+    },
+    containers: [storedContainer("/a/")],
+    fingerprint: undefined,
+    isDeduplicated: false,
+    indexValues: ["seen"],
+    expiry: undefined,
+    createdBy: ID,
+    createdAt: NOW,
+    modifiedBy: undefined,
+    modifiedAt: undefined,
+    revision: 1,
+  };
+}
+
+const expression = fc.constantFrom(
+  ...["{{ data }}", "{{ data.secret }}", "{{ data.secret | slice: 0 }}", "{{ data.secret | remove: 'A' }}"],
+  ...["{{ data.open }}", "{{ data.other | append: data.secret }}", "{{ data | stringify }}", "{{ data.nothing }}"],
+  ...[
+    "{{ data.secret | to_number }}",
+    "{{ data.open }}{{ data.secret }}",
+    "{{ broken",
+    "literal",
+    "{% if data.secret %}",
+  ],
+);
+const text = fc.constantFrom("A", "AB", "seen", "other");
+const orNothing = <T>(given: fc.Arbitrary<T>) => fc.option(given, { nil: undefined });
+const mask = fc.oneof(
+  expression,
+  fc.constant(null),
+  fc.dictionary(fc.constantFrom("seen", "last", "more"), fc.oneof(expression, fc.constant(null)), { maxKeys: 3 }),
+  fc.array(expression, { maxLength: 2 }),
+);
+const data = fc.oneof(
+  text,
+  fc.dictionary(fc.constantFrom("open", "other", "secret"), fc.oneof(text, fc.constant(null)), { maxKeys: 3 }),
+);
+const patches: fc.Arbitrary<TokenPatch> = fc
+  .record({
+    ...{ data: orNothing(data), mask: orNothing(mask) },
+    searchIndexes: orNothing(fc.option(fc.array(expression, { maxLength: 2 }))),
+    fingerprintExpression: orNothing(fc.option(expression)),
+    deduplicate: orNothing(fc.constantFrom(true, false, null)),
+  })
+  .map((patch) => Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)));
+
+/** Everything that a patch tells its author and masked eyes, and what is left. */
+function patched(author: PatchAuthor, token: Token, patch: TokenPatch): { told: unknown; left: Token } {
+  try {
+    const { cvc: _, ...changed } = applyPatch(author, KEYS, token, patch, NOW);
+    const left = { ...token, ...changed };
+    const views = [viewOf(TENANT, left, "mask"), viewOf(TENANT, left, "redact")];
+    return { told: { views, indexValues: left.indexValues, isDeduplicated: left.isDeduplicated }, left };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { told: { refused: error.fields }, left: token };
+  }
+}
+
+// The secrets have the same shape and differ in their length, their first character, and what is a number.
+test.each([
+  ["public", "mask"],
+  ["public", "redact"],
+  ["private", "redact"],
+] as const)("nothing that a %s application with %s patches tells two values apart", (type, transform) => {
+  const author = { settings: DEFAULT_SETTINGS, application: { id: ID, type }, transform };
+  fc.assert(
+    fc.property(fc.array(patches, { minLength: 1, maxLength: 6 }), (sequence) => {
+      let one = tokenWith("A");
+      let other = tokenWith("4242");
+      for (const patch of sequence) {
+        const first = patched(author, one, patch);
+        const second = patched(author, other, patch);
+        expect(first.told).toEqual(second.told);
+        one = first.left;
+        other = second.left;
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});
