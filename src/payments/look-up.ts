@@ -1,7 +1,7 @@
 import type { TenantId } from "../base/ids.js";
-import { applyStanding, GIVE_UP_MS, giveUp, type Step, waitingFor } from "./apply.js";
+import { applyFollowUp, applyStanding, GIVE_UP_MS, giveUp, type Step, waitingFor } from "./apply.js";
 import type { Connection } from "./connection.js";
-import type { LookUpOutcome } from "./outcome.js";
+import type { FoundRefusal, LookUpOutcome } from "./outcome.js";
 import { type Payment, referenceOf } from "./payment.js";
 import type { Change } from "./payment-changes.js";
 import type { PerformParts } from "./perform.js";
@@ -23,6 +23,11 @@ export function afterLookUp(current: Payment, found: LookUpOutcome, now: number,
   }
   const { attempt } = current;
   if (!attempt) return { ...step, payment: { ...step.payment, dueAt: dueAgain(current, found, now) } };
+  const refusal = isFound ? refusalOf(current, found.refusals ?? []) : undefined;
+  if (refusal) {
+    const { operation, outcome } = refusal;
+    return applyFollowUp(step.payment, { operation, amount: attempt.amount, key: attempt.key }, outcome, now);
+  }
   if (attempt.operation === "authorize" && now - attempt.since > GIVE_UP_MS) {
     const given = giveUp(step.payment, "service_network_error", now);
     if (given.moved) return given;
@@ -31,6 +36,20 @@ export function afterLookUp(current: Payment, found: LookUpOutcome, now: number,
     ...step,
     payment: waitingFor(step.payment, attempt.state === "accepted" ? "accepted" : "unknown", now),
   };
+}
+
+/**
+ * That the capture or void under way was taken on and then did not happen. The service lists refusals of earlier ones too:
+ * ours is the one that has its name, or of a sale's own capture, whose name nobody told us, the first.
+ */
+function refusalOf({ attempt, captures }: Payment, refusals: readonly FoundRefusal[]): FoundRefusal | undefined {
+  if (attempt?.state !== "accepted") return undefined;
+  const isFirst = attempt.operation === "capture" && captures === 1;
+  return refusals.find(
+    ({ operation, providerId }) =>
+      operation === attempt.operation &&
+      (attempt.providerId === undefined ? isFirst : providerId === attempt.providerId),
+  );
 }
 
 /** What was called off is looked at until the service has said that nothing is open any more, for a day. */

@@ -112,12 +112,22 @@ export interface FoundRefund {
   readonly outcome: FollowUpOutcome;
 }
 
+/** A capture or void that the payment service had taken on and that did not happen, as a look-up finds it. */
+export interface FoundRefusal {
+  readonly operation: "capture" | "void";
+  /** What the service calls the capture or void. */
+  readonly providerId: string;
+  readonly outcome: Extract<FollowUpOutcome, { kind: "refused" }>;
+}
+
 export type LookUpOutcome =
   | {
       readonly kind: "found";
       readonly standing: PaymentStanding;
       /** Absent: the service does not list them. */
       readonly refunds?: readonly FoundRefund[];
+      /** Of all attempts so far. Absent: the service does not list them. */
+      readonly refusals?: readonly FoundRefusal[];
     }
   /** The service answered that it has no such payment. It may still be on its way in. */
   | { readonly kind: "absent" }

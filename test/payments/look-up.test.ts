@@ -2,6 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { FORMULA_IDS, type FormulaId } from "../../src/payments/formulas.js";
 import { afterLookUp, mustSend } from "../../src/payments/look-up.js";
 import type { LookUpOutcome } from "../../src/payments/outcome.js";
+import type { Attempt } from "../../src/payments/payment.js";
 import { anAttempt, aPayment, aRefund, authorized, captured, NOW } from "./a-payment.js";
 
 const HOUR_MS = 3_600_000;
@@ -56,6 +57,35 @@ describe("a refund whose answer was lost", () => {
       expect(payment.attempt?.key).toBe(attempt.key);
       expect(payment.dueAt?.getTime()).toBeGreaterThan(now);
     }
+  });
+});
+
+describe("a capture that a look-up shows to be refused", () => {
+  const refused = { kind: "refused", as: "declined", errorCode: "issuer_decline", codes: {} } as const;
+  const standing = { kind: "authorized", providerId: "pay_1", amount: 1000, codes: {} } as const;
+  const refusals = [{ operation: "capture", providerId: "act_1", outcome: refused } as const];
+  const found: LookUpOutcome = { kind: "found", standing, refusals };
+  const lookedUp = (attempt: Partial<Attempt>, captures: number) => {
+    const taken = anAttempt("capture", { state: "accepted", ...attempt });
+    const pending = authorized({ status: "capture_pending", attempt: taken, captures });
+    return afterLookUp(pending, found, NOW, []).payment;
+  };
+
+  it.each([
+    ["that has its name", { providerId: "act_1" }, 2],
+    ["that is the first, of a sale", {}, 1],
+  ] as const)("ends when it is the one %s", (_name, attempt, captures) => {
+    const payment = lookedUp(attempt, captures);
+    expect(payment).toMatchObject({ status: "authorization_succeeded", errorCode: "issuer_decline" });
+    expect(payment.attempt).toBeUndefined();
+  });
+
+  it.each([
+    ["of another name", { providerId: "act_2" }, 2],
+    ["of an earlier one, while its own name is not known", {}, 2],
+    ["while it is not known to be taken on", { state: "unknown" }, 1],
+  ] as const)("goes on when the refusal is %s", (_name, attempt, captures) => {
+    expect(lookedUp(attempt, captures)).toMatchObject({ status: "capture_pending", attempt: { operation: "capture" } });
   });
 });
 

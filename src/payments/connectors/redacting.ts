@@ -90,7 +90,9 @@ function cleanFound(found: Found, clean: Clean): Found {
   if (found.kind === "unknown") return cleanAll(found, clean);
   if (found.kind !== "found") return found;
   const refunds = found.refunds?.map((refund) => ({ ...refund, outcome: cleanAll(refund.outcome, clean) }));
-  return { kind: "found", standing: cleanAll(found.standing, clean), ...(refunds && { refunds }) };
+  const refusals = found.refusals?.map((refusal) => ({ ...refusal, outcome: cleanAll(refusal.outcome, clean) }));
+  const standing = cleanAll(found.standing, clean);
+  return { kind: "found", standing, ...(refunds && { refunds }), ...(refusals && { refusals }) };
 }
 
 function cleanReading(reading: WebhookReading, clean: Clean): WebhookReading {

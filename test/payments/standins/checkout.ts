@@ -52,6 +52,8 @@ export class CheckoutStandIn implements AsyncDisposable {
   readonly ledger = new Ledger();
   readonly secretKey = "sk_sbox_abcdefghijklmnopqrstuvwxyz2";
   readonly signatureKey = "stand-in-signature-key-0123456789";
+  /** Captures or voids that are taken on and then do not happen. */
+  readonly declines = new Set<"Capture" | "Void">();
   readonly channel = "pc_zs5fqhybzc2e3jmq3efvybybpq";
   #server: ProviderServer | undefined;
   readonly #payments = new Map<string, Payment>();
@@ -199,6 +201,8 @@ export class CheckoutStandIn implements AsyncDisposable {
   #capture(payment: Payment, amount: number, reference: string): ProviderAnswer {
     if (payment.status !== "Authorized") return { status: 403, body: "" };
     if (amount > payment.amount) return invalid("capture_value_greater_than_authorized");
+    if (this.declines.has("Capture"))
+      return this.#declined(payment, "Capture", "payment_capture_declined", amount, reference);
     payment.captured = amount;
     payment.status = amount < payment.amount ? "Partially Captured" : "Captured";
     return this.#taken(payment, "capture", "Capture", "payment_captured", amount, reference);
@@ -206,6 +210,8 @@ export class CheckoutStandIn implements AsyncDisposable {
 
   #void(payment: Payment, reference: string): ProviderAnswer {
     if (payment.status !== "Authorized") return { status: 403, body: "" };
+    if (this.declines.has("Void"))
+      return this.#declined(payment, "Void", "payment_void_declined", payment.amount, reference);
     payment.status = "Voided";
     return this.#taken(payment, "void", "Void", "payment_voided", payment.amount, reference);
   }
@@ -216,6 +222,15 @@ export class CheckoutStandIn implements AsyncDisposable {
     payment.refunded += amount;
     payment.status = payment.refunded < payment.captured ? "Partially Refunded" : "Refunded";
     return this.#taken(payment, "refund", "Refund", "payment_refunded", amount, reference);
+  }
+
+  /** Taken on all the same: the payment stays as it is, and its actions tell. */
+  #declined(payment: Payment, type: string, event: string, amount: number, reference: string): ProviderAnswer {
+    const refusal = { response_code: "20005", response_summary: "Declined - Do Not Honour" };
+    const action = { ...this.#action(type, amount, reference), ...refusal };
+    payment.actions.unshift(action);
+    this.#tell(payment, event, amount, reference, action.id, refusal);
+    return answered(202, { action_id: action.id, reference });
   }
 
   #taken(
@@ -240,12 +255,21 @@ export class CheckoutStandIn implements AsyncDisposable {
     return { id, type, amount, reference, processed_on, response_code: "10000", response_summary: "Approved" };
   }
 
-  #tell(payment: Payment, type: string, amount: number, reference: string, action_id?: string): void {
+  #tell(
+    payment: Payment,
+    type: string,
+    amount: number,
+    reference: string,
+    action_id?: string,
+    refusal?: JsonObject,
+  ): void {
     this.#serial += 1;
     const { id, currency } = payment;
-    const told = payment.decline
-      ? { response_code: payment.decline[0], response_summary: payment.decline[1] }
-      : { response_code: "10000", response_summary: "Approved" };
+    const declined = payment.decline && {
+      response_code: payment.decline[0],
+      response_summary: payment.decline[1],
+    };
+    const told = refusal ?? declined ?? { response_code: "10000", response_summary: "Approved" };
     this.#events.push({
       id: `evt_${String(this.#serial).padStart(26, "a")}`,
       type,

@@ -1,6 +1,13 @@
-import type { JsonObject } from "../../../base/json.js";
+import { isJsonObject, type JsonObject } from "../../../base/json.js";
 import type { ConnectorContext } from "../../connector.js";
-import type { FollowUpOutcome, FoundRefund, LookUpOutcome, Unknown } from "../../outcome.js";
+import type {
+  FollowUpOutcome,
+  FoundRefund,
+  FoundRefusal,
+  LookUpOutcome,
+  PaymentStanding,
+  Unknown,
+} from "../../outcome.js";
 import type { PaymentReference } from "../../payment-request.js";
 import { callJson } from "../provider-json.js";
 import { listAt, objectAt, textAt } from "../read-json.js";
@@ -21,9 +28,12 @@ export async function lookUpPayment(
   if (reply.status === 404) return { kind: "absent" };
   if (reply.status >= 400) return { kind: "unknown", codes: codesOfError(reply.body, reply.status) };
   const standing = standingOf(reply.body, payment.intent);
-  if (standing.kind !== "captured") return { kind: "found", standing };
-  const refunds = await refundsOf(requests, context, providerId);
-  return { kind: "found", standing, ...(refunds && { refunds }) };
+  const isHeld = standing.kind === "authorized" || standing.kind === "capturing";
+  const actions = isHeld || standing.kind === "captured" ? await actionsOf(requests, context, providerId) : undefined;
+  if (actions === undefined) return { kind: "found", standing };
+  const refusals = actions.flatMap(refusalIn);
+  const refunds = standing.kind === "captured" ? { refunds: actions.flatMap(refundIn) } : {};
+  return { kind: "found", standing: afterActions(standing, actions), ...refunds, refusals };
 }
 
 /** The id of the payment that carries our reference; the approved one where there were several. */
@@ -40,19 +50,40 @@ export async function findPayment(
   return id ?? { kind: "absent" };
 }
 
-async function refundsOf(
+/** All that was done with a payment, newest first. Undefined: that could not be read just now. */
+async function actionsOf(
   requests: CheckoutcomRequests,
   context: ConnectorContext,
   providerId: string,
-): Promise<readonly FoundRefund[] | undefined> {
+): Promise<readonly JsonObject[] | undefined> {
   const reply = await callJson(context, requests.actions(providerId));
   if (reply.kind !== "json" || reply.status >= 400) return undefined;
-  return listAt(reply.body, "items").flatMap((action): FoundRefund[] => {
-    const body = objectAt(action);
-    const id = textAt(body, "id");
-    if (body === undefined || id === undefined || textAt(body, "type") !== "Refund") return [];
-    return [{ providerId: id, reference: textAt(body, "reference"), outcome: actionOutcome(body) }];
-  });
+  return listAt(reply.body, "items").filter(isJsonObject);
+}
+
+/** A sale whose capture did not happen is authorized, and nothing will come of itself any more. */
+function afterActions(standing: PaymentStanding, actions: readonly JsonObject[]): PaymentStanding {
+  if (standing.kind !== "capturing") return standing;
+  const captures = actions.filter((action) => textAt(action, "type") === "Capture");
+  if (captures.length === 0 || captures.some((action) => actionOutcome(action).kind !== "refused")) return standing;
+  const { authorizedAmount, ...known } = standing;
+  return { ...known, kind: "authorized", amount: authorizedAmount };
+}
+
+const REFUSABLE: Readonly<Record<string, FoundRefusal["operation"]>> = { Capture: "capture", Void: "void" };
+
+function refusalIn(action: JsonObject): FoundRefusal[] {
+  const providerId = textAt(action, "id");
+  const operation = REFUSABLE[textAt(action, "type") ?? ""];
+  const outcome = actionOutcome(action);
+  if (providerId === undefined || operation === undefined || outcome.kind !== "refused") return [];
+  return [{ operation, providerId, outcome }];
+}
+
+function refundIn(action: JsonObject): FoundRefund[] {
+  const providerId = textAt(action, "id");
+  if (providerId === undefined || textAt(action, "type") !== "Refund") return [];
+  return [{ providerId, reference: textAt(action, "reference"), outcome: actionOutcome(action) }];
 }
 
 /** How a capture, void or refund ended, from its action or from the webhook that tells of it. */
