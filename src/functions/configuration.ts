@@ -1,5 +1,5 @@
 import { invalid, invalidFields } from "../base/fault.js";
-import { isJsonObject, type Json } from "../base/json.js";
+import { isJsonObject, type Json, setOwn } from "../base/json.js";
 import { mergePatch } from "../base/merge-patch.js";
 
 /** RFC 7386 on a map of texts: null deletes an entry, null as a whole deletes all. */
@@ -10,7 +10,7 @@ export function mergeConfiguration(current: Readonly<Record<string, string>>, pa
   const merged: Record<string, string> = {};
   const patched = mergePatch({ ...current }, patch);
   for (const [name, value] of Object.entries(isJsonObject(patched) ? patched : {})) {
-    if (typeof value === "string") merged[name] = value;
+    if (typeof value === "string") setOwn(merged, name, value);
     else faults[`configuration.${name}`] = ["must be a string"];
   }
   if (Object.keys(faults).length > 0) throw invalidFields(faults);

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../base/json.js";
+import { type Json, type JsonObject, setOwn } from "../base/json.js";
 
 /** Texts by field, as tenant code gave them. */
 export type FunctionErrors = Readonly<Record<string, readonly string[]>>;
@@ -22,7 +22,7 @@ export class FunctionFailed extends Error {
 
   toJson(): JsonObject {
     const errors: Record<string, Json> = {};
-    for (const [name, texts] of Object.entries(this.errors)) errors[name] = [...texts];
+    for (const [name, texts] of Object.entries(this.errors)) setOwn(errors, name, [...texts]);
     return { status: this.status, detail: this.detail, errors };
   }
 }

@@ -39,13 +39,14 @@ export function toDecimalText({ amount, currency }: Money): string | Inexpressib
   return `${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
 }
 
-/** "12.34" EUR as 1234. Undefined for what is no such decimal, or finer than the currency. */
+/** "12.34" EUR as 1234. Undefined for what is no such decimal, finer than the currency, or 2^53 and more. */
 export function fromDecimalText(text: string, currency: string): number | Inexpressible {
   const exponent = exponentOf(currency);
-  const [, whole, fraction = ""] = /^(\d{1,12})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
+  const [, whole, fraction = ""] = /^(\d{1,16})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
   if (exponent === undefined || whole === undefined) return undefined;
   const kept = fraction.slice(0, exponent).padEnd(exponent, "0");
-  return /[1-9]/.test(fraction.slice(exponent)) ? undefined : Number(`${whole}${kept}`);
+  const amount = Number(`${whole}${kept}`);
+  return /[1-9]/.test(fraction.slice(exponent)) || !Number.isSafeInteger(amount) ? undefined : amount;
 }
 
 function shift(amount: number, digits: number): number | undefined {

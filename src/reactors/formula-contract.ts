@@ -1,5 +1,5 @@
 import { Fault, invalid, invalidFields } from "../base/fault.js";
-import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
 
 export type ValueType = "string" | "boolean" | "number";
 
@@ -43,10 +43,10 @@ export function typedConfiguration(contract: FormulaContract, given: Readonly<Re
   const faults: Record<string, string[]> = {};
   const typed: JsonObject = { ...given };
   for (const { name, type } of contract.configuration) {
-    const text = given[name];
+    const text = Object.hasOwn(given, name) ? given[name] : undefined;
     const value = text === undefined ? undefined : readAs(type, text);
     if (value === undefined) faults[`configuration.${name}`] = [`must be given as a ${type}`];
-    else typed[name] = value;
+    else setOwn(typed, name, value);
   }
   if (Object.keys(faults).length > 0) {
     throw new Fault("validation_failed", "Invalid Reactor Configuration", { fields: faults });

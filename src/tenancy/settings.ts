@@ -18,16 +18,15 @@ export const DEFAULT_SETTINGS: TenantSettings = {
 };
 
 /**
- * Merges what a caller sent into the settings.
- * @throws {Fault} validation_failed for unknown names and for texts other than "true" and "false".
+ * Merges what a caller sent into the settings. Other names than ours are ignored: newer clients send more of them.
+ * @throws {Fault} validation_failed for texts other than "true" and "false".
  */
 export function mergeSettings(current: TenantSettings, sent: Readonly<Record<string, string>>): TenantSettings {
   const faults: Record<string, string[]> = {};
   const merged: { -readonly [Name in keyof TenantSettings]: boolean } = { ...current };
   for (const [name, text] of Object.entries(sent)) {
-    if (!isSettingName(name))
-      faults[`settings.${name}`] = [`is no setting; there are ${Object.keys(DEFAULT_SETTINGS).join(", ")}`];
-    else if (text !== "true" && text !== "false") faults[`settings.${name}`] = ['must be "true" or "false"'];
+    if (!isSettingName(name)) continue;
+    if (text !== "true" && text !== "false") faults[`settings.${name}`] = ['must be "true" or "false"'];
     else merged[name] = text === "true";
   }
   if (Object.keys(faults).length > 0) throw invalidFields(faults);

@@ -38,7 +38,8 @@ type Node =
   | { readonly kind: "object"; readonly members: readonly (readonly [string, Node])[] };
 
 /**
- * Finds what is to become a token in a body of any shape: every leaf but null, and every object with a type and data.
+ * Finds what is to become a token in a body of any shape: every leaf but null, and every object with a type and data,
+ * whatever they are: kept as plain leaves, a card whose type is wrong would keep its verification code for ever.
  * @throws {Fault} validation_failed for more than 100 tokens, or for any item that is wrong, named by its place.
  */
 export function planTokenize(caller: Caller, keys: TenantKeys, body: Json, now: Date): TokenizePlan {
@@ -94,7 +95,7 @@ export async function createTokens(
 }
 
 function isTokenRequest(value: JsonObject): boolean {
-  return typeof value.type === "string" && Object.hasOwn(value, "data");
+  return Object.hasOwn(value, "type") && Object.hasOwn(value, "data");
 }
 
 function leafDraft(data: Json): TokenDraft {

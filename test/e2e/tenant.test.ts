@@ -40,7 +40,6 @@ describe("the tenant", () => {
       { name: "x", settings: { fingerprint_tokens: "yes" } },
       ["settings.fingerprint_tokens"],
     ],
-    ["an unknown setting", { name: "x", settings: { colour: "true" } }, ["settings.colour"]],
     ["settings that are a list", { name: "x", settings: [] }, ["settings"]],
   ])("is not changed by %s", async (_, wrong, fields) => {
     const { status, body } = await put(wrong);
@@ -83,6 +82,19 @@ describe("the tenant", () => {
     expect((await put({ name: "Other" })).body.settings).toEqual(settings);
     expect((await put({ name: "Other", settings: {} })).body.settings).toEqual(settings);
     expect((await put({ name: "Other", settings: null })).body.settings).toEqual(settings);
+  });
+
+  it("takes settings of newer clients, and ignores them", async () => {
+    const settings = { ...DEFAULTS, fingerprint_tokens: "true" };
+    const sent = { ...settings, token_deduplication_behavior: "update_existing", constructor: "x", "": "" };
+    const { status, body } = await put({ name: "Newer", settings: sent });
+    expect({ status, name: body.name, settings: body.settings }).toEqual({ status: 200, name: "Newer", settings });
+    const wrong = await put({ name: "Other", settings: { ...sent, deduplicate_tokens: "" } });
+    expect(wrong).toMatchObject({
+      status: 400,
+      body: { errors: { "settings.deduplicate_tokens": [expect.any(String)] } },
+    });
+    expect((await tenant.manage("GET", "/tenants/self")).body).toMatchObject({ name: "Newer", settings });
   });
 
   it("takes a name of 200 characters, counted as people do", async () => {

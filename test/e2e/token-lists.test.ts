@@ -78,7 +78,10 @@ describe("lists and searches of tokens", () => {
     expect(idsOf(answer)).toEqual([card, whales[4]]);
     expect(answer.body.pagination.total_items).toBe(2);
     expect(idsOf(await list(`${query}&metadata.Group=blue+whales`))).toEqual([whales[4]]);
-    expect((await list(`${query}&metadata.constructor=x`)).body.data).toEqual([]);
+    for (const name of ["constructor", "__proto__"]) {
+      expect((await list(`${query}&metadata.${name}=x`)).body.data).toEqual([]);
+      expect((await list(`metadata.${name}=x&metadata.Group=blue+whales`)).body.data).toEqual([]);
+    }
   });
 
   it.each([

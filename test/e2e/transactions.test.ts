@@ -17,6 +17,27 @@ const refund = (id: string, body: object = {}) =>
 const read = async (id: string) => (await shop.backEnd("GET", `/orchestration/transactions/${id}`)).body;
 
 describe("an authorization", () => {
+  it("may be of any amount that JSON numbers keep", async () => {
+    const amount = Number.MAX_SAFE_INTEGER;
+    const { status, body } = await shop.pay({ amount });
+    expect({ status, amount: body.amount, authorized: body.authorized_amount }).toEqual({
+      status: 201,
+      amount,
+      authorized: amount,
+    });
+    expect((await capture(body.id, { amount })).body).toMatchObject({
+      status: "capture_succeeded",
+      captured_amount: amount,
+    });
+    expect((await refund(body.id, { amount: amount - 1 })).body).toMatchObject({
+      status: "succeeded",
+      amount: amount - 1,
+    });
+    expect(await read(body.id)).toMatchObject({ captured_amount: amount, refunded_amount: amount - 1 });
+    const refused = await shop.backEnd("POST", "/orchestration/transactions", { raw: '{"amount":9007199254740992}' });
+    expect(refused).toMatchObject({ status: 400, body: { errors: { amount: [expect.any(String)] } } });
+  });
+
   it("answers the documented transaction", async () => {
     const token = await shop.card();
     const { status, body } = await shop.pay({

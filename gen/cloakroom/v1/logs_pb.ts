@@ -37,7 +37,7 @@ export type Log = Message<"cloakroom.v1.Log"> & {
   actorId?: string | undefined;
 
   /**
-   * application, user or system.
+   * application or user; absent for what the service did by itself.
    *
    * @generated from field: optional string actor_type = 4;
    */

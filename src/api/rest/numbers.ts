@@ -1,5 +1,5 @@
 import { invalidFields } from "../../base/fault.js";
-import type { Json } from "../../base/json.js";
+import { type Json, setOwn } from "../../base/json.js";
 
 /**
  * Numbers with 16 digits or more, or an exponent: the only ones that may not survive a double. They stand after `:`,
@@ -24,7 +24,7 @@ export function requireExactNumbers(text: string): void {
   if (!SUSPECT.test(text)) return;
   const faults: Record<string, string[]> = {};
   findInexact(text, (path) => {
-    faults[path] = ["holds a number with more digits than JSON numbers keep; send it as a string"];
+    setOwn(faults, path, ["holds a number with more digits than JSON numbers keep; send it as a string"]);
   });
   if (Object.keys(faults).length > 0) throw invalidFields(faults);
 }

@@ -48,7 +48,8 @@ function readMapParameter(
 ): void {
   const map: Record<string, unknown> = {};
   for (const [key, value] of pairsOf(field, name, text, report)) setOwn(map, key, value);
-  into[field.localName] = Object.assign(map, into[field.localName]);
+  for (const [key, value] of Object.entries(into[field.localName] ?? {})) setOwn(map, key, value);
+  into[field.localName] = map;
 }
 
 function pairsOf(field: DescField, name: string, text: string, report: Report): (readonly [string, string])[] {

@@ -26,11 +26,22 @@ describe("numbers in JSON bodies", () => {
     ["9007199254740993", "value"],
     ["[[12345678901234567890]]", "[0][0]"],
     ['{"": 1e-400}', "value"],
+    ['{"constructor":1e400}', "constructor"],
   ])("refuses %s and names the place", (text, place) => {
     expect(() => parseExactJson(text)).toThrowError(
       expect.objectContaining({
         code: "validation_failed",
         fields: { [place]: [expect.stringContaining("send it as a string")] },
+      }),
+    );
+  });
+
+  it("refuses one by the name of __proto__ too", () => {
+    expect(() => parseExactJson('{"__proto__":4111111111111111111}')).toThrowError(
+      expect.objectContaining({
+        fields: JSON.parse(
+          '{"__proto__":["holds a number with more digits than JSON numbers keep; send it as a string"]}',
+        ),
       }),
     );
   });

@@ -94,6 +94,12 @@ describe("a reactor formula", () => {
       "request_parameters[0].name",
     ],
     [
+      "a request parameter that begins with a dot",
+      { request_parameters: [{ name: ".ab", type: "string" }] },
+      400,
+      "request_parameters[0].name",
+    ],
+    [
       "two parameters of one name",
       { request_parameters: [FORMULA.request_parameters[0], FORMULA.request_parameters[0]] },
       400,
@@ -160,6 +166,50 @@ describe("a reactor made from a formula", () => {
     const { status, body } = await reactorFrom(await made(), configuration);
     expect(status).toBe(400);
     expect(JSON.stringify(body)).toMatch(/configuration/i);
+  });
+
+  it("reads entries of its configuration by whatever name", async () => {
+    const names = ["constructor", "__proto__", "toString"];
+    const code =
+      "module.exports = async ({ configuration }) => ({ raw: Object.getOwnPropertyNames(configuration).map((name) => [name, configuration[name]]) });";
+    const configuration = names.map((name) => ({ name, type: "number" }));
+    const formula = await made({ code, configuration, request_parameters: [] });
+    const { status, body } = await reactorFrom(formula, {});
+    expect([status, Object.keys(body.errors)]).toEqual([400, names.map((name) => `configuration.${name}`)]);
+    const { body: reactor } = await reactorFrom(
+      formula,
+      JSON.parse('{"constructor":"1","__proto__":"2","toString":"3"}'),
+    );
+    expect(Object.entries(reactor.configuration)).toEqual([
+      ["constructor", "1"],
+      ["__proto__", "2"],
+      ["toString", "3"],
+    ]);
+    const patch = {
+      headers: { "Content-Type": "application/merge-patch+json" },
+      raw: '{"configuration":{"__proto__":"5"}}',
+    };
+    expect((await tenant.manage("PATCH", `/reactors/${reactor.id}`, patch)).status).toBe(204);
+    const { body: result } = await caller("POST", `/reactors/${reactor.id}/react`, { body: {} });
+    expect(result.raw).toEqual([
+      ["constructor", 1],
+      ["__proto__", 5],
+      ["toString", 3],
+    ]);
+  });
+
+  it("takes parameters whose names begin or end with an underscore", async () => {
+    const request_parameters = [
+      { name: "_first", type: "string" },
+      { name: "last_", type: "string", optional: true },
+    ];
+    const { body: reactor } = await reactorFrom(await made({ request_parameters }));
+    const call = (args: object) => caller("POST", `/reactors/${reactor.id}/react`, { body: { args } });
+    expect((await call({ amount: 1, _first: "x" })).status).toBe(200);
+    expect(await call({ amount: 1, last_: "x" })).toMatchObject({
+      status: 400,
+      body: { errors: { "args._first": [expect.any(String)] } },
+    });
   });
 
   it("is refused for a formula of another tenant", async () => {
