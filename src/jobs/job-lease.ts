@@ -28,9 +28,10 @@ export class JobLease {
     return isHeld;
   }
 
+  /** Never fails: where the database is away it lapses. */
   async release(): Promise<void> {
     if (this.#heldAt === Number.NEGATIVE_INFINITY) return;
     this.#heldAt = Number.NEGATIVE_INFINITY;
-    await this.#database.release(this.#name, this.#holder);
+    await this.#database.release(this.#name, this.#holder).catch(() => {});
   }
 }
