@@ -73,7 +73,10 @@ export class RunQueue {
         tx.ask(claimRuns, { limit: AT_ONCE, seconds: LEASE_SECONDS }),
       );
       const keys = await this.#parts.keyring.of(tenantId);
-      await Promise.all(runs.map((run) => this.#advance(tenantId, keys, run)));
+      // All of them, also where one fails: let go of, they would go on beside those that are taken next, and after the end.
+      const ends = await Promise.allSettled(runs.map((run) => this.#advance(tenantId, keys, run)));
+      const failed = ends.find((end) => end.status === "rejected");
+      if (failed) throw failed.reason;
     } while (runs.length > 0 && !this.#stopping.signal.aborted);
   }
 

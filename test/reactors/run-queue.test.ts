@@ -1,0 +1,80 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { Authenticator } from "../../src/access/authenticate.js";
+import { Refused } from "../../src/access/refusal.js";
+import { systemClock } from "../../src/base/clock.js";
+import { newUuid } from "../../src/base/ids.js";
+import { readConfig } from "../../src/config.js";
+import { createReactor } from "../../src/reactors/reactor.js";
+import { RunQueue } from "../../src/reactors/run-queue.js";
+import { startRun } from "../../src/reactors/runs.js";
+import { insertRun } from "../../src/store/reactor-runs.js";
+import type { Transaction } from "../../src/store/transaction.js";
+import { provisionTenant } from "../../src/tenancy/provision.js";
+import { openVault } from "../../src/vault.js";
+import { agents } from "../payments/connectors/bench.js";
+import { copyMigratedData } from "../support/migrated-data.js";
+import { newDirectory } from "../support/new-directory.js";
+
+it("runs that were taken together with one that cannot be read are waited for", async () => {
+  const directory = newDirectory();
+  const config = readConfig({ CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")) });
+  const vault = await openVault({ config, as: "server", announce: () => {}, clock: systemClock });
+  try {
+    const { database, keyring } = vault;
+    const owner = { name: "Test", ownerEmail: "owner@example.com" };
+    const { tenantId, applicationId } = await provisionTenant(database, vault.rootKey, owner);
+    const keys = await keyring.of(tenantId);
+    const authenticator = new Authenticator(database, systemClock, () => {});
+    const caller = await authenticator.application(tenantId, applicationId);
+    if (!caller) throw new Error("the tenant has no application");
+    const run = <T>(work: (tx: Transaction) => Promise<T>) => database.fast.run(tenantId, "unguarded", work);
+
+    const code = "module.exports = async () => ({ raw: 1 });";
+    const properties = {
+      name: "R",
+      code: { kind: "code", code },
+      applicationId: undefined,
+      configuration: {},
+    } as const;
+    const reactor = await run((tx) => createReactor(tx, caller, keys, properties));
+    const expiresAt = new Date(Date.now() + 3_600_000);
+    const times = { due_at: new Date(), expires_at: expiresAt };
+    await run(async (tx) => {
+      const ids = { id: newUuid(), reactor_id: reactor.id, application_id: applicationId };
+      tx.tell(insertRun, { ...ids, request: Buffer.from("changed by somebody else"), ...times });
+    });
+    const id = await run((tx) => startRun(tx, caller, keys, reactor.id, { args: 1, callbackUrl: undefined }));
+    if (id instanceof Refused) throw id.fault;
+
+    const events: string[] = [];
+    const started = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const queue = new RunQueue({
+      ...{ database, keyring, authenticator, agents },
+      functions: {
+        async run() {
+          started.resolve();
+          await released.promise;
+          events.push("the other has run");
+          return { kind: "returned", value: { raw: 1 } };
+        },
+      },
+      callApi: async () => ({ status: 500, body: null, lasting: () => null }),
+      showFault: () => null,
+      onFailure: () => void events.push("the failure is told"),
+    });
+    queue.wake(tenantId);
+    await started.promise;
+    const stopped = queue.stop().then(() => void events.push("stopped"));
+    // What is wrong with the first of them is known by now.
+    await new Promise((resolve) => setImmediate(resolve));
+    released.resolve();
+    await stopped;
+    expect(events).toEqual(["the other has run", "the failure is told", "stopped"]);
+  } finally {
+    await vault[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
