@@ -18,7 +18,7 @@ import { CONNECTION_LIMITS, createOnePort } from "./one-port.js";
 import type { OperatorLog } from "./operator-log.js";
 import type { Pipeline } from "./pipeline.js";
 import { createProxyRoute, type InvokeProxy } from "./proxy-route.js";
-import { type RateGate, type RouteScope, rateScopeOf } from "./rate-gate.js";
+import { type RateGate, type RouteScope, rateRefusalOf, rateScopeOf } from "./rate-gate.js";
 import { registerReflection } from "./reflection.js";
 import { registerRest, sendFault } from "./rest/rest-routes.js";
 import { makeAddressReadable } from "./rpc-address.js";
@@ -68,10 +68,12 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
     logger: false,
     exposeHeadRoutes: true,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 3 * 400 },
-    // Of a path that the router cannot read: broken percent-encoding, or longer than any id.
-    frameworkErrors: (_error, request, reply) => {
-      admit(request.raw, reply.raw);
-      return sendFault(reply, new Fault("malformed_body", "The path could not be read."), traceOf(request.raw));
+    // Of a path that the router cannot read: broken percent-encoding, or longer than any id. No hook runs for it.
+    frameworkErrors: (_error, { raw }, reply) => {
+      begin(raw, reply.raw, undefined)
+        .then(() => rateRefusalOf(raw) ?? new Fault("malformed_body", "The path could not be read."))
+        .then((fault) => sendFault(reply, fault, traceOf(raw)))
+        .catch(() => reply.raw.destroy());
     },
   });
   const cors = createCors(options.corsOrigins);
@@ -136,8 +138,8 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   );
   await app.register(fastifyConnectPlugin, { ...rpc, shutdownSignal: shutdown.signal });
   await app.ready();
-  /** What the framework does with its requests, for those that go past it. */
-  const begin = async (request: IncomingMessage, response: ServerResponse, template: string) => {
+  /** What the framework does with its requests, for those that go past it. One without a template fits no path. */
+  const begin = async (request: IncomingMessage, response: ServerResponse, template: string | undefined) => {
     const { method = "" } = request;
     admit(request, response);
     const start = performance.now();
@@ -145,7 +147,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
     response.once("close", () => {
       options.meters.request(method, template, response.statusCode, (performance.now() - start) / 1_000);
     });
-    await options.rateGate.pass(request, response, rpcScopes.get(template));
+    await options.rateGate.pass(request, response, template === undefined ? undefined : rpcScopes.get(template));
   };
   const lane = options.rpcLane ? createUnaryLane(options.pipelines, rpcLimits, observe, begin) : () => false;
   const proxy = createProxyRoute(options.invokeProxy, observe, begin);

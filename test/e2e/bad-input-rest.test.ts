@@ -309,6 +309,13 @@ describe("a REST request that is answered before its body is read", () => {
     },
   );
 
+  it.each(["Content-Length", "chunked"] as const)(
+    "because the path cannot be read (%s) reaches its sender",
+    async (framing) => {
+      expect(await send(backEnd.key, framing, 12, "POST /tokens/%E0%A4%A HTTP/1.1")).toMatch(/^HTTP\/1\.1 400 /);
+    },
+  );
+
   it("leaves the connection good for the next request", async () => {
     const answers: number[] = [];
     for (const raw of [

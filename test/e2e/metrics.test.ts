@@ -22,6 +22,7 @@ describe("/metrics", () => {
     await backEnd("GET", `/tokens/${tokenId}`);
     await backEnd("GET", `/tokens/${CANARY}`);
     await backEnd("GET", `/no/such/path?secret=${CANARY}`);
+    await backEnd("GET", `/tokens/%ff${CANARY}`);
     for (let round = 0; round < 5; round += 1) await backEnd("POST", "/tokens/search", { body: { query: CANARY } });
     const tokens = rpcClient(TokenService, "gRPC", { url: server.url, key: backEnd.key });
     await tokens.getToken({ id: tokenId });
@@ -61,6 +62,7 @@ describe("/metrics", () => {
     expect(requests("/tokens/{id}", "200")).toEqual([1]);
     expect(requests("/tokens/{id}", "404")).toEqual([1]);
     expect(requests("other", "404")[0]).toBeGreaterThanOrEqual(1);
+    expect(requests("other", "400")).toEqual([1]);
     expect(requests("/tokens/search", "400")).toEqual([3]);
     expect(requests("/tokens/search", "429")).toEqual([2]);
     const calls = (code: string) =>

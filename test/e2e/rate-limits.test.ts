@@ -52,6 +52,8 @@ describe("the documented rate limits", () => {
     ["GET", "/openapi.json", 600],
     ["GET", "/tokens/some-token", 1_000],
     ["DELETE", "/nowhere", 1_000],
+    ["GET", "/tokens/%E0%A4%A", 1_000],
+    ["GET", `/tokens/${"x".repeat(2_000)}`, 1_000],
   ])("%s %s serves its requests and refuses all that follow, before it asks for a key", async (method, path, limit) => {
     const client = from(newAddress());
     const answers = await many(limit, () => client(method, path));

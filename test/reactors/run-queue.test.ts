@@ -61,6 +61,7 @@ it("runs that were taken together with one that cannot be read are waited for", 
           return { kind: "returned", value: { raw: 1 } };
         },
       },
+      bins: undefined,
       callApi: async () => ({ status: 500, body: null, lasting: () => null }),
       showFault: () => null,
       onFailure: () => void events.push("the failure is told"),
