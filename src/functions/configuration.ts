@@ -2,6 +2,9 @@ import { invalid, invalidFields } from "../base/fault.js";
 import { isJsonObject, type Json, setOwn } from "../base/json.js";
 import { mergePatch } from "../base/merge-patch.js";
 
+/** As the protos have it for new ones. */
+const MAX_ENTRIES = 100;
+
 /** RFC 7386 on a map of texts: null deletes an entry, null as a whole deletes all. */
 export function mergeConfiguration(current: Readonly<Record<string, string>>, patch: Json): Record<string, string> {
   if (patch === null) return {};
@@ -10,9 +13,12 @@ export function mergeConfiguration(current: Readonly<Record<string, string>>, pa
   const merged: Record<string, string> = {};
   const patched = mergePatch({ ...current }, patch);
   for (const [name, value] of Object.entries(isJsonObject(patched) ? patched : {})) {
-    if (typeof value === "string") setOwn(merged, name, value);
-    else faults[`configuration.${name}`] = ["must be a string"];
+    if (typeof value !== "string") faults[`configuration.${name}`] = ["must be a string"];
+    else if (`${name}${value}`.includes("\0"))
+      faults[`configuration.${name}`] = ["must be text without NUL characters"];
+    else setOwn(merged, name, value);
   }
+  if (Object.keys(merged).length > MAX_ENTRIES) faults.configuration = [`must have at most ${MAX_ENTRIES} entries`];
   if (Object.keys(faults).length > 0) throw invalidFields(faults);
   return merged;
 }

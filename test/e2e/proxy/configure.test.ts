@@ -211,6 +211,12 @@ describe("pre-configured proxies", () => {
     ["no destination", { destination_url: null }, ["destination_url"]],
     ["no name", { name: null }, ["name"]],
     ["configuration that is no text", { configuration: { A: {} } }, ["configuration.A"]],
+    ["configuration with a NUL", { configuration: { A: "a\0b" } }, ["configuration.A"]],
+    [
+      "more configuration than a new one may have",
+      { configuration: Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`B${index}`, ""])) },
+      ["configuration"],
+    ],
     ["a wrong application", { application: { id: "01980f70-1a2b-7c4d-9e5f-60718293a4b5" } }, ["application.id"]],
   ])("are left as they are by a patch with %s", async (_, wrong, fields) => {
     const { body: made } = await create({ configuration: { A: "1" } });
