@@ -10,8 +10,8 @@ const HOUR_MS = 3_600_000;
 const DELAYS_MS = [5_000, 15_000, 60_000, 300_000, 1_800_000, 7_200_000, 43_200_000];
 /** What was taken on is mostly done a moment later. */
 const ACCEPTED_FIRST_MS = 2_000;
-/** When a payment that was called off is looked at once more. */
-const CALLED_OFF_MS = 60_000;
+/** The shortest pause after which is asked again about something unclear that is not under way. */
+const UNCLEAR_MS = 60_000;
 /** How long a payment service is asked about a payment whose end is not known. */
 export const GIVE_UP_MS = 24 * HOUR_MS;
 
@@ -106,7 +106,7 @@ export function applyCallingOff(payment: Payment, outcome: FollowUpOutcome, now:
   if (payment.status === "buyer_approval_pending") {
     const given = giveUp(payment, "incomplete_buyer_approval", now);
     // What was only taken on is looked at once more.
-    const dueAt = outcome.kind === "accepted" ? new Date(now + CALLED_OFF_MS) : given.payment.dueAt;
+    const dueAt = outcome.kind === "accepted" ? new Date(now + pauseAfter(0)) : given.payment.dueAt;
     return { ...given, payment: { ...given.payment, dueAt } };
   }
   // The approval was noted while the request was on its way: it is released with the rest.
@@ -124,6 +124,11 @@ export function waitingFor(payment: Payment, state: "unknown" | "accepted", now:
   const usual = DELAYS_MS[Math.min(tries, DELAYS_MS.length - 1)] ?? GIVE_UP_MS;
   const delay = state === "accepted" && tries === 0 ? ACCEPTED_FIRST_MS : usual;
   return { ...payment, attempt: { ...attempt, state, tries }, dueAt: new Date(now + delay) };
+}
+
+/** How long to wait with the next question about what has been unclear for so long, in milliseconds: half of that. */
+export function pauseAfter(unclear: number): number {
+  return Math.max(UNCLEAR_MS, unclear / 2);
 }
 
 /** A capture, void or refund that is about to begin, with a key of its own: the same one however often it is sent. */

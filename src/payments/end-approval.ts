@@ -1,16 +1,13 @@
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { applyCallingOff, GIVE_UP_MS, giveUp } from "./apply.js";
+import { applyCallingOff, GIVE_UP_MS, giveUp, pauseAfter } from "./apply.js";
 import type { Connection } from "./connection.js";
 import { afterLookUp, lookUp } from "./look-up.js";
 import type { FollowUpOutcome, LookUpOutcome } from "./outcome.js";
 import { type Payment, referenceOf } from "./payment.js";
 import { type Change, changePayment } from "./payment-changes.js";
 import type { PerformParts } from "./perform.js";
-
-/** An approval that can neither be learned nor called off is asked for again after this, and then ever more rarely. */
-const UNCLEAR_APPROVAL_MS = 60_000;
 
 /**
  * The buyer's time is over: what was not approved by now is called off, there and then here. It stays open while the
@@ -53,7 +50,7 @@ function openStill(payment: Payment, now: number): Change {
   if (payment.status !== "buyer_approval_pending") return unmoved(payment);
   const late = now - (payment.approvalExpiresAt ?? 0);
   if (late > GIVE_UP_MS) return giveUp(payment, "incomplete_buyer_approval", now);
-  const delay = late < 0 ? -late : Math.max(UNCLEAR_APPROVAL_MS, late / 2);
+  const delay = late < 0 ? -late : pauseAfter(late);
   return unmoved({ ...payment, dueAt: new Date(now + delay) });
 }
 

@@ -1,5 +1,5 @@
 import type { TenantId } from "../base/ids.js";
-import { applyFollowUp, applyStanding, GIVE_UP_MS, giveUp, type Step, waitingFor } from "./apply.js";
+import { applyFollowUp, applyStanding, GIVE_UP_MS, giveUp, pauseAfter, type Step, waitingFor } from "./apply.js";
 import type { Connection } from "./connection.js";
 import type { FoundRefusal, LookUpOutcome } from "./outcome.js";
 import { type Payment, referenceOf } from "./payment.js";
@@ -8,9 +8,6 @@ import type { PerformParts } from "./perform.js";
 import type { Refund } from "./refund.js";
 import { afterRefundsFound } from "./refund-reports.js";
 import { isKnownAgain } from "./resent.js";
-
-/** What is not clear about a failed payment is asked for again after this, and then ever more rarely. */
-const UNCLEAR_MS = 60_000;
 
 /** Applies what a look-up found. An operation of ours that shows in it has ended by that. */
 export function afterLookUp(current: Payment, found: LookUpOutcome, now: number, refunds: readonly Refund[]): Change {
@@ -59,7 +56,7 @@ function dueAgain({ status, dueAt, updatedAt }: Payment, found: LookUpOutcome, n
     (found.kind === "found" && (found.standing.kind === "redirect" || found.standing.kind === "processing"));
   const since = now - updatedAt;
   if (status !== "authorization_failed" || dueAt === undefined || !isOpen || since > GIVE_UP_MS) return undefined;
-  return new Date(now + Math.max(UNCLEAR_MS, since / 2));
+  return new Date(now + pauseAfter(since));
 }
 
 function unmoved(payment: Payment): Step {

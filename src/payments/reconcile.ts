@@ -10,7 +10,7 @@ import { readTokenRow } from "../store/tokens.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { openToken } from "../tokens/sealing.js";
 import { cardOf } from "./admit-payment.js";
-import { giveUp } from "./apply.js";
+import { giveUp, pauseAfter } from "./apply.js";
 import type { SensitiveCard } from "./card.js";
 import { connectionOf } from "./connection.js";
 import { endApproval } from "./end-approval.js";
@@ -26,8 +26,6 @@ export interface ReconcileParts extends PerformParts {
 }
 
 const AT_ONCE = 4;
-/** What was looked after and is due as before, for whatever reason, rests this long. */
-const REST_MS = 60_000;
 
 /** Looks after the payments of a tenant whose end is not known, or whose time is over. */
 export async function reconcileTenant(parts: ReconcileParts, tenantId: TenantId, signal: AbortSignal): Promise<void> {
@@ -58,7 +56,7 @@ export async function reconcile(
   if (!isSame || !isDue) return after;
   const rested = await changePayment(parts.database, keys, tenantId, payment.id, (current, now) => {
     const isUntouched = current.revision === after.revision + 1;
-    const dueAt = isUntouched ? new Date(now.getTime() + REST_MS) : current.dueAt;
+    const dueAt = isUntouched ? new Date(now.getTime() + pauseAfter(0)) : current.dueAt;
     return { payment: { ...current, dueAt }, moved: false, approved: false, goesOn: true };
   });
   return rested ?? after;

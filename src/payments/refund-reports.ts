@@ -57,6 +57,11 @@ export function afterRefundsFound(
     const next = afterRefund(change.payment, refund, outcome, now);
     change = { ...next, refunds: [...(change.refunds ?? []), ...(next.refunds ?? [])] };
   }
+  const { attempt } = change.payment;
+  if (attempt !== undefined && attempt === payment.attempt) {
+    const isTaken = attempt.state === "accepted";
+    change = { ...change, payment: waitingFor(change.payment, isTaken ? "accepted" : "unknown", now) };
+  }
   const known = refunds.map((refund) => change.refunds?.find(({ id }) => id === refund.id) ?? refund);
   // One that is under way may be in the sum already, unless it is not in the list.
   const isMixed = known.some(

@@ -1,8 +1,10 @@
+import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { FORMULA_IDS, type FormulaId } from "../../src/payments/formulas.js";
 import { afterLookUp, mustSend } from "../../src/payments/look-up.js";
 import type { LookUpOutcome } from "../../src/payments/outcome.js";
 import type { Attempt } from "../../src/payments/payment.js";
+import { STATUSES } from "../../src/payments/transaction-states.js";
 import { anAttempt, aPayment, aRefund, authorized, captured, NOW } from "./a-payment.js";
 
 const HOUR_MS = 3_600_000;
@@ -130,4 +132,47 @@ describe("a payment that was called off, and is looked at once more", () => {
     expect(payment).toMatchObject({ status: "authorization_void_pending", attempt: { operation: "void" } });
     expect(mustSend(payment, { kind: "found", standing }, NOW)).toBe(true);
   });
+});
+
+test("whatever a look-up finds, nobody is asked again without a pause, and what is under way is not forgotten", () => {
+  const known = { providerId: "pi_1", codes: {} };
+  const redirect = { kind: "redirect", ...known, approvalUrl: "https://bank.example" } as const;
+  const refund = aRefund();
+  const standing = fc.constantFrom<Extract<LookUpOutcome, { kind: "found" }>["standing"]>(
+    { kind: "authorized", ...known, amount: 1000 },
+    { kind: "captured", ...known, amount: 800, refundedAmount: 300 },
+    { kind: "capturing", ...known, authorizedAmount: 1000 },
+    { kind: "processing", ...known },
+    { kind: "voiding", ...known },
+    { kind: "voided", ...known, expired: true },
+    { kind: "declined", codes: {}, errorCode: "issuer_decline" },
+    { kind: "failed", codes: {}, errorCode: "canceled" },
+    redirect,
+  );
+  const found: fc.Arbitrary<LookUpOutcome> = fc.oneof(
+    fc.constantFrom<LookUpOutcome>(unknown, unsupported, { kind: "absent" }),
+    fc.record({ kind: fc.constant("found"), standing }),
+    fc.record({ kind: fc.constant("found"), standing, refunds: fc.constant([]) }),
+  );
+  const attempt = fc.option(
+    fc.record({
+      operation: fc.constantFrom("authorize", "capture", "void", "refund"),
+      ...{ state: fc.constantFrom("sent", "unknown", "accepted"), tries: fc.nat(9), since: fc.nat(40 * HOUR_MS) },
+    }),
+    { nil: undefined },
+  );
+  fc.assert(
+    fc.property(fc.constantFrom(...STATUSES), attempt, found, fc.constantFrom("authorize", "capture"), (...drawn) => {
+      const [status, under, outcome, intent] = drawn;
+      const begun = under && anAttempt(under.operation, { ...under, since: NOW - under.since, refundId: refund.id });
+      const before = { ...aPayment({ status, attempt: begun, authorizedAmount: 1000, dueAt: new Date(NOW) }, intent) };
+      const { payment, moved } = afterLookUp(before, outcome, NOW + 1, [refund]);
+      if (!moved && status !== "buyer_approval_pending") {
+        if (payment.dueAt) expect(payment.dueAt.getTime()).toBeGreaterThan(NOW + 1);
+        if (payment.attempt) expect(payment.dueAt).toBeDefined();
+      }
+      expect(payment.capturedAmount).toBeGreaterThanOrEqual(before.capturedAmount);
+    }),
+    { numRuns: 2_000 },
+  );
 });

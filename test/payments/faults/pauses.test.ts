@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Clock } from "../../../src/base/clock.js";
+import { agents } from "../connectors/bench.js";
+import { stripeBench } from "../connectors/stripe-bench.js";
+import { Payer } from "./payer.js";
+import { standingIn } from "./services.js";
+
+const HOUR_MS = 3_600_000;
+
+let payer: Payer;
+let step = 0;
+const read: number[] = [];
+/** Once `step` is set, the time passes as fast as it is asked for. */
+const clock: Clock = {
+  now() {
+    const now = (step === 0 ? Date.now() : (read.at(-1) ?? Date.now())) + step;
+    read.push(now);
+    return now;
+  },
+};
+beforeAll(async () => {
+  payer = await Payer.open(clock);
+});
+afterAll(async () => {
+  await payer[Symbol.asyncDispose]();
+  agents.close();
+});
+
+test("a payment that was looked after, and is due all the same, rests for a minute", async () => {
+  await using bench = await stripeBench();
+  const service = standingIn(bench);
+  const till = await payer.connect(service);
+  service.fail("authorize", { answer: "reset", acted: true });
+  const id = await till.pay("authorize");
+  service.fail("look up", { answer: 500, acted: false });
+  step = HOUR_MS;
+  const looked = await till.sync(id);
+  step = 0;
+  expect(looked.status).toBe("processing");
+  const due = (await till.read(id)).dueAt?.getTime() ?? 0;
+  expect(read).toContain(due - 60_000);
+  // Nobody holds it: it can be looked after again.
+  expect((await till.sync(id)).status).toBe("authorization_succeeded");
+});
