@@ -5,6 +5,7 @@ import { findTrailerError, setTrailerStatus } from "@connectrpc/connect/protocol
 import { trailerFlag, trailerParse, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { Fault, type FieldFaults, invalid, isFaultCode } from "../base/fault.js";
+import { setOwn } from "../base/json.js";
 import { malformed } from "./json-text.js";
 
 /** The error that Connect is about to answer, whichever protocol it is written in. */
@@ -72,7 +73,8 @@ export function faultOf(error: ConnectError, messageBytes: number): Fault | unde
 function fieldsOf(error: ConnectError): FieldFaults {
   const fields: Record<string, string[]> = {};
   for (const { field, description } of error.findDetails(BadRequestSchema).flatMap((item) => item.fieldViolations)) {
-    fields[field] = [...(fields[field] ?? []), description];
+    const known = Object.hasOwn(fields, field) ? (fields[field] ?? []) : [];
+    setOwn(fields, field, [...known, description]);
   }
   return fields;
 }

@@ -5,7 +5,7 @@ import { newTenant, type TestTenant } from "./tenant.js";
 /** A tenant with a simulator connection and a back end that may pay. */
 export interface Shop {
   readonly tenant: TestTenant;
-  readonly backEnd: RestClient;
+  readonly backEnd: RestClient & { readonly key: string };
   readonly connectionId: string;
   /** A token of a card. */
   card(number?: string, more?: object): Promise<string>;

@@ -55,10 +55,20 @@ function mediaType(request: IncomingMessage): string | undefined {
 }
 
 /**
+ * Refuses a request whose caller has left. Over HTTP/2 nothing else tells: what had come of its body is dropped, and what
+ * is read afterwards ends without an error, like a body that is empty.
+ * @throws {Fault} malformed_body
+ */
+export function requireCaller(request: IncomingMessage): void {
+  if (request.aborted) throw malformed("ended before it was complete");
+}
+
+/**
  * All bytes of a body.
  * @throws {Fault} body_too_large, malformed_body, unsupported_media_type for a compressed one, or unavailable.
  */
 export async function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  requireCaller(request);
   const announced = Number(request.headers["content-length"] ?? 0);
   if (announced > maxBytes) throw tooLarge(maxBytes);
   if (announced === 0 && request.headers["transfer-encoding"] === undefined && request.httpVersionMajor < 2) {
@@ -82,6 +92,7 @@ export async function readAll(request: IncomingMessage, maxBytes: number): Promi
     if (error instanceof Fault) throw error;
     throw malformed("ended before it was complete");
   }
+  requireCaller(request);
   const [only] = chunks;
   return only && chunks.length === 1 ? only : Buffer.concat(chunks);
 }

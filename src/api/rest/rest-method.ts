@@ -14,7 +14,7 @@ import type { HttpRule } from "../../../gen/google/api/http_pb.js";
 import { invalid, invalidFields } from "../../base/fault.js";
 import { isJsonObject, type Json } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
-import { readJsonBody } from "./body.js";
+import { readJsonBody, requireCaller } from "./body.js";
 import { compileFieldReader, compileJsonReader, defaultsOf } from "./json-reader.js";
 import { compileFieldWriter, compileJsonWriter } from "./json-writer.js";
 import { type PathTemplate, parsePathTemplate } from "./path-template.js";
@@ -86,6 +86,7 @@ function requestReader(
   const start = async (request: IncomingMessage): Promise<Message & Record<string, unknown>> => {
     const message = makeDefaults();
     if (body === "") {
+      requireCaller(request);
       request.resume();
       return message;
     }

@@ -90,14 +90,22 @@ async function answer(
   }
 }
 
+/**
+ * The statuses behind which nothing follows (RFC 9110, 15.3.5, 15.3.6 and 15.4.5). Over HTTP/2 Node sends nothing behind
+ * them either, and clients reset a stream whose content-length promises more than it holds.
+ */
+const BODILESS = new Set([204, 205, 304]);
+
 /** Text goes out as it is, anything else as JSON; the type is the code's to say. The trace is ours. */
 function sendVerbatim(reply: FastifyReply, { status, headers, body }: VerbatimAnswer): FastifyReply {
   const isText = typeof body === "string";
-  reply.code(status).header("content-type", isText ? "text/plain; charset=utf-8" : JSON_TYPE);
+  const isBodiless = BODILESS.has(status);
+  reply.code(status);
+  if (!isBodiless) reply.header("content-type", isText ? "text/plain; charset=utf-8" : JSON_TYPE);
   for (const [name, value] of Object.entries(headers)) {
     if (name.toLowerCase() !== "bt-trace-id") reply.header(name, value);
   }
-  return reply.send(Buffer.from(isText ? body : JSON.stringify(body)));
+  return isBodiless ? reply.send() : reply.send(Buffer.from(isText ? body : JSON.stringify(body)));
 }
 
 function refuse(error: unknown, observation: Observation, reply: FastifyReply, head: RequestHead): FastifyReply {
@@ -132,6 +140,8 @@ function requestHead({ raw }: FastifyRequest, { raw: response }: FastifyReply, t
       if (!controller) {
         const made = new AbortController();
         controller = made;
+        // A caller that has left by now is told of no more. Over HTTP/2 responses do not know whether they are destroyed.
+        if (raw.aborted || response.destroyed) made.abort();
         response.once("close", () => {
           if (!response.writableEnded) made.abort();
         });

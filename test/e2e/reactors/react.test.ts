@@ -1,4 +1,7 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { buffer } from "node:stream/consumers";
+import { beforeAll, describe, expect, inject, it } from "vitest";
 import { logLineOf } from "../../support/log-line.js";
 import type { RestClient } from "../../support/rest.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
@@ -151,6 +154,29 @@ describe("a reactor that fails answers status, detail and errors", () => {
     expect(headers.get("x-kettle")).toBe("on");
     expect(headers.get("bt-trace-id")).toMatch(/^[0-9a-f-]{36}$/);
     expect(body).toEqual({ tea: 1 });
+  });
+
+  it.each([204, 205, 304])("and with status %s without a body, over both versions of HTTP", async (status) => {
+    const id = await reactor(
+      failing(`throw new errors.CustomHttpResponseError({ status: ${status}, body: { a: 1 } });`),
+    );
+    expect(await caller("POST", `/reactors/${id}/react`, { body: {} })).toMatchObject({ status, body: "" });
+    const session = connect(inject("serverUrl"));
+    try {
+      const stream = session.request({
+        ...{ ":method": "POST", ":path": `/reactors/${id}/react` },
+        ...{ "bt-api-key": caller.key, "content-type": "application/json" },
+      });
+      const answered = once(stream, "response");
+      stream.end("{}");
+      const [headers] = await answered;
+      expect(headers[":status"]).toBe(status);
+      expect(headers["content-length"] ?? "0").toBe("0");
+      // Rejects where the stream is reset.
+      expect(await buffer(stream)).toEqual(Buffer.alloc(0));
+    } finally {
+      session.destroy();
+    }
   });
 
   it.each<[string, string, RegExp]>([
