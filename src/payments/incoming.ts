@@ -13,6 +13,7 @@ import { type Change, changePayment } from "./payment-changes.js";
 import type { ReconcileParts } from "./reconcile.js";
 import { openRefund, type Refund } from "./refund.js";
 import { afterRefund, refundNamed } from "./refund-reports.js";
+import { accountMark, believable } from "./sent-with.js";
 import type { WebhookDelivery, WebhookEvent } from "./webhook.js";
 
 /** What became of a request at a webhook address. */
@@ -72,7 +73,8 @@ export class Incoming {
       : await connectors
           .of(connection.formula.id)
           .finishApproval(connectors.contextOf(tenantId, connection), { payment: referenceOf(payment), query });
-    return (await this.#learn(tenantId, keys, id, outcome)) ?? payment;
+    const believed = believable(payment, accountMark(keys, connection), outcome);
+    return (await this.#learn(tenantId, keys, id, believed)) ?? payment;
   }
 
   /** Answers whether all that the event tells of is known now. */

@@ -19,14 +19,16 @@ const ACCOUNT_FIELDS: Readonly<Record<FormulaId, readonly string[]>> = {
   "authorizenet-card": ["merchant_account_id", "mode"],
 };
 
+type MarkKeys = Pick<TenantKeys, "fingerprint">;
+
 /** Tells an account that something was sent to from others: a keyed hash, from which its fields cannot be found. */
-export function accountMark(keys: TenantKeys, { formula, fields }: Pick<Connection, "formula" | "fields">): string {
+export function accountMark(keys: MarkKeys, { formula, fields }: Pick<Connection, "formula" | "fields">): string {
   const values = ACCOUNT_FIELDS[formula.id].map((key) => fields.get(key)?.reveal() ?? "");
   return fingerprintOf(keys.fingerprint, "payment account", JSON.stringify([formula.id, ...values])).toString("base64");
 }
 
 /** Tells a card that was sent from others, by number and expiry: a keyed hash, never the number. */
-export function cardMark(keys: TenantKeys, { number, expirationMonth, expirationYear }: Card): string {
+export function cardMark(keys: MarkKeys, { number, expirationMonth, expirationYear }: Card): string {
   const sent = JSON.stringify([number, expirationMonth, expirationYear]);
   return fingerprintOf(keys.fingerprint, "payment card", sent).toString("base64");
 }

@@ -1,0 +1,73 @@
+import { createSecretKey } from "node:crypto";
+import { describe, expect, it, test } from "vitest";
+import { Sensitive } from "../../src/crypto/sensitive.js";
+import { FORMULAS } from "../../src/payments/formulas.js";
+import { accountMark, believable, cardMark, foundIn, isOfAccount, sentTo } from "../../src/payments/sent-with.js";
+import { anAttempt, aPayment } from "./a-payment.js";
+
+const keys = { fingerprint: createSecretKey(Buffer.alloc(32, 1)) };
+const elsewhere = { fingerprint: createSecretKey(Buffer.alloc(32, 2)) };
+
+/** Fields that may be changed without leaving the account: all others may lead to another one. */
+const CHANGEABLE: Readonly<Record<string, readonly string[]>> = {
+  "simulator-card": ["verify_result", "latency_ms", "approval_ttl_s", "async_capture", "webhook_secret"],
+  "stripe-card": ["webhook_secret", "network_transaction_id_enabled"],
+  "adyen-card": ["api_key", "hmac_key"],
+  "checkoutcom-card": ["public_key", "signature_key"],
+  "authorizenet-card": ["transaction_key", "signature_key"],
+};
+
+describe.each(FORMULAS.map((formula) => [formula.id, formula] as const))("the account of %s", (id, formula) => {
+  const values = formula.fields.map(({ key }): [string, string] => [key, `${key}-1`]);
+  const markOf = (given: readonly (readonly [string, string])[]) =>
+    accountMark(keys, { formula, fields: new Map(given.map(([key, value]) => [key, new Sensitive(value)])) });
+
+  it.each(values)("is told by %s where that leads to it", (changed) => {
+    const others = values.map(([key, value]) => [key, key === changed ? "another" : value] as const);
+    const isSame = CHANGEABLE[id]?.includes(changed) === true;
+    expect(markOf(others) === markOf(values)).toBe(isSame);
+    expect(markOf(values.filter(([key]) => key !== changed)) === markOf(values)).toBe(isSame);
+  });
+
+  it("is told by a hash under the tenant's key, in any order of the fields", () => {
+    expect(markOf([...values].reverse())).toBe(markOf(values));
+    expect(markOf(values)).not.toContain("-1");
+    const fields = new Map(values.map(([key, value]) => [key, new Sensitive(value)]));
+    expect(accountMark(elsewhere, { formula, fields })).not.toBe(markOf(values));
+  });
+});
+
+test("a card is told by number and expiry, under the tenant's key", () => {
+  const card = { number: "4242424242424242", expirationMonth: 3, expirationYear: 2030, cvc: "123" };
+  const marks = [
+    cardMark(keys, card),
+    cardMark(elsewhere, card),
+    ...[{ number: "4111111111111111" }, { expirationMonth: 4 }, { expirationYear: 2031 }].map((more) =>
+      cardMark(keys, { ...card, ...more }),
+    ),
+  ];
+  expect(new Set(marks).size).toBe(marks.length);
+  expect(cardMark(keys, { ...card, cvc: undefined })).toBe(marks[0]);
+});
+
+describe("a payment of one account", () => {
+  const attempt = anAttempt("capture", { state: "unknown", account: "one" });
+  const payment = aPayment({ account: "one", attempt });
+
+  it("is believed to be there or not by its account, and only to be there by others", () => {
+    const found = { kind: "found", standing: { kind: "voiding", providerId: "pi_1", codes: {} } } as const;
+    for (const outcome of [found, { kind: "absent" }, { kind: "unsupported" }] as const) {
+      expect(believable(payment, "one", outcome)).toBe(outcome);
+      if (outcome.kind !== "found") expect(believable(payment, "two", outcome).kind).toBe("unknown");
+    }
+    expect(believable(payment, "two", found)).toBe(found);
+  });
+
+  it("is the other account's too once it is found there, and its operation is where it was sent", () => {
+    expect(isOfAccount(payment, "two")).toBe(false);
+    expect(isOfAccount(foundIn(payment, "two"), "two")).toBe(true);
+    expect(isOfAccount(sentTo(payment, "two"), "two")).toBe(true);
+    expect(isOfAccount({ ...sentTo(payment, "two"), attempt: undefined }, "two")).toBe(false);
+    expect(isOfAccount(aPayment({ account: "one", attempt: anAttempt("void") }), "two")).toBe(false);
+  });
+});
