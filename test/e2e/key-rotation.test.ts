@@ -229,6 +229,78 @@ describe("keys rotate --tenant", () => {
   });
 });
 
+describe("keys rotate --all", () => {
+  it("goes past values that do not open: it names their rows, keeps the old keys for them, and ends all other tenants'", async () => {
+    const other = await newTenant(replicas[0]?.url, environment);
+    const kept = await (await other.backEnd())("POST", "/tokens", { body: { type: "token", data: "kept" } });
+    expect(kept.status).toBe(201);
+    const rowsOf = (table: string) =>
+      admin.unsafe<{ id: string }[]>(
+        `select id::text from ${table} where tenant_id = '${tenant.id}' order by id limit 2`,
+      );
+    const [proxy] = await rowsOf("proxies");
+    const [changed, cutOff] = await rowsOf("tokens");
+    const of = (row: { id: string } | undefined) => `tenant_id = '${tenant.id}' and id = '${row?.id}'`;
+    const turn = (column: string) => `set_byte(${column}, 40, 255 - get_byte(${column}, 40))`;
+    await admin.unsafe(`update proxies set definition = ${turn("definition")} where ${of(proxy)}`);
+    await admin.unsafe(`update tokens set data = ${turn("data")} where ${of(changed)}`);
+    const [whole] = await admin.unsafe<{ data: Buffer }[]>(`select data from tokens where ${of(cutOff)}`);
+    await admin.unsafe(`update tokens set data = '\\x01' where ${of(cutOff)}`);
+
+    const { code, stderr, stdout } = await cloakroom(
+      environment,
+      "keys",
+      "rotate",
+      "--all",
+      "--retire-after",
+      "2",
+      "--json",
+    );
+    expect(code, stderr).toBe(1);
+    const rotated: { tenant_id: string; broken?: number; broken_rows?: unknown }[] = JSON.parse(stdout);
+    expect(rotated.find(({ tenant_id }) => tenant_id === tenant.id)).toMatchObject({
+      broken: 3,
+      broken_rows: [
+        { table: "proxies", key: proxy?.id },
+        { table: "tokens", key: changed?.id },
+        { table: "tokens", key: cutOff?.id },
+      ],
+    });
+    expect(rotated.find(({ tenant_id }) => tenant_id === other.id)).toEqual({
+      tenant_id: other.id,
+      resealed: expect.any(Number),
+    });
+    expect(stderr).toContain(`${tenant.id}: tokens ${changed?.id}`);
+    expect(await versionsOf(other.id)).toContain("data 2 current");
+    expect(await versionsOf(other.id)).not.toContain("data 1 retired");
+    const versions = await versionsOf(tenant.id);
+    expect(versions).toContain("data 2 retired");
+    // The two that were changed name their key still. All else, behind them too, is under the new one.
+    expect((await valuesByVersion(tenant.id))[2]).toBe(2);
+
+    const mended = `update proxies set definition = ${turn("definition")} where ${of(proxy)};
+      update tokens set data = ${turn("data")} where ${of(changed)};
+      update tokens set data = '\\x${whole?.data.toString("hex")}' where ${of(cutOff)}`;
+    await admin.unsafe(mended);
+    const again = await cloakroom(
+      environment,
+      "keys",
+      "rotate",
+      "--tenant",
+      tenant.id,
+      "--retire-after",
+      "2",
+      "--json",
+    );
+    expect(again.code, again.stderr).toBe(0);
+    // A server may have been first: not which process did it counts.
+    expect(JSON.parse(again.stdout)).toEqual([{ tenant_id: tenant.id, resealed: expect.any(Number) }]);
+    expect(Object.keys(await valuesByVersion(tenant.id))).toEqual(["3"]);
+    expect(await versionsOf(tenant.id)).not.toContain("data 2 retired");
+    expect((await other.manage("DELETE", "/tenants/self")).status).toBe(204);
+  });
+});
+
 describe("keys rotate --root", () => {
   const rootsOf = async () => {
     const { stdout } = await cloakroom(environment, "keys", "list", "--json");
