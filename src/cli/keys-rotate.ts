@@ -66,9 +66,14 @@ async function rotateRoot(
   answer: CommandInput["answer"],
 ): Promise<void> {
   const { database, rootKeys } = vault;
-  const { rootKey, rewrapped, broken } = await underLease(vault.ownerAddress, "root-rotation", LEASE_SECONDS, () =>
-    rotateRootKey({ database, owner, rootKeys, say }, vault.rootKey),
+  const waiting = setTimeout(
+    () => say("Waiting for another process that replaces the root key, or died at it."),
+    1_000,
   );
+  const { rootKey, rewrapped, broken } = await underLease(vault.ownerAddress, "root-rotation", LEASE_SECONDS, () => {
+    clearTimeout(waiting);
+    return rotateRootKey({ database, owner, rootKeys, say }, vault.rootKey);
+  }).finally(() => clearTimeout(waiting));
   for (const { tenantId, purpose, version, rootKeyId } of broken) {
     say(`${tenantId}: its ${purpose} key ${version} does not open under the root key ${rootKeyId}.`);
   }

@@ -83,7 +83,7 @@ async function newRootKey({ rootKeys, say }: RootRotationParts, wrapping: RootKe
   }
   if (!configured.renew) {
     throw new RootKeyDenied(
-      `The root key ${wrapping.id} is renewed where it is held, and not from here: turn automatic rotation on there. To replace it by another key, name that one in CLOAKROOM_KMS_KEY_ID and run this again.`,
+      `The root key ${wrapping.id} is renewed where it is held, and not from here: on schedule or on demand. To replace it by another key, name that one in CLOAKROOM_KMS_KEY_ID and run this again.`,
     );
   }
   await configured.renew();
