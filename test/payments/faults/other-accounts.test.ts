@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Clock } from "../../../src/base/clock.js";
 import { reconciliationIdOf } from "../../../src/payments/payment.js";
 import { agents, type Bench } from "../connectors/bench.js";
 import { BENCHES } from "../connectors/benches.js";
@@ -9,9 +10,13 @@ import { Payer } from "./payer.js";
 import { type Service, standingIn } from "./services.js";
 import type { Till } from "./till.js";
 
+const HOUR_MS = 3_600_000;
+
 let payer: Payer;
+let ahead = 0;
+const clock: Clock = { now: () => Date.now() + ahead };
 beforeAll(async () => {
-  payer = await Payer.open();
+  payer = await Payer.open(clock);
 });
 afterAll(async () => {
   await payer[Symbol.asyncDispose]();
@@ -81,6 +86,28 @@ describe("a connection that is turned to another account", () => {
         await two.turnBack();
         await expectAgreement(till, service, await settle(till, id));
       }),
+  );
+});
+
+/** Those with a page of their own for the buyer. */
+const APPROVED_THERE = BENCHES.filter(([name]) => name !== "authorizenet-card");
+
+describe("a buyer's approval while the connection leads to another account", () => {
+  test.each(APPROVED_THERE)("%s: does not fail by what that account says, and counts in its own", (_name, open) =>
+    withTwo(open, async ({ till, own, other, turn, turnBack }) => {
+      ahead = 0;
+      const id = await till.pay("authorize", "on", own.cards.challenged);
+      await turn("account", OTHER);
+      ahead = 2 * HOUR_MS;
+      for (let look = 0; look < 2; look += 1) await till.sync(id);
+      expect((await till.read(id)).status).toBe("buyer_approval_pending");
+      expect(other.server.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+
+      await turnBack();
+      ahead = 0;
+      const query = own.decide(reconciliationIdOf(await till.read(id)), true);
+      expect((await till.comeBack(id, query))?.status).toBe("authorization_succeeded");
+    }),
   );
 });
 

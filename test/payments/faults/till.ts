@@ -76,8 +76,8 @@ export class Till {
     await this.#payer.run((tx) => deleteToken(tx, this.#caller, this.#keys, tokenId));
   }
 
-  async pay(intent: Intent, lives: Lives = "on"): Promise<Uuid> {
-    const tokenId = await this.store(this.#service.card);
+  async pay(intent: Intent, lives: Lives = "on", number: string = this.#service.card): Promise<Uuid> {
+    const tokenId = await this.store(number);
     const order: PaymentDraft["order"] = {
       ...{ amount: 1234, currency: this.#service.currency, country: undefined, intent, metadata: undefined },
       ...{ externalIdentifier: undefined, previousSchemeTransactionId: undefined },
