@@ -113,9 +113,15 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
       return { head, caller, renew };
     },
     async admitCaller(head, caller, renew) {
-      const missing = missingFrom(caller);
-      if (missing) throw await refused(parts.database, caller, missing);
-      return { head, caller, renew };
+      const renewed = async () => {
+        const current = await renew();
+        const missing = current && missingFrom(current);
+        if (current && missing) throw await refused(parts.database, current, missing);
+        return current;
+      };
+      // As above, a refusal is told of rights that were just read.
+      const current = missingFrom(caller) === undefined ? caller : await renewed();
+      return { head, caller: current, renew: renewed };
     },
     async run({ head, caller: admitted, renew }, request) {
       if (updateMask && Reflect.get(request, updateMask.localName) === undefined) {

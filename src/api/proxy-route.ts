@@ -37,6 +37,8 @@ export function createProxyRoute(
   return (request, response) => {
     const below = pathTaken(request);
     if (below === undefined) return false;
+    // A body of whatever method may be read here, and the answer's too. Those of other methods have been opened.
+    if (request.method === "GET") bodyRoom.open(request, response);
     begin(request, response, below === "" ? "/proxy" : "/proxy/*")
       .then(() => serve(invoke, observe, request, response))
       .catch(() => breakOff(response, request));
@@ -68,8 +70,6 @@ async function serve(
     if (!response.writableEnded) gone.abort();
   });
   response.setHeader("bt-trace-id", traceId);
-  // A body of whatever method may be read, and so may the answer's. That of all others is open already.
-  if (request.method === "GET") bodyRoom.open(request, response);
   const body = hasBody(request) ? new CallerBody(request) : Buffer.alloc(0);
   try {
     const refused = rateRefusalOf(request);

@@ -84,6 +84,20 @@ describe("a reactor that is called", () => {
     expect((await caller("GET", `/tokens/${body.raw.made}`)).body.data).toBe("through bt");
   });
 
+  it("uses bt with a right of its application from when it is given until it is taken away", async () => {
+    const clerk = await tenant.application({ type: "private", permissions: ["token:create"] });
+    const code =
+      "module.exports = async ({ bt, args }) => ({ raw: await bt.tokens.retrieve(args.id).then(() => 200, (error) => error.status) });";
+    const id = await reactor(code, { application: { id: clerk.id } });
+    const answers: unknown[] = [];
+    for (const permission of [undefined, "token:read", undefined]) {
+      const body = { name: "Clerk", permissions: ["token:create", ...(permission ? [permission] : [])] };
+      expect((await manage("PUT", `/applications/${clerk.id}`, { body })).status).toBe(200);
+      answers.push((await caller("POST", `/reactors/${id}/react`, { body: { args: { id: amount } } })).body.raw);
+    }
+    expect(answers).toEqual([403, 200, 403]);
+  });
+
   it("takes plain functions, and arguments may be missing", async () => {
     expect((await react("module.exports = (req) => ({ raw: Object.keys(req.args) });")).body).toEqual({ raw: [] });
   });
