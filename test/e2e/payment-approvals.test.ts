@@ -101,6 +101,16 @@ describe("a payment that the buyer must approve", () => {
       intent_outcome: "failed",
     });
   });
+
+  it("that was approved too late is looked up when the buyer comes back, and is not approved", async () => {
+    const short = await openShop([{ key: "approval_ttl_s", value: "1" }], shop.tenant);
+    const { body } = await short.pay({ amount: 600010, intent: "capture" });
+    await short.until(body.id, "authorization_failed");
+    expect(await decide(body.payment_method.approval_url, "approve")).toContain("The payment was not approved.");
+    await short.until(body.id, "capture_succeeded");
+    await expect.poll(async () => (await read(body.id)).refunded_amount, { timeout: 15_000 }).toBe(600010);
+    expect(await read(body.id)).toMatchObject({ captured_amount: 600010, intent_outcome: "failed" });
+  });
 });
 
 describe("a webhook", () => {
