@@ -7,16 +7,17 @@ import { logEntry } from "../audit/log-entry.js";
 import { Fault, invalid, permissionDenied } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import { KeyVersionUnknown } from "../crypto/sealed.js";
-import type { Reply, ServedMethod, VerbatimAnswer } from "../services/call.js";
+import type { AnswerHeaders, Reply, ServedMethod, VerbatimAnswer } from "../services/call.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { StaleAuthorization } from "../store/database-error.js";
 import type { Keyring } from "../tenancy/keyring.js";
+import { earlierAnswer } from "./earlier-answer.js";
 import { Idempotency } from "./idempotency.js";
 import type { OperatorLog } from "./operator-log.js";
 import type { RequestHead } from "./request-head.js";
 import { pathVariablesOf } from "./rest/rest-method.js";
-import { transactingCall } from "./transacting-call.js";
+import { type CallParts, transactingCall } from "./transacting-call.js";
 import { compileValidation } from "./validation.js";
 
 /** A request that may have its body read. */
@@ -29,7 +30,7 @@ export interface Admission {
 
 export interface Answer {
   readonly message: Message;
-  readonly headers: readonly (readonly [string, string])[];
+  readonly headers: AnswerHeaders;
   /** 202 instead of the method's own status. */
   readonly accepted: boolean;
   /** What REST answers in place of the message. */
@@ -47,8 +48,11 @@ export interface Pipeline {
   admit(head: RequestHead): Promise<Admission>;
   /** The same for a caller that is known already: code that acts as an application. */
   admitCaller(head: RequestHead, caller: Caller, renew: Admission["renew"]): Promise<Admission>;
-  /** Validation, idempotency and the handler. */
-  run(admission: Admission, request: Message): Promise<Answer>;
+  /**
+   * Validation, idempotency and the handler.
+   * @param unreadable says why a request could not be read, of which only the path is there then.
+   */
+  run(admission: Admission, request: Message, unreadable?: Fault): Promise<Answer>;
 }
 
 export interface PipelineParts {
@@ -100,6 +104,44 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
     return new Idempotency(key, caller, keys, rpc, resource, toBinary(desc.input, request));
   };
 
+  const answer = async (
+    head: RequestHead,
+    caller: Caller | undefined,
+    request: Message,
+    unreadable: Fault | undefined,
+  ): Promise<Answer> => {
+    const reply = new CollectedReply();
+    let idempotency = await idempotencyOf(head, caller, request);
+    const call: CallParts = {
+      ...{ database: parts.database, caller, head, reply },
+      takeIdempotency() {
+        const taken = idempotency;
+        idempotency = undefined;
+        return taken;
+      },
+      onDifferentRepeat: () =>
+        parts.log.warn({ trace_id: head.traceId, rpc }, "an idempotency key was repeated with another request"),
+    };
+    try {
+      if (unreadable) throw unreadable;
+      if (updateMask && Reflect.get(request, updateMask.localName) === undefined) {
+        throw invalid("update_mask", "must name the fields to change");
+      }
+      validate(request);
+      const message = await method.serve(request, (output) => transactingCall(output, call));
+      return {
+        ...{ message, headers: method.headersOf(message), accepted: reply.isAccepted, verbatim: reply.written },
+        lasting: () => reply.lasting?.() ?? message,
+      };
+    } catch (error) {
+      const replay = error instanceof Fault ? await earlierAnswer(desc.output, call, error) : undefined;
+      if (!replay) throw error;
+      const { response, accepted } = replay;
+      const headers = method.headersOf(response);
+      return { message: response, headers, accepted, verbatim: undefined, lasting: () => response };
+    }
+  };
+
   return {
     method,
     takesMask: policy.mergePatch,
@@ -123,31 +165,11 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
       const current = missingFrom(caller) === undefined ? caller : await renewed();
       return { head, caller: current, renew: renewed };
     },
-    async run({ head, caller: admitted, renew }, request) {
-      if (updateMask && Reflect.get(request, updateMask.localName) === undefined) {
-        throw invalid("update_mask", "must name the fields to change");
-      }
-      validate(request);
+    async run({ head, caller: admitted, renew }, request, unreadable) {
       let caller = admitted;
       for (let attempt = 1; ; attempt += 1) {
-        const reply = new CollectedReply();
-        const idempotency = await idempotencyOf(head, caller, request);
-        const onDifferentRepeat = () =>
-          parts.log.warn({ trace_id: head.traceId, rpc }, "an idempotency key was repeated with another request");
-        const call = {
-          database: parts.database,
-          caller,
-          head,
-          reply,
-          idempotency,
-          onDifferentRepeat,
-        };
         try {
-          const message = await method.serve(request, (output) => transactingCall(output, call));
-          return {
-            ...{ message, headers: reply.headers, accepted: reply.isAccepted, verbatim: reply.written },
-            lasting: () => reply.lasting?.() ?? message,
-          };
+          return await answer(head, caller, request, unreadable);
         } catch (error) {
           if (error instanceof KeyVersionUnknown && caller && attempt < STALE_ATTEMPTS) {
             parts.keyring.forget(caller.tenantId);
@@ -163,14 +185,9 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
 }
 
 class CollectedReply implements Reply {
-  readonly headers: [string, string][] = [];
   isAccepted = false;
   written: VerbatimAnswer | undefined;
   lasting: (() => Message) | undefined;
-
-  setHeader(name: string, value: string): void {
-    this.headers.push([name, value]);
-  }
 
   accepted(): void {
     this.isAccepted = true;

@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
-import { invalid } from "../base/fault.js";
+import { type Fault, invalid } from "../base/fault.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { isGivenUp, type Observation, toFault } from "./observation.js";
@@ -28,8 +28,7 @@ export async function answerCall(
   request: Message,
 ): Promise<Answer> {
   try {
-    if (pipeline.takesMask) requireMask(request);
-    const answer = await pipeline.run(admission, request);
+    const answer = await pipeline.run(admission, request, pipeline.takesMask ? maskFault(request) : undefined);
     observation.end(200);
     return answer;
   } catch (error) {
@@ -54,8 +53,10 @@ export function refusalOf(error: unknown, observation: Observation, traceId: str
 }
 
 /** REST fills the mask from the keys present, which may be none. An RPC caller that sends an empty one forgot it. */
-function requireMask(request: Message): void {
+function maskFault(request: Message): Fault | undefined {
   const mask: unknown = Reflect.get(request, "updateMask");
   const paths = typeof mask === "object" && mask !== null && "paths" in mask ? mask.paths : undefined;
-  if (!Array.isArray(paths) || paths.length === 0) throw invalid("update_mask", "must name the fields to change");
+  return Array.isArray(paths) && paths.length > 0
+    ? undefined
+    : invalid("update_mask", "must name the fields to change");
 }

@@ -16,7 +16,8 @@ export interface CallParts {
   readonly caller: Caller | undefined;
   readonly head: RequestHead;
   readonly reply: Reply & { readonly isAccepted: boolean; keepAs(message: () => Message): void };
-  readonly idempotency: Idempotency | undefined;
+  /** What the request's idempotency key stands for, once: whoever takes it asks what became of an earlier request. */
+  takeIdempotency(): Idempotency | undefined;
   /** Told when a repeat brought another request. */
   onDifferentRepeat(): void;
 }
@@ -43,20 +44,9 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     get caller() {
       return caller();
     },
-    check(request) {
-      try {
-        const checked = request();
-        return () => checked;
-      } catch (error) {
-        if (!parts.idempotency) throw error;
-        return () => {
-          throw error;
-        };
-      }
-    },
     async transact(work, show, showStored = show) {
       const { tenantId, revision } = caller();
-      const { idempotency } = parts;
+      const idempotency = parts.takeIdempotency();
       const fly = <T>(run: (tx: Transaction) => Promise<T>) =>
         retryTaken(idempotency !== undefined, () => parts.database.fast.run(tenantId, revision, run));
       if (!idempotency) {
@@ -72,7 +62,7 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     },
     async engage(operation, show) {
       const { tenantId, revision } = caller();
-      const { idempotency } = parts;
+      const idempotency = parts.takeIdempotency();
       const fly = <T>(run: (tx: Transaction) => Promise<T>) =>
         retryTaken(idempotency !== undefined, () => parts.database.fast.run(tenantId, revision, run));
       if (!idempotency) return show(await operation.act(answerOf(await fly((tx) => operation.begin(tx)))));

@@ -20,9 +20,11 @@ export interface VerbatimAnswer {
   readonly body: Json;
 }
 
+/** Headers that an answer has beside its message, also where it is told again. */
+export type AnswerHeaders = readonly (readonly [string, string])[];
+
 /** What an answer says beside its message. */
 export interface Reply {
-  setHeader(name: string, value: string): void;
   /** 202 instead of the method's own status: the work goes on after the answer. */
   accepted(): void;
   /** Over REST, this instead of the method's message. */
@@ -48,12 +50,6 @@ export interface Call<Output extends DescMessage = DescMessage> {
   /** Makes room for so many bytes that are kept until the answer. @throws {Fault} unavailable where there is none. */
   hold(bytes: number): void;
   readonly reply: Reply;
-  /**
-   * Checks what a request asks for, before its transaction. With an idempotency key the answer of an earlier request comes
-   * before any fault of this one: an expiry that lies in the past by now did not then. The fault is thrown by what this
-   * returns, which is for the work of the transaction to call.
-   */
-  check<T>(request: () => T): () => T;
   /**
    * Runs work in a short transaction, guarded by the caller's revision, and shows its result once it is committed: what
    * is opened for an answer has its log row by then. With an idempotency key the answer is stored in the same transaction;
@@ -95,12 +91,14 @@ export type Handler<I extends DescMessage, O extends DescMessage> = (
 export interface ServedMethod {
   readonly desc: DescMethodUnary;
   serve(request: Message, makeCall: <O extends DescMessage>(output: O) => Call<O>): Promise<Message>;
+  headersOf(answer: Message): AnswerHeaders;
 }
 
-/** Ties a handler to its method, and checks that both are about the same message. */
+/** Ties a handler to its method, and checks that both are about the same message. `headersOf` reads headers from an answer. */
 export function serve<I extends DescMessage, O extends DescMessage>(
   desc: DescMethodUnary<I, O>,
   handler: Handler<I, O>,
+  headersOf: (answer: MessageShape<O>) => AnswerHeaders = () => [],
 ): ServedMethod {
   return {
     desc,
@@ -108,5 +106,6 @@ export function serve<I extends DescMessage, O extends DescMessage>(
       if (!isMessage(request, desc.input)) throw new Error(`${desc.name} was given another message`);
       return create(desc.output, await handler(request, makeCall(desc.output)));
     },
+    headersOf: (answer) => (isMessage(answer, desc.output) ? headersOf(answer) : []),
   };
 }

@@ -22,11 +22,11 @@ export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts):
       if (!value) throw invalid("value", "must be given");
       const keys = await keyring.of(call.caller.tenantId);
       const now = new Date(clock.now());
-      const plan = call.check(() => planTokenize(call.caller, keys, toJson(value, "value"), now));
+      const plan = planTokenize(call.caller, keys, toJson(value, "value"), now);
       return call.transact(
-        async (tx) => createTokens(tx, call.caller, keys, plan().items, bins),
-        (views) => ({ value: toValue(plan().assemble(views, viewToJson)) }),
-        (views) => ({ value: toValue(plan().assemble(views, (view) => viewToJson(withoutCvc(view)))) }),
+        async (tx) => createTokens(tx, call.caller, keys, plan.items, bins),
+        (views) => ({ value: toValue(plan.assemble(views, viewToJson)) }),
+        (views) => ({ value: toValue(plan.assemble(views, (view) => viewToJson(withoutCvc(view)))) }),
       );
     }),
     serve(method.detokenize, async ({ value }, call) => {

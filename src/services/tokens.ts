@@ -23,18 +23,19 @@ export function tokenService({ keyring, clock, bins }: TokenServiceParts): Serve
   const { method } = TokenService;
   return [
     ...tokenLists(keyring, bins),
-    serve(method.createToken, async (request, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
-      const prepared = call.check(() => prepareToken(call.caller, keys, draftOf(request), new Date(clock.now())));
-      const token = await call.transact(
-        async (tx) => createToken(tx, call.caller, keys, prepared(), { bins }),
-        showToken,
-        (view) => showToken(withoutCvc(view)),
-      );
-      // Also of an answer that was stored for an idempotency key.
-      call.reply.setHeader("location", `/tokens/${encodeURIComponent(token.id ?? "")}`);
-      return token;
-    }),
+    serve(
+      method.createToken,
+      async (request, call) => {
+        const keys = await keyring.of(call.caller.tenantId);
+        const prepared = prepareToken(call.caller, keys, draftOf(request), new Date(clock.now()));
+        return call.transact(
+          async (tx) => createToken(tx, call.caller, keys, prepared, { bins }),
+          showToken,
+          (view) => showToken(withoutCvc(view)),
+        );
+      },
+      ({ id }) => [["location", `/tokens/${encodeURIComponent(id)}`]],
+    ),
     serve(method.getToken, async ({ id }, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       return call.transact(

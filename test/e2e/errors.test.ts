@@ -167,7 +167,10 @@ describe("the trace of a request", () => {
       headers,
     });
     await backEnd("GET", `/tokens/${secret}?q=${secret}`, { headers });
-    await backEnd("POST", "/tokens", { raw: `{"${secret}`, headers });
+    await backEnd("POST", "/tokens", {
+      raw: `{"${secret}`,
+      headers: { ...headers, "BT-IDEMPOTENCY-KEY": `${secret}-other` },
+    });
     await backEnd("GET", `/${secret}`, { headers });
     await backEnd("POST", "/cloakroom.v1.TokenService/GetToken", { body: { id: secret }, headers });
     await backEnd("POST", "/cloakroom.v1.TokenService/GetToken", { raw: `{"${secret}`, headers });

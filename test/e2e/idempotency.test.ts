@@ -93,6 +93,89 @@ describe("a request with an idempotency key", () => {
     },
   );
 
+  const code = "module.exports = async () => ({ raw: 1 });";
+  const proxy = { name: "P", destination_url: "https://example.com/" };
+  const formula = { name: "F", type: "private", code, configuration: [], request_parameters: [] };
+  const connection = {
+    ...{ connection_formula_id: "simulator-card", method: "card", display_name: "Simulator", active: true },
+    ...{ fields: [{ key: "merchant_id", value: "shop" }], accepted_countries: ["US"], accepted_currencies: ["USD"] },
+  };
+  const broken = "module.exports = (";
+  it.each<[string, string, () => RestClient, object, readonly object[]]>([
+    [
+      "POST",
+      "/tokens",
+      () => backEnd,
+      { type: "token", data: 1 },
+      [
+        { type: "nope", data: 1 },
+        { type: "card", data: {} },
+      ],
+    ],
+    ["POST", "/tokenize", () => backEnd, { a: 1 }, [{ type: "nope", data: 1 }, Array(101).fill(1)]],
+    [
+      "PUT",
+      "/applications/{id}",
+      () => tenant.manage,
+      { name: "One", permissions: ["token:create"] },
+      [{ name: "One", permissions: ["nope"] }],
+    ],
+    [
+      "POST",
+      "/proxies",
+      () => tenant.manage,
+      proxy,
+      [
+        { ...proxy, destination_url: "http://10.0.0.1" },
+        { ...proxy, request_transform: { code: broken } },
+      ],
+    ],
+    ["POST", "/reactors", () => tenant.manage, { name: "R", code }, [{ name: "R", code: broken }]],
+    [
+      "POST",
+      "/reactor-formulas",
+      () => tenant.manage,
+      formula,
+      [
+        { ...formula, icon: "x" },
+        { ...formula, code: broken },
+      ],
+    ],
+    ["POST", "/orchestration/connections", () => tenant.manage, connection, [{ ...connection, method: "nope" }]],
+    ["POST", "/tenants/self/invitations", () => tenant.manage, { email: "a@example.com" }, [{ email: "nobody" }]],
+  ])("is answered as before where what comes again is wrong: %s %s", async (method, template, client, good, wrong) => {
+    const path = template.replace("{id}", applicationId);
+    const key = newKey();
+    const send = (request: RestRequest, id = key) => client()(method, path, withKey(id, request));
+    const one = await send({ body: good });
+    expect(one.status, JSON.stringify(one.body)).toBeLessThan(300);
+    const after = await stored.counts(tenant.id);
+    const unreadable = [{ body: { type: 5, name: 5, email: 5, display_name: 5, data: null } }, { raw: "{" }];
+    const requests = [...wrong.map((body) => ({ body })), ...(template === "/tokenize" ? [{ raw: "{" }] : unreadable)];
+    for (const request of requests) {
+      const again = await send(request);
+      expect({ status: again.status, body: again.body }).toEqual({ status: one.status, body: one.body });
+      expect(again.headers.get("location")).toBe(one.headers.get("location"));
+      expect((await send(request, newKey())).status).toSatisfy((status) => status === 400 || status === 422);
+    }
+    expect(await stored.counts(tenant.id)).toEqual(after);
+  });
+
+  it("does not answer a wrong request for the right one of another resource or caller", async () => {
+    const key = newKey();
+    const put = { name: "One", permissions: ["token:create"] };
+    expect((await tenant.manage("PUT", `/applications/${applicationId}`, withKey(key, { body: put }))).status).toBe(
+      200,
+    );
+    const other = await tenant.application({ type: "private", permissions: ["token:create"] });
+    const wrong = await tenant.manage("PUT", `/applications/${other.id}`, withKey(key, { body: {} }));
+    expect(wrong).toMatchObject({ status: 400, body: { code: "validation_failed" } });
+    await backEnd("POST", "/tokens", withKey(key, { body: { type: "token", data: 1 } }));
+    expect(await other("POST", "/tokens", withKey(key, { body: {} }))).toMatchObject({ status: 400 });
+    const nobody = await other("POST", "/tokens", { ...withKey(key, { body: {} }), key: "nobody" });
+    expect(nobody.status).toBe(401);
+  });
+
   it("keeps the right of whoever makes it: it is read again by a masked eye as it was answered", async () => {
     const clerk = await tenant.application({ type: "private", permissions: ["token:create"] });
     const key = newKey();
@@ -304,10 +387,17 @@ describe("a request with an idempotency key", () => {
     expect(second).toEqual(first);
     const tokenize = rpcClient(TokenizeService, protocol, { key: backEnd.key, headers: { "bt-idempotency-key": key } });
     expect(await tokenize.tokenize({ value: data })).toEqual(await tokenize.tokenize({ value: data }));
-    expect(await failureOf(tokens.createToken({}))).toMatchObject({
-      code: "InvalidArgument",
-      fields: ["type", "data"],
-    });
+    expect(await tokens.createToken({})).toEqual(first);
+    const other = rpcClient(TokenService, protocol, { key: backEnd.key, headers: { "bt-idempotency-key": newKey() } });
+    expect(await failureOf(other.createToken({}))).toMatchObject({ code: "InvalidArgument", fields: ["type", "data"] });
+    const change = {
+      id: first.id,
+      metadata: { kind: { case: "structValue", value: { fields: { a: data } } } },
+    } as const;
+    const changed = await other.updateToken({ ...change, updateMask: { paths: ["metadata"] } });
+    expect(changed.metadata).toEqual({ a: "x" });
+    expect(await other.updateToken(change)).toEqual(changed);
+    expect(await failureOf(other.updateToken({ ...change, id: "another" }))).toMatchObject({ fields: ["update_mask"] });
   });
 
   it("is the same request whatever protocol it comes by", async () => {

@@ -11,7 +11,7 @@ import {
 import { policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../../gen/google/api/http_pb.js";
-import { invalid, invalidFields } from "../../base/fault.js";
+import { Fault, invalid, invalidFields } from "../../base/fault.js";
 import { isJsonObject, type Json } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
 import { readJsonBody, requireCaller } from "./body.js";
@@ -22,6 +22,12 @@ import { compileQueryReader } from "./query.js";
 
 export type HttpVerb = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
+/** A request message, of which only the path is there where the rest could not be read. */
+export interface ReadRequest {
+  readonly message: Message;
+  readonly unreadable: Fault | undefined;
+}
+
 /** One HTTP route of a method. */
 export interface RestMethod {
   readonly verb: HttpVerb;
@@ -29,8 +35,8 @@ export interface RestMethod {
   readonly method: ServedMethod;
   /** The status of success, where the handler does not say 202. */
   readonly status: number;
-  /** Reads path, query and body into the request message. */
-  read(request: IncomingMessage, parameters: Readonly<Record<string, string>>, query: string): Promise<Message>;
+  /** Reads path, query and body into the request message. @throws {Fault} malformed_body where the caller has left. */
+  read(request: IncomingMessage, parameters: Readonly<Record<string, string>>, query: string): Promise<ReadRequest>;
   /** The body of an answer; undefined where the method answers with nothing. */
   write(response: Message): string | undefined;
 }
@@ -104,17 +110,27 @@ function requestReader(
     return message;
   };
 
-  return async (request, parameters, query) => {
-    const message = await start(request);
-    const faults: Record<string, string[]> = {};
-    const report = (name: string, text: string) => {
-      faults[name] = [text];
-    };
-    if (body !== "*") readQuery(query, message, report);
+  const withPath = (message: Message & Record<string, unknown>, parameters: Readonly<Record<string, string>>) => {
     for (const field of variables) message[field.localName] = parameters[field.name] ?? "";
-    if (Object.keys(faults).length > 0) throw invalidFields(faults);
     if (!isMessage(message, input)) throw new Error(`REST read another message than ${input.typeName}`);
     return message;
+  };
+
+  return async (request, parameters, query) => {
+    try {
+      const message = await start(request);
+      const faults: Record<string, string[]> = {};
+      const report = (name: string, text: string) => {
+        faults[name] = [text];
+      };
+      if (body !== "*") readQuery(query, message, report);
+      if (Object.keys(faults).length > 0) throw invalidFields(faults);
+      return { message: withPath(message, parameters), unreadable: undefined };
+    } catch (error) {
+      // Whose caller has left needs no answer of an earlier one.
+      if (!(error instanceof Fault) || request.aborted) throw error;
+      return { message: withPath(makeDefaults(), parameters), unreadable: error };
+    }
   };
 }
 

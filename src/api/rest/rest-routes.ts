@@ -72,8 +72,8 @@ async function answer(
   try {
     const admission = await pipeline.admit(head);
     observation.caller = admission.caller;
-    const message = await rest.read(request.raw, parametersOf(request), queryOf(request));
-    const { message: response, headers, accepted, verbatim } = await pipeline.run(admission, message);
+    const { message, unreadable } = await rest.read(request.raw, parametersOf(request), queryOf(request));
+    const { message: response, headers, accepted, verbatim } = await pipeline.run(admission, message, unreadable);
     if (verbatim) {
       observation.end(verbatim.status);
       return sendVerbatim(reply, verbatim);

@@ -20,7 +20,11 @@ afterEach(() => {
 /** What a call gets whose method ends like this: its trailers, or that its stream was ended without. */
 async function callOf(run: () => Promise<Answer>): Promise<string> {
   const pipeline: Pipeline = {
-    method: { desc: TokenService.method.getToken, serve: () => Promise.reject(new Error("is not called")) },
+    method: {
+      desc: TokenService.method.getToken,
+      serve: () => Promise.reject(new Error("is not called")),
+      headersOf: () => [],
+    },
     takesMask: false,
     admit: async (head) => ({ head, caller: undefined, renew: async () => undefined }),
     admitCaller: () => Promise.reject(new Error("is not called")),
