@@ -87,7 +87,10 @@ async function unsealSplit(registered: readonly RootKeyRow[], search: RootKeySea
     if (!isSplit || !isUsed) continue;
     if (await (isWrapping(row) ? rootKeys.find(row.id) : rootKeys.findRetired(row.id))) continue;
     const { id, threshold, check_value } = row;
-    missing.push({ id, threshold: threshold ?? undefined, fits: (key) => fitsCheckValue(key, check_value) });
+    missing.push({
+      ...{ id, threshold: threshold ?? undefined, isReplaced: !isWrapping(row) },
+      fits: (key) => fitsCheckValue(key, check_value),
+    });
   }
   if (missing.length === 0) return;
   for (const { key } of await unseal(missing)) rootKeys.hold(key);

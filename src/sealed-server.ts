@@ -10,7 +10,7 @@ import { CONNECTION_LIMITS, createOnePort } from "./api/one-port.js";
 import type { Config } from "./config.js";
 import { Sensitive } from "./crypto/sensitive.js";
 import { listenAt, type TlsIdentity } from "./listening.js";
-import { ShareDesk, StoppedSealed, type Unseal, type UnsealedKey, unsealSocketOf } from "./unsealing.js";
+import { keptInShares, ShareDesk, StoppedSealed, type Unseal, type UnsealedKey, unsealSocketOf } from "./unsealing.js";
 
 const LONGEST_LINE = 1_000;
 
@@ -68,10 +68,8 @@ export function waitForShares(
       });
       say(`Sealed: health at ${urlOf(web, host, identity)}/readyz`);
     }
-    for (const { id, threshold } of needed) {
-      say(
-        `The root key ${id} is kept in shares. Hand in ${threshold ?? "some"} of them, one per line: cloakroom keys unseal`,
-      );
+    for (const key of needed) {
+      say(`${keptInShares(key)}. Hand in ${key.threshold ?? "some"} of them, one per line: cloakroom keys unseal`);
     }
     const stop = () => reject(new StoppedSealed("stopped while sealed"));
     stopping.addEventListener("abort", stop);

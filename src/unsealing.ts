@@ -11,6 +11,8 @@ export interface NeededKey {
   readonly id: string;
   /** How many shares bring it back. Absent where nobody noted it: the shares themselves tell. */
   readonly threshold: number | undefined;
+  /** Another replaces it, and it is needed until that has come to its end. */
+  readonly isReplaced: boolean;
   /** Whether this is the key: shares that do not belong together give another. */
   fits(key: RootKey): Promise<boolean>;
 }
@@ -67,10 +69,17 @@ export async function sharesOnInput(needed: readonly NeededKey[]): Promise<reado
   throw new ShareError(missing);
 }
 
-function askForShares({ id, threshold }: NeededKey): string {
+/** The beginning of a sentence for the operator. */
+export function keptInShares({ id, isReplaced }: NeededKey): string {
+  const known = isReplaced ? ", which is being replaced (cloakroom keys rotate --root, until it has ended)," : "";
+  return `The root key ${id}${known} is kept in shares`;
+}
+
+function askForShares(needed: NeededKey): string {
+  const { id, threshold } = needed;
   return threshold === undefined
     ? `The root key ${id} is missing. Restore its file from your backup, or name its place in CLOAKROOM_ROOT_KEY_FILE; where it is kept in shares, give them on standard input, one per line.`
-    : `The root key ${id} is kept in shares, and this command needs it: give ${threshold} of them on standard input, one per line.`;
+    : `${keptInShares(needed)}, and this command needs it: give ${threshold} of them on standard input, one per line.`;
 }
 
 /** Takes shares one after the other, of several keys in any order, and hands over the keys that they make. */
