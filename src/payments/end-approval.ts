@@ -1,10 +1,11 @@
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { applyCallingOff, GIVE_UP_MS, giveUp, pauseAfter } from "./apply.js";
+import { applyCallingOff, giveUp } from "./apply.js";
 import type { Connection } from "./connection.js";
 import { afterLookUp, lookUp } from "./look-up.js";
 import type { FollowUpOutcome, LookUpOutcome } from "./outcome.js";
+import { GIVE_UP_MS, pauseAfter } from "./pauses.js";
 import { type Payment, referenceOf } from "./payment.js";
 import { type Change, changePayment } from "./payment-changes.js";
 import type { PerformParts } from "./perform.js";

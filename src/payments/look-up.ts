@@ -1,7 +1,8 @@
 import type { TenantId } from "../base/ids.js";
-import { applyFollowUp, applyStanding, GIVE_UP_MS, giveUp, pauseAfter, type Step, waitingFor } from "./apply.js";
+import { applyFollowUp, applyStanding, giveUp, type Step } from "./apply.js";
 import type { Connection } from "./connection.js";
 import type { FoundRefusal, LookUpOutcome } from "./outcome.js";
+import { GIVE_UP_MS, pauseAfter, waitingFor } from "./pauses.js";
 import { type Payment, referenceOf } from "./payment.js";
 import type { Change } from "./payment-changes.js";
 import type { PerformParts } from "./perform.js";

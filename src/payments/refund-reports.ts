@@ -1,6 +1,6 @@
 import { base62Of } from "./addresses.js";
-import { waitingFor } from "./apply.js";
 import type { FollowUpOutcome, FoundRefund } from "./outcome.js";
+import { waitingFor } from "./pauses.js";
 import type { Payment } from "./payment.js";
 import type { Change } from "./payment-changes.js";
 import { type Refund, refundAfter, returnedBy } from "./refund.js";
