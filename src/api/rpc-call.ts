@@ -1,18 +1,19 @@
 import type { IncomingMessage } from "node:http";
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
-import type { ContextValues } from "@connectrpc/connect";
+import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { policy } from "../../gen/cloakroom/v1/options_pb.js";
 import { Fault } from "../base/fault.js";
 import { bodyRoom } from "./body-room.js";
 import { FAULT_TABLE } from "./fault-table.js";
+import { inflatingInto, type TakeRoom } from "./inflation.js";
 import { type Observation, toFault } from "./observation.js";
 import type { Admission } from "./pipeline.js";
 import { rateRefusalOf } from "./rate-gate.js";
 import { PROBLEM_TYPE, problemOf } from "./rest/problem.js";
 import { shortenDeadline } from "./rpc-deadline.js";
 import { connectErrorOf } from "./rpc-error.js";
-import { faultOf, readRefusal } from "./rpc-refusal.js";
+import { faultOf, readRefusal, refusalIn } from "./rpc-refusal.js";
 import { traceIdOf } from "./trace.js";
 import { dropUnreadBody } from "./unread-body.js";
 
@@ -36,16 +37,24 @@ export interface RpcCall {
   isRead: boolean;
 }
 
-async function* counted(raw: IncomingMessage): AsyncGenerator<Uint8Array> {
-  const chunks: AsyncIterable<Uint8Array> = raw.iterator({ destroyOnReturn: false });
-  for await (const chunk of chunks) {
+function roomOf(raw: IncomingMessage): TakeRoom {
+  return (bytes) => {
     try {
-      bodyRoom.take(raw, chunk.length);
+      bodyRoom.take(raw, bytes);
     } catch (error) {
       throw connectErrorOf(toFault(error));
     }
+  };
+}
+
+async function* counted(raw: IncomingMessage, take: TakeRoom): AsyncGenerator<Uint8Array> {
+  const chunks: AsyncIterable<Uint8Array> = raw.iterator({ destroyOnReturn: false });
+  for await (const chunk of chunks) {
+    take(chunk.length);
     yield chunk;
   }
+  // A stream of HTTP/2 that its caller resets, or whose connection breaks, ends like one that is complete.
+  if (raw.aborted) throw new ConnectError("This operation was aborted", Code.Canceled);
 }
 
 /**
@@ -62,15 +71,37 @@ export function withOurRefusals(
     if (!call) throw new Error("a call came in by another way than the server's");
     shortenDeadline(request.header, limits.timeoutMs);
     const { raw } = call;
-    // Connect stops reading at the first refusal. Destroyed then, the request would take its connection or stream along.
-    const body = counted(raw);
-    const response = await inOurWords(await handler({ ...request, body }), request, call, limits);
+    const response = await answerOf(handler, request, call, limits);
     if ((await dropUnreadBody(raw)) || raw.httpVersionMajor !== 1) return response;
     const header = new Headers(response.header);
     header.set("connection", "close");
     return { ...response, header };
   };
   return Object.assign(handle, handler);
+}
+
+async function answerOf(
+  handler: UniversalHandler,
+  request: UniversalServerRequest,
+  call: RpcCall,
+  limits: RpcLimits,
+): Promise<UniversalServerResponse> {
+  const take = roomOf(call.raw);
+  // Connect stops reading at the first refusal. Destroyed then, the request would take its connection or stream along.
+  const body = counted(call.raw, take);
+  try {
+    const response = await inflatingInto(take, () => handler({ ...request, body }));
+    return await inOurWords(response, request, call, limits);
+  } catch (error) {
+    // The framework would answer what is thrown here with an empty 200: a success, in some protocols.
+    const fault = toFault(error);
+    call.observation?.fail(FAULT_TABLE[fault.code].http, fault);
+    const { header } = request;
+    return refusalIn(
+      header.get("content-type") ?? "",
+      connectErrorOf(fault, traceIdOf(header.get("bt-trace-id") ?? undefined)),
+    );
+  }
 }
 
 async function inOurWords(

@@ -15,6 +15,19 @@ export interface RpcRefusal {
   rewrite(error: ConnectError): UniversalServerResponse;
 }
 
+/** The answer that refuses a call, in the protocol that its content type tells. */
+export function refusalIn(type: string, error: ConnectError): UniversalServerResponse {
+  const header = new Headers({ "content-type": type });
+  if (type.startsWith("application/grpc-web")) return { status: 200, header, body: once(trailerFrame(error)) };
+  if (type.startsWith("application/grpc")) {
+    return { status: 200, header, trailer: setTrailerStatus(new Headers(), error) };
+  }
+  const body = errorToJsonBytes(error, undefined);
+  header.set("content-type", "application/json");
+  header.set("content-length", String(body.byteLength));
+  return { status: codeToHttpStatus(error.code), header, body: once(body) };
+}
+
 /** Reads an answer that Connect made before our method was called. Its body must not have been read yet. */
 export async function readRefusal(response: UniversalServerResponse): Promise<RpcRefusal> {
   const header = response.header ?? new Headers();
@@ -24,10 +37,7 @@ export async function readRefusal(response: UniversalServerResponse): Promise<Rp
     const error = findTrailerError(trailerParse((await readAll(response)).subarray(5))) ?? unknown;
     return {
       error,
-      rewrite: (other) => {
-        const trailer = trailerSerialize(setTrailerStatus(new Headers(), other));
-        return { ...response, body: once(encodeEnvelope(trailerFlag, trailer)) };
-      },
+      rewrite: (other) => ({ ...response, body: once(trailerFrame(other)) }),
     };
   }
   if (type.startsWith("application/grpc")) {
@@ -42,7 +52,6 @@ export async function readRefusal(response: UniversalServerResponse): Promise<Rp
     rewrite(other) {
       const body = errorToJsonBytes(other, undefined);
       header.set("content-length", String(body.byteLength));
-      header.delete("content-encoding");
       return { ...response, header, status: codeToHttpStatus(other.code), body: once(body) };
     },
   };
@@ -57,7 +66,8 @@ export function faultOf(error: ConnectError, messageBytes: number): Fault | unde
   if (info && isFaultCode(info.reason)) {
     const [retry] = error.findDetails(RetryInfoSchema);
     const wait = retry?.retryDelay ? { retryAfter: Number(retry.retryDelay.seconds) } : {};
-    return new Fault(info.reason, error.rawMessage, { fields: fieldsOf(error), ...wait });
+    const fields = fieldsOf(error);
+    return new Fault(info.reason, error.rawMessage, { ...(Object.keys(fields).length > 0 ? { fields } : {}), ...wait });
   }
   if (error.code === Code.Unimplemented) return undefined;
   if (error.code === Code.ResourceExhausted) {
@@ -77,6 +87,10 @@ function fieldsOf(error: ConnectError): FieldFaults {
     setOwn(fields, field, [...known, description]);
   }
   return fields;
+}
+
+function trailerFrame(error: ConnectError): Uint8Array {
+  return encodeEnvelope(trailerFlag, trailerSerialize(setTrailerStatus(new Headers(), error)));
 }
 
 async function readAll({ body }: UniversalServerResponse): Promise<Uint8Array> {

@@ -14,6 +14,7 @@ import {
 import { Fault } from "../base/fault.js";
 import { bodyRoom } from "./body-room.js";
 import { RECURSION_LIMIT } from "./idempotency.js";
+import { COMPRESSIONS } from "./inflation.js";
 import { checkJsonBytes } from "./json-text.js";
 import { type Observe, toFault } from "./observation.js";
 import type { Pipeline } from "./pipeline.js";
@@ -45,6 +46,9 @@ export function rpcOptions(
   return {
     readMaxBytes: limits.messageBytes,
     maxTimeoutMs: limits.timeoutMs,
+    acceptCompression: [...COMPRESSIONS],
+    // No answer is compressed, as none of the lane is; nor could a refusal that is be read again, to be told in our words.
+    compressMinBytes: Number.MAX_SAFE_INTEGER,
     binaryOptions: { recursionLimit: RECURSION_LIMIT },
     jsonOptions: JSON_OPTIONS,
     contextValues: ({ raw }) => createContextValues().set(callKey, { raw, isRead: false }),

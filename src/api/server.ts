@@ -87,6 +87,9 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
     // From here on the header is there and well-formed, for every protocol.
     request.headers["bt-trace-id"] = traceId;
     response.setHeader("bt-trace-id", traceId);
+    // Answers may hold what is kept here, and nobody on the way shall keep it too. A route, or a destination, that says
+    // otherwise of its own answers replaces this.
+    response.setHeader("cache-control", "no-store");
     cors.allow(request, response);
   };
 

@@ -334,3 +334,22 @@ function varint(length: number): Buffer {
   bytes.push(rest);
   return Buffer.from(bytes);
 }
+
+describe.each(ENCODINGS.filter((encoding) => encoding.endsWith("JSON")))("over %s a long refusal", (encoding) => {
+  it("comes whole to a caller who takes compressed answers", async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `a${index}`);
+    const data = names.map((name) => `"${name}":4111111111111111111`).join();
+    const failure = await refusalOf(encoding, `{"type":"token","data":{${data}}}`, {
+      headers: {
+        // By its parameter it is Connect's handlers that serve it.
+        ...(encoding === "Connect JSON" ? { "content-type": "application/json; charset=utf-8" } : {}),
+        ...{ "accept-encoding": "gzip", "grpc-accept-encoding": "gzip" },
+      },
+    });
+    expectRefusal(
+      failure,
+      "validation_failed",
+      names.map((name) => `data.${name}`),
+    );
+  });
+});

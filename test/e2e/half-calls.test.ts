@@ -55,11 +55,16 @@ describe("a call whose caller breaks off before the end of its body is not made"
 
   const message = () =>
     Buffer.from(toBinary(DeleteTokenRequestSchema, create(DeleteTokenRequestSchema, { id }))).toString("latin1");
+  const frameOf = (text: string) => `\0\0\0\0${String.fromCharCode(text.length)}${text}`;
+  /** Also such as Connect's handlers serve. */
   const spellings: readonly (readonly [type: string, body: () => string])[] = [
     ["application/proto", message],
     ["application/json", () => JSON.stringify({ id })],
-    ["application/grpc", () => `\0\0\0\0${String.fromCharCode(message().length)}${message()}`],
-    ["application/grpc-web", () => `\0\0\0\0${String.fromCharCode(message().length)}${message()}`],
+    ["application/json; charset=utf-8", () => JSON.stringify({ id })],
+    ["application/grpc+json", () => frameOf(JSON.stringify({ id }))],
+    ["application/grpc-web+json", () => frameOf(JSON.stringify({ id }))],
+    ["application/grpc", () => frameOf(message())],
+    ["application/grpc-web", () => frameOf(message())],
   ];
   it.each(spellings.flatMap(([type, body]) => WAYS.map(([way, breakOff]) => [type, way, body, breakOff] as const)))(
     "%s, by %s",

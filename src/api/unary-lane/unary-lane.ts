@@ -47,22 +47,16 @@ export function createUnaryLane(
     const wire = served && (grpcWireOf(request) ?? connectWireOf(request));
     if (!wire) return false;
     const { pipeline, limits } = served;
-    const timeoutMs = timeoutOf(request, wire, limits.timeoutMs);
-    if (timeoutMs === undefined) return false;
+    const asked = single(request.headers[wire.timeoutHeader]);
+    const askedMs = asked === undefined ? undefined : wire.timeoutOf(asked);
+    // A text that is no time is refused by Connect's handlers.
+    if (asked !== undefined && askedMs === undefined) return false;
+    // A call that sets no deadline has none, over whatever protocol: what methods wait for is bounded by themselves.
+    const deadlineMs = askedMs === undefined ? undefined : Math.min(limits.timeoutMs, askedMs);
     // An answer that cannot even be written: its caller must not wait for it, nor may the process end.
-    serve({ pipeline, wire, request, response, limits: { ...limits, timeoutMs }, observe, enter }).catch(() =>
-      response.destroy(),
-    );
+    serve({ pipeline, wire, request, response, limits, deadlineMs, observe, enter }).catch(() => response.destroy());
     return true;
   };
-}
-
-/** Milliseconds; undefined for a text that is no time. */
-function timeoutOf({ headers }: IncomingMessage, wire: UnaryWire, mostMs: number): number | undefined {
-  const header = single(headers[wire.timeoutHeader]);
-  if (header === undefined) return mostMs;
-  const asked = wire.timeoutOf(header);
-  return asked === undefined ? undefined : Math.min(mostMs, asked);
 }
 
 interface LaneCall {
@@ -71,17 +65,17 @@ interface LaneCall {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly limits: RpcLimits;
+  /** Milliseconds from now on; undefined where the call sets none. */
+  readonly deadlineMs: number | undefined;
   readonly observe: Observe;
   readonly enter: Enter;
 }
 
 async function serve(call: LaneCall): Promise<void> {
-  const { pipeline, wire, request, response, limits } = call;
+  const { pipeline, wire, request, response, deadlineMs } = call;
   const cut = new AbortController();
-  const deadline = setTimeout(
-    () => cut.abort(new ConnectError("the operation timed out", Code.DeadlineExceeded)),
-    limits.timeoutMs,
-  );
+  const pass = () => cut.abort(new ConnectError("the operation timed out", Code.DeadlineExceeded));
+  const deadline = deadlineMs === undefined ? undefined : setTimeout(pass, deadlineMs);
   response.once("close", () => {
     clearTimeout(deadline);
     // Not whether it has finished: Node finishes the streams of HTTP/2 that a caller resets.

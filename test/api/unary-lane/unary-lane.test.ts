@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, connect } from "node:http2";
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, type Message, toBinary } from "@bufbuild/protobuf";
 import { afterEach, expect, it } from "vitest";
 import { GetTokenRequestSchema, TokenSchema, TokenService } from "../../../gen/cloakroom/v1/tokens_pb.js";
 import type { Observation } from "../../../src/api/observation.js";
@@ -8,6 +8,9 @@ import { CONNECTION_LIMITS, createOnePort, type OnePort } from "../../../src/api
 import type { Answer, Pipeline } from "../../../src/api/pipeline.js";
 import { createUnaryLane } from "../../../src/api/unary-lane/unary-lane.js";
 import { Fault } from "../../../src/base/fault.js";
+
+/** Milliseconds. */
+const LONGEST_DEADLINE = 50;
 
 let port: OnePort;
 let session: ClientHttp2Session;
@@ -18,7 +21,7 @@ afterEach(() => {
 });
 
 /** What a call gets whose method ends like this: its trailers, or that its stream was ended without. */
-async function callOf(run: () => Promise<Answer>): Promise<string> {
+async function callOf(run: Pipeline["run"], headers: Readonly<Record<string, string>> = {}): Promise<string> {
   const pipeline: Pipeline = {
     method: {
       desc: TokenService.method.getToken,
@@ -36,7 +39,7 @@ async function callOf(run: () => Promise<Answer>): Promise<string> {
   };
   const lane = createUnaryLane(
     [pipeline],
-    { messageBytes: 1_000, timeoutMs: 10_000 },
+    { messageBytes: 1_000, timeoutMs: LONGEST_DEADLINE },
     () => observation,
     async () => {},
   );
@@ -46,7 +49,7 @@ async function callOf(run: () => Promise<Answer>): Promise<string> {
   session = connect(`http://127.0.0.1:${Object(port.server.address()).port}`);
   const stream = session.request({
     ...{ ":method": "POST", ":path": "/cloakroom.v1.TokenService/GetToken" },
-    ...{ "content-type": "application/grpc", te: "trailers" },
+    ...{ "content-type": "application/grpc", te: "trailers", ...headers },
   });
   let told = "nothing";
   stream.on("trailers", (trailers) => (told = `${trailers["grpc-status"]} ${trailers["grpc-message"]}`));
@@ -57,11 +60,32 @@ async function callOf(run: () => Promise<Answer>): Promise<string> {
   return told;
 }
 
+function answerOf(message: Message): Answer {
+  return { message, headers: [], accepted: false, verbatim: undefined, lasting: () => message };
+}
+
+/** A method that takes longer than the longest deadline, unless it is broken off. */
+const slow: Pipeline["run"] = ({ head: { signal } }) =>
+  new Promise((resolve, reject) => {
+    const end = setTimeout(() => resolve(answerOf(create(TokenSchema))), 4 * LONGEST_DEADLINE);
+    signal.addEventListener("abort", () => {
+      clearTimeout(end);
+      reject(signal.reason);
+    });
+  });
+
+it("a call that sets no deadline has none", async () => {
+  expect(await callOf(slow)).toBe("0 undefined");
+});
+
+it("a deadline that a call sets is no longer than the longest", async () => {
+  expect(await callOf(slow, { "grpc-timeout": "1H" })).toBe("4 the%20operation%20timed%20out");
+});
+
 it("an answer that cannot be written is an error of ours", async () => {
   const message = create(TokenSchema, { createdAt: { nanos: 1 } });
   Reflect.set(message.createdAt ?? {}, "nanos", 0.5);
-  const answer = { message, headers: [], accepted: false, verbatim: undefined, lasting: () => message };
-  expect(await callOf(async () => answer)).toBe("13 Something%20went%20wrong%20on%20our%20side.");
+  expect(await callOf(async () => answerOf(message))).toBe("13 Something%20went%20wrong%20on%20our%20side.");
 });
 
 it("a refusal that cannot be written ends the call, and nothing else", async () => {

@@ -1,0 +1,151 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
+import Fastify from "fastify";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CreateTokenRequestSchema, TokenSchema, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { bodyRoom } from "../../src/api/body-room.js";
+import type { Observation } from "../../src/api/observation.js";
+import { CONNECTION_LIMITS, createOnePort, type OnePort } from "../../src/api/one-port.js";
+import type { Pipeline } from "../../src/api/pipeline.js";
+import { rpcOptions } from "../../src/api/rpc-routes.js";
+import { toValue } from "../../src/services/value.js";
+
+const MB = 1024 * 1024;
+/** What a request of this file takes of the room before it is served, so that few bytes are left of it. */
+const TAKEN = 126 * MB;
+
+let port: OnePort;
+let url: string;
+let close: () => Promise<void>;
+
+beforeAll(async () => {
+  const pipeline: Pipeline = {
+    method: {
+      desc: TokenService.method.createToken,
+      serve: () => Promise.reject(new Error("is not called")),
+      headersOf: () => [],
+    },
+    takesMask: false,
+    admit: async (head) => ({ head, caller: undefined, renew: async () => undefined }),
+    admitCaller: () => Promise.reject(new Error("is not called")),
+    run: async () => {
+      const message = create(TokenSchema, { id: "served" });
+      return { message, headers: [], accepted: false, verbatim: undefined, lasting: () => message };
+    },
+  };
+  const observation: Observation = {
+    ...{ caller: undefined, tenantId: undefined },
+    ...{ end: () => {}, fail: () => {}, failFunction: () => {}, giveUp: () => {} },
+  };
+  const app = Fastify();
+  const limits = { messageBytes: 5 * MB, timeoutMs: 10_000 };
+  const options = rpcOptions(
+    [TokenService],
+    [pipeline],
+    () => {},
+    limits,
+    () => observation,
+  );
+  await app.register(fastifyConnectPlugin, options);
+  await app.ready();
+  port = createOnePort(
+    (request, response) => {
+      bodyRoom.open(request, response);
+      if (request.headers["x-crowded"]) bodyRoom.take(request, TAKEN);
+      app.routing(request, response);
+    },
+    CONNECTION_LIMITS,
+    undefined,
+  );
+  port.server.listen(0, "127.0.0.1");
+  await once(port.server, "listening");
+  url = `http://127.0.0.1:${Object(port.server.address()).port}`;
+  close = () => app.close();
+});
+afterAll(async () => {
+  port.server.close();
+  port.destroy();
+  await close();
+});
+
+type Compress = (bytes: Uint8Array) => Buffer;
+const COMPRESSIONS: readonly (readonly [string, Compress])[] = [
+  ["gzip", gzipSync],
+  ["br", brotliCompressSync],
+];
+
+const framed = (message: Buffer) => {
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt8(1, 0);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+};
+
+const PROTOCOLS = [
+  ["Connect", "application/proto", "content-encoding", (bytes: Buffer) => bytes],
+  ["gRPC", "application/grpc", "grpc-encoding", framed],
+  ["gRPC-Web", "application/grpc-web", "grpc-encoding", framed],
+] as const;
+
+const CASES = PROTOCOLS.flatMap(([protocol, type, header, frame]) =>
+  COMPRESSIONS.map(([name, compress]) => {
+    const send = (message: Uint8Array, more = {}) =>
+      call({ "content-type": type, [header]: name, te: "trailers", ...more }, frame(compress(message)));
+    const sendSpoiled = () =>
+      call({ "content-type": type, [header]: name, te: "trailers" }, frame(Buffer.from("spoiled")));
+    return [name, protocol, send, sendSpoiled] as const;
+  }),
+);
+
+/** All that is answered, headers and trailers with it. */
+async function call(headers: Record<string, string>, body: Buffer): Promise<string> {
+  const session = connect(url);
+  try {
+    const stream = session.request({
+      ":method": "POST",
+      ":path": "/cloakroom.v1.TokenService/CreateToken",
+      ...headers,
+    });
+    let said = "";
+    stream.on("response", (received) => (said += JSON.stringify(received)));
+    stream.on("trailers", (received) => (said += JSON.stringify(received)));
+    stream.on("data", (chunk: Buffer) => (said += chunk.toString("latin1")));
+    stream.end(body);
+    await once(stream, "end");
+    return said;
+  } finally {
+    session.destroy();
+  }
+}
+
+const messageOf = (bytes: number) =>
+  toBinary(
+    CreateTokenRequestSchema,
+    create(CreateTokenRequestSchema, { type: "token", data: toValue("x".repeat(bytes)) }),
+  );
+
+const CROWDED = { "x-crowded": "1" };
+
+describe.each(CASES)("a message in %s over %s", (_compression, _protocol, send, sendSpoiled) => {
+  it("is read while there is room for what it inflates to", async () => {
+    expect(await send(messageOf(MB), CROWDED)).toContain("served");
+  });
+
+  it("is turned away where there is none", async () => {
+    const said = await send(messageOf(3 * MB), CROWDED);
+    expect(said).not.toContain("served");
+    expect(said).toMatch(/cannot(?: |%20)serve(?: |%20)this(?: |%20)request(?: |%20)now/);
+    expect(await send(messageOf(3 * MB))).toContain("served");
+  });
+
+  it("is refused where it inflates to more than a message may have", async () => {
+    expect(await send(messageOf(6 * MB))).toMatch(/must(?: |%20)not(?: |%20)be(?: |%20)larger(?: |%20)than/);
+  });
+
+  it("is refused where it cannot be inflated", async () => {
+    expect(await sendSpoiled()).toMatch(/must(?: |%20)be(?: |%20)a(?: |%20)valid(?: |%20)message/);
+  });
+});
