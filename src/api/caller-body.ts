@@ -16,6 +16,8 @@ export class CallerBody extends Readable {
     source.on("error", this.#close);
     // A body that nobody reads any more must not bring the process down when its caller leaves.
     this.on("error", () => {});
+    // What its caller has left by now tells of it no more.
+    if (source.aborted) this.#close();
   }
 
   override _read(): void {

@@ -91,6 +91,8 @@ async function answerOf(
   const body = counted(call.raw, take);
   try {
     const response = await inflatingInto(take, () => handler({ ...request, body }));
+    // Agreed on, and not made use of: answers are never compressed.
+    response.header?.delete("grpc-encoding");
     return await inOurWords(response, request, call, limits);
   } catch (error) {
     // The framework would answer what is thrown here with an empty 200: a success, in some protocols.

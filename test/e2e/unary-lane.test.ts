@@ -160,6 +160,7 @@ const pathOf = ({ typeName }: { readonly typeName: string }, method: string) => 
 
 /** Requests that change nothing, so that both servers can be asked the same. */
 function recorded({ write, headers, timeout, encoding, frames }: Dialect): readonly (readonly [string, Sent])[] {
+  const accepting = frames ? "grpc-accept-encoding" : "accept-encoding";
   const trace = { ...headers, "bt-trace-id": "one-trace" };
   const auth = { ...trace, "bt-api-key": key };
   const path = pathOf(TokenService, "GetToken");
@@ -170,6 +171,15 @@ function recorded({ write, headers, timeout, encoding, frames }: Dialect): reado
   const all: (readonly [string, Sent])[] = [
     ["an answer", { path, headers: auth, body: get(token) }],
     ["a deadline", { path, headers: { ...auth, [timeout]: frames ? "5S" : "5000" }, body: get(token) }],
+    ["an answer that may be compressed", { path, headers: { ...auth, [accepting]: "gzip, br" }, body: get(token) }],
+    [
+      "a long refusal that may be compressed",
+      {
+        path: createToken,
+        headers: { ...auth, [accepting]: "gzip" },
+        body: card(Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`unknown_${index}`, 1]))),
+      },
+    ],
     ["a deadline above ours", { path, headers: { ...auth, [timeout]: frames ? "1H" : "3600000" }, body: get(token) }],
     ["a binary header", { path, headers: { ...auth, "extra-bin": "AAEC" }, body: get(token) }],
     ["an origin", { path, headers: { ...auth, origin: "https://shop.example.com" }, body: get(token) }],

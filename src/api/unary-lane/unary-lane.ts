@@ -27,7 +27,7 @@ export type Enter = (request: IncomingMessage, response: ServerResponse, path: s
  * a chain of asynchronous iterators over web streams and Headers, which costs more than most methods do
  * (docs/performance.md).
  *
- * The answer is what Connect's handler answers, byte for byte, but that it is never compressed.
+ * The answer is what Connect's handler answers, byte for byte.
  */
 export function createUnaryLane(
   pipelines: readonly Pipeline[],
