@@ -4,8 +4,9 @@ import { internalCalls } from "./api/internal-calls.js";
 import type { OperatorLog } from "./api/operator-log.js";
 import { buildPipeline, type Pipeline } from "./api/pipeline.js";
 import type { InvokeProxy } from "./api/proxy-route.js";
-import { problemJson } from "./api/rest/problem.js";
+import { functionProblem, problemJson } from "./api/rest/problem.js";
 import type { Clock } from "./base/clock.js";
+import { Fault } from "./base/fault.js";
 import { newUuid } from "./base/ids.js";
 import { composePayments, type Payments } from "./compose-payments.js";
 import type { Config } from "./config.js";
@@ -93,7 +94,8 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
   const runs = new RunQueue({
     ...reacting,
     ...{ database, keyring, agents },
-    showFault: (fault) => problemJson(fault, newUuid()),
+    showError: (error) =>
+      error instanceof Fault ? problemJson(error, newUuid()) : functionProblem(error, "reactor_error", newUuid()),
     onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a reactor's run failed and will be tried again"),
   });
 

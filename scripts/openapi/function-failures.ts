@@ -45,10 +45,21 @@ export function functionFailures(method: string): JsonObject {
 export const FUNCTION_PROBLEM_SCHEMA: JsonObject = {
   type: "object",
   description: "What the code of a reactor threw, or why it did not end.",
-  required: ["status", "detail", "errors"],
-  properties: {
-    status: { type: "integer", format: "int32" },
-    detail: { type: "string" },
-    errors: { type: "object", additionalProperties: { type: "array", items: { type: "string" } } },
-  },
+  ...failureShape("reactor_error"),
 };
+
+/** What code failed with, wherever it ran. */
+export function failureShape(code: string): JsonObject {
+  return {
+    required: ["type", "title", "status", "detail", "instance", "code", "errors"],
+    properties: {
+      type: { type: "string", format: "uri" },
+      title: { type: "string" },
+      status: { type: "integer", format: "int32" },
+      detail: { type: "string" },
+      instance: { type: "string", format: "uri", description: "Names the trace: the same as in BT-TRACE-ID." },
+      code: { type: "string", enum: [code] },
+      errors: { type: "object", additionalProperties: { type: "array", items: { type: "string" } } },
+    },
+  };
+}

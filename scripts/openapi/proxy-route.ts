@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../src/base/json.js";
+import { failureShape } from "./function-failures.js";
 import type { PlacedOperation } from "./operation.js";
 
 /**
@@ -113,12 +114,6 @@ export const PROXY_SCHEMAS: JsonObject = {
   TransformProblem: {
     type: "object",
     description: "What the code of a transform threw.",
-    required: ["title", "status", "detail", "errors"],
-    properties: {
-      title: { type: "string" },
-      status: { type: "integer", format: "int32" },
-      detail: { type: "string" },
-      errors: { type: "object", additionalProperties: { type: "array", items: { type: "string" } } },
-    },
+    ...failureShape("proxy_error"),
   },
 };

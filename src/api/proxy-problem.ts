@@ -4,7 +4,7 @@ import { FunctionFailed } from "../functions/function-failed.js";
 import { DestinationFailed } from "../proxy/destination-failed.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { toFault } from "./observation.js";
-import { problemOf } from "./rest/problem.js";
+import { functionProblem, problemOf } from "./rest/problem.js";
 
 export interface ShownError {
   readonly status: number;
@@ -20,7 +20,7 @@ export function errorOf(error: unknown, traceId: string): ShownError {
     return { ...errorOf(error.reason, traceId), destinationStatus: error.destinationStatus };
   }
   if (error instanceof FunctionFailed) {
-    const problem = { title: "One or more validation errors occurred.", ...error.toJson() };
+    const problem = functionProblem(error, "proxy_error", traceId);
     return { status: error.status, body: { proxy_error: problem }, destinationStatus: undefined, fault: undefined };
   }
   const fault = toFault(error);

@@ -11,7 +11,7 @@ import { RequestReferences } from "./references.js";
 import { placesInHeader } from "./splice/header.js";
 import { placesInPath, placesInQuery } from "./splice/url.js";
 
-/** The largest body that is read to look for references or to be transformed (specification, Limits). */
+/** The largest body that is transformed (specification, Limits), and here also the largest that is searched for references. */
 const MAX_BUFFERED = 5 * 1024 * 1024;
 
 /** A request on its way: what was read of it, and what is replaced in it. */

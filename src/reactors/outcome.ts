@@ -36,16 +36,16 @@ export function outcomeOf(end: RunEnd): ReactOutcome {
 }
 
 /** The body that a waiting caller would have got over REST. */
-export function bodyOf(end: RunEnd, showFault: (fault: Fault) => Json): Json {
+export function bodyOf(end: RunEnd, show: (error: Fault | FunctionFailed) => Json): Json {
   switch (end.kind) {
     case "result":
       return resultJson(end.tokens?.shown, end.raw);
     case "answered":
       return end.answer.body;
     case "failed":
-      return end.failure.toJson();
+      return show(end.failure);
     case "refused":
-      return showFault(end.fault);
+      return show(end.fault);
   }
 }
 

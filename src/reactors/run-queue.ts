@@ -21,8 +21,8 @@ export interface RunQueueParts extends ReactParts {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly agents: GuardedAgents;
-  /** A fault as a waiting caller would have seen it over REST. */
-  readonly showFault: (fault: Fault) => Json;
+  /** An error as a waiting caller would have seen it over REST. */
+  readonly showError: (error: Fault | FunctionFailed) => Json;
   readonly onFailure: (tenantId: TenantId) => void;
 }
 
@@ -146,9 +146,9 @@ export class RunQueue {
   }
 
   async #deliver(tenantId: TenantId, run: RunRow, request: RunRequest, end: RunEnd, failed: number): Promise<void> {
-    const { agents, showFault } = this.#parts;
+    const { agents, showError } = this.#parts;
     const url = request.callbackUrl ?? "";
-    const isTaken = await postResult(agents, tenantId, url, bodyOf(end, showFault), this.#stopping.signal);
+    const isTaken = await postResult(agents, tenantId, url, bodyOf(end, showError), this.#stopping.signal);
     const isOver = isTaken || failed >= RETRIES;
     if (isOver) await this.#write(tenantId, (tx) => tx.tell(deleteRun, run));
     else

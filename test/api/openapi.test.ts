@@ -1,6 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { functionProblem } from "../../src/api/rest/problem.js";
+import { FunctionFailed } from "../../src/functions/function-failed.js";
 import {
   description,
   operationNamed,
@@ -77,13 +79,12 @@ describe("the document", () => {
   it.each(["react", "getReactorResult"])("says that %s fails as the code does, with statuses of its own", (id) => {
     const { responses } = operationNamed(id).operation;
     expect(Object.keys(responses)).toEqual(expect.arrayContaining(["400", "402", "404", "422", "500", "503"]));
-    const thrown = { status: 402, detail: "Invalid Payment Method", errors: { error: ["declined"] } };
+    const failed = new FunctionFailed(402, "Invalid Payment Method", { error: ["declined"] });
+    const thrown = functionProblem(failed, "reactor_error", "trace-1");
     const validate = responseValidator(operationNamed(id), 402);
-    expect([validate(thrown), validate({ ...thrown, title: "?" }), validate({ status: 402 })]).toEqual([
-      true,
-      false,
-      false,
-    ]);
+    const { code: _, ...withoutCode } = thrown;
+    const wrong = [{ ...thrown, other: "?" }, { ...thrown, code: "proxy_error" }, withoutCode, { status: 402 }];
+    expect([thrown, ...wrong].map((body) => validate(body))).toEqual([true, false, false, false, false]);
   });
 
   it("takes an idempotency key where the policy does, and a merge patch where that is meant", () => {

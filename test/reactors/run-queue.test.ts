@@ -63,7 +63,7 @@ it("runs that were taken together with one that cannot be read are waited for", 
       },
       bins: undefined,
       callApi: async () => ({ status: 500, body: null, lasting: () => null }),
-      showFault: () => null,
+      showError: () => null,
       onFailure: () => void events.push("the failure is told"),
     });
     queue.wake(tenantId);

@@ -1,6 +1,8 @@
 import type { Fault } from "../../base/fault.js";
 import type { JsonObject } from "../../base/json.js";
+import type { FunctionFailed } from "../../functions/function-failed.js";
 import { FAULT_TABLE } from "../fault-table.js";
+import type { FunctionErrorCode } from "../observation.js";
 
 /** Published clients look for "application/json", and parse no other type. */
 export const PROBLEM_TYPE = "application/json; charset=utf-8";
@@ -35,4 +37,21 @@ export function problemJson(fault: Fault, traceId: string): JsonObject {
   const json: JsonObject = { ...rest };
   if (errors) json.errors = Object.fromEntries(Object.entries(errors).map(([field, texts]) => [field, [...texts]]));
   return json;
+}
+
+const FUNCTION_TITLES: Readonly<Record<FunctionErrorCode, string>> = {
+  reactor_error: "The code of the reactor failed.",
+  // api-facts 7.3
+  proxy_error: "One or more validation errors occurred.",
+};
+
+/** What a tenant's code failed with (api-facts 8.3), as problem details whose `code` tells it from what we refuse. */
+export function functionProblem(failed: FunctionFailed, code: FunctionErrorCode, traceId: string): JsonObject {
+  return {
+    type: `urn:cloakroom:fault:${code}`,
+    title: FUNCTION_TITLES[code],
+    ...failed.toJson(),
+    instance: `urn:cloakroom:trace:${traceId}`,
+    code,
+  };
 }

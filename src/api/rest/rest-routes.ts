@@ -10,7 +10,7 @@ import { rateScopeOf } from "../rate-gate.js";
 import type { RequestHead } from "../request-head.js";
 import { parentSpanIn, traceOf } from "../trace.js";
 import { routePath } from "./path-template.js";
-import { PROBLEM_TYPE, problemOf } from "./problem.js";
+import { functionProblem, PROBLEM_TYPE, problemOf } from "./problem.js";
 import { type HttpVerb, type RestMethod, restMethodsOf } from "./rest-method.js";
 
 const VERBS: readonly HttpVerb[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
@@ -111,7 +111,8 @@ function sendVerbatim(reply: FastifyReply, { status, headers, body }: VerbatimAn
 function refuse(error: unknown, observation: Observation, reply: FastifyReply, head: RequestHead): FastifyReply {
   if (error instanceof FunctionFailed) {
     observation.failFunction(error.status, "reactor_error");
-    return reply.code(error.status).header("content-type", JSON_TYPE).send(JSON.stringify(error.toJson()));
+    const problem = functionProblem(error, "reactor_error", head.traceId);
+    return reply.code(error.status).header("content-type", PROBLEM_TYPE).send(JSON.stringify(problem));
   }
   if (!(error instanceof Fault) && isGivenUp(error, head.signal)) observation.giveUp("canceled");
   const fault = toFault(error);

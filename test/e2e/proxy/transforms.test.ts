@@ -141,8 +141,9 @@ describe("transforms", () => {
       const received = await through({ request_transform: code(statements) });
       expect([received.status, received.asked]).toEqual([status, 0]);
       expect(received.body.proxy_error).toEqual({
-        title: "One or more validation errors occurred.",
-        ...{ status, detail, errors },
+        ...{ type: "urn:cloakroom:fault:proxy_error", title: "One or more validation errors occurred." },
+        ...{ status, detail, errors, code: "proxy_error" },
+        instance: `urn:cloakroom:trace:${received.headers.get("bt-trace-id")}`,
       });
       expect(received.headers.has(STATUS)).toBe(false);
     });

@@ -144,7 +144,11 @@ describe("a reactor that fails answers status, detail and errors", () => {
   ])("for %s: %i", async (name, status, detail) => {
     const { body, ...answer } = await react(failing(`throw new errors.${name}('the reason');`));
     expect(answer.status).toBe(status);
-    expect(body).toEqual({ status, detail, errors: { error: ["the reason"] } });
+    expect(body).toEqual({
+      ...{ type: "urn:cloakroom:fault:reactor_error", title: "The code of the reactor failed.", code: "reactor_error" },
+      instance: `urn:cloakroom:trace:${answer.headers.get("bt-trace-id")}`,
+      ...{ status, detail, errors: { error: ["the reason"] } },
+    });
   });
 
   it.each<[string, string, Record<string, string[]>]>([
@@ -223,9 +227,8 @@ describe("a reactor that fails answers status, detail and errors", () => {
     expect(body.raw["403"]).toBe(1_000);
     const most = await react(calling(100_000), {}, { application: { id: application } });
     expect(most.status).toBe(500);
-    expect(most.body).toEqual({
-      status: 500,
-      detail: "Reactor Runtime Error",
+    expect(most.body).toMatchObject({
+      ...{ status: 500, detail: "Reactor Runtime Error", code: "reactor_error" },
       errors: { error: ["The code used too much memory."] },
     });
   });
