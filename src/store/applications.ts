@@ -98,8 +98,7 @@ export const deleteApplication = defineStatement<Uuid, boolean, { readonly id: U
   table: "applications",
   kind: "write",
   sortKey: (id) => id,
-  queries: (sql, tenantId, ids) => [
-    sql`delete from applications where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[]) returning id`,
-  ],
-  answers: ([rows = []], ids) => ids.map((id) => rows.some((row) => row.id === id)),
+  queries: (sql, tenantId, ids) =>
+    ids.map((id) => sql`delete from applications where tenant_id = ${tenantId} and id = ${id} returning id`),
+  answers: (rows) => rows.map(({ length }) => length > 0),
 });

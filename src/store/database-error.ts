@@ -40,6 +40,8 @@ export function troubleOf(error: unknown): DatabaseTrouble {
   switch (code) {
     case "40001":
     case "40P01":
+    // What the row belongs to was deleted meanwhile: run again, the request meets that.
+    case "23503":
     // "cached plan must not change result type": a migration came between. The client has dropped the plan by now.
     case "0A000":
       return "serialization";

@@ -74,7 +74,10 @@ export async function listDue<Kind extends DueKind>(
     order by due_at, tenant_id, kind limit 1000`;
 }
 
-/** Forgets a minute once it is over and swept: until then, rows of it may still become due. */
+/**
+ * Forgets a minute once it is over and swept: until then, rows of it may still become due. And one minute more, for clocks
+ * that differ and for flights under way: one that found the minute noted already has written nothing there itself.
+ */
 export const forgetDue = defineWrite<Pick<DueMinute, "kind" | "minute">>({
   table: "due",
   sortKey: ({ kind, minute }) => `${kind} ${minute.getTime()}`,
@@ -83,7 +86,7 @@ export const forgetDue = defineWrite<Pick<DueMinute, "kind" | "minute">>({
       ({ kind, minute }) => sql`
         delete from due
         where tenant_id = ${tenantId} and kind = ${kind} and due_at = ${minute}
-          and due_at <= ${new Date(at.getTime() - MINUTE_MS)}`,
+          and due_at <= ${new Date(at.getTime() - 2 * MINUTE_MS)}`,
     ),
 });
 

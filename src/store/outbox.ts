@@ -72,6 +72,7 @@ export const deleteMessage = defineWrite<Pick<MessageRow, "id" | "claim">>({
 /** Whatever was to be sent for an invitation. */
 export const deleteMessagesOf = defineWrite<Uuid>({
   table: "outbox",
+  comesFirst: true,
   sortKey: (invitationId) => invitationId,
   queries: (sql, tenantId, invitationIds) => [
     sql`delete from outbox where tenant_id = ${tenantId} and invitation_id = any(${[...invitationIds]}::uuid[])`,

@@ -23,8 +23,10 @@ const LOCK_ORDER = [
   "refunds",
   "simulator_payments",
   "three_ds_sessions",
-  "tokens",
+  // Before the tokens, whose rows are read together with their codes: who reads beside a change sees all of it or nothing.
+  // Whoever writes a code holds its token's row since an earlier step, or made up its id.
   "token_cvc",
+  "tokens",
   "token_terms",
   "idempotency_keys",
   "audit_logs",
@@ -47,6 +49,11 @@ export interface Query<Row> {
 
 interface Shared<Input> {
   readonly table: Table;
+  /**
+   * Before all else on its table in one step, whoever of a flight asked first: a look that is not to see half of somebody's
+   * change, or a removal that is not to take what somebody puts in its place.
+   */
+  readonly comesFirst?: boolean;
   /** Inputs of one flight are sorted by this, so that rows are locked in one order everywhere. */
   sortKey(input: Input): string;
 }
@@ -98,6 +105,7 @@ export function defineWrite<Input>(definition: WriteDefinition<Input>): Statemen
   return defineStatement<Input, never, unknown>({
     kind: "write",
     table: definition.table,
+    comesFirst: definition.comesFirst ?? false,
     sortKey: (input) => definition.sortKey(input),
     queries: (sql, tenantId, inputs, at) => definition.queries(sql, tenantId, inputs, at),
     answers: () => [],
@@ -121,7 +129,7 @@ class Batch<Input, Output, Row> implements Sendable {
 
   constructor(definition: StatementDefinition<Input, Output, Row>) {
     this.#definition = definition;
-    this.rank = LOCK_ORDER.indexOf(definition.table);
+    this.rank = LOCK_ORDER.indexOf(definition.table) + (definition.comesFirst ? 0 : 0.5);
   }
 
   add(input: Input, answer: ((output: Output) => void) | undefined): void {

@@ -23,6 +23,7 @@ export const putCvc = defineWrite<CvcRow>({
 
 export const deleteCvc = defineWrite<string>({
   table: "token_cvc",
+  comesFirst: true,
   sortKey: (id) => id,
   queries: (sql, tenantId, ids) => [
     sql`delete from token_cvc where tenant_id = ${tenantId} and token_id = any(${[...ids]}::text[])`,

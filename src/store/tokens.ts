@@ -98,6 +98,7 @@ function liveCode(sql: Sql, tenantId: TenantId, at: Date) {
  */
 export const readTokenRow = defineStatement<string, TokenRowWithCvc | null, TokenRowWithCvc>({
   table: "tokens",
+  comesFirst: true,
   kind: "read",
   sortKey: (id) => id,
   queries: (sql, tenantId, ids, at) => [
@@ -123,6 +124,7 @@ export interface TakenBy {
 /** The tokens that hold an id or a dedupe key, expired ones included. */
 export const findTakers = defineStatement<TakenBy, readonly TokenRowWithCvc[], TokenRowWithCvc>({
   table: "tokens",
+  comesFirst: true,
   kind: "read",
   sortKey: ({ id }) => id,
   queries: (sql, tenantId, inputs, at) =>

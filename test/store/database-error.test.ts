@@ -1,7 +1,8 @@
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
-import { newTenantId } from "../../src/base/ids.js";
+import { newTenantId, newUuid } from "../../src/base/ids.js";
+import { insertApplicationKey } from "../../src/store/application-keys.js";
 import { troubleOf } from "../../src/store/database-error.js";
 import { FAST_LIMITS } from "../../src/store/flight-limits.js";
 import { Flights } from "../../src/store/flights.js";
@@ -9,7 +10,7 @@ import { Lane } from "../../src/store/lane.js";
 import { defineStatement } from "../../src/store/statement.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { seeCoat } from "./support/coats.js";
-import { openDeck, together } from "./support/deck.js";
+import { openDeck, together, transactionsOf } from "./support/deck.js";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -57,6 +58,16 @@ describe("a database that refuses our login", () => {
       cause: { message: `database error ${code}` },
     });
     await flights.close();
+  });
+});
+
+describe("a row whose owner was deleted meanwhile", () => {
+  it("is tried again, so that its request meets that", async () => {
+    await using deck = await openDeck(database, { lanes: 1 });
+    const key = { id: newUuid(), application_id: newUuid(), key_hash: Buffer.alloc(32), created_by: newUuid() };
+    const [outcome] = await together(deck, [async (tx) => tx.tell(insertApplicationKey, key)]);
+    expect(outcome).toMatchObject({ status: "rejected", reason: { code: "unavailable", retryAfter: 1 } });
+    expect(transactionsOf(deck).length).toBeGreaterThan(1);
   });
 });
 

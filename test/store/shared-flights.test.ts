@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newUuid } from "../../src/base/ids.js";
+import { deleteApplication, insertApplication } from "../../src/store/applications.js";
+import { deleteMessagesOf, insertMessage } from "../../src/store/outbox.js";
+import { deleteCvc, putCvc } from "../../src/store/token-cvc.js";
+import { findTakers, insertToken, readTokenRow, type TokenRow, updateToken } from "../../src/store/tokens.js";
+import type { Transaction } from "../../src/store/transaction.js";
+import { startDatabase, type TestDatabase } from "../support/databases.js";
+import { seeCoat } from "./support/coats.js";
+import { openDeck, together, transactionsOf } from "./support/deck.js";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await startDatabase();
+});
+afterAll(() => database?.[Symbol.asyncDispose]());
+
+const CARD: TokenRow = {
+  ...{ id: "card", type: "card", data: Buffer.from("old"), attributes: null, containers: ["/pci/high/"] },
+  ...{ fingerprint: null, dedupe_key: Buffer.from("same"), expires_at: null, expires_at_text: null, revision: 1 },
+  ...{
+    active_month: "2026-01-01",
+    created_by: newUuid(),
+    created_at: new Date(),
+    modified_by: null,
+    modified_at: null,
+  },
+};
+const LATER = new Date(Date.now() + 3_600_000);
+
+const codeOf = (token_id: string, code: string) => ({ token_id, code: Buffer.from(code), due_at: LATER });
+
+/** Lets the flight make so many steps before. */
+async function steps(tx: Transaction, count: number): Promise<void> {
+  for (let step = 0; step < count; step += 1) await tx.ask(seeCoat, "nobody's");
+}
+
+async function changeCard(tx: Transaction): Promise<string | undefined> {
+  const row = await tx.ask(readTokenRow, CARD.id);
+  if (!row) throw new Error("there is no card");
+  const { modified_by, ...kept } = row;
+  const change = { ...kept, data: Buffer.from("new"), modified_by: modified_by ?? newUuid() };
+  if (!(await tx.ask(updateToken, change))) return "changed by another";
+  tx.tell(putCvc, codeOf(CARD.id, "new"));
+  return undefined;
+}
+
+describe("requests that share a flight", () => {
+  it.each([
+    ["by its id", (tx: Transaction) => tx.ask(readTokenRow, CARD.id)],
+    [
+      "by its content",
+      async (tx: Transaction) => (await tx.ask(findTakers, { id: "", dedupeKey: CARD.dedupe_key }))[0] ?? null,
+    ],
+  ])("see a card with the code of its own number, looked up %s, whenever they look", async (_, look) => {
+    await using deck = await openDeck(database, { lanes: 1 });
+    for (let round = 0; round < 2; round += 1) {
+      await database.asTenant(deck.tenantId, "delete from tokens");
+      await deck.flights.run(deck.tenantId, "unguarded", async (tx) => {
+        tx.tell(insertToken, CARD);
+        tx.tell(putCvc, codeOf(CARD.id, "old"));
+      });
+      deck.proxy.sent.length = 0;
+      const looks = [0, 1, 2, 3].map((count) => async (tx: Transaction) => {
+        await steps(tx, count);
+        const row = await look(tx);
+        return `${row?.data} ${row?.cvc}`;
+      });
+      // Before and behind those who look.
+      const works = round === 0 ? [changeCard, ...looks] : [...looks, changeCard];
+      const outcomes = await together<string | undefined>(deck, works, "unguarded");
+      expect(transactionsOf(deck)).toHaveLength(1);
+      const seen = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? (outcome.value ?? []) : ["failed"]));
+      expect(seen).toEqual(["old old", "old old", "new new", "new new"]);
+    }
+  });
+
+  it("keep the code of a card that comes in the place of one that is deleted", async () => {
+    await using deck = await openDeck(database, { lanes: 1 });
+    await together(
+      deck,
+      [
+        async (tx) => tx.tell(putCvc, codeOf("another", "1")),
+        async (tx) => tx.tell(deleteCvc, CARD.id),
+        async (tx) => tx.tell(putCvc, codeOf(CARD.id, "2")),
+      ],
+      "unguarded",
+    );
+    const rows = await database.asTenant<{ token_id: string }>(
+      deck.tenantId,
+      "select token_id from token_cvc order by 1",
+    );
+    expect(rows.map(({ token_id }) => token_id)).toEqual(["another", CARD.id]);
+  });
+
+  it("keep the message that takes the place of earlier ones", async () => {
+    await using deck = await openDeck(database, { lanes: 1 });
+    const [invited, resent] = [newUuid(), newUuid()];
+    await together(
+      deck,
+      [
+        async (tx) => tx.tell(insertMessage, { id: newUuid(), invitation_id: invited, invitation_revision: 1 }),
+        async (tx) => {
+          tx.tell(deleteMessagesOf, resent);
+          tx.tell(insertMessage, { id: newUuid(), invitation_id: resent, invitation_revision: 2 });
+        },
+      ],
+      "unguarded",
+    );
+    const rows = await database.asTenant<{ id: string }>(deck.tenantId, "select invitation_id as id from outbox");
+    expect(rows.map(({ id }) => id).sort()).toEqual([invited, resent].sort());
+  });
+
+  it("do not both delete one application", async () => {
+    await using deck = await openDeck(database, { lanes: 1 });
+    const id = newUuid();
+    const made = { id, name: "A", type: "private", permissions: [], rules: [], created_by: null };
+    await deck.flights.run(deck.tenantId, "unguarded", async (tx) => tx.tell(insertApplication, made));
+    const remove = (tx: Transaction) => tx.ask(deleteApplication, id);
+    const outcomes = await together(deck, [remove, remove], "unguarded");
+    expect(outcomes).toEqual([true, false].map((value) => ({ status: "fulfilled", value })));
+  });
+});
