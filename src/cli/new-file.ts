@@ -15,11 +15,13 @@ export async function requireNew(path: string): Promise<void> {
  */
 export async function writeNewFile(path: string, write: (target: Writable) => Promise<void>): Promise<void> {
   const draft = `${path}.${newUuid()}.unfinished`;
-  const handle = await open(draft, "wx", 0o600).catch(() => {
-    throw new UsageError(`--file ${path} cannot be made.`);
+  const handle = await open(draft, "wx", 0o600).catch((error: unknown) => {
+    throw new UsageError(`--file ${path} cannot be made${isDiskFull(error) ? ": its disk is full" : ""}.`);
   });
   try {
-    await write(handle.createWriteStream({ flush: true }));
+    await write(handle.createWriteStream({ flush: true })).catch((error: unknown) => {
+      throw isDiskFull(error) ? new UsageError(`--file ${path} cannot be written: its disk is full.`) : error;
+    });
     await name(draft, path);
   } finally {
     await rm(draft, { force: true });
@@ -34,6 +36,11 @@ async function name(draft: string, path: string): Promise<void> {
     await requireNew(path);
     await rename(draft, path);
   }
+}
+
+/** ENOSPC of the file system, and EDQUOT of a quota on it. What the database says of its own disk has other codes. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
 }
 
 function exists(path: string): Promise<boolean> {

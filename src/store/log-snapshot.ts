@@ -23,28 +23,36 @@ export async function readLogSnapshot<T>(
   tenantId: TenantId,
   read: (snapshot: LogSnapshot) => Promise<T>,
 ): Promise<T> {
+  await using snapshot = await openLogSnapshot(address, tenantId);
+  return await read(snapshot);
+}
+
+/** The same for whoever reads on and off. It holds a connection until it is disposed of. */
+export async function openLogSnapshot(
+  address: DatabaseAddress,
+  tenantId: TenantId,
+): Promise<LogSnapshot & AsyncDisposable> {
   const connection = connectOnce(address, { role: "cloakroom_app", statementTimeout: 0 });
   const { sql } = connection;
-  try {
-    await sql.unsafe("begin isolation level repeatable read read only");
-    // Between two pages their reader works on the first. The literal is safe because a TenantId is a UUID.
-    await sql.unsafe(`set local app.tenant_id = '${tenantId}'`);
-    await sql.unsafe("set local idle_in_transaction_session_timeout = 0");
-    const [end] = await sql<EndRow[]>`
-      select number, last_mac, kept_from, key_version, mac from audit_heads where tenant_id = ${tenantId}`;
-    const [sum] = await sql<{ rows: number }[]>`
-      select coalesce(sum(row_count), 0)::bigint as rows from audit_seals where tenant_id = ${tenantId}`;
-    const result = await read({
-      end,
-      sealedRows: sum?.rows ?? 0,
-      seals: () => sealPages(sql, tenantId),
-      rows: () => rowPages(sql, tenantId),
-    });
-    await sql.unsafe("commit");
-    return result;
-  } finally {
-    await connection.end(1);
-  }
+  await using stack = new AsyncDisposableStack();
+  // A transaction that only reads has nothing to lose with its connection.
+  stack.defer(() => connection.end(1));
+  await sql.unsafe("begin isolation level repeatable read read only");
+  // Between two pages their reader works on the first. The literal is safe because a TenantId is a UUID.
+  await sql.unsafe(`set local app.tenant_id = '${tenantId}'`);
+  await sql.unsafe("set local idle_in_transaction_session_timeout = 0");
+  const [end] = await sql<EndRow[]>`
+    select number, last_mac, kept_from, key_version, mac from audit_heads where tenant_id = ${tenantId}`;
+  const [sum] = await sql<{ rows: number }[]>`
+    select coalesce(sum(row_count), 0)::bigint as rows from audit_seals where tenant_id = ${tenantId}`;
+  const owned = stack.move();
+  return {
+    end,
+    sealedRows: sum?.rows ?? 0,
+    seals: () => sealPages(sql, tenantId),
+    rows: () => rowPages(sql, tenantId),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
 }
 
 async function* sealPages(sql: Sql, tenantId: TenantId): AsyncGenerator<readonly SealRow[]> {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
@@ -11,6 +11,7 @@ import { connect } from "../../src/store/connect.js";
 import { openVault, type Vault } from "../../src/vault.js";
 import { cloakroom } from "../support/command.js";
 import { asTenant } from "../support/databases.js";
+import { canMount, SmallDisk } from "../support/small-disk.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
 const MINUTE = 60_000;
@@ -92,6 +93,18 @@ describe("the audit commands", () => {
     expect((await run("export", "--tenant", tenant.id)).stdout).toBe(readFileSync(file, "utf8"));
     const again = await run("export", "--file", file);
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("is there already") });
+  });
+
+  it.runIf(canMount)("export says that the disk is full, and leaves nothing of its file", async () => {
+    using disk = new SmallDisk(1);
+    disk.fill();
+    const file = join(disk.directory, "log.ndjson");
+    const { code, stdout, stderr } = await run("export", "--tenant", tenant.id, "--file", file);
+    expect({ code, stdout, stderr }).toEqual({
+      ...{ code: 2, stdout: "" },
+      stderr: `--file ${file} cannot be written: its disk is full.\n`,
+    });
+    expect(readdirSync(disk.directory)).toEqual(["filler"]);
   });
 
   it("verify names the minute of a row that was changed, and fails", async () => {
