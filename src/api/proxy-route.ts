@@ -66,12 +66,15 @@ async function serve(
   const traceId = traceIdOf(headerOf(request, "bt-trace-id"));
   const observation = observe({ rpc: "InvokeProxy", route: "/proxy", traceId, parent: parentSpanIn(request) });
   const gone = new AbortController();
+  // Who left while the rate limits were asked is told of no more.
+  if (request.aborted || response.destroyed) gone.abort();
   response.once("close", () => {
     if (!response.writableEnded) gone.abort();
   });
   response.setHeader("bt-trace-id", traceId);
   const body = hasBody(request) ? new CallerBody(request) : Buffer.alloc(0);
   try {
+    gone.signal.throwIfAborted();
     const refused = rateRefusalOf(request);
     if (refused) throw refused;
     if (!METHODS.includes(request.method ?? "")) {
