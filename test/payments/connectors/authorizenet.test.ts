@@ -82,6 +82,32 @@ test("a refund that never arrived is made, whenever that is noticed", async () =
   expect(total()).toBe(1000);
 });
 
+test("a refund that is settled is found behind a repetition of it that was refused", async () => {
+  await using bench = await authorizenetBench();
+  const { request, providerId, total } = await refundSent(bench, 1234);
+  bench.standIn.settleDay();
+  for (const hours of [1, 9, 30]) {
+    expect(await bench.connector.refund(later(bench, hours), request)).toMatchObject({ kind: "done", providerId });
+  }
+  expect(total()).toBe(1234);
+});
+
+test.each([
+  ["refundPendingSettlement", { kind: "done" }],
+  ["refundSettledSuccessfully", { kind: "done" }],
+  ["settlementError", { kind: "refused", as: "failed" }],
+  ["failedReview", { kind: "refused", as: "failed" }],
+  ["voided", { kind: "refused", errorCode: "canceled" }],
+  ["underReview", { kind: "accepted" }],
+  ["FDSPendingReview", { kind: "accepted" }],
+  ["somethingNew", { kind: "unknown" }],
+])("a refund that is found as %s is told so", async (status, outcome) => {
+  await using bench = await authorizenetBench();
+  const { request } = await refundSent(bench, 500);
+  bench.standIn.become(request.reference, status);
+  expect(await bench.connector.refund(later(bench, 1), request)).toMatchObject(outcome);
+});
+
 test("a refund of more than is left is refused when none of ours is in its way", async () => {
   await using bench = await authorizenetBench();
   const { request, total } = await refundSent(bench, 1000);

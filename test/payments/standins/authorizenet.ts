@@ -93,6 +93,11 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     }
   }
 
+  /** What the transactions under a reference come to, by the merchant's doing or the service's. */
+  become(reference: string, status: string): void {
+    for (const each of this.#transactions.values()) if (each.reference === reference) each.status = status;
+  }
+
   /** Days pass, with their settlements: duplicates are known no longer. */
   forgetKeys(): void {
     this.settleDay();
@@ -224,10 +229,13 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     const lastFour = textAt(request, "payment", "creditCard", "cardNumber");
     if (!original) return refusal("3", "16", "The transaction cannot be found.");
     if (!this.settles || original.settled === 0 || original.number.slice(-4) !== lastFour) {
+      this.#open(request, "refundTransaction", cents, original.number).status = "generalError";
       return refusal("3", "54", "The referenced transaction does not meet the criteria for issuing a credit.");
     }
-    if (original.refunded + cents > original.settled)
+    if (original.refunded + cents > original.settled) {
+      this.#open(request, "refundTransaction", cents, original.number).status = "generalError";
       return refusal("3", "55", "The sum of credits exceeds the original debit amount.");
+    }
     const invoice = textAt(request, "order", "invoiceNumber") ?? "";
     if (this.#isDuplicate(invoice, cents, "refundTransaction")) return refusal(...DUPLICATE);
     original.refunded += cents;
@@ -246,6 +254,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
         each.cents === cents &&
         each.type === type &&
         each.status !== "declined" &&
+        each.status !== "generalError" &&
         this.#now() - each.submitted < DUPLICATE_WINDOW_MS,
     );
   }

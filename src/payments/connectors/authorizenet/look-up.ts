@@ -20,7 +20,12 @@ const DUPLICATES_KNOWN_MS = 7.5 * HOUR_MS;
 /** Batches are listed for 31 days at most in one request. */
 const SETTLED_LISTED_MS = 30 * 24 * HOUR_MS;
 const CLOCK_SKEW_MS = HOUR_MS;
+/** Refused at once: nothing of the sort is there, and the same may be asked for again. */
 const REFUSED: readonly (string | undefined)[] = ["declined", "generalError", "communicationError"];
+/** Refused after it was taken on. */
+const FAILED: readonly (string | undefined)[] = ["settlementError", "failedReview"];
+const REVIEWED: readonly (string | undefined)[] = ["underReview", "FDSPendingReview"];
+const RETURNED: readonly (string | undefined)[] = ["refundPendingSettlement", "refundSettledSuccessfully"];
 
 /** A transaction that carries our reference as its invoice number. */
 interface Listed {
@@ -70,10 +75,13 @@ export async function findRefund(
     : await findUnsettled(requests, context, reference);
   if (found.kind !== "listed") return found;
   const { transId, status } = found;
+  const codes = { rawCode: status };
+  if (RETURNED.includes(status)) return { kind: "done", providerId: transId, codes: {} };
   if (REFUSED.includes(status)) return { kind: "absent" };
   // By the merchant, before it was settled.
-  if (status === "voided") return refused("canceled", { rawCode: status });
-  return { kind: "done", providerId: transId, codes: {} };
+  if (status === "voided") return refused("canceled", codes);
+  if (FAILED.includes(status)) return refused("service_error", codes);
+  return REVIEWED.includes(status) ? { kind: "accepted", providerId: transId, codes } : { kind: "unknown", codes };
 }
 
 /** What `getTransactionDetailsRequest` was answered with. */
@@ -81,14 +89,23 @@ export function transactionIn(answer: Answer): JsonObject | undefined {
   return answer.kind === "ok" ? objectAt(answer.body, "transaction") : undefined;
 }
 
-/** What is settled meanwhile is found among the settled, since it is looked for there last. */
+/**
+ * What is settled meanwhile is found among the settled, since it is looked for there last. So is what succeeded before a
+ * repetition of it was refused, while that one is not settled yet.
+ */
 async function findAnywhere(
   requests: AuthorizenetRequests,
   context: ConnectorContext,
   reference: string,
 ): Promise<Search> {
   const found = await findUnsettled(requests, context, reference);
-  return found.kind === "absent" ? findSettled(requests, context, reference) : found;
+  if (found.kind === "unknown" || (found.kind === "listed" && !cameToNothing(found))) return found;
+  const settled = await findSettled(requests, context, reference);
+  return settled.kind === "absent" ? found : settled;
+}
+
+function cameToNothing({ status }: Listed): boolean {
+  return REFUSED.includes(status) || FAILED.includes(status);
 }
 
 function findUnsettled(requests: AuthorizenetRequests, context: ConnectorContext, reference: string): Promise<Search> {
@@ -113,7 +130,7 @@ async function findSettled(
     const batchId = textAt(batch, "batchId");
     if (batchId === undefined) return unknown("unreadable_answer");
     const found = await findIn(context, reference, (page) => requests.settled(batchId, page));
-    if (found.kind === "unknown" || (found.kind === "listed" && !REFUSED.includes(found.status))) return found;
+    if (found.kind === "unknown" || (found.kind === "listed" && !cameToNothing(found))) return found;
     if (found.kind === "listed") refusedOne = found;
   }
   return refusedOne;
@@ -134,8 +151,8 @@ async function findIn(
     for (const row of rows.filter((each) => textAt(each, "invoiceNumber") === invoiceOf(reference))) {
       const transId = textAt(row, "transId");
       if (transId === undefined) return unknown("unreadable_answer");
-      const found: Search = { kind: "listed", transId, status: textAt(row, "transactionStatus") };
-      if (!REFUSED.includes(found.status)) return found;
+      const found: Listed = { kind: "listed", transId, status: textAt(row, "transactionStatus") };
+      if (!cameToNothing(found)) return found;
       refusedOne = found;
     }
     if (rows.length < PAGE) return refusedOne;
