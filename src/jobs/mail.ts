@@ -8,11 +8,22 @@ import type { Job } from "./schedule.js";
 
 const EVERY_MS = 1_000;
 
+/** What the operator is told of messages that do not go. The last two are of all messages there are. */
+const TROUBLES = {
+  failed: "a message could not be made",
+  refused: "the mail server refused a message for good",
+  later: "the mail server put a message off",
+  sender_refused: "the mail server takes nothing from this sender: see CLOAKROOM_MAIL_FROM",
+  not_written: "a message could not be written to its file",
+  login_refused: "the mail server refused the login of CLOAKROOM_SMTP_URL",
+  unreachable: "the mail server cannot be reached",
+} as const;
+
 export interface MailParts {
   readonly database: Database;
   readonly outbox: Outbox;
   readonly clock: Clock;
-  /** The mail server would not take a message for good, or a tenant's messages could not be looked over. */
+  /** Messages of a tenant, or of all of them, did not go, or could not be looked over. Once a run for each reason. */
   readonly onTrouble: (tenantId: TenantId | undefined, reason: string) => void;
 }
 
@@ -24,13 +35,15 @@ export function mailJob(parts: MailParts): Job {
     every: EVERY_MS,
     async run(signal) {
       const now = new Date(clock.now());
+      const tell = onceEach(parts.onTrouble);
       let due: readonly DueMinute[] = [];
       do {
         due = await database.due(["mail"], now, due.at(-1));
-        if (!(await sendAll(parts, [...new Set(due.map(({ tenantId }) => tenantId))], signal))) return;
+        if (!(await sendAll({ ...parts, onTrouble: tell }, [...new Set(due.map(({ tenantId }) => tenantId))], signal)))
+          return;
         for (const minute of due) {
           if (minute.minute.getTime() + MINUTE_MS > now.getTime()) continue;
-          await forgetFinished(database, minute).catch(() => parts.onTrouble(minute.tenantId, "database"));
+          await forgetFinished(database, minute).catch(() => tell(minute.tenantId, "database"));
         }
       } while (due.length > 0 && !signal.aborted);
     },
@@ -52,17 +65,28 @@ async function sendAll(
     for (const tenantId of open) {
       if (signal.aborted) return false;
       const carried = await outbox.sendNext(tenantId, signal).catch(() => "failed" as const);
-      if (carried === "unreachable") {
-        onTrouble(undefined, "the mail server cannot be reached");
+      if (carried === "unreachable" || carried === "login_refused") {
+        onTrouble(undefined, TROUBLES[carried]);
         return false;
       }
-      if (carried === "failed") onTrouble(tenantId, "a message could not be made");
-      if (carried === "refused") onTrouble(tenantId, "the mail server refused a message for good");
+      // What is broken off because the server stops is no trouble.
+      if (signal.aborted && carried === "later") return false;
+      if (carried !== "sent" && carried !== "none") onTrouble(tenantId, TROUBLES[carried]);
       if (carried === "sent" || carried === "refused") more.push(tenantId);
     }
     open = more;
   }
   return true;
+}
+
+function onceEach(onTrouble: MailParts["onTrouble"]): MailParts["onTrouble"] {
+  const told = new Set<string>();
+  return (tenantId, reason) => {
+    const one = `${tenantId} ${reason}`;
+    if (told.has(one)) return;
+    told.add(one);
+    onTrouble(tenantId, reason);
+  };
 }
 
 /** A minute stays for as long as a message of it is to be sent: its replica may be gone tomorrow. */

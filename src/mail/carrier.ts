@@ -14,9 +14,12 @@ export interface Message {
  * - `sent`: somebody else is answerable for the message now
  * - `refused`: it will never be taken; trying again is of no use
  * - `later`: it was not taken this time
+ * - `sender_refused`: nothing is taken from whom it comes from, until the operator names another
+ * - `not_written`: it could not be put where messages are kept
+ * - `login_refused`: whoever takes messages takes none from this login
  * - `unreachable`: nobody was there to take it, nor anything else
  */
-export type Carried = "sent" | "refused" | "later" | "unreachable";
+export type Carried = "sent" | "refused" | "later" | "sender_refused" | "not_written" | "login_refused" | "unreachable";
 
 /** Takes messages out of the house. */
 export interface MailCarrier {

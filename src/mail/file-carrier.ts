@@ -1,4 +1,4 @@
-import { mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createTransport } from "nodemailer";
 import { newUuid } from "../base/ids.js";
@@ -13,11 +13,18 @@ export function fileCarrier(directory: string, from: string): MailCarrier {
   return {
     async carry({ to, subject, text }) {
       const made = await transport.sendMail({ from, to: { address: to, name: "" }, subject, text: text.reveal() });
-      await mkdir(directory, { recursive: true, mode: 0o700 });
       const file = join(directory, `${newUuid()}.eml`);
-      await writeFile(`${file}.part`, made.message, { mode: 0o600, flag: "wx" });
-      await rename(`${file}.part`, file);
-      return "sent";
+      const draft = `${file}.part`;
+      try {
+        await mkdir(directory, { recursive: true, mode: 0o700 });
+        await writeFile(draft, made.message, { mode: 0o600, flag: "wx" });
+        await rename(draft, file);
+        return "sent";
+      } catch {
+        // A disk that is full takes no more for each message that is tried again.
+        await rm(draft, { force: true }).catch(() => {});
+        return "not_written";
+      }
     },
   };
 }

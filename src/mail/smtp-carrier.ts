@@ -50,9 +50,11 @@ export function smtpCarrier(url: Sensitive<string>, from: string): MailCarrier {
 /** Texts of the server are not looked at: they may quote the address. */
 function endOf(error: unknown): Carried {
   const { code, responseCode, command } = readError(error);
+  if (code === "EAUTH") return "login_refused";
   if (!OF_MESSAGE.includes(code)) return "unreachable";
+  if (responseCode < 500) return "later";
   // Whom messages come from is the operator's to correct, so that the same message may go later.
-  return responseCode >= 500 && command !== "MAIL FROM" ? "refused" : "later";
+  return command === "MAIL FROM" ? "sender_refused" : "refused";
 }
 
 function readError(error: unknown): { code: string; responseCode: number; command: string } {

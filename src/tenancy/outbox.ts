@@ -43,7 +43,7 @@ export class Outbox {
     );
     if (!row) return "none";
     const message = await this.#write(tenantId, row);
-    const carried = message ? await carrier.carry(message, signal).catch((): Carried => "later") : "refused";
+    const carried = message ? await carrier.carry(message, signal).catch((): Carried => "not_written") : "refused";
     await this.#settle(tenantId, row, carried);
     return message ? carried : "sent";
   }

@@ -66,12 +66,18 @@ describe("a message by SMTP", () => {
     ["refused", { message: "554 we do not like it\r\n" }],
     ["later", { RCPT: "451 try later\r\n" }],
     ["later", { message: "452 no room\r\n" }],
-    ["later", { MAIL: "550 not from you\r\n" }],
+    ["later", { MAIL: "451 not now\r\n" }],
+    ["sender_refused", { MAIL: "550 not from you\r\n" }],
     ["unreachable", { greeting: "421 too busy\r\n" }],
     ["unreachable", { greeting: "554 go away\r\n" }],
   ] as const)("is %s where the server answers %j", async (carried, answers) => {
     const { url } = await speaking(answers);
     expect(await carry(url)).toBe(carried);
+  });
+
+  it("is told apart from a login that the server refuses", async () => {
+    const { url } = await speaking({ EHLO: "250-mail\r\n250 AUTH PLAIN\r\n", AUTH: "535 wrong password\r\n" });
+    expect(await carry(url.replace("//", "//vault:old-password@"))).toBe("login_refused");
   });
 
   it("is broken off where the server says nothing and ours is stopping, and goes later", async () => {
