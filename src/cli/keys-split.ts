@@ -1,13 +1,11 @@
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
 import { systemClock } from "../base/clock.js";
-import { writeNew } from "../crypto/key-file.js";
 import { LocalRootKey } from "../crypto/local-root-key.js";
 import { MOST_SHARES, splitRootKey } from "../crypto/shares.js";
 import { connect } from "../store/connect.js";
 import { noteSplit } from "../store/root-keys.js";
 import { openVault } from "../vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
+import { removeShares, requireNewShares, writeShares } from "./share-files.js";
 
 export const keysSplit: Command = {
   summary: "Split the root key into shares for several people, some of whom together can bring it back",
@@ -20,22 +18,23 @@ export const keysSplit: Command = {
   async run({ config, options, say, answer }) {
     const shares = readCount(options, "shares", MOST_SHARES);
     const threshold = readCount(options, "threshold", shares);
+    const out = options.out === undefined ? undefined : requiredText(options, "out");
+    if (out !== undefined) await requireNewShares(out, shares);
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     if (!(vault.rootKey instanceof LocalRootKey)) {
       throw new UsageError("Only a root key in a key file can be split; a service holds this one.");
     }
     const made = await splitRootKey(vault.rootKey, { shares, threshold });
+    const files = out === undefined ? [] : await writeShares(out, made);
     const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
-    await noteSplit(owner, vault.rootKey.id, threshold).finally(() => owner.end({ timeout: 5 }));
-    const { out } = options;
-    if (typeof out === "string") {
-      await mkdir(out, { recursive: true, mode: 0o700 });
-      const files: string[] = [];
-      for (const [index, share] of made.entries()) {
-        const path = join(out, `share-${index + 1}-of-${shares}`);
-        await writeNew(path, `${share.reveal()}\n`);
-        files.push(path);
-      }
+    // Last: whoever starts a server is asked for as many shares as the database says, which somebody must hold by then.
+    await noteSplit(owner, vault.rootKey.id, threshold)
+      .catch(async (error: unknown) => {
+        await removeShares(files);
+        throw error;
+      })
+      .finally(() => owner.end({ timeout: 5 }));
+    if (out !== undefined) {
       answer({ root_key: vault.rootKey.id, threshold, files });
     } else {
       answer(made.map((share, index) => ({ share: `${index + 1} of ${shares}`, text: share.reveal() })));

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -85,6 +85,22 @@ it("keys split refuses counts that make no sense, and prints or writes shares on
   for (const file of files) expect(statSync(file).mode & 0o777).toBe(0o600);
   shares = files.map((file) => readFileSync(file, "utf8").trim());
   for (const share of shares) expect(split.stdout + split.stderr).not.toContain(share);
+});
+
+it("keys split overwrites no shares, and says where they cannot be written", async () => {
+  const into = (out: string) =>
+    cloakroom(environment, "keys", "split", "--shares", "5", "--threshold", "2", "--out", out);
+  const again = await into(join(directory, "shares"));
+  expect(again).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/share-1-of-5 is there already\. .*--out\.\n$/),
+  });
+  expect(await into(keyFile)).toMatchObject({ code: 2, stderr: expect.stringContaining("it is a file") });
+  expect(await into(join(keyFile, "below"))).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("below a file"),
+  });
+  expect(readdirSync(join(directory, "shares"))).toHaveLength(5);
 });
 
 it("a server without the key file waits sealed, and starts when enough shares are in", async () => {
