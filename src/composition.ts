@@ -10,7 +10,6 @@ import { Fault } from "./base/fault.js";
 import { newUuid } from "./base/ids.js";
 import { composePayments, type Payments } from "./compose-payments.js";
 import type { Config } from "./config.js";
-import { EgressPolicy } from "./egress/egress-policy.js";
 import { createGuardedAgents } from "./egress/guarded-agents.js";
 import type { CompileCode } from "./functions/code.js";
 import { createFunctionRunner } from "./functions/function-runner.js";
@@ -34,7 +33,6 @@ import { sessionService } from "./services/sessions.js";
 import { tenantService } from "./services/tenants.js";
 import { tokenizeService } from "./services/tokenize.js";
 import { tokenService } from "./services/tokens.js";
-import { ConfigError } from "./settings/environment.js";
 import { InvitationDesk } from "./tenancy/accept-invitation.js";
 import type { BinTable } from "./tokens/types/bin-table.js";
 import type { Vault } from "./vault.js";
@@ -70,7 +68,7 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
 
   const tokens = pipelinesOf([...tokenService({ keyring, clock, bins }), ...tokenizeService({ keyring, clock, bins })]);
 
-  const policy = egressPolicyOf(config);
+  const policy = config.egress;
   const agents = createGuardedAgents(policy);
   const sandbox = createSandbox({
     ...config.sandbox,
@@ -148,12 +146,4 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
       agents.close();
     },
   };
-}
-
-function egressPolicyOf({ egressAllow, egressDeny }: Config): EgressPolicy {
-  try {
-    return new EgressPolicy({ allow: egressAllow, deny: egressDeny });
-  } catch (error) {
-    throw new ConfigError(error instanceof Error ? error.message : "CLOAKROOM_EGRESS_ALLOW or _DENY cannot be read.");
-  }
 }

@@ -2,9 +2,11 @@ import { join, resolve } from "node:path";
 import type { Network } from "./base/network.js";
 import type { RootKeyHolder } from "./crypto/root-keys.js";
 import type { Sensitive } from "./crypto/sensitive.js";
+import type { EgressPolicy } from "./egress/egress-policy.js";
 import type { FormulaId } from "./payments/formulas.js";
 import { DOCUMENTED_POINTS, type RatePoints, readRatePoints } from "./rate-limits/rate-scope.js";
 import { readNetworks, readOrigins, readPaymentAddresses, readPublicUrl, readRedisUrl } from "./settings/addresses.js";
+import { readEgress } from "./settings/egress.js";
 import {
   ConfigError,
   type Environment,
@@ -47,8 +49,7 @@ export interface Config {
   /** What the operator knows of card issuers. */
   readonly binTableFile: string | undefined;
   /** Addresses and hosts that tenants' requests may reach although they are not public, and those they may not. */
-  readonly egressAllow: string | undefined;
-  readonly egressDeny: string | undefined;
+  readonly egress: EgressPolicy;
   /** Proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly Network[];
   /** Absent: requests are not counted. */
@@ -83,6 +84,13 @@ export function readConfig(environment: Environment): Config {
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
     throw new ConfigError("Set both CLOAKROOM_TLS_CERT_FILE and CLOAKROOM_TLS_KEY_FILE, or neither.");
   }
+  const databaseUrl = readSecret(environment, "DATABASE_URL");
+  const migrateDatabaseUrl = readSecret(environment, "MIGRATE_DATABASE_URL");
+  if (migrateDatabaseUrl && !databaseUrl) {
+    throw new ConfigError(
+      "MIGRATE_DATABASE_URL is set, but not DATABASE_URL: set it to the database to serve from, or leave both out for the embedded one.",
+    );
+  }
   return {
     host: text("HOST") ?? "127.0.0.1",
     port: whole("PORT", 8080, 0, 65_535),
@@ -101,8 +109,8 @@ export function readConfig(environment: Environment): Config {
       transitCaFile: text("TRANSIT_CA_FILE"),
       kmsKeyId: text("KMS_KEY_ID"),
     }),
-    databaseUrl: readSecret(environment, "DATABASE_URL"),
-    migrateDatabaseUrl: readSecret(environment, "MIGRATE_DATABASE_URL"),
+    databaseUrl,
+    migrateDatabaseUrl,
     fastConnections: whole("DB_POOL_FAST", 8, 1, 100),
     slowConnections: whole("DB_POOL_SLOW", 4, 1, 100),
     tlsCertFile,
@@ -114,8 +122,7 @@ export function readConfig(environment: Environment): Config {
     logRetentionDays: whole("LOG_RETENTION_DAYS", 365, 0, 36_500),
     includedMonthlyActiveTokens: whole("INCLUDED_MONTHLY_ACTIVE_TOKENS", 0, 0, 1_000_000_000_000),
     binTableFile: text("BIN_TABLE_FILE"),
-    egressAllow: text("EGRESS_ALLOW"),
-    egressDeny: text("EGRESS_DENY"),
+    egress: readEgress(text("EGRESS_ALLOW"), text("EGRESS_DENY")),
     trustedProxies: readNetworks("TRUSTED_PROXIES", text("TRUSTED_PROXIES") ?? ""),
     rateLimits: readRateLimits(text("RATE_LIMITS")),
     redisUrl: readRedisUrl(secret("REDIS_URL")),

@@ -58,14 +58,26 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** @throws {ConfigError} for a CLOAKROOM_ name that is none of {@link NAMES}. */
 export function refuseUnknownNames(environment: Environment): void {
-  for (const key of Object.keys(environment)) {
-    if (!key.startsWith("CLOAKROOM_")) continue;
+  const keys = Object.keys(environment).filter((key) => key.startsWith("CLOAKROOM_"));
+  for (const key of keys) {
+    if (!isServiceLink(key, environment[key])) continue;
+    throw new ConfigError(
+      `${key} is no setting: Kubernetes sets it for a Service of this name. Set enableServiceLinks: false in the pod's spec, or name the Service otherwise.`,
+    );
+  }
+  for (const key of keys) {
     const name = key.slice("CLOAKROOM_".length);
     if (NAMES.some((known) => known === name)) continue;
     const close = NAMES.find((known) => known.startsWith(name.slice(0, 4)));
     const hint = close ? ` Did you mean CLOAKROOM_${close}?` : "";
     throw new ConfigError(`${key} is no setting.${hint} docs/operations.md lists them all.`);
   }
+}
+
+/** What Kubernetes gives each container of a namespace for a Service whose name begins like our settings. */
+function isServiceLink(key: string, value: string | undefined): boolean {
+  if (/_PORT$/.test(key) && /^(tcp|udp|sctp):\/\//.test(value ?? "")) return true;
+  return /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(key);
 }
 
 /** Secrets come as themselves or as the name of a file that holds them (`..._FILE`). */

@@ -44,7 +44,10 @@ export function requireOneHolder(holder: RootKeyHolder): void {
 
 function readTransit(texts: RootKeyTexts): TransitSettings | undefined {
   const { transitUrl } = texts;
-  if (transitUrl === undefined) return undefined;
+  if (transitUrl === undefined) {
+    refuseWithoutUrl(texts);
+    return undefined;
+  }
   const url = URL.canParse(transitUrl) ? new URL(transitUrl) : undefined;
   const [, mount, keyName] = KEY_PATH.exec(url?.pathname ?? "") ?? [];
   const isPlain = url?.protocol === "http:" && LOOPBACK.includes(url.hostname);
@@ -57,6 +60,21 @@ function readTransit(texts: RootKeyTexts): TransitSettings | undefined {
   const ca = readCa(texts.transitCaFile);
   const { transitNamespace: namespace } = texts;
   return { origin: url.origin, mount, keyName, credentials, namespace, ca };
+}
+
+/** Whoever set any of these means the key to be in Transit: one that is made in a file instead would be used for good. */
+function refuseWithoutUrl(texts: RootKeyTexts): void {
+  const set = Object.entries({
+    CLOAKROOM_TRANSIT_TOKEN: texts.transitToken,
+    CLOAKROOM_TRANSIT_ROLE_ID: texts.transitRoleId,
+    CLOAKROOM_TRANSIT_SECRET_ID: texts.transitSecretId,
+    CLOAKROOM_TRANSIT_NAMESPACE: texts.transitNamespace,
+    CLOAKROOM_TRANSIT_CA_FILE: texts.transitCaFile,
+  }).find(([, value]) => value !== undefined);
+  if (!set) return;
+  throw new ConfigError(
+    `${set[0]} is set, but not CLOAKROOM_TRANSIT_URL: set it to the address of the root key in Transit, or leave both out.`,
+  );
 }
 
 function readCredentials({ transitToken, transitRoleId, transitSecretId }: RootKeyTexts): TransitCredentials {

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { cloakroom } from "../support/command.js";
+import { cloakroom, cloakroomFed } from "../support/command.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 import { type RestClient, restClient } from "../support/rest.js";
@@ -40,6 +40,18 @@ describe("a wrong setting", () => {
       { DATABASE_URL: "postgres://x", DATABASE_URL_FILE: "some-file" },
       /Set DATABASE_URL or DATABASE_URL_FILE, not both/,
     ],
+    [{ MIGRATE_DATABASE_URL: "postgres://x" }, /MIGRATE_DATABASE_URL is set, but not DATABASE_URL/],
+    [{ CLOAKROOM_TRANSIT_TOKEN: "s.x" }, /CLOAKROOM_TRANSIT_TOKEN is set, but not CLOAKROOM_TRANSIT_URL/],
+    [{ CLOAKROOM_TRANSIT_CA_FILE: "ca.pem" }, /CLOAKROOM_TRANSIT_CA_FILE is set, but not CLOAKROOM_TRANSIT_URL/],
+    [{ CLOAKROOM_EGRESS_ALLOW: "10.0.0.1/8" }, /CLOAKROOM_EGRESS_ALLOW: "10\.0\.0\.1\/8" is not valid/],
+    [{ CLOAKROOM_EGRESS_DENY: "a b" }, /CLOAKROOM_EGRESS_DENY: "a b" is not valid/],
+    [
+      { CLOAKROOM_PORT: "tcp://10.0.0.1:8080" },
+      /CLOAKROOM_PORT is no setting: Kubernetes .* enableServiceLinks: false/,
+    ],
+    [{ CLOAKROOM_SERVICE_HOST: "10.0.0.1" }, /CLOAKROOM_SERVICE_HOST is no setting: Kubernetes/],
+    [{ CLOAKROOM_API_SERVICE_PORT_HTTP: "80" }, /CLOAKROOM_API_SERVICE_PORT_HTTP is no setting: Kubernetes/],
+    [{ CLOAKROOM_PORT_80_TCP_ADDR: "10.0.0.1" }, /CLOAKROOM_PORT_80_TCP_ADDR is no setting: Kubernetes/],
     [{ DATABASE_URL_FILE: "/does/not/exist" }, /DATABASE_URL_FILE names a file that cannot be read/],
   ])("%j stops the start with one line that says what to do, and nothing is made", async (settings, words) => {
     const environment = { CLOAKROOM_DATA_DIR: join(directory, "data"), ...settings };
@@ -84,6 +96,26 @@ describe("a wrong setting", () => {
         .filter((line) => !/^(Made the root key|The database is kept in) /.test(line));
       expect(words, stderr).toHaveLength(1);
       expect(words[0]).toMatch(/\S/);
+    } finally {
+      rmSync(own, { recursive: true, force: true });
+    }
+  });
+});
+
+describe("an older Node", () => {
+  it("is told which one is needed, in one line", async () => {
+    const own = newDirectory();
+    try {
+      const preload = join(own, "older.mjs");
+      writeFileSync(
+        preload,
+        'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "22.18.0" } });',
+      );
+      const { code, stderr } = await cloakroomFed({}, { lines: [], preload }, "doctor");
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(/^Cloakroom needs Node\.js 24 or newer; this is 22\.18\.0\..*\n$/),
+      });
     } finally {
       rmSync(own, { recursive: true, force: true });
     }

@@ -1,0 +1,58 @@
+import { type Commands, UsageError } from "./cli/command.js";
+import { runCommand } from "./cli/run-command.js";
+import { KeyFileError } from "./crypto/key-file.js";
+import { RootKeyDenied, RootKeyUnreachable } from "./crypto/root-key.js";
+import { ShareError } from "./crypto/shares.js";
+import { ConfigError } from "./settings/environment.js";
+import { EmbeddedDatabaseError } from "./store/embedded/embedded-database.js";
+import { DatabaseSetupError } from "./store/roles.js";
+import { ExportFileError } from "./store/vault-copy/format.js";
+
+/** Loaded when they are called: the server alone takes half a second, most of what a command takes. */
+const COMMANDS: Commands = new Map([
+  ["serve", async () => (await import("./cli/serve.js")).serve],
+  ["init", async () => (await import("./cli/init.js")).init],
+  ["migrate", async () => (await import("./cli/migrate.js")).migrate],
+  ["tenants create", async () => (await import("./cli/tenants-create.js")).tenantsCreate],
+  ["tenants list", async () => (await import("./cli/tenants-list.js")).tenantsList],
+  ["tenants update", async () => (await import("./cli/tenants-update.js")).tenantsUpdate],
+  ["formulas import", async () => (await import("./cli/formulas-import.js")).formulasImport],
+  ["keys list", async () => (await import("./cli/keys-list.js")).keysList],
+  ["keys rotate", async () => (await import("./cli/keys-rotate.js")).keysRotate],
+  ["keys split", async () => (await import("./cli/keys-split.js")).keysSplit],
+  ["keys unseal", async () => (await import("./cli/keys-unseal.js")).keysUnseal],
+  ["audit verify", async () => (await import("./cli/audit-verify.js")).auditVerify],
+  ["audit export", async () => (await import("./cli/audit-export.js")).auditExport],
+  ["export", async () => (await import("./cli/export.js")).exportCommand],
+  ["import", async () => (await import("./cli/import.js")).importCommand],
+  ["doctor", async () => (await import("./cli/doctor.js")).doctor],
+]);
+
+/** Errors whose message is written for the operator. */
+const FOR_OPERATORS = [
+  UsageError,
+  ConfigError,
+  KeyFileError,
+  RootKeyDenied,
+  RootKeyUnreachable,
+  ShareError,
+  EmbeddedDatabaseError,
+  DatabaseSetupError,
+  ExportFileError,
+];
+
+try {
+  await runCommand(COMMANDS, process.argv.slice(2));
+} catch (error) {
+  const isForOperators = FOR_OPERATORS.some((kind) => error instanceof kind);
+  process.stderr.write(`${isForOperators && error instanceof Error ? error.message : describe(error)}\n`);
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+}
+
+/** Anything else: its class, code and place. Messages of libraries may hold what must not be printed. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return "Something failed.";
+  const code = "code" in error ? ` (${String(error.code)})` : "";
+  const frames = error.stack?.split("\n").filter((line) => line.trimStart().startsWith("at ")) ?? [];
+  return [`${error.name}${code}: the command failed. Run: cloakroom doctor`, ...frames].join("\n");
+}
