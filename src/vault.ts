@@ -28,6 +28,8 @@ export interface Vault extends AsyncDisposable {
   readonly rootKeys: RootKeys;
   /** The embedded database, where that is used. */
   readonly embedded: EmbeddedDatabase | undefined;
+  /** The migrations that this opening ran, on the embedded database. */
+  readonly migrated: readonly string[];
   /** There has never been a tenant. Of a deleted one its row stays. */
   readonly isEmpty: boolean;
 }
@@ -63,9 +65,8 @@ export async function openVault({
     const embedded = config.databaseUrl ? undefined : await openEmbedded(config, as, announce);
     if (embedded) stack.use(embedded);
     const { address, ownerAddress } = addressesOf(config, embedded);
-    if (embedded) {
-      await migrate(ownerAddress);
-    } else {
+    const migrated = embedded ? await migrate(ownerAddress) : [];
+    if (!embedded) {
       await meetBoth(address, ownerAddress);
       await requireMigrated(ownerAddress);
     }
@@ -92,7 +93,7 @@ export async function openVault({
     const keyring = new Keyring(database, rootKeys);
     const owned = stack.move();
     return {
-      ...{ database, address, ownerAddress, keyring, rootKey, rootKeys, embedded, isEmpty },
+      ...{ database, address, ownerAddress, keyring, rootKey, rootKeys, embedded, migrated, isEmpty },
       [Symbol.asyncDispose]: () => owned.disposeAsync(),
     };
   } catch (error) {
@@ -132,8 +133,8 @@ export async function migrateVault(config: Config): Promise<string[]> {
   return migrate(ownerAddress, await meetBoth(address, ownerAddress));
 }
 
-/** Sets up a database that DATABASE_URL names: schema, roles, root key. Can be run again. */
-export async function initVault(config: Config, announce: (line: string) => void): Promise<void> {
+/** Sets up a database that DATABASE_URL names: schema, roles, root key. Can be run again. Returns the root key. */
+export async function initVault(config: Config, announce: (line: string) => void): Promise<RootKey> {
   requireOneHolder(config.rootKeyHolder);
   const { ownerAddress, address } = addressesOf(config, undefined);
   for (const name of await migrateVault(config)) announce(`Applied migration ${name}`);
@@ -147,6 +148,7 @@ export async function initVault(config: Config, announce: (line: string) => void
     unseal: sharesOnInput,
   });
   if (!isNew) announce(`The root key ${rootKey.id} is the one of this database.`);
+  return rootKey;
 }
 
 function rootKeysOf({ rootKeyHolder, rootKeyFile }: Config): RootKeys {

@@ -6,7 +6,8 @@ export const init: Command = {
   options: {},
   help: [],
   async run({ config, say, answer }) {
-    await initVault(config, say);
-    answer({ ready: true, root_key_file: config.rootKeyFile });
+    const { id } = await initVault(config, say);
+    const { rootKeyHolder: holder } = config;
+    answer({ ready: true, root_key: id, ...(holder.kind === "file" ? { root_key_file: holder.path } : {}) });
   },
 };

@@ -13,7 +13,7 @@ export const keysList: Command = {
   options: { tenant: { type: "string" } },
   help: ["--tenant ID        only the keys of this tenant"],
   async run({ config, options, say, answer }) {
-    const { tenant } = options;
+    const tenant = typeof options.tenant === "string" ? options.tenant.toLowerCase() : options.tenant;
     if (tenant !== undefined && (typeof tenant !== "string" || !isTenantId(tenant)))
       throw new UsageError("--tenant must be the id of a tenant. Run: cloakroom tenants list");
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });

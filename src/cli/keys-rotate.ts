@@ -180,7 +180,8 @@ function refusal(error: unknown): { readonly state: "refused" } {
 
 function readTenant(option: string | boolean | undefined): TenantId | undefined {
   if (option === undefined) return undefined;
-  if (typeof option === "string" && isTenantId(option)) return option;
+  const id = typeof option === "string" ? option.toLowerCase() : "";
+  if (isTenantId(id)) return id;
   throw new UsageError("--tenant must be the id of a tenant. Run: cloakroom tenants list");
 }
 

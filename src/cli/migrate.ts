@@ -9,8 +9,8 @@ export const migrate: Command = {
   async run({ config, say, answer }) {
     if (!config.databaseUrl) {
       // The embedded database is brought up to date whenever it is opened.
-      await using _vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-      answer({ applied: [] });
+      await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+      answer({ applied: vault.migrated });
       return;
     }
     answer({ applied: await migrateVault(config) });

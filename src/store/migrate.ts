@@ -10,6 +10,8 @@ const FOLDER = join(import.meta.dirname, "migrations");
 const LEASE_SECONDS = 60;
 /** With a lock timeout of two seconds: a minute. */
 const LOCK_ATTEMPTS = 30;
+/** A lock that was not granted in time, and a deadlock that was ended at our cost. */
+const RETRIED = ["55P03", "40P01"];
 
 /**
  * Brings the schema up to date: numbered .sql files, forward only, one process at a time. `logins` are the roles that
@@ -108,7 +110,7 @@ async function patiently(sql: Sql, statements: string): Promise<void> {
       await sql.unsafe(statements);
       return;
     } catch (error) {
-      if (codeOf(error) !== "55P03" || attempt === LOCK_ATTEMPTS) throw error;
+      if (!RETRIED.includes(codeOf(error)) || attempt === LOCK_ATTEMPTS) throw error;
       await pause(100);
     }
   }

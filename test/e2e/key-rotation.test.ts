@@ -176,7 +176,7 @@ describe("keys rotate --tenant", () => {
     await once(child, "exit");
     const cutOff = await valuesByVersion(tenant.id);
     expect(cutOff[1], "values that are left to do").toBeGreaterThan(0);
-    const listed = await cloakroom(environment, "keys", "list", "--tenant", tenant.id, "--json");
+    const listed = await cloakroom(environment, "keys", "list", "--tenant", tenant.id.toUpperCase(), "--json");
     const keys: Record<string, unknown>[] = JSON.parse(listed.stdout);
     expect(keys.filter(({ state, purpose }) => state === "retired" && purpose)).toEqual([
       expect.objectContaining({ purpose: "cvc", version: 1, rows_left: expect.any(Number) }),
