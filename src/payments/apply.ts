@@ -1,5 +1,6 @@
 import { newUuid } from "../base/ids.js";
 import { base62Of } from "./addresses.js";
+import { withEnded, withEndedSince } from "./ended-operations.js";
 import type { ErrorCode } from "./error-code.js";
 import type { FollowUpOutcome, PaymentStanding, ProviderCodes } from "./outcome.js";
 import { pauseAfter, waitingFor } from "./pauses.js";
@@ -56,6 +57,8 @@ export interface FollowUp {
   readonly amount: number;
   /** Of the attempt that it was. Absent: none of ours that is known. */
   readonly key: string | undefined;
+  /** What the service calls it, where it said so. */
+  readonly providerId?: string | undefined;
 }
 
 /**
@@ -64,7 +67,7 @@ export interface FollowUp {
  */
 export function applyFollowUp(
   payment: Payment,
-  { operation, amount, key }: FollowUp,
+  { operation, amount, key, providerId }: FollowUp,
   outcome: FollowUpOutcome,
   now: number,
 ): Step {
@@ -86,7 +89,8 @@ export function applyFollowUp(
       return step.moved ? step : stayed(taken);
     }
     case "refused": {
-      const refused: Payment = { ...coded, errorCode: outcome.errorCode, attempt: undefined, dueAt: undefined };
+      const ended = withEnded(coded, attempt.providerId, providerId);
+      const refused: Payment = { ...ended, errorCode: outcome.errorCode, attempt: undefined, dueAt: undefined };
       const step = follow(refused, operation === "capture" ? "capture_refused" : "void_refused", now);
       return step.moved ? step : stayed({ ...refused, updatedAt: now });
     }
@@ -96,17 +100,25 @@ export function applyFollowUp(
 /** Applies what came of calling off a payment whose buyer's time was over. Only a certain end fails it. */
 export function applyCallingOff(payment: Payment, outcome: FollowUpOutcome, now: number): Step {
   if (outcome.kind !== "done" && outcome.kind !== "accepted") return stayed(payment);
+  const { providerId } = outcome;
+  const called = withEnded(payment, providerId);
   if (payment.status === "buyer_approval_pending") {
-    const given = giveUp(payment, "incomplete_buyer_approval", now);
+    const given = giveUp(called, "incomplete_buyer_approval", now);
     // What was only taken on is looked at once more.
     const dueAt = outcome.kind === "accepted" ? new Date(now + pauseAfter(0)) : given.payment.dueAt;
     return { ...given, payment: { ...given.payment, dueAt } };
   }
   // The approval was noted while the request was on its way: it is released with the rest.
   if (outcome.kind === "done") {
-    return applyFollowUp(payment, { operation: "void", amount: 0, key: undefined }, outcome, now);
+    return applyFollowUp(called, { operation: "void", amount: 0, key: undefined }, outcome, now);
   }
-  return follow(payment, "voiding", now);
+  const step = follow(payment, "voiding", now);
+  const { attempt } = step.payment;
+  // It is the void under way from now on, unless that is another one.
+  if (!step.moved || attempt === undefined || attempt.key === payment.attempt?.key) {
+    return { ...step, payment: withEnded(step.payment, providerId) };
+  }
+  return { ...step, payment: { ...step.payment, attempt: { ...attempt, providerId } } };
 }
 
 /** A capture, void or refund that is about to begin, with a key of its own: the same one however often it is sent. */
@@ -144,7 +156,7 @@ function take(payment: Payment, { to, outcome, next }: Transition, now: number, 
   };
   const wasOpen = payment.status === "processing" || payment.status === "buyer_approval_pending";
   const approved = wasOpen && (event === "authorized" || event === "captured" || event === "capturing");
-  return { payment: planned(moved, next, now), moved: true, approved };
+  return { payment: withEndedSince(payment, planned(moved, next, now)), moved: true, approved };
 }
 
 function planned(payment: Payment, next: Transition["next"], now: number): Payment {

@@ -6,6 +6,7 @@ import { listRefundRows } from "../store/refunds.js";
 import { type AddressKind, isGenuine, readAddress, uuidFrom } from "./addresses.js";
 import { applyFollowUp, applyStanding } from "./apply.js";
 import { type Connection, connectionOf, openConnection } from "./connection.js";
+import { mayBeUnderWay } from "./ended-operations.js";
 import { afterLookUp, lookUp } from "./look-up.js";
 import type { LookUpOutcome } from "./outcome.js";
 import { openPayment, type Payment, referenceOf } from "./payment.js";
@@ -158,11 +159,12 @@ export function afterReport(current: Payment, report: Told, now: number, refunds
     case "capture":
     case "void": {
       const { kind: operation, outcome, providerId } = report;
-      // A repeated word of an earlier attempt says nothing of this one.
-      const isAnother = providerId !== undefined && (attempt?.providerId ?? providerId) !== providerId;
-      const isUnderWay = attempt?.operation === operation && !isAnother;
+      // What is planned and not sent yet nobody can have refused.
+      const isPlanned = attempt?.state === "sent" && attempt.account === undefined && outcome.kind === "refused";
+      const isUnderWay = attempt?.operation === operation && !isPlanned && mayBeUnderWay(current, providerId);
       const amount = isUnderWay ? attempt.amount : current.authorizedAmount;
-      return applyFollowUp(current, { operation, amount, key: isUnderWay ? attempt.key : undefined }, outcome, now);
+      const key = isUnderWay ? attempt.key : undefined;
+      return applyFollowUp(current, { operation, amount, key, providerId }, outcome, now);
     }
     case "refund": {
       const refund = refundNamed(refunds, report);

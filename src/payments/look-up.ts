@@ -23,8 +23,9 @@ export function afterLookUp(current: Payment, found: LookUpOutcome, now: number,
   if (!attempt) return { ...step, payment: { ...step.payment, dueAt: dueAgain(current, found, now) } };
   const refusal = isFound ? refusalOf(current, found.refusals ?? []) : undefined;
   if (refusal) {
-    const { operation, outcome } = refusal;
-    return applyFollowUp(step.payment, { operation, amount: attempt.amount, key: attempt.key }, outcome, now);
+    const { operation, outcome, providerId } = refusal;
+    const { amount, key } = attempt;
+    return applyFollowUp(step.payment, { operation, amount, key, providerId }, outcome, now);
   }
   if (attempt.operation === "authorize" && now - attempt.since > GIVE_UP_MS) {
     const given = giveUp(step.payment, "service_network_error", now);

@@ -91,6 +91,8 @@ export interface PaymentRecord {
   readonly voidedAt: number | undefined;
   readonly updatedAt: number;
   readonly attempt: Attempt | undefined;
+  /** What the payment service calls captures and voids that have ended, and requests to call the payment off. */
+  readonly endedIds?: readonly string[];
   /** Captures and voids begun so far: each has a key of its own. */
   readonly captures: number;
   readonly voids: number;

@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { applyCallingOff, applyFollowUp, applyStanding, beginAttempt } from "../../src/payments/apply.js";
+import { withEnded } from "../../src/payments/ended-operations.js";
+import { afterReport } from "../../src/payments/incoming.js";
+import { afterLookUp } from "../../src/payments/look-up.js";
+import type { FollowUpOutcome } from "../../src/payments/outcome.js";
+import type { Payment } from "../../src/payments/payment.js";
+import { sentTo } from "../../src/payments/sent-with.js";
+import { anAttempt, aPayment, authorized, NOW } from "./a-payment.js";
+
+const LATER = NOW + 90_000;
+const refused = { kind: "refused", as: "failed", errorCode: "unexpected_state", codes: {} } as const;
+const accepted: FollowUpOutcome = { kind: "accepted", providerId: "act_1", codes: {} };
+
+const told = (payment: Payment, kind: "capture" | "void", providerId: string) =>
+  afterReport(payment, { kind, providerId, outcome: refused }, LATER, []).payment;
+
+/** The next attempt, sent, and not answered yet. */
+const again = (payment: Payment, operation: "capture" | "void") =>
+  sentTo(beginAttempt(payment, operation, 500, LATER), "here");
+
+describe.each(["capture", "void"] as const)("a %s that was refused", (operation) => {
+  const status = operation === "capture" ? "capture_pending" : "authorization_void_pending";
+  const first = authorized({ status, attempt: anAttempt(operation, { account: "here", state: "unknown" }) });
+  const named = authorized({
+    ...{ status, attempt: anAttempt(operation, { account: "here", state: "accepted", providerId: "act_1" }) },
+  });
+
+  it.each([
+    ["a webhook, before its own name was known", told(first, operation, "act_1")],
+    ["a webhook", told(named, operation, "act_1")],
+    ["its answer", applyFollowUp(named, { operation, amount: 500, key: named.attempt?.key }, refused, LATER).payment],
+    [
+      "a look-up",
+      afterLookUp(
+        named,
+        {
+          ...{ kind: "found", refusals: [{ operation, providerId: "act_1", outcome: refused }] },
+          standing: { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} },
+        },
+        LATER,
+        [],
+      ).payment,
+    ],
+  ])("by %s ends no other when that is repeated", (_by, ended) => {
+    expect(ended.attempt).toBeUndefined();
+    const next = again(ended, operation);
+    expect(told(next, operation, "act_1").attempt).toEqual(next.attempt);
+    // Its own refusal ends it.
+    expect(told(next, operation, "act_2").attempt).toBeUndefined();
+  });
+});
+
+describe("a payment that was called off", () => {
+  const open = aPayment({ status: "buyer_approval_pending", approvalExpiresAt: NOW });
+
+  it("is released after a late approval, though the calling off is refused", () => {
+    const failed = applyCallingOff(open, accepted, LATER).payment;
+    const standing = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
+    const late = applyStanding(failed, standing, LATER).payment;
+    expect(late.attempt).toMatchObject({ operation: "void" });
+    // Also where the answer to the calling off was lost with its name.
+    expect(told(late, "void", "act_1").attempt).toEqual(late.attempt);
+    expect(told(late, "void", "act_9").attempt).toEqual(late.attempt);
+    const sent = sentTo(late, "here");
+    expect(told(sent, "void", "act_1").attempt).toEqual(sent.attempt);
+    expect(told(sent, "void", "act_2").status).toBe("authorization_succeeded");
+  });
+
+  it("while it was approved has the calling off for its void, whose refusal a look-up tells", () => {
+    const pending = applyCallingOff(authorized(), accepted, LATER).payment;
+    expect(pending.attempt).toMatchObject({ operation: "void", state: "accepted", providerId: "act_1" });
+    const standing = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
+    const refusals = [{ operation: "void", providerId: "act_1", outcome: refused } as const];
+    const { payment } = afterLookUp(pending, { kind: "found", standing, refusals }, LATER, []);
+    expect([payment.status, payment.attempt]).toEqual(["authorization_succeeded", undefined]);
+  });
+
+  it("does not take its name for that of a void of the shop", () => {
+    const begun = again(authorized(), "void");
+    const { attempt, ...after } = applyCallingOff(begun, accepted, LATER).payment;
+    expect([attempt?.key, attempt?.providerId]).toEqual([begun.attempt?.key, undefined]);
+    expect(told({ ...after, attempt }, "void", "act_1").attempt).toEqual(attempt);
+  });
+});
+
+it("remembers the latest few", () => {
+  const ids = Array.from({ length: 20 }, (_, index) => `act_${index}`);
+  const payment = ids.reduce((before, id) => withEnded(before, id, id, undefined), aPayment());
+  expect(payment.endedIds).toEqual(ids.slice(-8));
+});
