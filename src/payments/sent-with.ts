@@ -1,7 +1,10 @@
 import { fingerprintOf } from "../crypto/keyed-hash.js";
+import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { Card } from "./card.js";
 import type { Connection } from "./connection.js";
+import { adyenMode } from "./connectors/adyen/address.js";
+import { checkoutcomMode } from "./connectors/checkoutcom/address.js";
 import type { FormulaId } from "./formulas.js";
 import type { LookUpOutcome } from "./outcome.js";
 import type { Payment } from "./payment.js";
@@ -23,8 +26,25 @@ type MarkKeys = Pick<TenantKeys, "fingerprint">;
 
 /** Tells an account that something was sent to from others: a keyed hash, from which its fields cannot be found. */
 export function accountMark(keys: MarkKeys, { formula, fields }: Pick<Connection, "formula" | "fields">): string {
-  const values = ACCOUNT_FIELDS[formula.id].map((key) => fields.get(key)?.reveal() ?? "");
+  const leading = leadingOf(formula.id, fields);
+  const values = ACCOUNT_FIELDS[formula.id].map((key) => leading.get(key)?.reveal() ?? "");
   return fingerprintOf(keys.fingerprint, "payment account", JSON.stringify([formula.id, ...values])).toString("base64");
+}
+
+/** The fields without those that make no difference: a mode that holds anyway, or the live address of a test. */
+function leadingOf(formulaId: FormulaId, fields: Connection["fields"]): Connection["fields"] {
+  const mode = modeOf(formulaId, fields);
+  const leading = new Map(fields);
+  leading.delete("mode");
+  if (mode === "test") leading.delete("live_endpoint_prefix");
+  return modeOf(formulaId, leading) === mode ? leading : leading.set("mode", new Sensitive(mode));
+}
+
+/** Test or live, as the connector takes it. */
+function modeOf(formulaId: FormulaId, fields: Connection["fields"]): string {
+  if (formulaId === "adyen-card") return adyenMode({ fields });
+  if (formulaId === "checkoutcom-card") return checkoutcomMode({ fields });
+  return fields.get("mode")?.reveal() ?? "test";
 }
 
 /** Tells a card that was sent from others, by number and expiry: a keyed hash, never the number. */

@@ -37,6 +37,41 @@ describe.each(FORMULAS.map((formula) => [formula.id, formula] as const))("the ac
   });
 });
 
+describe.each([
+  ["adyen-card", { merchant_account: "shop" }, "test", "live"],
+  ["adyen-card", { merchant_account: "shop", live_endpoint_prefix: "1797-Shop" }, "live", "test"],
+  ["checkoutcom-card", { secret_key: "an older key" }, "test", "live"],
+  ["authorizenet-card", { merchant_account_id: "shop" }, "test", "live"],
+] as const)("the account of %s with %o", (id, values, usual, other) => {
+  const formula = FORMULAS.find((known) => known.id === id);
+  const markOf = (more: Readonly<Record<string, string>>) => {
+    if (!formula) throw new Error("no such formula");
+    const fields = Object.entries({ ...values, ...more }).map(([key, value]) => [key, new Sensitive(value)] as const);
+    return accountMark(keys, { formula, fields: new Map(fields) });
+  };
+
+  it(`is the same when its mode is said to be ${usual}, as it is anyway, and another in ${other}`, () => {
+    expect(markOf({ mode: usual })).toBe(markOf({}));
+    expect(markOf({ mode: other })).not.toBe(markOf({}));
+  });
+});
+
+test.each([
+  ["sandbox", "sk_sbox_abcdefghijklmnopqrstuvwxyz2"],
+  ["live", "sk_abcdefghijklmnopqrstuvwxyz2"],
+])("a key of Checkout.com that is a %s one tells the mode, whatever is said of it", (_name, key) => {
+  const formula = FORMULAS.find(({ id }) => id === "checkoutcom-card");
+  if (!formula) throw new Error("no such formula");
+  const marks = [undefined, "test", "live"].map((mode) => {
+    const fields = { secret_key: key, ...(mode === undefined ? {} : { mode }) };
+    return accountMark(keys, {
+      formula,
+      fields: new Map(Object.entries(fields).map(([name, value]) => [name, new Sensitive(value)])),
+    });
+  });
+  expect(new Set(marks).size).toBe(1);
+});
+
 test("a card is told by number and expiry, under the tenant's key", () => {
   const card = { number: "4242424242424242", expirationMonth: 3, expirationYear: 2030, cvc: "123" };
   const marks = [
@@ -48,6 +83,16 @@ test("a card is told by number and expiry, under the tenant's key", () => {
   ];
   expect(new Set(marks).size).toBe(marks.length);
   expect(cardMark(keys, { ...card, cvc: undefined })).toBe(marks[0]);
+});
+
+test("what Adyen's live address begins with leads nowhere in test", () => {
+  const formula = FORMULAS.find(({ id }) => id === "adyen-card");
+  if (!formula) throw new Error("no such formula");
+  const marks = [{}, { mode: "test" }, { mode: "test", live_endpoint_prefix: "1797-Shop" }].map((more) => {
+    const fields = Object.entries({ merchant_account: "shop", ...more });
+    return accountMark(keys, { formula, fields: new Map(fields.map(([key, value]) => [key, new Sensitive(value)])) });
+  });
+  expect(new Set(marks).size).toBe(1);
 });
 
 describe("a payment of one account", () => {

@@ -1,7 +1,7 @@
 import type { ConnectorContext } from "../connector.js";
 
 /** A field of the connection, for the service that it belongs to. Undefined where the tenant left it empty. */
-export function fieldOf({ fields }: ConnectorContext, key: string): string | undefined {
+export function fieldOf({ fields }: Pick<ConnectorContext, "fields">, key: string): string | undefined {
   return fields.get(key)?.reveal();
 }
 

@@ -9,8 +9,12 @@ const PREFIX = /^[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?$/;
 export function adyenAddress(context: ConnectorContext, configured: string | undefined): string | undefined {
   if (configured !== undefined) return configured + VERSION;
   const prefix = fieldOf(context, "live_endpoint_prefix");
-  const mode = fieldOf(context, "mode") ?? (prefix === undefined ? "test" : "live");
-  if (mode === "test") return `https://checkout-test.adyen.com${VERSION}`;
+  if (adyenMode(context) === "test") return `https://checkout-test.adyen.com${VERSION}`;
   if (prefix === undefined || !PREFIX.test(prefix)) return undefined;
   return `https://${prefix}-checkout-live.adyenpayments.com/checkout${VERSION}`;
+}
+
+/** What `mode` says; where it is left out, whether there is a prefix to be live at. */
+export function adyenMode(context: Pick<ConnectorContext, "fields">): string {
+  return fieldOf(context, "mode") ?? (fieldOf(context, "live_endpoint_prefix") === undefined ? "test" : "live");
 }
