@@ -50,8 +50,8 @@ export async function endApproval(
 function openStill(payment: Payment, now: number): Change {
   if (payment.status !== "buyer_approval_pending") return unmoved(payment);
   const late = now - (payment.approvalExpiresAt ?? 0);
-  if (late > GIVE_UP_MS) return giveUp(payment, "incomplete_buyer_approval", now);
-  const delay = late < 0 ? -late : pauseAfter(late);
+  if (late >= GIVE_UP_MS) return giveUp(payment, "incomplete_buyer_approval", now);
+  const delay = late < 0 ? -late : Math.min(pauseAfter(late), GIVE_UP_MS - late);
   return unmoved({ ...payment, dueAt: new Date(now + delay) });
 }
 

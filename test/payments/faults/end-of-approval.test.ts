@@ -152,6 +152,24 @@ describe.each(ASKED)("%s, when the buyer's time is over", (_name, open) => {
   );
 });
 
+test("without any answer it is looked at ever more rarely, and fails when a day is over", async () => {
+  await using bench = await stripeBench();
+  const service = standingIn(bench);
+  const { till, id } = await waiting(service, bench.cards.challenged, "authorize");
+  let payment = await till.read(id);
+  const over = (payment.approvalExpiresAt ?? 0) + 24 * HOUR_MS;
+  let looks = 0;
+  while (payment.dueAt !== undefined && looks < 40) {
+    expect(payment.dueAt.getTime()).toBeLessThanOrEqual(over);
+    ahead = payment.dueAt.getTime() - Date.now();
+    service.fail("look up", { answer: 500, acted: false });
+    payment = await till.sync(id);
+    looks += 1;
+  }
+  expect(payment).toMatchObject({ status: "authorization_failed", errorCode: "incomplete_buyer_approval" });
+  expect(looks).toBeLessThan(30);
+});
+
 test("a request to call it off whose answer is lost is found to have been done", async () => {
   await using bench = await stripeBench();
   const service = standingIn(bench);
