@@ -13,7 +13,7 @@ import { openPayment, type Payment, referenceOf } from "./payment.js";
 import { type Change, changePayment } from "./payment-changes.js";
 import type { ReconcileParts } from "./reconcile.js";
 import { openRefund, type Refund } from "./refund.js";
-import { afterRefund, refundNamed } from "./refund-reports.js";
+import { afterRefund, refundNamed, withOneMoreLook } from "./refund-reports.js";
 import { accountMark, believable } from "./sent-with.js";
 import type { WebhookDelivery, WebhookEvent } from "./webhook.js";
 
@@ -169,7 +169,7 @@ export function afterReport(current: Payment, report: Told, now: number, refunds
     case "refund": {
       const refund = refundNamed(refunds, report);
       return refund
-        ? afterRefund(current, refund, report.outcome, now)
+        ? withOneMoreLook(current, afterRefund(current, refund, report.outcome, now), now)
         : { payment: current, moved: false, approved: false };
     }
   }

@@ -14,7 +14,7 @@ import { type Attempt, type Payment, reconciliationIdOf, referenceOf } from "./p
 import { type Change, changePayment } from "./payment-changes.js";
 import type { RefundRequest } from "./payment-request.js";
 import type { Refund } from "./refund.js";
-import { afterRefund } from "./refund-reports.js";
+import { afterRefund, withOneMoreLook } from "./refund-reports.js";
 import { meant } from "./resent.js";
 
 export interface PerformParts {
@@ -68,9 +68,10 @@ async function ask(
     if (operation !== "refund") return applyFollowUp(current, { operation, amount, key }, outcome, now.getTime());
     const refund = refunds.find(({ id }) => id === refundId);
     const isUnderWay = refund !== undefined && current.attempt?.key === key;
-    return isUnderWay
-      ? afterRefund(current, refund, outcome, now.getTime())
-      : { payment: current, moved: false, approved: false };
+    if (!isUnderWay) return { payment: current, moved: false, approved: false };
+    const change = afterRefund(current, refund, outcome, now.getTime());
+    // Sent again, it was under way for a while.
+    return attempt.state === "sent" ? change : withOneMoreLook(current, change, now.getTime());
   };
 }
 

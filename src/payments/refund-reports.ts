@@ -1,6 +1,6 @@
 import { base62Of } from "./addresses.js";
 import type { FollowUpOutcome, FoundRefund } from "./outcome.js";
-import { waitingFor } from "./pauses.js";
+import { pauseAfter, waitingFor } from "./pauses.js";
 import type { Payment } from "./payment.js";
 import type { Change } from "./payment-changes.js";
 import { type Refund, refundAfter, returnedBy } from "./refund.js";
@@ -35,6 +35,16 @@ export function afterRefund(payment: Payment, refund: Refund, outcome: FollowUpO
   const returned = payment.refundedAmount + returnedBy([after]) - returnedBy([refund]);
   const refundedAmount = Math.max(0, Math.min(returned, payment.capturedAmount));
   return { ...change, payment: { ...rested, refundedAmount, updatedAt: now } };
+}
+
+/**
+ * A refund under way that ended otherwise than by a look-up: what the service returned by itself meanwhile was not told
+ * from it. The payment is looked at once more, to count that.
+ */
+export function withOneMoreLook(before: Payment, change: Change, now: number): Change {
+  const { payment } = change;
+  const isEnded = before.attempt?.operation === "refund" && payment.attempt === undefined;
+  return isEnded ? { ...change, payment: { ...payment, dueAt: new Date(now + pauseAfter(0)) } } : change;
 }
 
 /**

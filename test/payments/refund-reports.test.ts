@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { base62Of } from "../../src/payments/addresses.js";
+import { afterReport } from "../../src/payments/incoming.js";
 import type { FollowUpOutcome } from "../../src/payments/outcome.js";
 import { afterRefund, afterRefundsFound, refundNamed } from "../../src/payments/refund-reports.js";
 import { anAttempt, aRefund, captured, NOW } from "./a-payment.js";
@@ -59,6 +60,27 @@ describe("what is said of a refund", () => {
     const { refund, payment } = underWay();
     expect(afterRefund(payment, refund, unknown, LATER).payment.attempt?.state).toBe("accepted");
   });
+});
+
+describe("a refund under way that a report ends", () => {
+  it.each([done, refused])(
+    "($kind) is looked at once more: what the service returned by itself shows then",
+    (outcome) => {
+      const { refund, payment } = underWay();
+      const pending = afterRefundsFound(payment, [refund], undefined, 200, LATER).payment;
+      expect(pending.refundedAmount).toBe(0);
+      const report = { kind: "refund", reference: base62Of(refund.id), providerId: "re_1", outcome } as const;
+      const change = afterReport(pending, report, LATER, [refund]);
+      expect(change.payment.attempt).toBeUndefined();
+      expect(change.payment.dueAt?.getTime()).toBeGreaterThan(LATER);
+      const [ended = refund] = change.refunds ?? [];
+      const total = outcome === done ? 500 : 200;
+      const looked = afterRefundsFound(change.payment, [ended], undefined, total, LATER).payment;
+      expect([looked.refundedAmount, looked.dueAt]).toEqual([total, undefined]);
+      const again = afterReport(looked, report, LATER, [ended]).payment;
+      expect(again.dueAt).toBeUndefined();
+    },
+  );
 });
 
 describe("a refund's name", () => {
