@@ -157,13 +157,25 @@ export function cardOf({ type, data }: Token): Card | undefined {
   };
 }
 
-function snapshotOf({ fingerprint }: Token, { number, expirationMonth, expirationYear }: Card): CardSnapshot {
+/** Whether a card is, by all that is shown of it, the one that a payment was made with. */
+export function isShownAs({ last4, bin, expirationDate }: CardSnapshot, card: Card): boolean {
+  const shown = shownOf(card);
+  return shown.last4 === last4 && shown.bin === bin && shown.expirationDate === expirationDate;
+}
+
+function shownOf({ number, expirationMonth, expirationYear }: Card) {
   const month = String(expirationMonth).padStart(2, "0");
   return {
     last4: number.slice(-4),
     bin: number.slice(0, number.length >= 16 ? 8 : 6),
-    scheme: schemeOf(number),
     expirationDate: `${month}/${String(expirationYear).slice(-2)}`,
+  };
+}
+
+function snapshotOf({ fingerprint }: Token, card: Card): CardSnapshot {
+  return {
+    ...shownOf(card),
+    scheme: schemeOf(card.number),
     fingerprint: fingerprint ? showFingerprint(fingerprint) : undefined,
   };
 }

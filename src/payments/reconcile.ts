@@ -9,7 +9,7 @@ import { claimPayments } from "../store/payments.js";
 import { readTokenRow } from "../store/tokens.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { openToken } from "../tokens/sealing.js";
-import { cardOf } from "./admit-payment.js";
+import { cardOf, isShownAs } from "./admit-payment.js";
 import { giveUp } from "./apply.js";
 import type { SensitiveCard } from "./card.js";
 import { connectionOf } from "./connection.js";
@@ -124,7 +124,7 @@ async function cardAgain(
   { database }: ReconcileParts,
   keys: TenantKeys,
   tenantId: TenantId,
-  { tokenId, order, attempt }: Payment,
+  { tokenId, order, attempt, card: shown }: Payment,
 ): Promise<SensitiveCard | undefined> {
   const row = await database.fast.run(tenantId, "unguarded", async (tx) => {
     const found = await tx.ask(readTokenRow, tokenId);
@@ -132,6 +132,10 @@ async function cardAgain(
     return found;
   });
   const card = row ? cardOf(openToken(keys, tenantId, row)) : undefined;
-  if (card && cardMark(keys, card) !== attempt?.card) return undefined;
-  return card && new Sensitive(order.isMerchantInitiated ? { ...card, cvc: undefined } : card);
+  if (!card) return undefined;
+  // Written by an earlier version, an attempt has no mark.
+  const mark = attempt?.card;
+  const isThatOne = mark === undefined ? isShownAs(shown, card) : cardMark(keys, card) === mark;
+  if (!isThatOne) return undefined;
+  return new Sensitive(order.isMerchantInitiated ? { ...card, cvc: undefined } : card);
 }
