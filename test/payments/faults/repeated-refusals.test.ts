@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { reconciliationIdOf } from "../../../src/payments/payment.js";
+import { adyenBench } from "../connectors/adyen-bench.js";
+import { agents } from "../connectors/bench.js";
+import { Payer } from "./payer.js";
+import { standingIn } from "./services.js";
+
+let payer: Payer;
+beforeAll(async () => {
+  payer = await Payer.open();
+});
+afterAll(async () => {
+  await payer[Symbol.asyncDispose]();
+  agents.close();
+});
+
+test("a refusal of the first capture, told again while the second is on its way, lets nobody capture a third time", async () => {
+  await using bench = await adyenBench();
+  const service = standingIn(bench);
+  const till = await payer.connect(service);
+  const id = await till.pay("authorize");
+  await till.hear();
+  service.fail("capture", { answer: "reset", acted: false });
+  await till.follow(id, "capture");
+  const { providerId = "" } = await till.read(id);
+  const refusal = bench.standIn.signed({
+    ...{ eventCode: "CAPTURE", success: "false", reason: "Refused", pspReference: "9990000000000003" },
+    ...{ originalReference: providerId, merchantReference: "", amount: { currency: "EUR", value: 500 } },
+    merchantAccountCode: bench.fields.merchant_account ?? "",
+  });
+  expect(await till.deliver(refusal)).toBe("receipt");
+  expect((await till.read(id)).status).toBe("authorization_succeeded");
+
+  // The second is done, and its answer lost.
+  service.fail("capture", { answer: "reset", acted: true });
+  await till.follow(id, "capture");
+  expect(await till.deliver(refusal)).toBe("receipt");
+  const open = await till.read(id);
+  expect([open.status, open.attempt?.operation]).toEqual(["capture_pending", "capture"]);
+  await expect(till.follow(id, "capture")).rejects.toThrow();
+  await till.hear();
+  const payment = await till.read(id);
+  expect(payment).toMatchObject({ status: "capture_succeeded", capturedAmount: 500 });
+  expect(bench.ledger.of(reconciliationIdOf(payment), "capture")).toHaveLength(1);
+});
