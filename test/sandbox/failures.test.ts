@@ -108,9 +108,7 @@ describe("code that takes memory", () => {
 
   test("running out of memory is said as such", async () => {
     const code = exporting("() => { const all = []; for (;;) all.push(new Uint8Array(1e6)); }");
-    // Time enough on a busy machine, too.
-    const outcome = await opened.run(code, { limits: { ...limits, wallMs: 10_000 } });
-    expect(outcome).toMatchObject({ kind: "failed", reason: "memory", retryable: false });
+    expect(await opened.run(code, { limits })).toMatchObject({ kind: "failed", reason: "memory", retryable: false });
   });
 
   test("swallowing the error does not help", async () => {
