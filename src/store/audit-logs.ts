@@ -47,7 +47,7 @@ export const SEALED_AFTER_MS = 2 * MINUTE_MS;
 export function writeLog(tx: Transaction, draft: LogRowDraft): void {
   tx.tell(insertLogRow, draft);
   if (tx.isFirstInMinute) tx.tell(noteDue, { kind: "log_seal", at: new Date(tx.now.getTime() + SEALED_AFTER_MS) });
-  tx.witness({ createdAt: tx.now, id: draft.id });
+  tx.markCommit({ createdAt: tx.now, id: draft.id });
 }
 
 export interface LogRow {

@@ -1,6 +1,5 @@
-import type { PendingQuery, Row } from "postgres";
 import type { TenantId } from "../base/ids.js";
-import type { Sql } from "./connect.js";
+import type { SqlTag, SqlText } from "./sql-text.js";
 import { defineStatement } from "./statement.js";
 import type { Expired, KeyFilter, Requirement, ScopeAlternative, TokenKey, TokenSelection } from "./token-selection.js";
 
@@ -102,10 +101,10 @@ function expiredOf(rows: readonly ExpiredRow[]): Expired {
     : { kind: "few", ids: rows.map(({ id }) => id) };
 }
 
-type Fragment = PendingQuery<Row[]>;
+type Fragment = SqlText;
 
 function sourceOf(
-  sql: Sql,
+  sql: SqlTag,
   tenantId: TenantId,
   { source, also, scopes, without }: TokenSelection,
   order: KeyPage["order"],
@@ -151,7 +150,7 @@ const TERM_KEY = "x.created_at, x.token_id";
 type KeyColumns = typeof KEY | typeof ROW_KEY | typeof TERM_KEY;
 
 /** Places that lie behind another. */
-function beyond(sql: Sql, key: KeyColumns, order: KeyPage["order"], after: TokenKey | undefined): Fragment {
+function beyond(sql: SqlTag, key: KeyColumns, order: KeyPage["order"], after: TokenKey | undefined): Fragment {
   if (!after) return sql``;
   return order === "newest_first"
     ? sql`and (${sql.unsafe(key)}) < (${after.created_at}, ${after.id})`
@@ -163,7 +162,7 @@ function beyond(sql: Sql, key: KeyColumns, order: KeyPage["order"], after: Token
  * @param within bounds what the keys are compared with, where they are bounded: a walk beside them would begin at the newest.
  */
 function conditionsOf(
-  sql: Sql,
+  sql: SqlTag,
   tenantId: TenantId,
   { also, isNarrow, scopes, hasLargeScopes, without }: TokenSelection,
   isPage: boolean,
@@ -186,11 +185,11 @@ function conditionsOf(
 }
 
 /** Nothing is joined to a subquery with a limit, or read as a whole: it is run for each key. */
-function lookedUp(sql: Sql, row: Fragment): Fragment {
+function lookedUp(sql: SqlTag, row: Fragment): Fragment {
   return sql`(${row} limit 1)`;
 }
 
-function isNoneOf(sql: Sql, tenantId: TenantId, expired: Expired): Fragment {
+function isNoneOf(sql: SqlTag, tenantId: TenantId, expired: Expired): Fragment {
   if (expired.kind === "many") {
     // With a limit of its own it is no join, for which the order of the walk would be given up.
     return sql`and (
@@ -201,13 +200,13 @@ function isNoneOf(sql: Sql, tenantId: TenantId, expired: Expired): Fragment {
 }
 
 /** Fragments one after another. The client takes an empty list for a parameter. */
-function joined(sql: Sql, fragments: readonly Fragment[]): Fragment {
+function joined(sql: SqlTag, fragments: readonly Fragment[]): Fragment {
   return fragments.reduce((all, fragment) => sql`${all} ${fragment}`, sql``);
 }
 
 /** The row by which a key meets a filter. */
 function rowOf(
-  sql: Sql,
+  sql: SqlTag,
   tenantId: TenantId,
   filter: KeyFilter,
   within: (key: KeyColumns) => Fragment = () => sql``,
@@ -224,12 +223,12 @@ function rowOf(
 }
 
 /** @param isShort few keys are asked about, each of which is looked up. */
-function holds(sql: Sql, tenantId: TenantId, alternative: ScopeAlternative, isShort: boolean): Fragment {
+function holds(sql: SqlTag, tenantId: TenantId, alternative: ScopeAlternative, isShort: boolean): Fragment {
   const requirements = alternative.map((requirement) => sql`and ${isMet(sql, tenantId, requirement, isShort)}`);
   return sql`(true ${joined(sql, requirements)})`;
 }
 
-function isMet(sql: Sql, tenantId: TenantId, requirement: Requirement, isShort: boolean): Fragment {
+function isMet(sql: SqlTag, tenantId: TenantId, requirement: Requirement, isShort: boolean): Fragment {
   switch (requirement.kind) {
     case "below": {
       const row = rowOf(sql, tenantId, { kind: "term", term: requirement.term });
@@ -250,6 +249,6 @@ function isMet(sql: Sql, tenantId: TenantId, requirement: Requirement, isShort: 
   }
 }
 
-function inRow(sql: Sql, tenantId: TenantId, condition: Fragment): Fragment {
+function inRow(sql: SqlTag, tenantId: TenantId, condition: Fragment): Fragment {
   return lookedUp(sql, sql`select ${condition} from tokens t where t.tenant_id = ${tenantId} and t.id = k.id`);
 }

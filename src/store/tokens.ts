@@ -1,6 +1,6 @@
 import type { TenantId, Uuid } from "../base/ids.js";
-import type { Sql } from "./connect.js";
 import { isNotOver } from "./not-over.js";
+import type { SqlTag } from "./statement.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
 /** A token as it is stored: what its caller wrote is sealed. */
@@ -85,7 +85,7 @@ const COLUMNS = [
  * The code that a token has still, looked up for each token that is read: in a join, all codes of the tenant's last hour
  * were walked (10 ms for 38,000 of them).
  */
-function liveCode(sql: Sql, tenantId: TenantId, at: Date) {
+function liveCode(sql: SqlTag, tenantId: TenantId, at: Date) {
   return sql`(
     select c.code from token_cvc c
     where c.tenant_id = ${tenantId} and c.token_id = t.id and ${isNotOver(sql, "c.due_at", at)} limit 1

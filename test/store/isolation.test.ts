@@ -31,7 +31,7 @@ const raw = defineStatement<string, readonly Record<string, unknown>[], Record<s
   table: "tenants",
   kind: "write",
   sortKey: (text) => text,
-  queries: (sql, _, texts) => texts.map((text) => sql.unsafe<Record<string, unknown>[]>(text)),
+  queries: (sql, _, texts) => texts.map((text) => sql.unsafe<Record<string, unknown>>(text)),
   answers: (rows) => rows,
 });
 

@@ -3,11 +3,11 @@ import { logEntry } from "../../src/audit/log-entry.js";
 import { systemClock } from "../../src/base/clock.js";
 import { newTenantId } from "../../src/base/ids.js";
 import { writeLog } from "../../src/store/audit-logs.js";
+import { FAST_LIMITS } from "../../src/store/batch-limits.js";
 import { type CommitLookup, commitLookupIn } from "../../src/store/commit-lookup.js";
-import { FAST_LIMITS } from "../../src/store/flight-limits.js";
-import { Flights } from "../../src/store/flights.js";
-import { Lane } from "../../src/store/lane.js";
+import { ConnectionSlot } from "../../src/store/connection-slot.js";
 import type { Transaction } from "../../src/store/transaction.js";
+import { TransactionBatcher } from "../../src/store/transaction-batcher.js";
 import { awaitedLater } from "../support/awaited-later.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import type { Trap } from "../support/postgres-proxy.js";
@@ -201,7 +201,7 @@ describe("a transaction that goes on without us", () => {
   ])("is looked up on another connection where one falls silent %s", async (_, statement) => {
     const lookups: CommitLookup[] = [];
     const wasCommitted: CommitLookup = async (commit) => lookups.at(0)?.(commit) ?? fail();
-    await using deck = await openDeck(database, { lanes: 1, looks: [0, 5], wasCommitted });
+    await using deck = await openDeck(database, { lanes: 1, retryDelays: [0, 5], wasCommitted });
     lookups.push(commitLookupIn(deck.proxy.address, 500));
     await deck.hang("warm");
     const cut = deck.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
@@ -218,7 +218,7 @@ describe("a transaction that goes on without us", () => {
       looks += 1;
       throw new Error("no answer");
     };
-    await using deck = await openDeck(database, { lanes: 1, looks: [0, 5, 5], wasCommitted });
+    await using deck = await openDeck(database, { lanes: 1, retryDelays: [0, 5, 5], wasCommitted });
     await deck.hang("warm");
     void deck.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
     await expect(deck.hang("who knows")).rejects.toEqual(UNAVAILABLE);
@@ -272,7 +272,7 @@ describe("a database that is away", () => {
 
   it("before a transaction has begun is tried again, without a look for a commit", async () => {
     const wasCommitted = () => Promise.reject(new Error("there is nothing to look for"));
-    await using deck = await openDeck(database, { lanes: 1, looks: [0], wasCommitted });
+    await using deck = await openDeck(database, { lanes: 1, retryDelays: [0], wasCommitted });
     await deck.proxy.stopListening();
     // The news takes a turn or two of the event loop to get here.
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -286,8 +286,8 @@ describe("a database that is away", () => {
   it("and cannot even be tried, since no way leads to its address, is a 503 and ends no process", async () => {
     // Nothing answers for a broadcast address: the system says so at once, before anybody could listen.
     const address = { ...database.address, host: "255.255.255.255" };
-    const lanes = [new Lane(address, { role: "cloakroom_app", statementTimeout: 5_000 })];
-    const flights = new Flights(lanes, FAST_LIMITS, systemClock, commitLookupIn(address));
+    const lanes = [new ConnectionSlot(address, { role: "cloakroom_app", statementTimeout: 5_000 })];
+    const flights = new TransactionBatcher(lanes, FAST_LIMITS, systemClock, commitLookupIn(address));
     await expect(flights.run(newTenantId(), "unguarded", (tx) => tx.ask(seeCoat, "any"))).rejects.toEqual(UNAVAILABLE);
     await flights.close();
   });

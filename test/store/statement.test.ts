@@ -4,7 +4,7 @@ import { logEntry } from "../../src/audit/log-entry.js";
 import { newUuid } from "../../src/base/ids.js";
 import { writeLog } from "../../src/store/audit-logs.js";
 import { insertMember } from "../../src/store/members.js";
-import { inSizes } from "../../src/store/statement.js";
+import { inPreparedSizes } from "../../src/store/statement-batch.js";
 import { insertTenantKey } from "../../src/store/tenant-keys.js";
 import { raiseAuthRevision, readTenant } from "../../src/store/tenants.js";
 import { countActive, countTokens } from "../../src/store/token-counts.js";
@@ -157,11 +157,7 @@ describe("batches", () => {
   it("are cut without losing or turning round anything", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(), { maxLength: 300 }), (inputs) => {
-        const pieces: number[][] = [];
-        inSizes(inputs, (piece) => {
-          pieces.push([...piece]);
-          return { execute: async () => [] };
-        });
+        const pieces = inPreparedSizes(inputs);
         expect(pieces.flat()).toEqual(inputs);
         expect(pieces.every(({ length }) => [1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64].includes(length))).toBe(true);
       }),
