@@ -28,10 +28,11 @@ export interface ConnectOptions {
   readonly statementTimeout: number;
   readonly connectTimeout?: number;
   /**
-   * Joins are merges of two walks in the same order. Without statistics PostgreSQL would compare each of one with all of
-   * the other: two terms of 60,000 tokens took longer than a statement may.
+   * Rows are read in the order of an index, and joins are merges of two such walks. Without statistics PostgreSQL would
+   * compare each of one with all of the other, where two terms of 60,000 tokens took longer than a statement may, or sort
+   * 60,000 log rows to find the 100 oldest.
    */
-  readonly mergesJoins?: boolean;
+  readonly walksIndexes?: boolean;
   /** Makes the client's sockets in its place, connected and encrypted as the address says. */
   readonly openSocket?: (target: {
     readonly host: readonly string[];
@@ -107,7 +108,7 @@ export function connect(address: DatabaseAddress, options: ConnectOptions): Sql 
       idle_in_transaction_session_timeout: 10_000,
       // A generic plan takes any time for a third of the rows, and would read a million tokens to find that none has expired.
       enable_seqscan: "off",
-      ...(options.mergesJoins ? { enable_nestloop: "off", enable_hashjoin: "off" } : {}),
+      ...(options.walksIndexes ? { enable_nestloop: "off", enable_hashjoin: "off", enable_bitmapscan: "off" } : {}),
       jit: "off",
       // Citus sends `set local` on to its workers only with this; plain PostgreSQL takes it for an unknown setting.
       "citus.propagate_set_commands": "local",

@@ -50,12 +50,12 @@ const SLOW_STATEMENT_MS = 2_000;
 
 /** Opens the pools of a database. No connection is made before its first use. */
 export function openDatabase({ address, fastConnections, slowConnections, clock }: DatabaseOptions): Database {
-  const slots = (count: number, options: Pick<ConnectOptions, "statementTimeout" | "mergesJoins">) =>
+  const slots = (count: number, options: Pick<ConnectOptions, "statementTimeout" | "walksIndexes">) =>
     Array.from({ length: count }, () => new ConnectionSlot(address, { role: "cloakroom_app", ...options }));
   const wasCommitted = commitLookupIn(address);
   const fastSlots = slots(fastConnections, { statementTimeout: FAST_STATEMENT_MS });
   const fast = new TransactionBatcher(fastSlots, leavingOne(FAST_LIMITS, fastConnections), clock, wasCommitted);
-  const slowSlots = slots(slowConnections, { statementTimeout: SLOW_STATEMENT_MS, mergesJoins: true });
+  const slowSlots = slots(slowConnections, { statementTimeout: SLOW_STATEMENT_MS, walksIndexes: true });
   const slow = new TransactionBatcher(slowSlots, leavingOne(SLOW_LIMITS, slowConnections), clock, wasCommitted);
   const heartbeat = new Lane(address, { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 });
   const jobs = new Lane(address, { role: "cloakroom_jobs", statementTimeout: SLOW_STATEMENT_MS });

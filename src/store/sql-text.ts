@@ -80,11 +80,19 @@ function tagged(strings: TemplateStringsArray, values: readonly (Value | SqlText
   const parts: SqlText["parts"][number][] = [strings[0] ?? ""];
   for (const [index, value] of values.entries()) {
     if (value instanceof SqlText) parts.push(...value.parts);
+    else if (isTexts(value)) parts.push({ value: toArrayText(value) });
+    else if (Array.isArray(value)) parts.push(...value.flatMap(partsOf));
     else if (value instanceof Listed) parts.push(...listed(value, strings[index] ?? ""));
     else parts.push({ value: scalarOf(value) });
     parts.push(strings[index + 1] ?? "");
   }
   return parts;
+}
+
+/** Of fragments that follow each other. @throws {TypeError} */
+function partsOf(fragment: unknown): SqlText["parts"] {
+  if (!(fragment instanceof SqlText)) throw new TypeError("a list is neither of texts nor of fragments");
+  return fragment.parts;
 }
 
 function listed({ of }: Listed, before: string): SqlText["parts"] {
@@ -108,7 +116,7 @@ function listed({ of }: Listed, before: string): SqlText["parts"] {
   return parts;
 }
 
-function isTexts(value: object): value is readonly string[] {
+function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
@@ -120,7 +128,7 @@ function nameOf(name: string): string {
 function scalarOf(value: unknown): Scalar {
   if (value === null || value instanceof Typed || value instanceof Date || value instanceof Uint8Array) return value;
   if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") return value;
-  if (Array.isArray(value)) return toArrayText(value);
+  if (isTexts(value)) return toArrayText(value);
   if (typeof value === "object") return JSON.stringify(value);
   throw new TypeError("a statement was given no value");
 }
