@@ -25,7 +25,7 @@ export function keyRotationsJob({ database, keyring, clock, onFailure, onBroken 
   const forget = ({ tenantId, kind, minute }: DueMinute, again: Date | undefined) =>
     database.fast.run(tenantId, "unguarded", async (tx) => {
       tx.tell(forgetDue, { kind, minute });
-      if (again) tx.tell(noteDue, { kind, at: again });
+      if (again) noteDue(tx, { kind, at: again });
     });
   return {
     name: "key rotations",

@@ -177,7 +177,7 @@ export class RunQueue {
     await this.#write(tenantId, (tx) => {
       const due = new Date(tx.now.getTime() + delay);
       tx.tell(advanceRun, { id, claim, state, result, attempts, spent, due_at: due });
-      if (state !== "done") tx.tell(noteDue, { kind: "reactor_run", at: due });
+      if (state !== "done") noteDue(tx, { kind: "reactor_run", at: due });
     });
   }
 

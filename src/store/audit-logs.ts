@@ -1,9 +1,11 @@
 import type { Uuid } from "../base/ids.js";
+import { boundWrite } from "./bound-statement.js";
 import { MINUTE_MS, noteDue } from "./due.js";
-import { defineStatement, defineWrite, inSizes, type Query } from "./statement.js";
+import { text, uuid } from "./parameter.js";
+import { defineStatement } from "./statement.js";
 import type { Transaction } from "./transaction.js";
 
-/** A log row to write. Its time is that of the flight. */
+/** A log row to write. Its time is that of the transaction. */
 export interface LogRowDraft {
   readonly id: Uuid;
   readonly actor: { readonly id: Uuid; readonly type: string } | undefined;
@@ -13,41 +15,52 @@ export interface LogRowDraft {
   readonly message: string;
 }
 
-const insertLogRow = defineWrite<LogRowDraft>({
+const INSERT_LOG_ROW = boundWrite<LogRowDraft>({
   table: "audit_logs",
-  sortKey: ({ id }) => id,
-  queries(sql, tenantId, drafts, at) {
-    const inserts: Query<unknown>[] = inSizes(drafts, (piece) => {
-      const rows = piece.map(({ id, actor, entityType, entityId, operation, message }) => ({
-        tenant_id: tenantId,
-        created_at: at,
-        id,
-        actor_id: actor?.id ?? null,
-        actor_type: actor?.type ?? null,
-        entity_type: entityType,
-        entity_id: entityId,
-        operation,
-        message,
-      }));
-      return sql`insert into audit_logs ${sql(rows)}`;
-    });
-    // Fails in a minute that is closed, and from here to its end keeps this one open: closing asks for the same row for
-    // update. It comes last since the lock is then held for little more than the commit. ln(0) is an error of its own.
-    const isOpen = sql`
-      select ln((audit_closed_until is null or audit_closed_until <= ${at})::int) from tenants
-      where tenant_id = ${tenantId} for key share`;
-    return [...inserts, isOpen];
+  sql: `
+    insert into audit_logs (tenant_id, created_at, id, actor_id, actor_type, entity_type, entity_id, operation, message)
+    values {(:tenant, :now, :id, :actor_id, :actor_type, :entity_type, :entity_id, :operation, :message)}`,
+  parameters: {
+    id: uuid(({ id }) => id),
+    actor_id: uuid(({ actor }) => actor?.id ?? null),
+    actor_type: text(({ actor }) => actor?.type ?? null),
+    entity_type: text(({ entityType }) => entityType),
+    entity_id: text(({ entityId }) => entityId),
+    operation: text(({ operation }) => operation),
+    message: text(({ message }) => message),
   },
+  sortKey: ({ id }) => id,
+});
+
+/**
+ * Fails in a minute that is closed, and from here to its end keeps this one open: closing asks for the same row for update.
+ * It comes last since the lock is then held for little more than the commit. ln(0) is an error of its own.
+ */
+const REQUIRE_OPEN_MINUTE = boundWrite<"once">({
+  table: "audit_logs",
+  position: "last",
+  sql: `
+    select ln((audit_closed_until is null or audit_closed_until <= :now)::int) from tenants
+    where tenant_id = :tenant for key share`,
+  parameters: {},
+  sortKey: () => "",
+  combine: () => ["once"],
 });
 
 /** Milliseconds from the start of a minute until it is sealed: the minute itself, and one for clocks that differ. */
 export const SEALED_AFTER_MS = 2 * MINUTE_MS;
 
-/** Writes a log row in the transaction of what it tells about. An unknown commit is looked up by it. */
+/** Writes a log row in the transaction of what it is about. An unknown commit is looked up by it. */
 export function writeLog(tx: Transaction, draft: LogRowDraft): void {
-  tx.tell(insertLogRow, draft);
-  if (tx.isFirstInMinute) tx.tell(noteDue, { kind: "log_seal", at: new Date(tx.now.getTime() + SEALED_AFTER_MS) });
+  tx.enqueue(INSERT_LOG_ROW, draft);
+  expectLogRows(tx);
   tx.markCommit({ createdAt: tx.now, id: draft.id });
+}
+
+/** Does what every transaction does that writes log rows, whichever statement writes them: the minute is to be sealed. */
+export function expectLogRows(tx: Transaction): void {
+  tx.enqueue(REQUIRE_OPEN_MINUTE, "once");
+  if (tx.isFirstInMinute) noteDue(tx, { kind: "log_seal", at: new Date(tx.now.getTime() + SEALED_AFTER_MS) });
 }
 
 export interface LogRow {

@@ -74,7 +74,7 @@ export class Outbox {
       const delay = Math.min(FIRST_DELAY_MS * 2 ** attempts, LONGEST_DELAY_MS);
       const due = new Date(tx.now.getTime() + delay);
       tx.tell(postponeMessage, { id, claim, attempts: attempts + 1, due_at: due });
-      tx.tell(noteDue, { kind: "mail", at: due });
+      noteDue(tx, { kind: "mail", at: due });
     });
   }
 }

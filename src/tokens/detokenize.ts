@@ -9,7 +9,7 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { findReferences, resolveReferences, type TokenLookup } from "../expressions/detokenization.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import { writeLog } from "../store/audit-logs.js";
-import { readTokenRow } from "../store/tokens.js";
+import { findToken } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { touch } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
@@ -38,7 +38,7 @@ export async function findTokens(
   permission: TokenPermission & Permission,
   operation: Operation,
 ): Promise<ReadonlyMap<string, ReadableToken> | Refused> {
-  const rows = await Promise.all(ids.map((id) => tx.ask(readTokenRow, id)));
+  const rows = await Promise.all(ids.map((id) => findToken(tx, id)));
   const missing = ids.filter((_, index) => !rows[index]);
   if (missing.length > 0) return new Refused(unknownTokens(missing));
   const found = new Map<string, ReadableToken>();

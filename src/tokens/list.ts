@@ -5,7 +5,7 @@ import { offsetOf, type Page, type PageRequest } from "../base/page.js";
 import { writeLog } from "../store/audit-logs.js";
 import { countTokenKeys, type KeyPage, listTokenKeys, sumTokenCounts } from "../store/token-keys.js";
 import type { TokenKey, TokenSelection } from "../store/token-selection.js";
-import { readTokenRow } from "../store/tokens.js";
+import { findToken } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { touch } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
@@ -140,7 +140,7 @@ export async function readable(
   { caller, permission }: TokenQuery,
   ids: readonly string[],
 ): Promise<ReadableToken[]> {
-  const rows = await Promise.all(ids.map((id) => tx.ask(readTokenRow, id)));
+  const rows = await Promise.all(ids.map((id) => findToken(tx, id)));
   return rows.flatMap((row) => {
     if (!row) return [];
     const place = { id: row.id, containers: row.containers.map(storedContainer) };

@@ -13,7 +13,7 @@ import {
   type ScopeAlternative,
   type TokenSelection,
 } from "../../src/store/token-selection.js";
-import { markActive, readTokenRow } from "../../src/store/tokens.js";
+import { findToken, markTokenActive } from "../../src/store/tokens.js";
 import type { Transaction } from "../../src/store/transaction.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
@@ -72,9 +72,7 @@ describe("without statistics", () => {
   };
   const planning = async () => {
     const opened = open();
-    await opened.fast.run(tenantId, "unguarded", (tx) =>
-      Promise.all([...lookUps(tx, 0), tx.ask(readTokenRow, "token-1")]),
-    );
+    await opened.fast.run(tenantId, "unguarded", (tx) => Promise.all([...lookUps(tx, 0), findToken(tx, "token-1")]));
     return opened;
   };
   const open = () =>
@@ -111,9 +109,9 @@ describe("without statistics", () => {
     const ids = Array.from({ length: PAGE }, (_, n) => `token-${n + 1}`);
     const read = await pagesRead((opened) =>
       opened.fast.run(tenantId, "unguarded", async (tx) => {
-        const rows = await Promise.all(ids.map((id) => tx.ask(readTokenRow, id)));
-        const marked = await Promise.all(ids.map((id) => tx.ask(markActive, { id, month: "2026-02-01" })));
-        expect([rows.every((row) => row !== null), marked.every(Boolean)]).toEqual([true, true]);
+        const rows = await Promise.all(ids.map((id) => findToken(tx, id)));
+        const marked = await Promise.all(ids.map((id) => markTokenActive(tx, id, "2026-02-01")));
+        expect([rows.every((row) => row !== undefined), marked.every(Boolean)]).toEqual([true, true]);
       }),
     );
     // Changing a row writes to all indexes. Walking the tenant for its ids takes 700 pages more.
@@ -124,7 +122,7 @@ describe("without statistics", () => {
   const lookUpAll = (opened: Database) =>
     opened.fast.run(tenantId, "unguarded", async (tx) => {
       const [rows, found] = await Promise.all([
-        Promise.all(numbers.map((n) => tx.ask(readTokenRow, `token-${n}`))),
+        Promise.all(numbers.map((n) => findToken(tx, `token-${n}`))),
         Promise.all(numbers.flatMap((n) => lookUps(tx, n))),
       ]);
       expect(rows.map((row) => row?.cvc?.length)).toEqual(numbers.map(() => 1));

@@ -1,4 +1,5 @@
 import { isUuid, type Uuid } from "../../base/ids.js";
+import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
 import { POSTGRES_EPOCH_MS } from "./message-writer.js";
 
 /** How a column travels, and the types that are read so. No types: any, as text. */
@@ -31,7 +32,8 @@ export interface Columns {
   timeOrNull(): Date | null;
   texts(): string[];
   /** jsonb or json. */
-  json(): unknown;
+  jsonObject(): JsonObject;
+  jsonObjects(): JsonObject[];
 }
 
 /** Makes a row of its columns. It reads the same columns in the same order every time. */
@@ -56,7 +58,8 @@ export function columnKindsOf(read: ReadRow<unknown>): readonly ColumnKind[] {
     time: () => note(TIME, new Date(0)),
     timeOrNull: () => note(TIME, null),
     texts: () => note(TEXTS, []),
-    json: () => note(TEXT, {}),
+    jsonObject: () => note(TEXT, {}),
+    jsonObjects: () => note(TEXT, []),
   });
   return kinds;
 }
@@ -163,8 +166,14 @@ export class RowReader implements Columns {
     return Array.from({ length: count }, () => this.text());
   }
 
-  json(): unknown {
-    return JSON.parse(this.text());
+  jsonObject(): JsonObject {
+    return asObject(JSON.parse(this.text()));
+  }
+
+  jsonObjects(): JsonObject[] {
+    const value: Json = JSON.parse(this.text());
+    if (!Array.isArray(value)) throw new Error("a column holds no list");
+    return value.map(asObject);
   }
 
   #size(): number {
@@ -183,6 +192,11 @@ export class RowReader implements Columns {
 function asUuid(text: string): Uuid {
   if (!isUuid(text)) throw new Error("a uuid column holds something else");
   return text;
+}
+
+function asObject(value: Json): JsonObject {
+  if (!isJsonObject(value)) throw new Error("a column holds no object");
+  return value;
 }
 
 function neverNull(): never {
