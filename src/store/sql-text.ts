@@ -81,7 +81,7 @@ function tagged(strings: TemplateStringsArray, values: readonly (Value | SqlText
   for (const [index, value] of values.entries()) {
     if (value instanceof SqlText) parts.push(...value.parts);
     else if (isTexts(value)) parts.push({ value: toArrayText(value) });
-    else if (Array.isArray(value)) parts.push(...value.flatMap(partsOf));
+    else if (Array.isArray(value)) parts.push(...value.flatMap((fragment) => [" ", ...partsOf(fragment)]));
     else if (value instanceof Listed) parts.push(...listed(value, strings[index] ?? ""));
     else parts.push({ value: scalarOf(value) });
     parts.push(strings[index + 1] ?? "");
@@ -89,7 +89,7 @@ function tagged(strings: TemplateStringsArray, values: readonly (Value | SqlText
   return parts;
 }
 
-/** Of fragments that follow each other. @throws {TypeError} */
+/** Of one of several fragments that follow each other. @throws {TypeError} */
 function partsOf(fragment: unknown): SqlText["parts"] {
   if (!(fragment instanceof SqlText)) throw new TypeError("a list is neither of texts nor of fragments");
   return fragment.parts;
