@@ -8,12 +8,15 @@ import { connect, type DatabaseAddress, type Sql } from "./store/connect.js";
 import { type Database, openDatabase } from "./store/database.js";
 import { type EmbeddedDatabase, startEmbeddedDatabase } from "./store/embedded/embedded-database.js";
 import { visitEmbeddedDatabase } from "./store/embedded/visit.js";
-import { meetDatabase } from "./store/first-contact.js";
+import { IMPATIENT, meetDatabase, type Patience } from "./store/first-contact.js";
 import { migrate, pendingMigrations } from "./store/migrate.js";
 import { DatabaseSetupError, refuseMightyRole, requireRoles, requireRolesOrRights } from "./store/roles.js";
 import { listTenantIds } from "./store/tenants.js";
 import { Keyring } from "./tenancy/keyring.js";
 import { sharesOnInput, type Unseal } from "./unsealing.js";
+
+/** A server waits so long for a database that starts up or recovers. */
+const START_WAIT_MS = 5 * 60_000;
 
 /** The stored half of Cloakroom, open: database, schema, root key. */
 export interface Vault extends AsyncDisposable {
@@ -67,7 +70,7 @@ export async function openVault({
     const { address, ownerAddress } = addressesOf(config, embedded);
     const migrated = embedded ? await migrate(ownerAddress) : [];
     if (!embedded) {
-      await meetBoth(address, ownerAddress);
+      await meetBoth(address, ownerAddress, as === "server" ? { waitMs: START_WAIT_MS, announce } : IMPATIENT);
       await requireMigrated(ownerAddress);
     }
     await checkRole(address);
@@ -185,9 +188,14 @@ function openEmbedded(
 }
 
 /** The logins of both, which may be one. */
-async function meetBoth(address: DatabaseAddress, ownerAddress: DatabaseAddress): Promise<string[]> {
-  const login = await meetDatabase(address, "DATABASE_URL");
-  return address === ownerAddress ? [login] : [login, await meetDatabase(ownerAddress, "MIGRATE_DATABASE_URL")];
+async function meetBoth(
+  address: DatabaseAddress,
+  ownerAddress: DatabaseAddress,
+  patience: Patience = IMPATIENT,
+): Promise<string[]> {
+  const login = await meetDatabase(address, "DATABASE_URL", patience);
+  if (address === ownerAddress) return [login];
+  return [login, await meetDatabase(ownerAddress, "MIGRATE_DATABASE_URL", patience)];
 }
 
 async function requireMigrated(address: DatabaseAddress): Promise<void> {

@@ -239,6 +239,16 @@ describe("an address that leads nowhere", () => {
       "There is no such database as DATABASE_URL names. Create it, owned by its login.",
     ],
     [
+      "is another database's",
+      () => "mysql://vault:secret-password@127.0.0.1:3306/vault",
+      "DATABASE_URL must begin with postgres://",
+    ],
+    [
+      "asks for TLS of a server that has none",
+      (url) => `${url}?sslmode=require`,
+      "The server that DATABASE_URL names does not speak TLS, which sslmode=require asks for.",
+    ],
+    [
       "is none",
       () => "secret-password at localhost",
       "DATABASE_URL must be an address such as postgres://user:password@host:5432/database.",

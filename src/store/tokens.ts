@@ -200,6 +200,14 @@ export function loggedTokenQuery(messages: ReadonlyMap<string, string>): LoggedT
   });
 }
 
+/**
+ * Whether the engine takes {@link findTokenLogged}. Citus (13.0.5, coordinator and two workers) refuses rows that a select
+ * inserts into a table with row-level security: "COPY FROM not supported".
+ */
+export function canFindLogged({ engine }: Transaction): boolean {
+  return engine === "postgresql";
+}
+
 /** Finds a token and logs it, in one trip where nothing else is asked of the transaction. */
 export function findTokenLogged(
   tx: Transaction,
