@@ -57,6 +57,8 @@ export class PostgresProxy implements AsyncDisposable {
   #mood: "present" | "away" | "hanging" = "present";
   /** Everything that clients wanted run, in the order of the wire. */
   readonly sent: SentStatement[] = [];
+  /** What clients wanted answered together: simple queries, and Syncs. */
+  steps = 0;
   /** Connections that clients have opened so far. */
   opened = 0;
 
@@ -164,7 +166,10 @@ export class PostgresProxy implements AsyncDisposable {
           if (trap === "orphan") this.#orphan(link);
           else if (trap) return this.#fail(link, trap);
         }
-        if (ends) link.pending.push(END);
+        if (ends) {
+          this.steps += 1;
+          link.pending.push(END);
+        }
         link.database.write(bytes);
       }
     });
