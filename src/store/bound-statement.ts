@@ -1,9 +1,9 @@
 import { type Parameter, time, uuid } from "./parameter.js";
 import {
+  CurrentGroup,
   GroupedInputs,
   inPreparedSizes,
   type Statement,
-  type StatementBatch,
   type StatementContext,
   type StatementGroup,
 } from "./statement-batch.js";
@@ -66,12 +66,12 @@ type Definition<Input, Output, Row> = BoundQuery<Input, Output, Row> & Required<
 function bound<Input, Output, Row>(definition: Definition<Input, Output, Row>): Statement<Input, Output> {
   const template = new Template(definition);
   const rank = rankOf(definition.table, definition.position);
-  const groups = new WeakMap<StatementBatch, BoundGroup<Input, Output, Row>>();
+  const current = new CurrentGroup<BoundGroup<Input, Output, Row>>();
+  const makeGroup = () => new BoundGroup(rank, definition, template, () => current.forget());
   return {
     kind: definition.kind,
     joinTo(batch, input, answer) {
-      const group = batch.groupOf(groups, () => new BoundGroup(rank, definition, template));
-      group.inputs.add(input, definition.sortKey(input), answer);
+      current.in(batch, makeGroup).inputs.add(input, definition.sortKey(input), answer);
     },
   };
 }
@@ -81,16 +81,19 @@ class BoundGroup<Input, Output, Row> implements StatementGroup {
   readonly inputs = new GroupedInputs<Input, Output>();
   readonly #definition: Definition<Input, Output, Row>;
   readonly #template: Template<Input>;
+  readonly #onSent: () => void;
   #sorted: readonly Input[] = [];
   #runs: BoundExecution<Input, Row>[] = [];
 
-  constructor(rank: number, definition: Definition<Input, Output, Row>, template: Template<Input>) {
+  constructor(rank: number, definition: Definition<Input, Output, Row>, template: Template<Input>, onSent: () => void) {
     this.rank = rank;
     this.#definition = definition;
     this.#template = template;
+    this.#onSent = onSent;
   }
 
   addTo(connection: Connection, context: StatementContext): void {
+    this.#onSent();
     this.#sorted = this.inputs.sorted();
     const combined = this.#definition.combine(this.#sorted);
     const pieces = this.#template.repeats ? inPreparedSizes(combined) : combined.map((input) => [input]);

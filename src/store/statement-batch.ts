@@ -31,20 +31,14 @@ export interface StatementGroup {
 
 /** What all requests of a transaction want run in its next step. */
 export class StatementBatch {
-  readonly #groups = new Map<object, StatementGroup>();
+  readonly #groups: StatementGroup[] = [];
 
   get isEmpty(): boolean {
-    return this.#groups.size === 0;
+    return this.#groups.length === 0;
   }
 
-  /** The group of a statement, which is made at its first input. */
-  groupOf<Group extends StatementGroup>(key: WeakMap<StatementBatch, Group>, make: () => Group): Group {
-    const known = key.get(this);
-    if (known) return known;
-    const group = make();
-    key.set(this, group);
-    this.#groups.set(key, group);
-    return group;
+  add(group: StatementGroup): void {
+    this.#groups.push(group);
   }
 
   /**
@@ -52,14 +46,35 @@ export class StatementBatch {
    * @throws where a value cannot be encoded. Nothing was sent then.
    */
   addTo(connection: Connection, context: StatementContext): void {
-    const groups = [...this.#groups.values()].sort((a, b) => a.rank - b.rank);
-    for (const group of groups) group.addTo(connection, context);
+    this.#groups.sort((a, b) => a.rank - b.rank);
+    for (const group of this.#groups) group.addTo(connection, context);
   }
 
   /** Hands the answers out, after all of the step has succeeded. @throws where one is not as it should be. */
   deliver(): void {
-    for (const group of this.#groups.values()) group.read();
-    for (const group of this.#groups.values()) group.deliver();
+    for (const group of this.#groups) group.read();
+    for (const group of this.#groups) group.deliver();
+  }
+}
+
+/**
+ * The group of one statement in the batch that is being filled. Batches are filled one after the other, so that one is
+ * remembered, until it is sent: it holds the inputs.
+ */
+export class CurrentGroup<Group extends StatementGroup> {
+  #current: { readonly batch: StatementBatch; readonly group: Group } | undefined;
+
+  /** The group in a batch, which is made at the statement's first input. */
+  in(batch: StatementBatch, make: () => Group): Group {
+    if (this.#current?.batch !== batch) {
+      this.#current = { batch, group: make() };
+      batch.add(this.#current.group);
+    }
+    return this.#current.group;
+  }
+
+  forget(): void {
+    this.#current = undefined;
   }
 }
 

@@ -1,10 +1,10 @@
 import type { TenantId } from "../base/ids.js";
 import { type SqlTag, type SqlText, sqlTag, TextExecution } from "./sql-text.js";
 import {
+  CurrentGroup,
   GroupedInputs,
   inPreparedSizes,
   type Statement,
-  type StatementBatch,
   type StatementContext,
   type StatementGroup,
 } from "./statement-batch.js";
@@ -47,12 +47,12 @@ export interface WriteDefinition<Input> extends Shared<Input> {
 export function defineStatement<Input, Output, Row>(
   definition: StatementDefinition<Input, Output, Row>,
 ): Statement<Input, Output> {
-  const groups = new WeakMap<StatementBatch, TextGroup<Input, Output, Row>>();
+  const current = new CurrentGroup<TextGroup<Input, Output, Row>>();
+  const makeGroup = () => new TextGroup(definition, () => current.forget());
   return {
     kind: definition.kind,
     joinTo(batch, input, answer) {
-      const group = batch.groupOf(groups, () => new TextGroup(definition));
-      group.inputs.add(input, definition.sortKey(input), answer);
+      current.in(batch, makeGroup).inputs.add(input, definition.sortKey(input), answer);
     },
   };
 }
@@ -73,15 +73,18 @@ class TextGroup<Input, Output, Row> implements StatementGroup {
   readonly rank: number;
   readonly inputs = new GroupedInputs<Input, Output>();
   readonly #definition: StatementDefinition<Input, Output, Row>;
+  readonly #onSent: () => void;
   #sorted: readonly Input[] = [];
   #runs: TextExecution<Row>[] = [];
 
-  constructor(definition: StatementDefinition<Input, Output, Row>) {
+  constructor(definition: StatementDefinition<Input, Output, Row>, onSent: () => void) {
     this.#definition = definition;
+    this.#onSent = onSent;
     this.rank = rankOf(definition.table, definition.comesFirst ? "first" : undefined);
   }
 
   addTo(connection: Connection, { tenantId, now }: StatementContext): void {
+    this.#onSent();
     this.#sorted = this.inputs.sorted();
     const queries = this.#definition.queries(sqlTag, tenantId, this.#sorted, now);
     this.#runs = queries.map((query) => new TextExecution(query));

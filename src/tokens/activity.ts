@@ -4,7 +4,7 @@ import type { Transaction } from "../store/transaction.js";
 
 /** The month of a time, as its first day in UTC: YYYY-MM-DD. */
 export function monthOf(time: Date): string {
-  return `${time.toISOString().slice(0, 7)}-01`;
+  return `${time.getUTCFullYear()}-${String(time.getUTCMonth() + 1).padStart(2, "0")}-01`;
 }
 
 /** Whether a token that is read or used now has not been counted as active in this month yet. */
