@@ -54,7 +54,8 @@ export class PostgresProxy implements AsyncDisposable {
   readonly #links = new Set<Link>();
   #traps: SetTrap[] = [];
   #port = 0;
-  #mood: "present" | "away" | "hanging" = "present";
+  #mood: "present" | "away" | "hanging" | "refusing" = "present";
+  #refusal = "";
   /** Everything that clients wanted run, in the order of the wire. */
   readonly sent: SentStatement[] = [];
   /** What clients wanted answered together: simple queries, and Syncs. */
@@ -103,6 +104,12 @@ export class PostgresProxy implements AsyncDisposable {
     for (const link of this.#links) link.state = "hung";
   }
 
+  /** From now on new connections are told, in PostgreSQL's words, that they come too early, or another error. */
+  refuseWith(code: string): void {
+    this.#mood = "refusing";
+    this.#refusal = code;
+  }
+
   /** New connections work again. */
   comeBack(): void {
     this.#mood = "present";
@@ -133,6 +140,10 @@ export class PostgresProxy implements AsyncDisposable {
     client.setNoDelay(true).on("error", () => {});
     if (this.#mood === "away") return void client.destroy();
     this.opened += 1;
+    if (this.#mood === "refusing") {
+      client.once("data", () => client.end(errorResponse(this.#refusal)));
+      return;
+    }
     const { host, port } = this.#target;
     const database = host.startsWith("/")
       ? createConnection(join(host, `.s.PGSQL.${port}`))
@@ -237,4 +248,13 @@ function runOf(pending: Link["pending"]): string | undefined {
   if (typeof next !== "string") return undefined;
   pending.shift();
   return next;
+}
+
+/** A fatal error with a code. */
+function errorResponse(code: string): Buffer {
+  const fields = Buffer.from(["SFATAL", "VFATAL", `C${code}`, "Mnot now", ""].join("\0") + "\0");
+  const head = Buffer.alloc(5);
+  head.write("E");
+  head.writeUInt32BE(4 + fields.length, 1);
+  return Buffer.concat([head, fields]);
 }
