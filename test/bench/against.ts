@@ -1,4 +1,6 @@
+import { allocationRows } from "./allocation.js";
 import { type BenchServer, startBenchServer } from "./bench-server.js";
+import { TENANTS, tenantPlans } from "./many-tenants.js";
 import { type Measurement, measure, type Plan } from "./measure.js";
 import { buildCommit } from "./old-build.js";
 import { residentMemory } from "./processor-time.js";
@@ -33,7 +35,7 @@ export async function compareWith(commit: string, { rounds, only }: CompareOptio
   using old = buildCommit(commit);
   await using before = await startBenchServer({}, undefined, { build: old.directory });
   await using now = await startBenchServer();
-  const plans = { before: await tokenPlans(before), now: await tokenPlans(now) };
+  const plans = { before: await plansOf(before), now: await plansOf(now) };
   const comparisons: Comparison[] = [];
   say(HEAD);
   for (const [index, plan] of plans.now.entries()) {
@@ -46,7 +48,20 @@ export async function compareWith(commit: string, { rounds, only }: CompareOptio
   for (const [name, server] of Object.entries({ before, now })) {
     say(`resident memory ${name}: ${(residentMemory(server.pid) / 2 ** 20).toFixed(0)} MB`);
   }
+  for (const [name, build] of Object.entries({ before: old.directory, now: process.cwd() })) {
+    say(`\n${name}:`);
+    await allocationRows(build);
+  }
   return comparisons;
+}
+
+/** One tenant's operations, and creates and reads of a thousand tenants. */
+async function plansOf(server: BenchServer): Promise<readonly Plan[]> {
+  const many = await tenantPlans(server, TENANTS);
+  return [
+    ...(await tokenPlans(server)),
+    ...many.map((plan) => ({ ...plan, operation: `${plan.operation}, ${TENANTS} tenants` })),
+  ];
 }
 
 interface Side {
@@ -95,7 +110,7 @@ function medianOf(slices: readonly Measurement[]): Measurement {
 
 const TITLES = ["req/s", "p50 ms", "p99 ms", "srv us", "db us"];
 const HEAD = [
-  "operation (before | now | now/before)".padEnd(44),
+  "operation (before | now | now/before)".padEnd(50),
   ...[...TITLES, ...TITLES, "req/s", "cpu"].map((title) => title.padStart(7)),
 ].join("");
 
@@ -109,5 +124,5 @@ function line({ operation, before, now, throughput, processor }: Comparison): st
   ]);
   const cells = [...figures, throughput.toFixed(2), processor.toFixed(2)].map((figure) => figure.padStart(7)).join("");
   const failures = before.failures + now.failures;
-  return `${operation.padEnd(44)}${cells}${failures === 0 ? "" : `  ${failures} not as expected`}`;
+  return `${operation.padEnd(50)}${cells}${failures === 0 ? "" : `  ${failures} not as expected`}`;
 }

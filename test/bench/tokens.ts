@@ -6,6 +6,7 @@ import {
   createCardOverGrpc,
   getToken,
   getTokenOverGrpc,
+  listTokensOverGrpc,
   makeApplication,
   makeCards,
   tokenizeLeaves,
@@ -42,6 +43,15 @@ export async function tokenPlans(server: BenchServer): Promise<readonly Plan[]> 
     {
       ...{ operation: "POST /tokenize, 100 leaves, 1 caller", protocol: "http1", connections: 1, expect: 200 },
       request: () => tokenizeLeaves(key),
+    },
+    {
+      ...{
+        operation: "ListTokens over gRPC, 200 callers, 1 connection",
+        protocol: "grpc",
+        connections: 200,
+        expect: 0,
+      },
+      ...{ streams: 200, request: (n) => listTokensOverGrpc(key, 1 + (n % 50)) },
     },
   ];
 }
