@@ -1,8 +1,7 @@
 import type { Uuid } from "../base/ids.js";
-import { expectLogRows } from "./audit-logs.js";
 import { boundQuery, boundWrite } from "./bound-statement.js";
 import { bytes, date, integer, text, texts, time, uuid } from "./parameter.js";
-import { defineStatement, type Statement } from "./statement.js";
+import { defineStatement } from "./statement.js";
 import type { Transaction } from "./transaction.js";
 import type { Columns } from "./wire/columns.js";
 
@@ -89,20 +88,21 @@ function claimOf(id: string, dedupeKey: Buffer | null): string {
   return `${dedupeKey?.toString("hex") ?? ""} ${id}`;
 }
 
-const COLUMNS = `t.id, t.type, t.data, t.attributes, t.containers, t.fingerprint, t.dedupe_key, t.expires_at, t.expires_at_text,
+/** Of a token `t`: what {@link readTokenRow} reads, before {@link LIVE_CODE}. */
+export const TOKEN_COLUMNS = `t.id, t.type, t.data, t.attributes, t.containers, t.fingerprint, t.dedupe_key, t.expires_at, t.expires_at_text,
   t.revision, t.active_month::text as active_month, t.created_by, t.created_at, t.modified_by, t.modified_at`;
 
 /**
  * The code that a token still has, looked up for each token that is read: in a join, all codes of the tenant's last hour
  * were walked (10 ms for 38,000 of them).
  */
-const LIVE_CODE = `(
+export const LIVE_CODE = `(
   select c.code from token_cvc c
   where c.tenant_id = :tenant and c.token_id = t.id and (c.due_at > :now) is true limit 1
 ) as cvc`;
 
-/** Reads {@link COLUMNS} and {@link LIVE_CODE}. */
-function readTokenRow(column: Columns): TokenRowWithCvc {
+/** Reads {@link TOKEN_COLUMNS} and {@link LIVE_CODE}. */
+export function readTokenRow(column: Columns): TokenRowWithCvc {
   return {
     id: column.text(),
     type: column.text(),
@@ -129,7 +129,7 @@ const FIND_TOKEN = boundQuery<string, TokenRowWithCvc | undefined, TokenRowWithC
   position: "first",
   kind: "read",
   sql: `
-    select ${COLUMNS}, ${LIVE_CODE}
+    select ${TOKEN_COLUMNS}, ${LIVE_CODE}
     from (values {(:id)}) wanted (id)
     cross join lateral (select * from tokens where tenant_id = :tenant and tokens.id = wanted.id limit 1) t
     where t.expires_at is null or t.expires_at > :now`,
@@ -144,78 +144,13 @@ export function findToken(tx: Transaction, id: string): Promise<TokenRowWithCvc 
   return tx.query(FIND_TOKEN, id);
 }
 
-function byId(rows: readonly (readonly TokenRowWithCvc[])[], ids: readonly string[]): (TokenRowWithCvc | undefined)[] {
+/** The rows of ids, in the order of the ids. */
+export function byId(
+  rows: readonly (readonly TokenRowWithCvc[])[],
+  ids: readonly string[],
+): (TokenRowWithCvc | undefined)[] {
   const found = new Map(rows.flat().map((row) => [row.id, row]));
   return ids.map((id) => found.get(id));
-}
-
-/** A token to be read, and the key and the actor of the log row that is written if it is there. */
-export interface LoggedRead {
-  readonly id: string;
-  readonly logId: Uuid;
-  readonly actor: { readonly id: Uuid; readonly type: string } | undefined;
-}
-
-export type LoggedTokenQuery = Statement<LoggedRead, TokenRowWithCvc | undefined>;
-
-/**
- * Makes the statement that finds tokens and logs in the same breath that they were read. Of a token that is not found, no row
- * is written.
- * @param messages what the log says of tokens of each type, in words of ours.
- */
-export function loggedTokenQuery(messages: ReadonlyMap<string, string>): LoggedTokenQuery {
-  const message = [...messages]
-    .map(([type, words]) => `when '${type}' then '${words.replaceAll("'", "''")}'`)
-    .join(" ");
-  return boundQuery<LoggedRead, TokenRowWithCvc | undefined, TokenRowWithCvc>({
-    table: "tokens",
-    position: "first",
-    kind: "write",
-    sql: `
-      with found as materialized (
-        select ${COLUMNS}, ${LIVE_CODE}, wanted.log_id, wanted.actor_id, wanted.actor_type
-        from (values {(:id, :log_id, :actor_id, :actor_type)}) wanted (id, log_id, actor_id, actor_type)
-        cross join lateral (select * from tokens where tenant_id = :tenant and tokens.id = wanted.id limit 1) t
-        where t.expires_at is null or t.expires_at > :now
-      ), logged as (
-        insert into audit_logs (tenant_id, created_at, id, actor_id, actor_type, entity_type, entity_id, operation, message)
-        select :tenant, :now, log_id, actor_id, actor_type, type, id, 'read', case type ${message} end from found
-      )
-      select id, type, data, attributes, containers, fingerprint, dedupe_key, expires_at, expires_at_text, revision,
-        active_month, created_by, created_at, modified_by, modified_at, cvc
-      from found`,
-    parameters: {
-      id: text(({ id }) => id),
-      log_id: uuid(({ logId }) => logId),
-      actor_id: uuid(({ actor }) => actor?.id ?? null),
-      actor_type: text(({ actor }) => actor?.type ?? null),
-    },
-    sortKey: ({ id }) => id,
-    row: readTokenRow,
-    answers: (rows, reads) =>
-      byId(
-        rows,
-        reads.map(({ id }) => id),
-      ),
-  });
-}
-
-/**
- * Whether the engine takes {@link findTokenLogged}. Citus (13.0.5, coordinator and two workers) refuses rows that a select
- * inserts into a table with row-level security: "COPY FROM not supported".
- */
-export function canFindLogged({ engine }: Transaction): boolean {
-  return engine === "postgresql";
-}
-
-/** Finds a token and logs it, in one trip where nothing else is asked of the transaction. */
-export function findTokenLogged(
-  tx: Transaction,
-  query: LoggedTokenQuery,
-  read: LoggedRead,
-): Promise<TokenRowWithCvc | undefined> {
-  expectLogRows(tx);
-  return tx.queryLast(query, read);
 }
 
 /** What a token claims for itself. */
@@ -229,7 +164,7 @@ const FIND_CONFLICTING_TOKENS = boundQuery<TokenClaim, readonly TokenRowWithCvc[
   position: "first",
   kind: "read",
   sql: `
-    select ${COLUMNS}, ${LIVE_CODE}
+    select ${TOKEN_COLUMNS}, ${LIVE_CODE}
     from tokens t where t.tenant_id = :tenant and (t.id = :id or t.dedupe_key = :dedupe_key)`,
   parameters: { id: text(({ id }) => id), dedupe_key: bytes(({ dedupeKey }) => dedupeKey) },
   sortKey: ({ id }) => id,
@@ -333,7 +268,7 @@ export const listExpiredRows = defineStatement<{ readonly limit: number }, reado
   queries: (sql, tenantId, inputs, at) =>
     inputs.map(
       ({ limit }) => sql`
-        select ${sql.unsafe(COLUMNS)} from tokens t
+        select ${sql.unsafe(TOKEN_COLUMNS)} from tokens t
         where t.tenant_id = ${tenantId} and t.expires_at <= ${at} order by t.expires_at limit ${limit}`,
     ),
   answers: (rows) => rows,

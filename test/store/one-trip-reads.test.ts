@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newUuid, type TenantId } from "../../src/base/ids.js";
-import { findTokenLogged, insertToken, loggedTokenQuery, type TokenRow } from "../../src/store/tokens.js";
+import { findTokenLogged, loggedTokenQuery } from "../../src/store/logged-reads.js";
+import { insertToken, type TokenRow } from "../../src/store/tokens.js";
 import type { Transaction } from "../../src/store/transaction.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { type Deck, hangAndLog, openDeck, together, transactionsOf } from "./support/deck.js";

@@ -9,6 +9,7 @@ import {
   findIdempotencyKey,
   insertIdempotencyKey,
 } from "../../src/store/idempotency-keys.js";
+import { findTokenLogged, loggedTokenQuery } from "../../src/store/logged-reads.js";
 import { defineStatement } from "../../src/store/statement.js";
 import { countActiveToken, countToken } from "../../src/store/token-counts.js";
 import { deleteCvc, putCvc } from "../../src/store/token-cvc.js";
@@ -17,10 +18,8 @@ import {
   deleteTokenRow,
   findConflictingTokens,
   findToken,
-  findTokenLogged,
   insertToken,
   insertTokenIfFree,
-  loggedTokenQuery,
   markTokenActive,
   type TokenRow,
   updateToken,
