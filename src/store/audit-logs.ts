@@ -60,6 +60,7 @@ export function writeLog(tx: Transaction, draft: LogRowDraft): void {
 /** Does what every transaction does that writes log rows, whichever statement writes them: the minute is to be sealed. */
 export function expectLogRows(tx: Transaction): void {
   tx.enqueue(REQUIRE_OPEN_MINUTE, "once");
+  tx.markLogged();
   if (tx.isFirstInMinute) noteDue(tx, { kind: "log_seal", at: new Date(tx.now.getTime() + SEALED_AFTER_MS) });
 }
 

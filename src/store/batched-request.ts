@@ -18,6 +18,8 @@ export class BatchedRequest<T = unknown> implements Transaction {
   readonly engine: Engine;
   outcome: Outcome<T> | undefined;
   marker: CommitMarker | undefined;
+  /** It has noted that log rows came into the transaction's minute. */
+  hasLogged = false;
   /** It has written in the open transaction, so that it cannot leave it alone any more. */
   hasWritten = false;
   #wanted: Wanted[] = [];
@@ -77,6 +79,10 @@ export class BatchedRequest<T = unknown> implements Transaction {
 
   markCommit(marker: CommitMarker): void {
     this.marker ??= marker;
+  }
+
+  markLogged(): void {
+    this.hasLogged = true;
   }
 
   /** Adds what it wants run to the next step. */

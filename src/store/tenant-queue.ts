@@ -100,17 +100,26 @@ export class TenantQueue {
   }
 }
 
-/**
- * Tells each request of a transaction that was committed what came of it.
- * @returns those that have not got all of their outputs, and must run again.
- */
-export function settle(batch: readonly Waiting[], requests: readonly BatchedRequest[]): Waiting[] {
-  return batch.filter((waiting, index) => {
-    const outcome = requests[index]?.outcome;
-    if (outcome?.ok) waiting.resolve(undefined);
-    else if (outcome) waiting.reject(outcome.error);
-    return outcome === undefined;
-  });
+/** A request of a transaction that was committed, whose work has not ended. */
+export interface Unsettled {
+  readonly waiting: Waiting;
+  readonly request: BatchedRequest;
+}
+
+/** Tells each request of a transaction that was committed what came of it. @returns those whose work has not ended. */
+export function settle(batch: readonly Waiting[], requests: readonly BatchedRequest[]): Unsettled[] {
+  const left: Unsettled[] = [];
+  for (const [index, waiting] of batch.entries()) {
+    const request = requests[index];
+    if (request?.outcome) settleOne(waiting, request.outcome);
+    else if (request) left.push({ waiting, request });
+  }
+  return left;
+}
+
+export function settleOne(waiting: Waiting, outcome: NonNullable<BatchedRequest["outcome"]>): void {
+  if (outcome.ok) waiting.resolve(undefined);
+  else waiting.reject(outcome.error);
 }
 
 export function rejectAll(batch: readonly Waiting[], error: Error): void {

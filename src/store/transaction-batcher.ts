@@ -12,7 +12,7 @@ import { leavesDoubt, toStoreError, troubleOf, unavailable } from "./database-er
 import { tellsOfDisk } from "./disk-probe.js";
 import { LoggedMinutes } from "./logged-minutes.js";
 import { type Guard, runTransaction, type TransactionResult } from "./shared-transaction.js";
-import { rejectAll, settle, TenantQueue, type Waiting, waitingFor } from "./tenant-queue.js";
+import { rejectAll, settle, settleOne, TenantQueue, type Waiting, waitingFor } from "./tenant-queue.js";
 import type { TransactionStart, Work } from "./transaction.js";
 
 /** Attempts after which a conflict or an absent database is reported to the caller. */
@@ -221,7 +221,10 @@ export class TransactionBatcher {
     const start = { now, isFirstInMinute: !this.#logged.has(tenantId, now) };
     const result = await this.#runOn(slot, { ...start, tenantId, guard }, batch);
     if (result.kind === "committed" && guard !== "unguarded") this.#confirmed.add(tenantId, guard, startedAt);
-    if (result.kind === "committed" && result.requests.some(({ outcome, marker }) => outcome?.ok && marker)) {
+    if (
+      result.kind === "committed" &&
+      result.requests.some(({ hasLogged, outcome }) => hasLogged && outcome?.ok !== false)
+    ) {
       this.#logged.add(tenantId, now);
     }
     clearTimeout(timeout);
@@ -258,9 +261,10 @@ export class TransactionBatcher {
 
   async #settle(tenantId: TenantId, batch: Waiting[], result: TransactionResult): Promise<void> {
     if (result.kind === "committed") {
-      // Work that got its last output with the commit ends behind it.
-      await Promise.all(result.requests.map((request) => request.ended()));
-      settle(batch, result.requests);
+      // Work that got its last output with the commit ends behind it, and keeps no other waiting.
+      for (const { waiting, request } of settle(batch, result.requests)) {
+        void request.ended().then((outcome) => settleOne(waiting, outcome));
+      }
       return;
     }
     if (result.kind === "unknown") {
@@ -269,7 +273,7 @@ export class TransactionBatcher {
         tenantId,
       });
       if (committed === "unreachable") return rejectAll(batch, unavailable("a commit stayed unknown"));
-      const again = committed ? settle(batch, result.requests) : batch;
+      const again = committed ? settle(batch, result.requests).map(({ waiting }) => waiting) : batch;
       return this.#again(tenantId, again, unavailable("the database went away during a commit"));
     }
     if (result.culprit !== undefined) {

@@ -54,6 +54,8 @@ export interface Transaction {
   enqueue<Input>(statement: Statement<Input, unknown>, input: Input): void;
   /** Names a log row that this request certainly writes: an unknown commit is looked up by it. */
   markCommit(marker: CommitMarker): void;
+  /** Tells that this request has noted that log rows came into the transaction's minute. */
+  markLogged(): void;
   /** As {@link query}, for statements that are not bound yet. */
   ask<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output>;
   /** As {@link enqueue}, for statements that are not bound yet. */

@@ -75,6 +75,20 @@ describe("a read in one trip", () => {
     expect(deck.proxy.steps, "writes").toBe(1);
   });
 
+  it("notes once a minute that its log is to be sealed", async () => {
+    await using deck = await withTokens(rowOf("a"));
+    // Whenever a minute begins meanwhile, it is noted once more.
+    const minutes = new Set<number>();
+    for (let round = 0; round < 5; round += 1) {
+      minutes.add(Math.floor(Date.now() / 60_000));
+      await together(deck, [read("a")]);
+      minutes.add(Math.floor(Date.now() / 60_000));
+    }
+    const notes = deck.proxy.texts.filter((text) => text.startsWith("insert into due"));
+    expect(notes.length).toBeGreaterThan(0);
+    expect(notes.length).toBeLessThanOrEqual(minutes.size);
+  });
+
   it("of what is not there, or is over, logs nothing", async () => {
     await using deck = await withTokens(rowOf("over", { expires_at: new Date(1), expires_at_text: "1970" }));
     const outcomes = await together(deck, [read("over"), read("nobody's")]);
