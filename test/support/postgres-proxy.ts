@@ -252,7 +252,7 @@ function runOf(pending: Link["pending"]): string | undefined {
 
 /** A fatal error with a code. */
 function errorResponse(code: string): Buffer {
-  const fields = Buffer.from(["SFATAL", "VFATAL", `C${code}`, "Mnot now", ""].join("\0") + "\0");
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0Mnot now\0\0`);
   const head = Buffer.alloc(5);
   head.write("E");
   head.writeUInt32BE(4 + fields.length, 1);

@@ -138,7 +138,8 @@ describe("a statement that fails", () => {
       async (position) => {
         const session = await openSession(database.address);
         const { connection } = session;
-        throwUnlessDone((connection.add(new Run("begin", nothing)), await connection.send()));
+        connection.add(new Run("begin", nothing));
+        throwUnlessDone(await connection.send());
         const runs = [select(100), select(101), select(102), new Run("commit", nothing)];
         const failed = failing();
         runs.splice(position, 1, failed);
