@@ -10,6 +10,7 @@ import { Health } from "../../gen/health/v1/health_pb.js";
 import { Fault } from "../base/fault.js";
 import type { Meters } from "../telemetry/meters.js";
 import { bodyRoom } from "./body-room.js";
+import { protectAnswer } from "./browser/answer-headers.js";
 import { createCors } from "./cors.js";
 import { type Crowd, createCrowdGate, summed } from "./crowd-gate.js";
 import { type Readiness, registerHealth, registerRpcHealth } from "./health.js";
@@ -90,6 +91,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
     // Answers may hold what is kept here, and nobody on the way shall keep it too. A route, or a destination, that says
     // otherwise of its own answers replaces this.
     response.setHeader("cache-control", "no-store");
+    protectAnswer(response);
     cors.allow(request, response);
   };
 
