@@ -4,6 +4,7 @@ import { createGunzip } from "node:zlib";
 import { exportMac, openExportKey } from "../crypto/export-key.js";
 import { RootKeyRefused } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
+import { ShareError } from "../crypto/shares.js";
 import { registeredKey } from "../open-root-key.js";
 import { ranMigrations } from "../store/migrate.js";
 import { connectOnce } from "../store/one-connection.js";
@@ -63,6 +64,8 @@ async function unlessDamaged<T>(isDamaged: () => Promise<boolean>, check: () => 
   try {
     return await check();
   } catch (error) {
+    // Shares that were not given are asked for whatever the file is like.
+    if (error instanceof ShareError) throw error;
     throw (await isDamaged()) ? damaged() : error;
   }
 }
