@@ -20,15 +20,23 @@ const SUBRESOURCE_MODES: ReadonlySet<string> = new Set(["cors", "no-cors", "same
  * @throws {Fault} permission_denied
  */
 export function refuseLoadAsPage(headers: IncomingHttpHeaders): void {
-  const mode = headers["sec-fetch-mode"];
-  const isData = DATA.has(headers["sec-fetch-dest"] ?? "empty") && SUBRESOURCE_MODES.has(textOf(mode) ?? "cors");
-  // A navigation may be answered from what was prefetched, without asking the server again.
-  const isPrefetch = /prefetch|prerender/.test(textOf(headers["sec-purpose"]) ?? textOf(headers.purpose) ?? "");
-  if (isData && !isPrefetch && headers["service-worker"] === undefined) return;
+  if (isData(headers) && !isPrefetch(headers) && headers["service-worker"] === undefined) return;
   throw new Fault(
     "permission_denied",
     "A browser cannot open this address as a page, frame, script, style or font. Call it from a script with fetch().",
   );
+}
+
+/** In clear text, except on loopback, browsers send no Fetch Metadata: there a navigation asks to be upgraded to TLS. */
+function isData(headers: IncomingHttpHeaders): boolean {
+  const { "sec-fetch-dest": dest, "sec-fetch-mode": mode } = headers;
+  if (dest === undefined && headers["upgrade-insecure-requests"] !== undefined) return false;
+  return DATA.has(dest ?? "empty") && SUBRESOURCE_MODES.has(mode ?? "cors");
+}
+
+/** A navigation may be answered from what was prefetched, without asking the server again. */
+function isPrefetch(headers: IncomingHttpHeaders): boolean {
+  return /prefetch|prerender/.test(textOf(headers["sec-purpose"]) ?? textOf(headers.purpose) ?? "");
 }
 
 /** Refuses to serve one of our pages as a script, style, font, image or plug-in. @throws {Fault} permission_denied */
@@ -42,7 +50,7 @@ export function isFromBrowser(headers: IncomingHttpHeaders): boolean {
   return BROWSER_SIGNS.some((name) => headers[name] !== undefined);
 }
 
-const BROWSER_SIGNS = ["sec-fetch-site", "sec-fetch-dest", "origin", "service-worker"];
+const BROWSER_SIGNS = ["sec-fetch-site", "sec-fetch-dest", "origin", "service-worker", "upgrade-insecure-requests"];
 
 function textOf(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.join(", ") : header;

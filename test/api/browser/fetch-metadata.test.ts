@@ -37,6 +37,7 @@ describe("a tenant's content", () => {
     { "sec-fetch-dest": "empty", "sec-fetch-mode": "no-cors", "sec-purpose": "prefetch;prerender" },
     { "sec-fetch-dest": "empty", "sec-fetch-mode": "no-cors", purpose: "prefetch" },
     { "service-worker": "script" },
+    { "upgrade-insecure-requests": "1" },
     { "service-worker": "script", "sec-fetch-dest": "empty", "sec-fetch-mode": "cors" },
   ])("is not loaded with %j", (headers) => {
     expect(outcome(() => refuseLoadAsPage(headers))).toEqual(REFUSED);
