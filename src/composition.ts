@@ -33,6 +33,7 @@ import { sessionService } from "./services/sessions.js";
 import { tenantService } from "./services/tenants.js";
 import { tokenizeService } from "./services/tokenize.js";
 import { tokenService } from "./services/tokens.js";
+import type { EndPart } from "./shutdown.js";
 import { InvitationDesk } from "./tenancy/accept-invitation.js";
 import type { BinTable } from "./tokens/types/bin-table.js";
 import type { Vault } from "./vault.js";
@@ -57,10 +58,15 @@ export interface Surroundings {
   readonly bins: BinTable | undefined;
   /** How callers reach the server, once that is known. */
   address(): string;
+  readonly endPart: EndPart;
 }
 
 /** Puts the parts together, from the bottom up: each is given what it uses, and knows nothing of the rest. */
-export function compose(vault: Vault, config: Config, { log, clock, bins, address }: Surroundings): Composition {
+export function compose(
+  vault: Vault,
+  config: Config,
+  { log, clock, bins, address, endPart }: Surroundings,
+): Composition {
   const { database, keyring } = vault;
   const authenticator = new Authenticator(database, clock, (tenantId, revision) => keyring.expect(tenantId, revision));
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
@@ -141,8 +147,8 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
     },
     rest,
     async [Symbol.asyncDispose]() {
-      await rest();
-      await sandbox.close();
+      await endPart("runs and payments in the background", rest);
+      await endPart("the sandbox's runner", () => sandbox.close());
       agents.close();
     },
   };

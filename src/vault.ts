@@ -4,6 +4,7 @@ import type { RootKey } from "./crypto/root-key.js";
 import { RootKeys } from "./crypto/root-keys.js";
 import { openRootKey } from "./open-root-key.js";
 import { requireOneHolder } from "./settings/root-key-holder.js";
+import { type EndPart, endWithoutLimit } from "./shutdown.js";
 import { connect, type DatabaseAddress, type Sql } from "./store/connect.js";
 import { type Database, openDatabase } from "./store/database.js";
 import { type EmbeddedDatabase, startEmbeddedDatabase } from "./store/embedded/embedded-database.js";
@@ -47,6 +48,8 @@ export interface OpenVaultOptions {
   readonly mayMove?: boolean;
   /** How a root key that was split comes back. Absent: from the command's standard input. */
   readonly unseal?: Unseal;
+  /** How the database ends. Absent: for as long as it takes. */
+  readonly endPart?: EndPart;
 }
 
 /**
@@ -61,12 +64,13 @@ export async function openVault({
   clock,
   mayMove = false,
   unseal,
+  endPart = endWithoutLimit,
 }: OpenVaultOptions): Promise<Vault> {
   if (!mayMove) requireOneHolder(config.rootKeyHolder);
   const stack = new AsyncDisposableStack();
   try {
     const embedded = config.databaseUrl ? undefined : await openEmbedded(config, as, announce);
-    if (embedded) stack.use(embedded);
+    if (embedded) stack.defer(() => endPart("the embedded database", () => embedded.stop()));
     const { address, ownerAddress } = addressesOf(config, embedded);
     const migrated = embedded ? await migrate(ownerAddress) : [];
     if (!embedded) {
@@ -85,14 +89,12 @@ export async function openVault({
       unseal: unseal ?? sharesOnInput,
     });
     const isEmpty = await hasNoTenant(ownerAddress);
-    const database = stack.use(
-      openDatabase({
-        address,
-        fastConnections: as === "server" ? config.fastConnections : 1,
-        slowConnections: as === "server" ? config.slowConnections : 1,
-        clock,
-      }),
-    );
+    const database = openDatabase({
+      ...{ address, clock },
+      fastConnections: as === "server" ? config.fastConnections : 1,
+      slowConnections: as === "server" ? config.slowConnections : 1,
+    });
+    stack.defer(() => endPart("the database's connections", async () => database[Symbol.asyncDispose]()));
     const keyring = new Keyring(database, rootKeys);
     const owned = stack.move();
     return {

@@ -1,5 +1,6 @@
 import { systemClock } from "../base/clock.js";
 import type { RunningServer } from "../serve.js";
+import { PROCESS_ENDS_MS } from "../shutdown.js";
 import { provisionTenant } from "../tenancy/provision.js";
 import { StoppedSealed } from "../unsealing.js";
 import type { Command } from "./command.js";
@@ -12,7 +13,14 @@ export const serve: Command = {
     // Heard from the first moment on: a process that a signal ends leaves its database running.
     const signal = signalled();
     const stopping = new AbortController();
-    void signal.then(() => stopping.abort());
+    let waitingFor: RunningServer["waitingFor"] = () => ["its start"];
+    void signal.then(() => {
+      stopping.abort();
+      exitIn(PROCESS_ENDS_MS, () => {
+        say(`Ended after ${PROCESS_ENDS_MS / 1_000} s without: ${waitingFor().join(", ")}.`);
+        process.exitCode = 1;
+      });
+    });
     // Loaded here, so that a setting that is wrong is told at once.
     const { startServer } = await import("../serve.js");
     const server = await startServer(config, say, systemClock, stopping.signal).catch((error: unknown) => {
@@ -20,6 +28,7 @@ export const serve: Command = {
       throw error;
     });
     if (!server) return;
+    ({ waitingFor } = server);
     try {
       if (server.vault.isEmpty && server.vault.embedded) await introduce(server, say);
       const reason = await Promise.race([server.failed, signal]);
@@ -31,6 +40,7 @@ export const serve: Command = {
       }
     } finally {
       await server.stop();
+      exitIn(LINGER_MS);
     }
   },
 };
@@ -62,6 +72,17 @@ Three things to try, in a second terminal:
   3. Read it back:
      curl -s ${url}/tokens/$TOKEN_ID -H "BT-API-KEY: $KEY"
 `);
+}
+
+/** How long what is still open may keep the process alive after its stop: a socket of a database that is gone. */
+const LINGER_MS = 200;
+
+/** Ends the process if anything keeps it alive for so many milliseconds. */
+function exitIn(ms: number, onExit?: () => void): void {
+  setTimeout(() => {
+    onExit?.();
+    process.exit();
+  }, ms).unref();
 }
 
 /** Resolves at the first signal to stop. A second one ends the process at once. */

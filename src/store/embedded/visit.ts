@@ -24,7 +24,7 @@ export async function visitEmbeddedDatabase(options: EmbeddedDatabaseOptions): P
     await makeDataDirectory(location);
     return await visit(location, options);
   } catch (error) {
-    throw inOperatorsWords(error);
+    throw inOperatorsWords(error, options.dataDir);
   }
 }
 
