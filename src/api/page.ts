@@ -1,5 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Fault } from "../base/fault.js";
+import { escaped } from "../base/html.js";
+
+export { escaped } from "../base/html.js";
 
 const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem;color:#1a1a1a}
 label{display:block;margin:1rem 0 .25rem}
@@ -51,9 +54,4 @@ ${body}
 </body>
 </html>
 `;
-}
-
-/** A text within HTML. */
-export function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }
