@@ -1,3 +1,4 @@
+// Needs: curl
 import { readFileSync } from "node:fs";
 import { build } from "esbuild";
 import { beforeAll, describe, expect, it } from "vitest";

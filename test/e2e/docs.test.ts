@@ -1,6 +1,8 @@
+// Needs: chromium
 import { readFileSync } from "node:fs";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { launchBrowser } from "../support/browser.js";
 import { newTenant } from "../support/tenant.js";
 
 const url = inject("serverUrl");
@@ -118,11 +120,7 @@ describe("the page in a browser", () => {
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    browser = await chromium.launch({
-      executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-      // Chromium's own sandbox cannot be set up by root, which tests in containers run as.
-      args: ["--no-sandbox"],
-    });
+    browser = await launchBrowser();
     page = await browser.newPage();
     page.on("request", (request) => requested.push(request.url()));
     page.on("console", (message) => {

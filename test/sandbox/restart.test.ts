@@ -86,8 +86,7 @@ describe("the runner process", () => {
       service.stdout.once("data", resolve);
       service.once("exit", () => reject(new Error("the service did not start")));
     });
-    const children = execFileSync("ps", ["-o", "pid=", "--ppid", String(service.pid)], { encoding: "utf8" });
-    const child = Number(children.trim());
+    const child = Number(readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, "utf8").trim());
     expect(child).toBeGreaterThan(0);
     service.kill("SIGKILL");
     await expect.poll(() => isAlive(child), { timeout: 10_000 }).toBe(false);
