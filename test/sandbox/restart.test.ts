@@ -106,9 +106,10 @@ describe("a runner that goes away", () => {
     const sandbox = opened();
     const pid = await runningPid(sandbox);
     let hostCalls = 0;
+    const killed = Promise.withResolvers<void>();
     const bt = async () => {
       hostCalls += 1;
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await killed.promise;
       return null;
     };
     const calls = Array.from({ length: 50 }, (_, index) =>
@@ -120,6 +121,7 @@ describe("a runner that goes away", () => {
     );
     await expect.poll(() => hostCalls, { interval: 5 }).toBeGreaterThan(10);
     process.kill(pid, "SIGKILL");
+    killed.resolve();
     const outcomes = await Promise.all(calls);
     expect(outcomes.length).toBe(50);
     for (const [index, outcome] of outcomes.entries()) {
