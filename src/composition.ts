@@ -1,6 +1,7 @@
 import { Authenticator } from "./access/authenticate.js";
 import type { Crowd } from "./api/crowd-gate.js";
 import { internalCalls } from "./api/internal-calls.js";
+import { causeFields, tenantFailure } from "./api/log-cause.js";
 import type { OperatorLog } from "./api/operator-log.js";
 import { buildPipeline, type Pipeline } from "./api/pipeline.js";
 import type { InvokeProxy } from "./api/proxy-route.js";
@@ -100,7 +101,15 @@ export function compose(
     ...{ database, keyring, agents },
     showError: (error) =>
       error instanceof Fault ? problemJson(error, newUuid()) : functionProblem(error, "reactor_error", newUuid()),
-    onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a reactor's run failed and will be tried again"),
+    onFailure: tenantFailure(log, "reactor runs", "a reactor's run failed and will be tried again"),
+    onUndelivered: (tenantId, { error, attempt, delay }) =>
+      log.warn(
+        {
+          ...{ tenant_id: tenantId, job: "reactor runs", ...causeFields(error), attempt },
+          ...(delay === undefined ? {} : { next_at: new Date(clock.now() + delay).toISOString() }),
+        },
+        "a reactor's result was not taken by its callback address",
+      ),
   });
 
   const payments = composePayments({ vault, agents, clock, log, address, addresses: config.paymentAddresses });

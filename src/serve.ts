@@ -15,6 +15,7 @@ import { TransactionService } from "../gen/cloakroom/v1/transactions_pb.js";
 import { registerDocs } from "./api/docs.js";
 import { registerHealth } from "./api/health.js";
 import { registerInvitationPage } from "./api/invitation-page.js";
+import { causeFields, tenantFailure } from "./api/log-cause.js";
 import { registerMetrics } from "./api/metrics-route.js";
 import { observeInto } from "./api/observation.js";
 import { createOperatorLog, type OperatorLog } from "./api/operator-log.js";
@@ -114,7 +115,12 @@ export async function startServer(
   const { database, keyring } = vault;
   let url = config.publicUrl ?? "";
   const parts = opened.use(compose(vault, config, { log, clock, bins, address: () => url, endPart: shutdown.end }));
-  const schedule = new Schedule(({ name }) => log.warn({ reason: name }, "a job failed and will be tried again"));
+  const schedule = new Schedule(({ job, error, attempt, nextAt }) =>
+    log.warn(
+      { job: job.name, ...causeFields(error), attempt, ...(nextAt ? { next_at: nextAt.toISOString() } : {}) },
+      "a job failed and will be tried again",
+    ),
+  );
   opened.defer(() => shutdown.end("jobs", () => schedule.stop()));
   const start = (jobs: readonly Job[]) => schedule.start(jobs.map((job) => meters.timed(job)));
   start([
@@ -122,32 +128,37 @@ export async function startServer(
       database,
       keyring,
       clock,
-      onFailure: (tenantId) =>
-        log.error({ tenant_id: tenantId }, "a sweep of this tenant failed and will be tried again"),
+      onFailure: tenantFailure(log, "sweep", "a sweep of this tenant failed and will be tried again"),
     }),
     logSealsJob({
       ...{ database, keyring, clock, retentionDays: config.logRetentionDays },
-      onFailure: (tenantId) =>
-        log.error({ tenant_id: tenantId }, "the log of this tenant could not be sealed; this will be tried again"),
+      onFailure: tenantFailure(
+        log,
+        "log seals",
+        "the log of this tenant could not be sealed; this will be tried again",
+      ),
       onBroken: (tenantId) =>
         log.error({ tenant_id: tenantId }, "the log of this tenant was tampered with. Run: cloakroom audit verify"),
     }),
     tenantRemovalJob({
       ...{ database, keyring, clock },
-      onFailure: (tenantId) =>
-        log.error({ tenant_id: tenantId }, "rows of a deleted tenant could not be removed; this will be tried again"),
+      onFailure: tenantFailure(
+        log,
+        "tenant removal",
+        "rows of a deleted tenant could not be removed; this will be tried again",
+      ),
     }),
     reactorRunsJob({
       database,
       queue: parts.runs,
       clock,
-      onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's runs could not be looked over"),
+      onFailure: tenantFailure(log, "reactor runs", "a tenant's runs could not be looked over"),
     }),
     keyRotationsJob({
       database,
       keyring,
       clock,
-      onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's keys could not be replaced yet"),
+      onFailure: tenantFailure(log, "key rotations", "a tenant's keys could not be replaced yet"),
       onBroken: (tenantId, { count }) =>
         log.error(
           { tenant_id: tenantId, reason: `${count} rows do not open` },
@@ -230,7 +241,13 @@ function mailOf(
     database,
     outbox: new Outbox({ database, keyring, carrier, publicUrl }),
     clock,
-    onTrouble: (tenantId, reason) =>
-      log.warn({ reason, ...(tenantId ? { tenant_id: tenantId } : {}) }, "messages were not sent"),
+    onTrouble: (tenantId, reason, error) =>
+      log.warn(
+        {
+          ...{ job: "mail", reason, ...(tenantId ? { tenant_id: tenantId } : {}) },
+          ...(error === undefined ? {} : causeFields(error)),
+        },
+        "messages were not sent",
+      ),
   });
 }

@@ -1,4 +1,4 @@
-import type { Clock } from "./base/clock.js";
+import { type Clock, systemClock } from "./base/clock.js";
 import type { Config } from "./config.js";
 import type { RootKey } from "./crypto/root-key.js";
 import { RootKeys } from "./crypto/root-keys.js";
@@ -11,7 +11,14 @@ import { type EmbeddedDatabase, startEmbeddedDatabase } from "./store/embedded/e
 import { visitEmbeddedDatabase } from "./store/embedded/visit.js";
 import { IMPATIENT, meetDatabase, type Patience } from "./store/first-contact.js";
 import { migrate, pendingMigrations } from "./store/migrate.js";
-import { DatabaseSetupError, refuseMightyRole, requireRoles, requireRolesOrRights } from "./store/roles.js";
+import {
+  DatabaseSetupError,
+  privilegedRole,
+  quoteName,
+  refuseMightyRole,
+  requireRoles,
+  requireRolesOrRights,
+} from "./store/roles.js";
 import { listTenantIds } from "./store/tenants.js";
 import { Keyring } from "./tenancy/keyring.js";
 import { sharesOnInput, type Unseal } from "./unsealing.js";
@@ -38,10 +45,15 @@ export interface Vault extends AsyncDisposable {
   readonly isEmpty: boolean;
 }
 
+/**
+ * Who opens the vault. `server` owns the embedded database. `command` uses it beside a running server, or starts it for
+ * itself, and is refused where there is none. `setup` is a command that makes it, with its root key, where there is none.
+ */
+export type VaultUser = "server" | "command" | "setup";
+
 export interface OpenVaultOptions {
   readonly config: Config;
-  /** `serve` owns the embedded database; a command uses it beside a running server, or starts it for itself. */
-  readonly as: "server" | "command";
+  readonly as: VaultUser;
   readonly announce: (line: string) => void;
   readonly clock: Clock;
   /** For a command that moves to the root key that is configured. */
@@ -79,7 +91,8 @@ export async function openVault({
     }
     await checkRole(address);
     const rootKeys = rootKeysOf(config);
-    const mayMake = embedded !== undefined;
+    // A command in the wrong directory must not make a second vault with a root key of its own.
+    const mayMake = embedded !== undefined && as !== "command";
     const { rootKey } = await openRootKey({
       rootKeys,
       address: ownerAddress,
@@ -118,7 +131,7 @@ export interface UnkeyedDatabase extends AsyncDisposable {
 export async function openWithoutRootKey(config: Config, announce: (line: string) => void): Promise<UnkeyedDatabase> {
   requireOneHolder(config.rootKeyHolder);
   await using stack = new AsyncDisposableStack();
-  const embedded = config.databaseUrl ? undefined : await openEmbedded(config, "command", announce);
+  const embedded = config.databaseUrl ? undefined : await openEmbedded(config, "setup", announce);
   if (embedded) stack.use(embedded);
   const { address, ownerAddress } = addressesOf(config, embedded);
   if (embedded) {
@@ -138,12 +151,20 @@ export async function migrateVault(config: Config): Promise<string[]> {
   return migrate(ownerAddress, await meetBoth(address, ownerAddress));
 }
 
-/** Sets up a database that DATABASE_URL names: schema, roles, root key. Can be run again. Returns the root key. */
+/**
+ * Sets up the database, embedded or named by DATABASE_URL: schema, roles, root key. Can be run again. Returns the root key.
+ */
 export async function initVault(config: Config, announce: (line: string) => void): Promise<RootKey> {
   requireOneHolder(config.rootKeyHolder);
+  if (!config.databaseUrl) {
+    await using vault = await openVault({ config, as: "setup", announce, clock: systemClock });
+    for (const name of vault.migrated) announce(`Applied migration ${name}`);
+    return vault.rootKey;
+  }
   const { ownerAddress, address } = addressesOf(config, undefined);
   for (const name of await migrateVault(config)) announce(`Applied migration ${name}`);
   await checkRole(address);
+  for (const { warning } of await privilegedLogins(config)) announce(`Warning: ${warning}`);
   const rootKeys = rootKeysOf(config);
   const { rootKey, isNew } = await openRootKey({
     rootKeys,
@@ -154,6 +175,32 @@ export async function initVault(config: Config, announce: (line: string) => void
   });
   if (!isNew) announce(`The root key ${rootKey.id} is the one of this database.`);
   return rootKey;
+}
+
+/** The logins of DATABASE_URL and MIGRATE_DATABASE_URL that row-level security does not hold, with what to do about each. */
+export async function privilegedLogins({
+  databaseUrl,
+  migrateDatabaseUrl,
+}: Config): Promise<readonly { readonly warning: string }[]> {
+  const found: { warning: string }[] = [];
+  for (const [setting, url] of Object.entries({
+    DATABASE_URL: databaseUrl,
+    MIGRATE_DATABASE_URL: migrateDatabaseUrl,
+  })) {
+    if (!url) continue;
+    const sql = connect({ url: url.reveal() }, { connections: 1, statementTimeout: 10_000 });
+    try {
+      const role = await privilegedRole(sql);
+      if (role === undefined) continue;
+      const remedy = `alter role ${quoteName(role)} nosuperuser nobypassrls createrole`;
+      found.push({
+        warning: `${setting} logs in as ${role}, a superuser or a role that bypasses row-level security. Use a login that owns the database and may create roles. Run: ${remedy}`,
+      });
+    } finally {
+      await sql.end({ timeout: 5 });
+    }
+  }
+  return found;
 }
 
 function rootKeysOf({ rootKeyHolder, rootKeyFile }: Config): RootKeys {
@@ -180,13 +227,10 @@ async function hasNoTenant(ownerAddress: DatabaseAddress): Promise<boolean> {
   }
 }
 
-function openEmbedded(
-  config: Config,
-  as: OpenVaultOptions["as"],
-  announce: (line: string) => void,
-): Promise<EmbeddedDatabase> {
+function openEmbedded(config: Config, as: VaultUser, announce: (line: string) => void): Promise<EmbeddedDatabase> {
   const options = { dataDir: config.dataDir, announce };
-  return as === "server" ? startEmbeddedDatabase(options) : visitEmbeddedDatabase(options);
+  if (as === "server") return startEmbeddedDatabase(options);
+  return visitEmbeddedDatabase({ ...options, mayCreate: as === "setup" });
 }
 
 /** The logins of both, which may be one. */

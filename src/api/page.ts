@@ -1,11 +1,14 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Fault } from "../base/fault.js";
+import { escaped } from "../base/html.js";
 import { OWN_PAGE_HEADERS } from "./browser/answer-headers.js";
 import { requirePageLoad } from "./browser/fetch-metadata.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { type Observe, toFault } from "./observation.js";
 import { parentSpanIn, traceOf } from "./trace.js";
+
+export { escaped } from "../base/html.js";
 
 const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem;color:#1a1a1a}
 label{display:block;margin:1rem 0 .25rem}
@@ -87,9 +90,4 @@ ${body}
 </body>
 </html>
 `;
-}
-
-/** A text within HTML. */
-export function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }

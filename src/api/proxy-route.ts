@@ -98,7 +98,10 @@ async function serve(
     response.end();
     await leaveReusable(request, body);
   } catch (error) {
-    if (response.headersSent) return breakOff(response, request);
+    if (response.headersSent) {
+      if (!gone.signal.aborted) observation.breakOff(error);
+      return breakOff(response, request);
+    }
     const { status, body: problem, destinationStatus, fault } = errorOf(error, traceId);
     if (isGivenUp(error instanceof DestinationFailed ? error.reason : error, gone.signal))
       observation.giveUp("canceled");

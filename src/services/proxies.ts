@@ -144,7 +144,14 @@ function applicationIdOf(application: ApplicationReference | undefined): Uuid | 
   return application && uuidOf(application.id);
 }
 
-function transformDraft({ type, code, matcher, expression, replacement, options }: ProxyTransform): TransformDraft {
+export function transformDraft({
+  type,
+  code,
+  matcher,
+  expression,
+  replacement,
+  options,
+}: ProxyTransform): TransformDraft {
   return { type, code, matcher, expression, replacement, options: options && plain(options) };
 }
 

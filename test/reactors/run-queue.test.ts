@@ -65,6 +65,7 @@ it("runs that were taken together with one that cannot be read are waited for", 
       callApi: async () => ({ status: 500, body: null, lasting: () => null }),
       showError: () => null,
       onFailure: () => void events.push("the failure is told"),
+      onUndelivered: () => {},
     });
     queue.wake(tenantId);
     await started.promise;

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
+import { listLogRows } from "../../src/store/audit-logs.js";
 import { deleteLogBefore } from "../../src/store/audit-seals.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
 import { findIdempotencyKey } from "../../src/store/idempotency-keys.js";
@@ -201,6 +202,20 @@ describe("without statistics", () => {
       expect((await firstPage(named)(opened)).map(({ id }) => id)).toEqual(["token-3", "token-9"]);
     });
     expect(read).toBeLessThan(2 * PAGE);
+  });
+
+  it("a page of the log about several entity types reads no type as a whole", async () => {
+    const listing = { entityTypes: ["card", "token", "bank"], entityId: undefined, from: undefined, until: undefined };
+    const read = await pagesRead(async (opened) => {
+      const rows = opened.slow.run(tenantId, "unguarded", (tx) =>
+        tx.ask(listLogRows, { ...listing, after: undefined, offset: PAGE, limit: PAGE }),
+      );
+      expect((await rows).map(({ entity_id }) => entity_id)).toEqual(
+        Array.from({ length: PAGE }, (_, n) => `token-${PAGE + n + 1}`),
+      );
+    });
+    // The index has 600 pages.
+    expect(read).toBeLessThan(PAGE);
   });
 
   it("old rows of the log are removed without a look at those that stay for the next time", async () => {

@@ -8,18 +8,39 @@ import { restName } from "./field-name.js";
 /** Reads a message from JSON. Unknown fields are ignored: clients send newer ones. */
 export type JsonReader = (json: Json) => Message;
 
+/**
+ * The same where parts of it may be wrong: those are put into `faults`, and keep their defaults in the message. Undefined for
+ * what is no object at all.
+ */
+export type PartialJsonReader = (json: Json, faults: Faults) => Message | undefined;
+
 type ReadMessage = (json: Json, place: string, faults: Faults) => Message | undefined;
 type ReadValue = (json: Json, place: string, faults: Faults) => unknown;
 type Faults = Record<string, string[]>;
 
 /** Built once for each message at start. */
 export function compileJsonReader(desc: DescMessage): JsonReader {
-  const read = messageReader(desc, new Map());
+  const read = compilePartialJsonReader(desc);
   return (json) => {
     const faults: Faults = {};
-    const message = read(json, "", faults);
+    const message = read(json, faults);
     if (!message || Object.keys(faults).length > 0) throw invalidFields(faults);
     return message;
+  };
+}
+
+/** Built once for each message at start. */
+export function compilePartialJsonReader(desc: DescMessage): PartialJsonReader {
+  const read = messageReader(desc, new Map());
+  const makeDefaults = defaultsOf(desc);
+  return (json, faults) => {
+    const message = read(json, "", faults);
+    const wrong = new Set(Object.keys(faults).map((place) => /^[^.[]*/.exec(place)?.[0]));
+    if (!message || wrong.size === 0) return message;
+    const defaults = makeDefaults();
+    const kept: Message & Record<string, unknown> = { ...message };
+    for (const field of desc.fields) if (wrong.has(restName(field))) kept[field.localName] = defaults[field.localName];
+    return kept;
   };
 }
 

@@ -15,7 +15,7 @@ import { Fault, invalid, invalidFields } from "../../base/fault.js";
 import { isJsonObject, type Json } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
 import { readJsonBody, requireCaller } from "./body.js";
-import { compileFieldReader, compileJsonReader, defaultsOf } from "./json-reader.js";
+import { compileFieldReader, compilePartialJsonReader, defaultsOf } from "./json-reader.js";
 import { compileFieldWriter, compileJsonWriter } from "./json-writer.js";
 import { type PathTemplate, parsePathTemplate } from "./path-template.js";
 import { compileQueryReader } from "./query.js";
@@ -26,6 +26,8 @@ export type HttpVerb = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export interface ReadRequest {
   readonly message: Message;
   readonly unreadable: Fault | undefined;
+  /** What could be read beside the parts that could not. */
+  readonly partial?: Message;
 }
 
 /** One HTTP route of a method. */
@@ -86,10 +88,13 @@ function requestReader(
   const readQuery = compileQueryReader(input, [...path.variables, ...(body ? [body] : [])]);
   const bodyField = body && body !== "*" ? fieldOf(input, body) : undefined;
   const readBodyField = bodyField && compileFieldReader(bodyField);
-  const readBody = compileJsonReader(input);
+  const readBody = compilePartialJsonReader(input);
   const mask = input.fields.find((field) => field.message?.typeName === "google.protobuf.FieldMask");
 
-  const start = async (request: IncomingMessage): Promise<Message & Record<string, unknown>> => {
+  const start = async (
+    request: IncomingMessage,
+    faults: Record<string, string[]>,
+  ): Promise<Message & Record<string, unknown>> => {
     const message = makeDefaults();
     if (body === "") {
       requireCaller(request);
@@ -104,7 +109,7 @@ function requestReader(
     if (json === undefined && !rules.mergePatch) return message;
     // RFC 7386: a patch that is null would replace the resource with nothing. Elsewhere it is an empty body.
     if (json === null && rules.mergePatch) throw invalid("body", "must be an object");
-    Object.assign(message, readBody(json ?? {}));
+    Object.assign(message, readBody(json ?? {}, faults));
     if (mask)
       message[mask.localName] = { $typeName: "google.protobuf.FieldMask", paths: keysPresent(input, path, json) };
     return message;
@@ -118,14 +123,16 @@ function requestReader(
 
   return async (request, parameters, query) => {
     try {
-      const message = await start(request);
       const faults: Record<string, string[]> = {};
+      const message = await start(request, faults);
       const report = (name: string, text: string) => {
         faults[name] = [text];
       };
       if (body !== "*") readQuery(query, message, report);
-      if (Object.keys(faults).length > 0) throw invalidFields(faults);
-      return { message: withPath(message, parameters), unreadable: undefined };
+      const whole = withPath(message, parameters);
+      if (Object.keys(faults).length === 0) return { message: whole, unreadable: undefined };
+      const unread = { message: withPath(makeDefaults(), parameters), unreadable: invalidFields(faults) };
+      return faults.body ? unread : { ...unread, partial: whole };
     } catch (error) {
       // Whose caller has left needs no answer of an earlier one.
       if (!(error instanceof Fault) || request.aborted) throw error;

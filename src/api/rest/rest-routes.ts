@@ -75,8 +75,9 @@ async function answer(
     refuseLoadAsPage(request.headers);
     const admission = await pipeline.admit(head);
     observation.caller = admission.caller;
-    const { message, unreadable } = await rest.read(request.raw, parametersOf(request), queryOf(request));
-    const { message: response, headers, accepted, verbatim } = await pipeline.run(admission, message, unreadable);
+    const { message, unreadable, partial } = await rest.read(request.raw, parametersOf(request), queryOf(request));
+    const answer = await pipeline.run(admission, message, unreadable, partial);
+    const { message: response, headers, accepted, verbatim } = answer;
     if (verbatim) {
       observation.end(verbatim.status);
       return sendVerbatim(request, reply, verbatim);
