@@ -8,6 +8,7 @@ import type { Page, PageRequest } from "../base/page.js";
 import { open, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireApplication } from "../functions/acting-application.js";
+import { parseRuntime, type Runtime } from "../functions/runtime.js";
 import { writeLog } from "../store/audit-logs.js";
 import { holdFormula, readFormula } from "../store/reactor-formulas.js";
 import {
@@ -32,6 +33,7 @@ export interface ReactorProperties {
   readonly code: ReactorCode;
   readonly applicationId: Uuid | undefined;
   readonly configuration: Readonly<Record<string, string>>;
+  readonly runtime: Runtime | undefined;
 }
 
 /** A tenant's function, called by its id. */
@@ -47,13 +49,20 @@ export interface Reactor extends ReactorProperties {
 /** Two changes of one reactor at once: the second starts over from what the first left. */
 const TRIES = 5;
 
-/** @throws {Fault} validation_failed unless there is exactly one of code and formula. */
-export function chooseCode(code: string | undefined, formulaId: Uuid | undefined): ReactorCode {
-  if (code !== undefined && code !== "" && formulaId !== undefined)
-    throw invalid("formula", "must not be given together with code");
+/**
+ * What a caller gave of code and formula; undefined for neither.
+ * @throws {Fault} validation_failed for both.
+ */
+export function chooseCode(code: string | undefined, formulaId: Uuid | undefined): ReactorCode | undefined {
+  const hasCode = code !== undefined && code !== "";
+  if (hasCode && formulaId !== undefined) throw invalid("formula", "must not be given together with code");
   if (formulaId !== undefined) return { kind: "formula", formulaId };
-  if (code === undefined || code === "") throw invalid("code", "must be given, or a formula");
-  return { kind: "code", code };
+  return hasCode ? { kind: "code", code } : undefined;
+}
+
+/** The refusal of a reactor that would run nothing. */
+export function lacksCode(): Fault {
+  return invalid("code", "must be given, or a formula");
 }
 
 export async function createReactor(
@@ -156,9 +165,13 @@ function rowOf(
   tenantId: TenantId,
   keys: TenantKeys,
   id: Uuid,
-  { name, code, applicationId, configuration }: ReactorProperties,
+  { name, code, applicationId, configuration, runtime }: ReactorProperties,
 ) {
-  const written = { ...(code.kind === "code" ? { code: code.code } : {}), configuration: { ...configuration } };
+  const written = {
+    ...(code.kind === "code" ? { code: code.code } : {}),
+    configuration: { ...configuration },
+    ...(runtime ? { runtime: { ...runtime } } : {}),
+  };
   return {
     id,
     name,
@@ -179,6 +192,7 @@ export function openReactor(keys: TenantKeys, tenantId: TenantId, row: ReactorRo
     code: row.formula_id ? { kind: "formula", formulaId: row.formula_id } : { kind: "code", code: String(stored.code) },
     applicationId: row.application_id ?? undefined,
     configuration: Object.fromEntries(Object.entries(configuration).map(([name, value]) => [name, String(value)])),
+    runtime: stored.runtime === undefined ? undefined : parseRuntime(stored.runtime, "runtime"),
     revision: row.revision,
     createdBy: row.created_by,
     createdAt: row.created_at,
