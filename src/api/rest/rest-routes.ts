@@ -9,6 +9,7 @@ import type { Pipeline } from "../pipeline.js";
 import { rateScopeOf } from "../rate-gate.js";
 import type { RequestHead } from "../request-head.js";
 import { parentSpanIn, traceOf } from "../trace.js";
+import { isRpcCall, refuseUnknownMethod } from "../unknown-method.js";
 import { routePath } from "./path-template.js";
 import { functionProblem, PROBLEM_TYPE, problemOf } from "./problem.js";
 import { type HttpVerb, type RestMethod, restMethodsOf } from "./rest-method.js";
@@ -49,9 +50,13 @@ export function registerRest(
       },
     });
   }
-  app.setNotFoundHandler((request, reply) =>
-    sendFault(reply, new Fault("not_found", "There is nothing at this path."), traceOf(request.raw)),
-  );
+  app.setNotFoundHandler((request, reply) => {
+    if (isRpcCall(request.raw)) {
+      reply.hijack();
+      return refuseUnknownMethod(request.raw, reply.raw);
+    }
+    return sendFault(reply, new Fault("not_found", "There is nothing at this path."), traceOf(request.raw));
+  });
 }
 
 async function answer(
