@@ -455,7 +455,7 @@ export const DeleteTokenRequestSchema: GenMessage<DeleteTokenRequest> = /*@__PUR
  */
 export type SearchTokensRequest = Message<"cloakroom.v1.SearchTokensRequest"> & {
   /**
-   * One id or data term, or metadata terms joined by AND. Everything readable when it is left out.
+   * Terms such as type:card joined by AND, OR and NOT, as in docs/search.md. Everything readable when it is left out.
    *
    * @generated from field: optional string query = 1;
    */
@@ -711,7 +711,8 @@ export const TokenService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Finds tokens by id, search index or metadata.
+   * Finds tokens by what is known of them: id, type, container, fingerprint, metadata, search index, and when and by whom
+   * they were created and modified.
    *
    * @generated from rpc cloakroom.v1.TokenService.SearchTokens
    */
