@@ -1,5 +1,5 @@
 import { invalid } from "../base/fault.js";
-import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { isEmptyJson, isJsonObject, type Json, type JsonObject } from "../base/json.js";
 
 /**
  * The runtime that a caller asked for, in the names of the interface. It holds only what is served: one image, one size, and
@@ -54,9 +54,9 @@ function requireServed(given: JsonObject, field: string): void {
     );
   }
   for (const name of ["dependencies", "resolutions"]) {
-    if (!isEmpty(given[name])) throw invalid(`${field}.${name}`, "must be empty: packages are not installed");
+    if (!isEmptyJson(given[name])) throw invalid(`${field}.${name}`, "must be empty: packages are not installed");
   }
-  if (!isEmpty(given.permissions)) {
+  if (!isEmptyJson(given.permissions)) {
     throw invalid(`${field}.permissions`, "must be empty: name an application, whose permissions the code then has");
   }
 }
@@ -73,9 +73,5 @@ function warmOf(warm: Json, field: string): number {
 }
 
 function isLeftOpen(value: Json | undefined): boolean {
-  return value === undefined || value === null || value === "" || value === 0 || value === false;
-}
-
-function isEmpty(value: Json | undefined): boolean {
-  return value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0);
+  return value === 0 || isEmptyJson(value);
 }

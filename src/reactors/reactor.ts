@@ -20,7 +20,7 @@ import {
   updateReactor,
 } from "../store/reactors.js";
 import type { Transaction } from "../store/transaction.js";
-import { openFormula } from "./formula.js";
+import { type Formula, openFormula } from "./formula.js";
 import { typedConfiguration } from "./formula-contract.js";
 
 /** What a reactor runs: code of its own, or that of a formula. */
@@ -44,6 +44,11 @@ export interface Reactor extends ReactorProperties {
   readonly createdAt: Date;
   readonly modifiedBy: Uuid | null;
   readonly modifiedAt: Date | null;
+}
+
+/** A reactor as answers show it: with its formula as that is now. */
+export interface ShownReactor extends Reactor {
+  readonly formula: Formula | undefined;
 }
 
 /** Two changes of one reactor at once: the second starts over from what the first left. */
@@ -70,15 +75,15 @@ export async function createReactor(
   caller: Caller,
   keys: TenantKeys,
   properties: ReactorProperties,
-): Promise<Reactor> {
+): Promise<ShownReactor> {
   await requireApplication(tx, properties.applicationId);
   await requireContract(tx, keys, properties);
   const id = newUuid();
   const createdBy = caller.application.id;
   await tx.ask(insertReactor, { ...rowOf(tx.tenantId, keys, id, properties), created_by: createdBy });
-  await requireFormulaStill(tx, properties);
+  const formula = await requireFormulaStill(tx, keys, properties);
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "create"));
-  return { ...properties, id, revision: 1, createdBy, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
+  return { ...properties, formula, id, revision: 1, createdBy, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
 }
 
 export async function getReactor(
@@ -86,11 +91,11 @@ export async function getReactor(
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
-): Promise<Reactor | Refused> {
+): Promise<ShownReactor | Refused> {
   const row = await tx.ask(readReactor, id);
   if (!row) return new Refused(notFound("reactor"));
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "read"));
-  return openReactor(keys, tx.tenantId, row);
+  return withFormula(tx, keys, row);
 }
 
 export async function pageOfReactors(
@@ -98,10 +103,18 @@ export async function pageOfReactors(
   caller: Caller,
   keys: TenantKeys,
   listing: PageRequest & { readonly ids: readonly Uuid[]; readonly name: string | undefined },
-): Promise<Page<Reactor>> {
+): Promise<Page<ShownReactor>> {
   const { items, total } = await tx.ask(listReactors, listing);
   writeLog(tx, logEntry(actorOf(caller), "reactor", ALL, "list"));
-  return { items: items.map((row) => openReactor(keys, tx.tenantId, row)), total };
+  return { items: await Promise.all(items.map((row) => withFormula(tx, keys, row))), total };
+}
+
+async function withFormula(tx: Transaction, keys: TenantKeys, row: ReactorRow): Promise<ShownReactor> {
+  const formula = row.formula_id ? await tx.ask(readFormula, row.formula_id) : null;
+  return {
+    ...openReactor(keys, tx.tenantId, row),
+    formula: formula ? openFormula(keys, tx.tenantId, formula) : undefined,
+  };
 }
 
 export async function changeReactor(
@@ -110,7 +123,7 @@ export async function changeReactor(
   keys: TenantKeys,
   id: Uuid,
   change: (current: Reactor) => ReactorProperties,
-): Promise<Reactor | Refused> {
+): Promise<ShownReactor | Refused> {
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     const row = await tx.ask(readReactor, id);
     if (!row) return new Refused(notFound("reactor"));
@@ -121,9 +134,9 @@ export async function changeReactor(
     const { id: _, ...changed } = rowOf(tx.tenantId, keys, id, properties);
     const modifiedBy = caller.application.id;
     if (!(await tx.ask(updateReactor, { id, ...changed, revision: row.revision, modified_by: modifiedBy }))) continue;
-    await requireFormulaStill(tx, properties);
+    const formula = await requireFormulaStill(tx, keys, properties);
     writeLog(tx, logEntry(actorOf(caller), "reactor", id, "update"));
-    return { ...current, ...properties, modifiedBy, modifiedAt: tx.now };
+    return { ...current, ...properties, formula, modifiedBy, modifiedAt: tx.now };
   }
   return new Refused(new Fault("conflict", "The reactor keeps being changed. Try again."));
 }
@@ -153,8 +166,15 @@ async function requireContract(
  * Looks again for the formula of a reactor that has just been stored. Within one transaction nothing is held: another
  * request of it may have deleted the formula since. Whichever of the two writes first is seen by the other.
  */
-async function requireFormulaStill(tx: Transaction, { code }: ReactorProperties): Promise<void> {
-  if (code.kind === "formula" && !(await tx.ask(readFormula, code.formulaId))) throw unknownFormula();
+async function requireFormulaStill(
+  tx: Transaction,
+  keys: TenantKeys,
+  { code }: ReactorProperties,
+): Promise<Formula | undefined> {
+  if (code.kind !== "formula") return undefined;
+  const row = await tx.ask(readFormula, code.formulaId);
+  if (!row) throw unknownFormula();
+  return openFormula(keys, tx.tenantId, row);
 }
 
 function unknownFormula(): Fault {

@@ -22,9 +22,11 @@ import {
   type Reactor,
   type ReactorCode,
   type ReactorProperties,
+  type ShownReactor,
 } from "../reactors/reactor.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
+import { showFormula } from "./reactor-formulas.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
@@ -153,11 +155,12 @@ function keptCode(current: ReactorCode, cleared: ReadonlySet<string>): ReactorCo
   return current;
 }
 
-function show(tenantId: TenantId, reactor: Reactor) {
-  const { id, name, code, applicationId, configuration, runtime } = reactor;
+function show(tenantId: TenantId, reactor: ShownReactor) {
+  const { id, name, code, formula, applicationId, configuration, runtime } = reactor;
   return {
     ...{ id, tenantId, name, state: "active" },
     ...(code.kind === "code" ? { code: code.code } : { formula: { id: code.formulaId } }),
+    ...(formula ? { formulaDetails: showFormula(formula) } : {}),
     ...(applicationId === undefined ? {} : { application: { id: applicationId } }),
     configuration: { ...configuration },
     ...(runtime ? { runtime: showRuntime(runtime) } : {}),

@@ -83,7 +83,7 @@ async function answer(
       observation.end(verbatim.status);
       return sendVerbatim(reply, verbatim);
     }
-    const body = rest.write(response);
+    const body = rest.write(response, request.raw.headers);
     const status = accepted ? 202 : rest.status;
     reply.code(status);
     for (const [name, value] of headers) reply.header(name, value);

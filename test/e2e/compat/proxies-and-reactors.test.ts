@@ -297,7 +297,11 @@ describe("a reactor", () => {
     const id = await makeReactor({ code: undefined, formula: { id: formula.body.id }, configuration: {} });
     const replaced = await tenant.manage("PUT", `/reactors/${id}`, { body: { name: "Renamed", configuration: {} } });
     expect(replaced.status).toBe(200);
-    expect(replaced.body).toMatchObject({ name: "Renamed", state: "active", formula: { id: formula.body.id } });
+    expect(replaced.body).toMatchObject({ name: "Renamed", state: "active", formula: formula.body });
+    expect((await tenant.manage("GET", `/reactors/${id}`)).body.formula).toEqual(formula.body);
+    expect((await tenant.manage("GET", `/reactors?id=${id}`)).body.data[0].formula).toEqual(formula.body);
+    const whole = { name: "Whole", formula: formula.body, configuration: {} };
+    expect((await tenant.manage("POST", "/reactors", { body: whole })).body).toMatchObject({ formula: formula.body });
     expect((await backEnd("POST", `/reactors/${id}/react`, { body: {} })).body).toEqual({ raw: "formula" });
 
     const own = await makeReactor();
