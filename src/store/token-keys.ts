@@ -189,7 +189,12 @@ function conditionsOf(
 }
 
 /** That the token of a key `k` lies in each of the scopes. */
-export function holdsScopes(sql: SqlTag, tenantId: TenantId, scopes: TokenSelection["scopes"], isShort = true): Fragment {
+export function holdsScopes(
+  sql: SqlTag,
+  tenantId: TenantId,
+  scopes: TokenSelection["scopes"],
+  isShort = true,
+): Fragment {
   const visible = scopes.map((alternatives) => {
     const any = alternatives.map((alternative) => sql`or ${holds(sql, tenantId, alternative, isShort)}`);
     return sql`and (false ${joined(sql, any)})`;
