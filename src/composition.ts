@@ -17,6 +17,7 @@ import { createFunctionRunner } from "./functions/function-runner.js";
 import { createTokenFor, hostCallsOver } from "./functions/host-calls.js";
 import { invokeProxy } from "./proxy/invoke.js";
 import { ProxyLoader } from "./proxy/load-proxy.js";
+import { runReactorStep } from "./proxy/reactor-step.js";
 import { RunTransforms } from "./proxy/run-transforms.js";
 import { react } from "./reactors/react.js";
 import { RunQueue } from "./reactors/run-queue.js";
@@ -91,6 +92,7 @@ export function compose(
       return proxy.applicationId ? authenticator.application(tenantId, proxy.applicationId) : undefined;
     },
     createToken: (application, request, signal) => createTokenFor(callApi, application, request, signal),
+    runReactor: runReactorStep({ database, keyring, authenticator, functions }),
   });
   const invoke: InvokeProxy = (call) =>
     invokeProxy({ database, keyring, authenticator, loader, agents, transforms, bins }, call);

@@ -21,7 +21,7 @@ Every operation here is also served over gRPC, gRPC-Web and Connect at the same 
 
 **Times** are in UTC, with three digits of a second.
 
-**Other fields** than those listed are ignored in requests, except within the data of cards and bank accounts; answers may bring new ones.`;
+**Other fields** than those listed are ignored in requests, except within the data of cards and bank accounts, where a request names some that it refuses, and where a name is one slip away from a listed one. Other parameters of lists and deletes are refused. Answers may bring new fields.`;
 
 /** The order in which readers meet the groups. A group that is not listed comes last. */
 const GROUPS = [

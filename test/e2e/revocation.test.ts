@@ -61,6 +61,15 @@ describe("a right that is taken away", () => {
     expect(await statuses(client)).toEqual([200, 201, 200, 200, 200]);
   });
 
+  it("by regenerating the key is gone at once, and the new key works", async () => {
+    const client = await holder();
+    const old = await statuses(client);
+    const { status, body } = await tenant.manage("POST", `/applications/${client.id}/regenerate`);
+    expect(status).toBe(200);
+    expect(await statuses(client)).toEqual([401, 401, 401, 401, 401]);
+    expect(await statuses(restClient(tenant.url, body.key))).toEqual(old);
+  });
+
   it("by deleting the application is gone at once, with all of its keys", async () => {
     const client = await holder();
     const second = restClient(tenant.url, (await tenant.manage("POST", `/applications/${client.id}/keys`)).body.key);

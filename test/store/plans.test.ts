@@ -16,6 +16,8 @@ import {
 } from "../../src/store/token-selection.js";
 import { findToken, markTokenActive } from "../../src/store/tokens.js";
 import type { Transaction } from "../../src/store/transaction.js";
+import type { Literal, Way } from "../../src/tokens/search/alternatives.js";
+import { findMatches } from "../../src/tokens/search/find-matches.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
 /** Tokens of the tenant; all have the first term, which is the fingerprint of all too, and every third has the second, ten the last. */
@@ -186,6 +188,52 @@ describe("without statistics", () => {
     expect(await pagesRead(firstPage(selection(source, {})))).toBeLessThan(PAGE);
     const also: TokenSelection["also"] = [{ kind: "term", term: COMMON }];
     expect(await pagesRead(firstPage(selection(source, { also })))).toBeLessThan(PAGE);
+  });
+
+  it("a page of a time begins there, and does not walk there", async () => {
+    const opened = open();
+    const place = { selection: selection({ kind: "all" }, {}), order: "newest_first", after: undefined } as const;
+    const [middle] = await opened.slow.run(tenantId, "unguarded", (tx) =>
+      tx.ask(listTokenKeys, { ...place, offset: 49_999, limit: 1 }),
+    );
+    await opened[Symbol.asyncDispose]();
+    const span = { from: undefined, before: middle?.created_at };
+    for (const source of [{ kind: "all" }, { kind: "type", type: "token" }, { kind: "term", term: COMMON }] as const) {
+      const read = await pagesRead(async (opened) => {
+        const [first] = await firstPage(selection(source, { span }))(opened);
+        expect(first?.id).toBe("token-50001");
+      });
+      expect(read, source.kind).toBeLessThan(PAGE);
+    }
+  });
+
+  const term = (value: Buffer, isNegated = false): [number, Literal] => [
+    value[0] ?? 0,
+    { test: { kind: "term", term: value }, isNegated },
+  ];
+  const search = (opened: Database, ways: readonly Way[]) =>
+    opened.slow.run(tenantId, "unguarded", (tx) => findMatches(tx, ways, [], { page: 1, size: PAGE }));
+
+  it("a search reads what the narrowest of its terms leads to, and nothing else", async () => {
+    const ways = [new Map([term(COMMON), term(RARE), term(OTHER)]), new Map([term(COMMON, true), term(RARE)])];
+    const read = await pagesRead(async (opened) => {
+      const { total, keys } = await search(opened, ways);
+      expect([total, keys.length]).toEqual([10, 10]);
+    });
+    // Each source is counted, the common ones by up to 25,000 entries of 80 to a page.
+    expect(read).toBeLessThan(1_200);
+    const alone = await pagesRead((opened) => search(opened, [new Map([term(RARE), term(OTHER, true)])]));
+    expect(alone).toBeLessThan(20 * PAGE);
+  });
+
+  it("a search that would read too many tokens is refused, having counted them only", async () => {
+    const read = await pagesRead(async (opened) => {
+      const refused = search(opened, [new Map([term(COMMON), term(RARE, true)])]);
+      await expect(refused).rejects.toMatchObject({
+        fields: { query: [expect.stringContaining("more than 33333 tokens")] },
+      });
+    });
+    expect(read).toBeLessThan(1_500);
   });
 
   it("tokens that a rule names are looked up, and not looked for among all", async () => {

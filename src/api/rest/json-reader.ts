@@ -1,11 +1,13 @@
-import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, getOption, type Message, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { rest_message } from "../../../gen/cloakroom/v1/options_pb.js";
 import { invalidFields } from "../../base/fault.js";
 import { isJsonObject, type Json, setOwn } from "../../base/json.js";
+import { type FieldNames, objectionsTo } from "../../base/unknown-fields.js";
 import { toValue } from "../../services/value.js";
-import { restName } from "./field-name.js";
+import { restFields, restName } from "./field-name.js";
 
-/** Reads a message from JSON. Unknown fields are ignored: clients send newer ones. */
+/** Reads a message from JSON. Unknown fields are ignored, but for those that {@link objectionsTo} objects to. */
 export type JsonReader = (json: Json) => Message;
 
 /**
@@ -74,23 +76,29 @@ function messageReader(desc: DescMessage, known: Map<string, ReadMessage>): Read
   const found = known.get(desc.typeName);
   if (found) return found;
   let fields: { name: string; localName: string; takesNull: boolean; read: ReadValue }[] | undefined;
+  const names = fieldNamesOf(desc);
   const makeDefaults = defaultsOf(desc);
   const read: ReadMessage = (json, place, faults) => {
     if (!isJsonObject(json)) return fail(faults, place || "body", "must be an object");
     // Compiled at the first read, since messages may contain themselves.
-    fields ??= desc.fields.filter(isSent).map((field) => ({
-      name: restName(field),
-      localName: field.localName,
-      takesNull: field.message?.typeName === "google.protobuf.Value",
-      read: valueReader(field, known),
-    }));
+    fields ??= restFields(desc)
+      .filter(isSent)
+      .map((field) => ({
+        name: restName(field),
+        localName: field.localName,
+        takesNull: field.message?.typeName === "google.protobuf.Value",
+        read: valueReader(field, known),
+      }));
     const message = makeDefaults();
+    let unread = Object.keys(json).length;
     for (const { name, localName, takesNull, read: readValue } of fields) {
       if (!Object.hasOwn(json, name)) continue;
+      unread -= 1;
       const sent = json[name];
       if (sent === undefined || (sent === null && !takesNull)) continue;
-      message[localName] = readValue(sent, place ? `${place}.${name}` : name, faults);
+      message[localName] = readValue(sent, within(place, name), faults);
     }
+    if (unread > 0) for (const [name, text] of objectionsTo(json, names)) fail(faults, within(place, name), text);
     return message;
   };
   known.set(desc.typeName, read);
@@ -144,13 +152,25 @@ function singleReader(field: DescField, known: Map<string, ReadMessage>): ReadVa
   }
 }
 
+function fieldNamesOf(desc: DescMessage): FieldNames {
+  const { unserved } = getOption(desc, rest_message);
+  return {
+    known: restFields(desc).filter(isSent).map(restName),
+    unserved: new Map(unserved.map(({ name, because }) => [name, because])),
+  };
+}
+
+function within(place: string, name: string): string {
+  return place ? `${place}.${name}` : name;
+}
+
 /** An update mask is made from the keys present in the body, and never read from it. */
 function isSent(field: DescField): boolean {
   return field.message?.typeName !== "google.protobuf.FieldMask";
 }
 
 function fail(faults: Faults, place: string, text: string): undefined {
-  faults[place] = [...(faults[place] ?? []), text];
+  setOwn(faults, place, [...(Object.hasOwn(faults, place) ? (faults[place] ?? []) : []), text]);
   return undefined;
 }
 

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import {
   type DescField,
   type DescMessage,
@@ -12,13 +12,14 @@ import { policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js"
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../../gen/google/api/http_pb.js";
 import { Fault, invalid, invalidFields } from "../../base/fault.js";
-import { isJsonObject, type Json } from "../../base/json.js";
+import { isJsonObject, type Json, setOwn } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
+import { readsBareList } from "./bare-list.js";
 import { readJsonBody, requireCaller } from "./body.js";
 import { compileFieldReader, compilePartialJsonReader, defaultsOf } from "./json-reader.js";
 import { compileFieldWriter, compileJsonWriter } from "./json-writer.js";
 import { type PathTemplate, parsePathTemplate } from "./path-template.js";
-import { compileQueryReader } from "./query.js";
+import { compileQueryReader, type UnknownParameters } from "./query.js";
 
 export type HttpVerb = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -37,11 +38,18 @@ export interface RestMethod {
   readonly method: ServedMethod;
   /** The status of success, where the handler does not say 202. */
   readonly status: number;
-  /** Reads path, query and body into the request message. @throws {Fault} malformed_body where the caller has left. */
+  /**
+   * Reads path, query and body into the request message. A list that ignored a filter would show what it was to leave out,
+   * and a delete cannot be taken back: their parameters are all checked.
+   * @throws {Fault} malformed_body where the caller has left.
+   */
   read(request: IncomingMessage, parameters: Readonly<Record<string, string>>, query: string): Promise<ReadRequest>;
   /** The body of an answer; undefined where the method answers with nothing. */
-  write(response: Message): string | undefined;
+  write(response: Message, to?: IncomingHttpHeaders): string | undefined;
 }
+
+/** The largest page (the specification, Pagination). */
+const MOST_LISTED = 100;
 
 /** The routes that a method's google.api.http rule declares; none where it has no rule. */
 export function restMethodsOf(method: ServedMethod, defaultBodyLimit: number): RestMethod[] {
@@ -72,20 +80,34 @@ function restMethod(method: ServedMethod, rule: HttpRule, defaultBodyLimit: numb
     read: requestReader(input, rule.body, path, {
       maxBytes: policy.bodyLimitBytes || defaultBodyLimit,
       mergePatch: policy.mergePatch,
+      bareList: policy.bareList !== "",
+      unknownParameters: verb === "DELETE" || method.desc.name.startsWith("List") ? "reported" : "ignored",
     }),
-    write: isEmpty ? () => undefined : writeBody,
+    write: isEmpty ? () => undefined : bareListWriter(output, policy.bareList, writeBody),
   };
+}
+
+/** Writes the list alone to clients that read that, and the whole answer to all others. */
+function bareListWriter(
+  output: DescMessage,
+  list: string,
+  writeAll: (response: Message) => string,
+): RestMethod["write"] {
+  if (list === "") return writeAll;
+  const writeList = compileFieldWriter(fieldOf(output, list));
+  return (response, to) => (to && readsBareList(to) ? writeList(response) : writeAll(response));
 }
 
 function requestReader(
   input: DescMessage,
   body: string,
   path: PathTemplate,
-  rules: { maxBytes: number; mergePatch: boolean },
+  rules: { maxBytes: number; mergePatch: boolean; unknownParameters: UnknownParameters; bareList: boolean },
 ): RestMethod["read"] {
   const variables = path.variables.map((name) => fieldOf(input, name));
   const makeDefaults = defaultsOf(input);
-  const readQuery = compileQueryReader(input, [...path.variables, ...(body ? [body] : [])]);
+  const bound = [...path.variables, ...(body ? [body] : [])];
+  const readQuery = compileQueryReader(input, bound, rules.unknownParameters);
   const bodyField = body && body !== "*" ? fieldOf(input, body) : undefined;
   const readBodyField = bodyField && compileFieldReader(bodyField);
   const readBody = compilePartialJsonReader(input);
@@ -126,9 +148,11 @@ function requestReader(
       const faults: Record<string, string[]> = {};
       const message = await start(request, faults);
       const report = (name: string, text: string) => {
-        faults[name] = [text];
+        setOwn(faults, name, [text]);
       };
       if (body !== "*") readQuery(query, message, report);
+      // Clients that read no page ask for no second one.
+      if (rules.bareList && readsBareList(request.headers) && message.size === undefined) message.size = MOST_LISTED;
       const whole = withPath(message, parameters);
       if (Object.keys(faults).length === 0) return { message: whole, unreadable: undefined };
       const unread = { message: withPath(makeDefaults(), parameters), unreadable: invalidFields(faults) };

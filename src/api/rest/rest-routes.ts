@@ -11,6 +11,7 @@ import type { Pipeline } from "../pipeline.js";
 import { rateScopeOf } from "../rate-gate.js";
 import type { RequestHead } from "../request-head.js";
 import { parentSpanIn, traceOf } from "../trace.js";
+import { isRpcCall, refuseUnknownMethod } from "../unknown-method.js";
 import { routePath } from "./path-template.js";
 import { functionProblem, PROBLEM_TYPE, problemOf } from "./problem.js";
 import { type HttpVerb, type RestMethod, restMethodsOf } from "./rest-method.js";
@@ -51,9 +52,13 @@ export function registerRest(
       },
     });
   }
-  app.setNotFoundHandler((request, reply) =>
-    sendFault(reply, new Fault("not_found", "There is nothing at this path."), traceOf(request.raw)),
-  );
+  app.setNotFoundHandler((request, reply) => {
+    if (isRpcCall(request.raw)) {
+      reply.hijack();
+      return refuseUnknownMethod(request.raw, reply.raw);
+    }
+    return sendFault(reply, new Fault("not_found", "There is nothing at this path."), traceOf(request.raw));
+  });
 }
 
 async function answer(
@@ -82,7 +87,7 @@ async function answer(
       observation.end(verbatim.status);
       return sendVerbatim(request, reply, verbatim);
     }
-    const body = rest.write(response);
+    const body = rest.write(response, request.raw.headers);
     const status = accepted ? 202 : rest.status;
     reply.code(status);
     for (const [name, value] of headers) reply.header(name, value);
