@@ -38,9 +38,9 @@ export interface PatchedToken {
   readonly expiry: Expiry | undefined;
 }
 
-/** Whoever patches, in what it means for the result. */
+/** The caller of a PATCH, as far as the result depends on it. */
 export interface PatchAuthor extends Pick<Caller, "settings" | "application"> {
-  /** How the answer shows the token. */
+  /** What the caller's rules grant for the token. The answer may show less. */
   readonly transform: Transform;
 }
 

@@ -23,7 +23,6 @@ describe("creating a token", () => {
       id: expect.stringMatching(UUID_V7),
       tenant_id: tenant.id,
       type: "token",
-      data: "secret",
       fingerprint_expression: "{{ data | stringify }}",
       containers: ["/general/high/"],
       created_by: backEnd.id,
@@ -50,7 +49,8 @@ describe("creating a token", () => {
     ["an object with odd names", { "": 1, "a.b": 2, "[0]": 3, constructor: 4, "naïve 👋": 5 }],
   ])("keeps %s as it is", async (_, data) => {
     const created = await backEnd("POST", "/tokens", { body: { type: "token", data } });
-    expect(created).toMatchObject({ status: 201, body: { data } });
+    expect(created.status).toBe(201);
+    expect(created.body).not.toHaveProperty("data");
     const read = await backEnd("GET", `/tokens/${created.body.id}`);
     expect(read.body.data).toStrictEqual(data);
   });
@@ -82,10 +82,28 @@ describe("creating a token", () => {
       }
     });
 
-    it("shows the value, and still the evaluated mask, to whoever may see it", async () => {
+    it("is masked in the answer under a rule that reveals, and in the clear only when it is read", async () => {
       const created = await backEnd("POST", "/tokens", { body: { type: "card", data } });
-      expect(created).toMatchObject({ status: 201, body: { data, mask: masked } });
+      expect(created).toMatchObject({ status: 201, body: { data: masked, mask: masked } });
+      expect(JSON.stringify(created.body)).not.toMatch(/5555555555554444|042/);
       expect(await backEnd("GET", `/tokens/${created.body.id}`)).toMatchObject({ body: { data, mask: masked } });
+    });
+
+    it("shows no details beside a mask of its own", async () => {
+      const hidden = { type: "card", data, mask: "hidden" };
+      const created = await backEnd("POST", "/tokens", { body: hidden });
+      expect(created).toMatchObject({ status: 201, body: { data: "hidden", mask: "hidden" } });
+      const { id } = created.body;
+      const read = await clerk("GET", `/tokens/${id}`);
+      expect(read).toMatchObject({ status: 200, body: { data: "hidden" } });
+      const whole = await clerk("POST", "/detokenize", { body: `{{ token: ${id} }}` });
+      expect(whole.status).toBe(200);
+      for (const { body } of [created, read, whole]) {
+        expect(body).not.toHaveProperty("card");
+        expect(body).not.toHaveProperty("enrichments");
+        expect(JSON.stringify(body)).not.toMatch(/5555|4444|2031|mastercard/);
+      }
+      expect((await backEnd("GET", `/tokens/${id}`)).body.card).toMatchObject({ bin: "55555555", last4: "4444" });
     });
 
     it("leaves out of the mask what the card does not have", async () => {
@@ -96,7 +114,7 @@ describe("creating a token", () => {
     it("takes a cvc that came as a number", async () => {
       const { status, body } = await backEnd("POST", "/tokens", { body: { type: "card", data: { number, cvc: 123 } } });
       expect(status).toBe(201);
-      expect(body.data.cvc).toBe("123");
+      expect((await backEnd("GET", `/tokens/${body.id}`)).body.data.cvc).toBe("123");
     });
 
     it.each([

@@ -42,7 +42,7 @@ describe("a patch", () => {
     [{ ["__proto__"]: 1 }, { constructor: 2 }, { ["__proto__"]: 1, constructor: 2 }],
   ])("of %j by %j gives %j", async (data, change, result) => {
     const id = await make({ type: "token", data });
-    expect(await patch(id, { data: change })).toMatchObject({ status: 200, body: { data: result } });
+    expect((await patch(id, { data: change })).status).toBe(200);
     expect((await read(id)).data).toEqual(result);
   });
 
@@ -69,7 +69,7 @@ describe("a patch", () => {
     });
     expect(status).toBe(200);
     expect(body).toMatchObject({
-      data: { a: 1, b: 3 },
+      data: { a: "A", b: { d: "D" } },
       mask: { a: "A", b: { d: "D" } },
       metadata: { x: "1", y: "zwei", z: "3" },
       containers: ["/three/"],
@@ -79,7 +79,7 @@ describe("a patch", () => {
       created_at: before.created_at,
     });
     expect(body.fingerprint).not.toBe(before.fingerprint);
-    expect(await read(id)).toEqual(body);
+    expect(await read(id)).toEqual({ ...body, data: { a: 1, b: 3 } });
   });
 
   it("clears with null, and gives the type's own defaults back", async () => {
@@ -104,7 +104,7 @@ describe("a patch", () => {
     for (const field of ["metadata", "search_indexes", "expires_at", "fingerprint"]) {
       expect(body[field] ?? "absent", field).toBe("absent");
     }
-    expect(await read(id)).toEqual(body);
+    expect(await read(id)).toEqual({ ...body, data: CARD });
     expect(await backEnd("POST", "/tokens/search", { body: { query: "data:4242424242424242" } })).toMatchObject({
       body: { pagination: { total_items: 0 } },
     });
@@ -175,7 +175,7 @@ describe("a patch", () => {
   ])("of %s writes its log row and nothing else", async (_, change) => {
     const id = await make({ type: "card", data: CARD, metadata: { x: "1" }, containers: ["/pci/"] });
     const before = await read(id);
-    expect(await patch(id, change)).toMatchObject({ status: 200, body: before });
+    expect(await patch(id, change)).toMatchObject({ status: 200, body: { ...before, data: before.mask } });
     expect(await read(id)).toEqual(before);
     expect(await logOf(id)).toEqual(["read", "update", "read", "create"]);
   });
@@ -247,14 +247,13 @@ describe("a patch", () => {
 
   it("brings a verification code, takes it away, and leaves it alone", async () => {
     const id = await make({ type: "card", data: CARD });
-    expect((await patch(id, { data: { cvc: "123" } })).body.data).toEqual({ ...CARD, cvc: "123" });
-    expect((await patch(id, { data: { expiration_year: 2031 } })).body.data).toEqual({
-      ...CARD,
-      expiration_year: 2031,
-      cvc: "123",
-    });
-    expect((await patch(id, { data: { cvc: null } })).body.data).toEqual({ ...CARD, expiration_year: 2031 });
-    expect((await read(id)).data).toEqual({ ...CARD, expiration_year: 2031 });
+    const dataAfter = async (data: object) => {
+      expect((await patch(id, { data })).status).toBe(200);
+      return (await read(id)).data;
+    };
+    expect(await dataAfter({ cvc: "123" })).toEqual({ ...CARD, cvc: "123" });
+    expect(await dataAfter({ expiration_year: 2031 })).toEqual({ ...CARD, expiration_year: 2031, cvc: "123" });
+    expect(await dataAfter({ cvc: null })).toEqual({ ...CARD, expiration_year: 2031 });
     expect(await patch(id, { data: { cvc: "12345" } })).toMatchObject({ status: 400 });
   });
 

@@ -89,6 +89,8 @@ export type Token = Message<"cloakroom.v1.Token"> & {
   expiresAt?: string | undefined;
 
   /**
+   * Details of a card or bank account. Absent where the caller sees the mask and the token has a mask of its own.
+   *
    * @generated from field: cloakroom.v1.CardDetails card = 12;
    */
   card?: CardDetails | undefined;
@@ -659,7 +661,8 @@ export const DetokenizeResponseSchema: GenMessage<DetokenizeResponse> = /*@__PUR
  */
 export const TokenService: GenService<{
   /**
-   * Stores a value and returns its token. The data comes back as the caller's token:create transform says, masked by default.
+   * Stores a value and returns its token. The answer shows the data masked, also under a rule that reveals, and leaves it
+   * out under a rule that redacts. Values in the clear come from reading, detokenizing and using a token.
    *
    * @generated from rpc cloakroom.v1.TokenService.CreateToken
    */
@@ -691,7 +694,7 @@ export const TokenService: GenService<{
   /**
    * Changes a token: data, mask and metadata are merged (RFC 7386), everything else is replaced, null clears. New
    * expressions of a public application, and under the transform redact, are kept and not evaluated, unless all of the data
-   * is replaced: nothing of the value is shown, indexed or fingerprinted by them.
+   * is replaced: nothing of the value is shown, indexed or fingerprinted by them. The answer shows the data masked.
    *
    * @generated from rpc cloakroom.v1.TokenService.UpdateToken
    */
@@ -750,7 +753,8 @@ export const TokenService: GenService<{
  */
 export const TokenizeService: GenService<{
   /**
-   * Replaces every leaf value, and every object with a type and data, by a token: at most 100, all or none.
+   * Replaces every leaf value, and every object with a type and data, by a token: at most 100, all or none. Tokens in the
+   * answer show their data masked.
    *
    * @generated from rpc cloakroom.v1.TokenizeService.Tokenize
    */
