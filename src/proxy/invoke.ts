@@ -78,10 +78,10 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
 async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: Draft): Promise<ProxyAnswer> {
   const { definition, tenantId } = route;
   const { method, signal, hold } = call;
-  const { path, query, headers, body } = draft;
+  const { path, query } = draft.head;
   const target = destinationTarget(definition.destinationUrl, path, query);
   const url = checkedAgain(parts.agents, definition.destinationUrl);
-  const request = { method, path, query, headers, body };
+  const request = { method, path, query, ...draft.body.send(draft.head.headers) };
   const changed = await parts.transforms.request(route, requestSteps(definition), request, { signal, hold });
   if (changed.kind === "answer") return { ...changed.answer, destinationStatus: 0 };
   const isEmpty = Buffer.isBuffer(changed.body) && changed.body.length === 0;
@@ -91,7 +91,7 @@ async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: 
     body: isEmpty ? undefined : changed.body,
     pool: tenantId,
   }).catch((error: unknown) => {
-    throw failureOf(error, signal);
+    throw draft.body.refused ?? failureOf(error, signal);
   });
   const plain: ProxyAnswer = {
     status: answer.status,
