@@ -56,14 +56,13 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
   let draft: Draft | undefined;
   for (let attempt = 1; ; attempt += 1) {
     const route = await chooseRoute(finders, call);
-    call.onOwner?.(route);
+    call.onOwner?.({ tenantId: route.tenantId, caller: route.caller ?? route.application });
     try {
       await requireRight(database, route);
       draft ??= await scan(call, route.definition);
       const tokens = await authorize(database, route, draft.references.tokenIds());
       const keys = await keyring.of(route.tenantId);
-      const { caller } = route;
-      const lookup = caller ? tokenLookup(caller, keys, tokens, bins) : () => undefined;
+      const lookup = tokenLookup(route.tenantId, keys, tokens, bins);
       draft.references.resolve(lookup, route.definition.configuration);
       return { route, draft };
     } catch (error) {
