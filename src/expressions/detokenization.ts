@@ -30,7 +30,7 @@ const MOST_EXPRESSIONS = 2_000;
 
 /** `root` names the body in errors: `args` of a reactor. Without it, names start at the body's own keys. */
 export interface BodyOptions {
-  readonly root?: string | null;
+  readonly root?: string | undefined;
 }
 
 /**
@@ -123,14 +123,9 @@ function tokenReference(expression: string, placeOf: PlaceOf): ReferenceToToken 
 }
 
 /** A text that is one expression is named by its field alone; in a longer one the expression's first character counts too. */
-function placeIn(
-  text: string,
-  { start, end }: ExpressionSpan,
-  place: Place | null,
-  { root = null }: BodyOptions,
-): PlaceOf {
+function placeIn(text: string, { start, end }: ExpressionSpan, place: Place | null, { root }: BodyOptions): PlaceOf {
   return () => ({
-    field: placeName(place, root),
+    field: placeName(place, root ?? null),
     position: start === 0 && end === text.length ? undefined : `character ${start + 1}`,
   });
 }

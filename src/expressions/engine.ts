@@ -44,9 +44,9 @@ export function parseValue(text: string): Value {
     throw malformed("expected one value and its filters");
   if (text.trimEnd().endsWith("|")) throw malformed("expected the name of a filter after |");
   requireKnownForm(initial);
-  for (const { name, args } of token.filters) {
+  for (const { name, args, begin } of token.filters) {
     for (const argument of args) requireKnownForm(Array.isArray(argument) ? argument[1] : argument);
-    if (!Object.hasOwn(liquid.filters, name)) throw new UnknownFilter(name);
+    if (!Object.hasOwn(liquid.filters, name)) throw new UnknownFilter(name, begin);
   }
   return new Value(token, liquid);
 }

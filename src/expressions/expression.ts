@@ -49,26 +49,46 @@ export function evaluate(
   }
 }
 
+/** What keeps a text from ever being evaluated, and the character where it is, from 1. */
+export interface TemplateProblem {
+  readonly reason: string;
+  readonly character: number;
+}
+
 /**
- * Why a text could never be evaluated, whatever the data: it names a filter that does not exist, holds a tag or an open
+ * Why a text can never be evaluated, whatever the data: it names a filter that does not exist, holds a tag or an open
  * brace, or is too long. Undefined for all others. A text that Liquid reads although it makes no sense of it, such as a
- * comma in place of a `|`, is not refused: published clients store such masks, which then show nothing.
+ * comma in place of a `|`, is no problem: published clients store such masks, which then show nothing.
+ *
+ * @param budget pays as for evaluating the text.
  */
-export function templateProblem(text: string): string | undefined {
+export function templateProblem(text: string, budget: Budget): TemplateProblem | undefined {
   try {
-    requireShort(text);
-    parsePieces(text);
+    payFor(text, budget);
+    compile(text);
+    return undefined;
   } catch (error) {
-    if (error instanceof UnknownFilter || error instanceof UnreadableText) return error.reason;
     if (!(error instanceof Rejection)) throw error;
+    if (budget.exhausted || error instanceof UnreadableText) return { reason: error.reason, character: 1 };
+    return unknownFilterIn(text);
+  }
+}
+
+function unknownFilterIn(text: string): TemplateProblem | undefined {
+  for (const { start, expression } of expressionSpans(text)) {
+    try {
+      parsePiece(withoutTrimming(expression));
+    } catch (error) {
+      if (!(error instanceof UnknownFilter)) continue;
+      const before = expression.startsWith("-") ? 3 : 2;
+      return { reason: error.reason, character: start + before + error.at + 1 };
+    }
   }
   return undefined;
 }
 
 function evaluateMetered(text: string, bindings: Bindings, budget: Budget, mustFind: boolean): Json {
-  requireShort(text);
-  // Compiling is priced whether or not the text is in the cache, so that the cache has no say in the outcome.
-  budget.spend(UNITS_PER_TEXT + Math.max(0, text.length - ORDINARY_LENGTH) * UNITS_PER_CHARACTER);
+  payFor(text, budget);
   return compile(text).evaluate({ bindings, budget, mustFind });
 }
 
@@ -81,10 +101,12 @@ interface Evaluation {
 /** The text as a whole cannot be read as literals and expressions. */
 class UnreadableText extends Rejection {}
 
-function requireShort(text: string): void {
+/** Pays for compiling a text, whether or not it is in the cache, so that the cache has no say in the outcome. */
+function payFor(text: string, budget: Budget): void {
   if (text.length > LONGEST_TEMPLATE) {
     throw new UnreadableText(`must be an expression of at most ${LONGEST_TEMPLATE} characters`);
   }
+  budget.spend(UNITS_PER_TEXT + Math.max(0, text.length - ORDINARY_LENGTH) * UNITS_PER_CHARACTER);
 }
 
 /** A text with one expression and a filter takes 2 to 3 us (measured); a mask or body may hold some 5,000. */
@@ -159,15 +181,22 @@ function parsePieces(text: string): (string | Value)[] {
     if (trimmed !== "") pieces.push(trimmed);
   };
   for (const { start, end, expression } of expressionSpans(text)) {
-    const trimBefore = expression.startsWith("-");
-    addText(start, trimBefore);
-    const trimAfter = expression.length > 1 && expression.endsWith("-");
-    pieces.push(parsePiece(expression.slice(trimBefore ? 1 : 0, trimAfter ? -1 : undefined)));
-    trimNext = trimAfter;
+    addText(start, expression.startsWith("-"));
+    pieces.push(parsePiece(withoutTrimming(expression)));
+    trimNext = trimsAfter(expression);
     from = end;
   }
   addText(text.length, false);
   return pieces;
+}
+
+/** The expression between `{{-` and `-}}`, which trim the text beside them. */
+function withoutTrimming(expression: string): string {
+  return expression.slice(expression.startsWith("-") ? 1 : 0, trimsAfter(expression) ? -1 : undefined);
+}
+
+function trimsAfter(expression: string): boolean {
+  return expression.length > 1 && expression.endsWith("-");
 }
 
 function parsePiece(expression: string): Value {

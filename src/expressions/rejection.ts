@@ -17,8 +17,12 @@ export class Rejection extends Error {
 
 /** The expression names a filter that does not exist. */
 export class UnknownFilter extends Rejection {
-  constructor(filter: string) {
+  /** Where in the expression its name begins. */
+  readonly at: number;
+
+  constructor(filter: string, at: number) {
     super(`must be a valid expression: there is no filter ${filter.slice(0, 40)}`);
+    this.at = at;
   }
 }
 

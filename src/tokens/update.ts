@@ -16,7 +16,7 @@ import { touch } from "./activity.js";
 import { foldInto, writeCvc } from "./create.js";
 import { expiryEntry, removeToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
-import { applyPatch, type PatchedToken, patchedContainers, type TokenPatch } from "./patch.js";
+import { applyPatch, type PatchedToken, patchedContainers, requireFixed, type TokenPatch } from "./patch.js";
 import { indexValuesOf } from "./prepare.js";
 import { openToken, sealAttributes, sealData, splitCvc } from "./sealing.js";
 import { termsOf } from "./terms.js";
@@ -45,6 +45,7 @@ export async function patchToken(
     const entityType = entityTypeOf(token.type);
     const transform = transformOf(caller, token, patch);
     if (!transform) return refuse(tx, caller, "token:update", entityType, id);
+    requireFixed(tx.tenantId, token, patch);
     const shown = forWriteAnswer(transform);
     const { settings, application } = caller;
     const patched = applyPatch({ settings, application, transform }, keys, token, patch, tx.now);

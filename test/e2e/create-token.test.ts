@@ -111,6 +111,15 @@ describe("creating a token", () => {
       expect(body.data).toEqual({ number: "XXXXXXXXXXXX4444" });
     });
 
+    it("takes a month and a year that came as text", async () => {
+      const given = { number, expiration_month: "07", expiration_year: "2031" };
+      const { status, body } = await backEnd("POST", "/tokens", { body: { type: "card", data: given } });
+      expect(status).toBe(201);
+      expect(body.card).toMatchObject({ expiration_month: 7, expiration_year: 2031 });
+      const stored = (await backEnd("GET", `/tokens/${body.id}`)).body.data;
+      expect(stored).toStrictEqual({ number, expiration_month: 7, expiration_year: 2031 });
+    });
+
     it("takes a cvc that came as a number", async () => {
       const { status, body } = await backEnd("POST", "/tokens", { body: { type: "card", data: { number, cvc: 123 } } });
       expect(status).toBe(201);
@@ -124,7 +133,8 @@ describe("creating a token", () => {
       ["a number that is no text", { number: 4242424242424242 }, ["data.number"]],
       ["no number", {}, ["data.number"]],
       ["a month that is none", { number, expiration_month: 13 }, ["data.expiration_month"]],
-      ["a month as text", { number, expiration_month: "7" }, ["data.expiration_month"]],
+      ["a month as text of three digits", { number, expiration_month: "007" }, ["data.expiration_month"]],
+      ["a month in words", { number, expiration_month: "July" }, ["data.expiration_month"]],
       ["a year of two digits", { number, expiration_year: 31 }, ["data.expiration_year"]],
       ["a cvc of two digits", { number, cvc: "12" }, ["data.cvc"]],
       ["fields that cards do not have", { number, holder: "Ada", pin: 1 }, ["data.holder", "data.pin"]],
@@ -152,6 +162,12 @@ describe("creating a token", () => {
         account_number: "{{ data.account_number | reveal_last: 4 }}",
       });
       expect(await clerk("GET", `/tokens/${created.body.id}`)).toMatchObject({ status: 200, body: { data: masked } });
+    });
+
+    it.each(["1", "12", "00000000000000001"])("takes the account number %s", async (account_number) => {
+      const answer = await backEnd("POST", "/tokens", { body: { type: "bank", data: { ...data, account_number } } });
+      expect(answer.status).toBe(201);
+      expect((await backEnd("GET", `/tokens/${answer.body.id}`)).body.data).toEqual({ ...data, account_number });
     });
 
     it.each([

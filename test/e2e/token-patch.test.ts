@@ -93,12 +93,12 @@ describe("a patch", () => {
       fingerprint_expression: "{{ data.expiration_year }}",
       expires_at: "2040-01-01",
     });
-    const cleared = { mask: null, metadata: null, containers: null, search_indexes: null };
+    const cleared = { mask: null, metadata: null, search_indexes: null };
     const { status, body } = await patch(id, { ...cleared, fingerprint_expression: null, expires_at: null });
     expect(status).toBe(200);
     expect(body).toMatchObject({
       mask: { ...CARD, number: "XXXXXXXXXXXX4242" },
-      containers: ["/pci/high/"],
+      containers: ["/one/"],
       fingerprint_expression: "{{ data.number }}",
     });
     for (const field of ["metadata", "search_indexes", "expires_at", "fingerprint"]) {
@@ -141,6 +141,10 @@ describe("a patch", () => {
     ["metadata that is a list", { metadata: [] }, "metadata"],
     ["a malformed container", { containers: ["pci"] }, "containers[0]"],
     ["containers that are a text", { containers: "/pci/" }, "containers"],
+    ["no containers", { containers: [] }, "containers"],
+    ["containers that are cleared", { containers: null }, "containers"],
+    ["a type that is null", { type: null }, "type"],
+    ["a mask with a filter that does not exist", { mask: { a: "{{ data.number | frobnicate }}" } }, "mask.a"],
     ["an index that gives nothing", { search_indexes: ["{{ data.nothing }}"] }, "search_indexes[0]"],
     ["an expiry that is over", { expires_at: "2020-01-01" }, "expires_at"],
     ["a flag that is a text", { deduplicate_token: "yes" }, "deduplicate_token"],
@@ -148,7 +152,7 @@ describe("a patch", () => {
   ])("with %s is refused, names it, and changes nothing", async (_, change, fields) => {
     const id = await make({ type: "card", data: CARD, metadata: { x: "1" } });
     const before = await read(id);
-    const { status, body } = await patch(id, { ...change, mask: "not to be kept" });
+    const { status, body } = await patch(id, { mask: "not to be kept", ...change });
     expect({ status, fields: Object.keys(body.errors ?? {}).join() }).toEqual({ status: 400, fields });
     expect(await read(id)).toEqual(before);
     expect(await logOf(id)).toEqual(["read", "read", "create"]);
@@ -157,8 +161,13 @@ describe("a patch", () => {
   it("changes neither id, type nor who made it when", async () => {
     const id = await make({ type: "token", data: "x" });
     const before = await read(id);
-    const stolen = { id: "other", type: "card", tenant_id: id, created_by: id, created_at: "2020-01-01" };
-    expect(await patch(id, { ...stolen, data: "y" })).toMatchObject({ status: 200 });
+    const stolen = { created_by: id, created_at: "2020-01-01" };
+    const own = { id, type: "token", tenant_id: tenant.id };
+    expect(await patch(id, { ...stolen, ...own, data: "y" })).toMatchObject({ status: 200 });
+    for (const [field, value] of Object.entries({ id: "other", type: "card", tenant_id: id })) {
+      const { status, body } = await patch(id, { ...own, [field]: value, data: "z" });
+      expect({ status, errors: body.errors }).toEqual({ status: 400, errors: { [field]: ["cannot be changed"] } });
+    }
     const { id: _, data, modified_at, modified_by, ...after } = await read(id);
     expect({ data, modified_at, modified_by }).toEqual({
       data: "y",

@@ -12,7 +12,7 @@ import { policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js"
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../../gen/google/api/http_pb.js";
 import { Fault, invalid, invalidFields } from "../../base/fault.js";
-import { isJsonObject, type Json } from "../../base/json.js";
+import { isJsonObject, type Json, setOwn } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
 import { readJsonBody, requireCaller } from "./body.js";
 import { compileFieldReader, compileJsonReader, defaultsOf } from "./json-reader.js";
@@ -39,6 +39,8 @@ export interface RestMethod {
   read(request: IncomingMessage, parameters: Readonly<Record<string, string>>, query: string): Promise<ReadRequest>;
   /** The body of an answer; undefined where the method answers with nothing. */
   write(response: Message): string | undefined;
+  /** A fault whose fields are named as they were sent: where the body is one field, its name appears nowhere in it. */
+  asSent(fault: Fault): Fault;
 }
 
 /** The routes that a method's google.api.http rule declares; none where it has no rule. */
@@ -72,7 +74,20 @@ function restMethod(method: ServedMethod, rule: HttpRule, defaultBodyLimit: numb
       mergePatch: policy.mergePatch,
     }),
     write: isEmpty ? () => undefined : writeBody,
+    asSent: (fault) => (rule.body === "" || rule.body === "*" ? fault : withoutRoot(fault, rule.body)),
   };
+}
+
+/** `value.items[0]` becomes `items[0]`, and `value` itself `body`. */
+function withoutRoot(fault: Fault, root: string): Fault {
+  if (!fault.fields) return fault;
+  const fields: Record<string, readonly string[]> = {};
+  for (const [name, texts] of Object.entries(fault.fields)) {
+    const below = name.startsWith(root) ? /^(?:\.|(?=\[))(.+)$/.exec(name.slice(root.length))?.[1] : undefined;
+    setOwn(fields, below ?? (name === root ? "body" : name), texts);
+  }
+  const { code, message, retryAfter, cause } = fault;
+  return new Fault(code, message, { fields, cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
 }
 
 function requestReader(
@@ -110,6 +125,15 @@ function requestReader(
     return message;
   };
 
+  /** Clients patch with what they read: an id in the body is taken where it is the resource's own. */
+  const requireSameId = (message: Message & Record<string, unknown>, parameters: Readonly<Record<string, string>>) => {
+    if (!rules.mergePatch) return;
+    for (const { name, localName } of variables) {
+      const sent = message[localName];
+      if (sent !== undefined && sent !== "" && sent !== parameters[name]) throw invalid(name, "cannot be changed");
+    }
+  };
+
   const withPath = (message: Message & Record<string, unknown>, parameters: Readonly<Record<string, string>>) => {
     for (const field of variables) message[field.localName] = parameters[field.name] ?? "";
     if (!isMessage(message, input)) throw new Error(`REST read another message than ${input.typeName}`);
@@ -119,6 +143,7 @@ function requestReader(
   return async (request, parameters, query) => {
     try {
       const message = await start(request);
+      requireSameId(message, parameters);
       const faults: Record<string, string[]> = {};
       const report = (name: string, text: string) => {
         faults[name] = [text];
