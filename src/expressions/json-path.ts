@@ -52,7 +52,7 @@ function compile(path: string): CompiledPath {
 }
 
 /** Paths nested deeper than this allows take the parser longer than they are worth. */
-const LONGEST_PATH = 1_000;
+export const LONGEST_PATH = 1_000;
 
 function parse(path: string): JSONPathQuery {
   if (path.length > LONGEST_PATH) throw unevaluable(`json needs a JSON path of at most ${LONGEST_PATH} characters`);
