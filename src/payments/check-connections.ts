@@ -31,7 +31,7 @@ export async function checkConnections(
     const connection = openConnection(keys, tenantId, row);
     const connector = connectors.of(connection.formula.id);
     const outcome = await connector.checkCredentials(connectors.contextOf(tenantId, connection));
-    await database.fast.run(tenantId, "unguarded", async (tx) => {
+    await database.ordinary.run(tenantId, "unguarded", async (tx) => {
       const result = resultOf(row, outcome, tx.now);
       tx.tell(noteCheck, result);
       if (result.check_due_at) noteDue(tx, { kind: "connection_check", at: result.check_due_at });

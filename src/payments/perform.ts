@@ -41,7 +41,7 @@ export async function perform(
   if (changed?.errorCode && changed.errorCode !== payment.errorCode && blamesCredentials(changed.errorCode)) {
     // The simulator's amounts that play this cause say nothing about its connection.
     if (connection.formula.id !== "simulator-card") {
-      await parts.database.fast.run(tenantId, "unguarded", async (tx) =>
+      await parts.database.ordinary.run(tenantId, "unguarded", async (tx) =>
         tx.tell(markCredentialsFailed, { id: connection.id, revision: connection.revision }),
       );
     }

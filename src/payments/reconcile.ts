@@ -33,7 +33,7 @@ export async function reconcileTenant(parts: ReconcileParts, tenantId: TenantId,
   const keys = await parts.keyring.of(tenantId);
   let claimed: number;
   do {
-    const rows = await parts.database.fast.run(tenantId, "unguarded", (tx) =>
+    const rows = await parts.database.ordinary.run(tenantId, "unguarded", (tx) =>
       tx.ask(claimPayments, { limit: AT_ONCE }),
     );
     await Promise.all(rows.map((row) => reconcile(parts, keys, tenantId, openPayment(keys, tenantId, row))));

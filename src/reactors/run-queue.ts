@@ -1,4 +1,4 @@
-import { Refused } from "../access/refusal.js";
+import { recordingDenials } from "../access/refusal.js";
 import { Fault, type Reason } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Json } from "../base/json.js";
@@ -80,7 +80,7 @@ export class RunQueue {
   async #work(tenantId: TenantId): Promise<void> {
     let runs: readonly RunRow[];
     do {
-      runs = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) =>
+      runs = await this.#parts.database.ordinary.run(tenantId, "unguarded", (tx) =>
         tx.ask(claimRuns, { limit: AT_ONCE, seconds: LEASE_SECONDS }),
       );
       const keys = await this.#parts.keyring.of(tenantId);
@@ -144,10 +144,11 @@ export class RunQueue {
       const caller = await authenticator.application(tenantId, run.application_id);
       if (!caller) throw new Fault("permission_denied", "The application that asked for this does not exist any more.");
       try {
-        const admitted = await database.fast.run(tenantId, caller.revision, (tx) =>
-          admitRun(tx, caller, run.reactor_id, tokensOfArgs(args)),
+        const admitted = await recordingDenials(database, () =>
+          database.fast.run(tenantId, caller.revision, (tx) =>
+            admitRun(tx, caller, run.reactor_id, tokensOfArgs(args)),
+          ),
         );
-        if (admitted instanceof Refused) throw admitted.fault;
         return await react(this.#parts, caller, keys, admitted, args, this.#stopping.signal);
       } catch (error) {
         if (!(error instanceof StaleAuthorization) || attempt === STALE_ATTEMPTS) throw error;
@@ -191,7 +192,7 @@ export class RunQueue {
   }
 
   async #write(tenantId: TenantId, write: (tx: Transaction) => void): Promise<void> {
-    await this.#parts.database.fast.run(tenantId, "unguarded", async (tx) => write(tx));
+    await this.#parts.database.ordinary.run(tenantId, "unguarded", async (tx) => write(tx));
   }
 }
 

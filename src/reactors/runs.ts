@@ -1,5 +1,5 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused, refuseWith } from "../access/refusal.js";
+import { deniedWith } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
@@ -34,10 +34,9 @@ export async function startRun(
   keys: TenantKeys,
   reactorId: Uuid,
   request: RunRequest,
-): Promise<Uuid | Refused> {
-  if (caller.session)
-    return refuseWith(tx, caller, sessionsDoNotOutlast(), "reactor", reactorId, "later, by a session");
-  if (!(await tx.ask(readReactor, reactorId))) return new Refused(notFound("reactor"));
+): Promise<Uuid> {
+  if (caller.session) throw deniedWith(caller, sessionsDoNotOutlast(), "reactor", reactorId, "later, by a session");
+  if (!(await tx.ask(readReactor, reactorId))) throw notFound("reactor");
   const id = newUuid();
   const expiresAt = new Date(tx.now.getTime() + KEPT_MS);
   tx.tell(insertRun, {
@@ -60,10 +59,10 @@ export async function readRunEnd(
   keys: TenantKeys,
   reactorId: Uuid,
   id: Uuid,
-): Promise<RunEnd | Refused> {
+): Promise<RunEnd> {
   const row = await tx.ask(readRun, id);
   const isTheirs = row?.reactor_id === reactorId && row.application_id === caller.application.id && !caller.session;
-  if (!row?.result || !isTheirs || row.state !== "done") return new Refused(notFound("result, or not yet"));
+  if (!row?.result || !isTheirs || row.state !== "done") throw notFound("result, or not yet");
   writeLog(tx, logEntry(actorOf(caller), "reactor", reactorId, "read", "result"));
   return openEnd(keys, tx.tenantId, row);
 }

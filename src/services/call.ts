@@ -11,7 +11,7 @@ import type { Caller } from "../access/caller.js";
 import type { Refused } from "../access/refusal.js";
 import type { Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
-import type { Transaction } from "../store/transaction.js";
+import type { OrdinaryTransaction, Work } from "../store/transaction.js";
 
 /** An HTTP answer that tenant code wrote. */
 export interface VerbatimAnswer {
@@ -33,9 +33,9 @@ export interface Reply {
 
 /** An operation with effects outside of the database. */
 export interface EngagedOperation<B extends { readonly subject: Uuid }, T> {
-  begin(tx: Transaction): Promise<B | Refused>;
+  begin(tx: OrdinaryTransaction): Promise<B | Refused>;
   act(begun: B): Promise<T>;
-  resume(tx: Transaction, subject: Uuid): Promise<T | Refused>;
+  resume(tx: OrdinaryTransaction, subject: Uuid): Promise<T | Refused>;
 }
 
 /** One request on its way through a method, whatever protocol it came by. */
@@ -51,17 +51,25 @@ export interface Call<Output extends DescMessage = DescMessage> {
   hold(bytes: number): void;
   readonly reply: Reply;
   /**
-   * Runs work in a short transaction, guarded by the caller's revision, and shows its result once it is committed: what
+   * Runs work in a transaction of its own, guarded by the caller's revision, and shows its result once it is committed: what
    * is opened for an answer has its log row by then. With an idempotency key the answer is stored in the same transaction;
-   * `showStored` leaves out what may not be kept, there and wherever else an answer is.
+   * `showStored` leaves out what may not be kept, there and wherever else an answer is. A `throw` rolls everything back.
    */
   transact<T>(
-    work: (tx: Transaction) => Promise<T | Refused>,
+    work: Work<T | Refused, OrdinaryTransaction>,
+    show: (result: T) => MessageInitShape<Output>,
+    showStored?: (result: T) => MessageInitShape<Output>,
+  ): Promise<MessageInitShape<Output>>;
+  /** As {@link transact}, in a transaction that the requests of a tenant share: for the hot path. */
+  transactShared<T>(
+    work: Work<T | Refused>,
     show: (result: T) => MessageInitShape<Output>,
     showStored?: (result: T) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
   /** A transaction that comes before other work: what it leaves is no answer yet. */
-  commit<T>(work: (tx: Transaction) => Promise<T | Refused>): Promise<T>;
+  commit<T>(work: Work<T | Refused, OrdinaryTransaction>): Promise<T>;
+  /** As {@link commit}, in a shared transaction. */
+  commitShared<T>(work: Work<T | Refused>): Promise<T>;
   /**
    * Runs an operation with effects outside of the database. `begin` commits what is about to happen; `act` does it and
    * notes its end by itself. With an idempotency key nothing is ever begun twice: a repeat is told the stored answer, a
@@ -73,7 +81,7 @@ export interface Call<Output extends DescMessage = DescMessage> {
   ): Promise<MessageInitShape<Output>>;
   /** As {@link transact}, for lists and counts: on connections of their own. */
   list<T>(
-    work: (tx: Transaction) => Promise<T | Refused>,
+    work: Work<T | Refused, OrdinaryTransaction>,
     show: (result: T) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
 }

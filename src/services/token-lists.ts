@@ -6,7 +6,7 @@ import {
 import { DEFAULT_PAGE_SIZE, type PageRequest } from "../base/page.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { prepareCursorPage, refuseForeignContainer } from "../tokens/cursor-list.js";
+import { prepareCursorPage, requireTouchedContainer } from "../tokens/cursor-list.js";
 import { pageOfTokens } from "../tokens/list.js";
 import { ListMemory } from "../tokens/list-memory.js";
 import { type ReadableToken, showReadable } from "../tokens/read.js";
@@ -99,7 +99,10 @@ function listByCursor(
 ) {
   const readPage = prepareCursorPage(query, start, size);
   return call.list(
-    async (tx) => (container === undefined ? undefined : refuseForeignContainer(tx, query, container)) ?? readPage(tx),
+    async (tx) => {
+      if (container !== undefined) requireTouchedContainer(query, container);
+      return readPage(tx);
+    },
     ({ items, next }) => ({
       pagination: { pageSize: size, ...(next === undefined ? {} : { after: next, next }) },
       data: showAll(query, items, bins),

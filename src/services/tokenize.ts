@@ -23,7 +23,7 @@ export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts):
       const keys = await keyring.of(call.caller.tenantId);
       const now = new Date(clock.now());
       const plan = planTokenize(call.caller, keys, toJson(value, "value"), now);
-      return call.transact(
+      return call.transactShared(
         async (tx) => createTokens(tx, call.caller, keys, plan.items, bins),
         (views) => ({ value: toValue(plan.assemble(views, viewToJson)) }),
         (views) => ({ value: toValue(plan.assemble(views, (view) => viewToJson(withoutCvc(view)))) }),
@@ -34,7 +34,7 @@ export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts):
       const keys = await keyring.of(call.caller.tenantId);
       const body = toJson(value, "value");
       const ids = referencedTokens(body, "value");
-      return call.transact(
+      return call.transactShared(
         (tx) => findTokens(tx, call.caller, ids, "token:read", "read"),
         (tokens) => ({ value: toValue(detokenize(call.caller, keys, body, tokens, { root: "value", bins })) }),
       );

@@ -55,7 +55,9 @@ export class InvitationDesk {
     if (!opened || opened.isAccepted) return opened;
     const keys = await this.#keyring.of(link.tenantId);
     const profile = { email: opened.email, ...names };
-    const isOpen = await this.#database.fast.run(link.tenantId, "unguarded", (tx) => accept(tx, keys, link, profile));
+    const isOpen = await this.#database.ordinary.run(link.tenantId, "unguarded", (tx) =>
+      accept(tx, keys, link, profile),
+    );
     return isOpen ? { ...opened, isAccepted: true } : undefined;
   }
 

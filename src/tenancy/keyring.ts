@@ -110,7 +110,7 @@ export class Keyring {
     const root = rootKeyId === undefined ? undefined : await this.#roots.find(rootKeyId);
     if (!root) throw unavailable("the root key that wraps new keys is not at hand");
     const made = await Promise.all(missing.map((purpose) => generateTenantKey(root, tenantId, purpose, 1)));
-    return this.#database.fast.run(tenantId, "unguarded", async (tx) => {
+    return this.#database.ordinary.run(tenantId, "unguarded", async (tx) => {
       // Under a root key that was replaced meanwhile the new keys could be lost with it.
       if ((await tx.ask(wrappingRootKey, "wrapping")) !== root.id) throw unavailable("the root key is being replaced");
       for (const { wrapped, rootKeyId, ...key } of made) {

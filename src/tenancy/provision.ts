@@ -42,7 +42,7 @@ export async function provisionTenant(
     true,
   );
 
-  const application = await database.fast.run(tenantId, "unguarded", async (tx) => {
+  const application = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
     if ((await tx.ask(wrappingRootKey, "wrapping")) !== root.id) {
       throw new DatabaseSetupError("The root key was replaced meanwhile. Run this again, with the new one.");
     }

@@ -1,5 +1,4 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
@@ -18,14 +17,13 @@ const BATCH = 500;
  * Deletes the tenant. From the commit on none of its keys works anywhere, and what is stored can be opened by nobody: the
  * keys that it is sealed under are gone. The rows are removed afterwards ({@link removeRows}).
  */
-export async function removeTenant(tx: Transaction, caller: Caller): Promise<undefined | Refused> {
+export async function removeTenant(tx: Transaction, caller: Caller): Promise<void> {
   const actor = actorOf(caller);
-  if (!(await tx.ask(closeTenant, { modified_by: actor.id }))) return new Refused(notFound("tenant"));
+  if (!(await tx.ask(closeTenant, { modified_by: actor.id }))) throw notFound("tenant");
   tx.tell(deleteTenantKeys, tx.tenantId);
   tx.tell(forgetAllDue, "all");
   noteDue(tx, { kind: "tenant", at: tx.now });
   writeLog(tx, logEntry(actor, "tenant", tx.tenantId, "delete"));
-  return undefined;
 }
 
 /** Removes the rows of a deleted tenant, a few hundred a transaction. Can be run again, and stopped at any time. */

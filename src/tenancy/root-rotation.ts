@@ -122,7 +122,7 @@ async function rewrapTenant(
   const results = await Promise.all(stale.map((row) => rewrap(rootKeys, rootKey, tenantId, row)));
   const rewrapped = results.filter((result) => "to" in result);
   if (rewrapped.length > 0) {
-    await database.fast.run(tenantId, "unguarded", async (tx) => {
+    await database.ordinary.run(tenantId, "unguarded", async (tx) => {
       for (const row of rewrapped) tx.tell(rewrapTenantKeyRow, row);
     });
   }

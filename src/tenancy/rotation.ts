@@ -83,7 +83,7 @@ async function tryToBegin(
       return generateTenantKey(rootKey, tenantId, purpose, version);
     }),
   );
-  return database.fast.run(tenantId, "unguarded", async (tx): Promise<RotationStart> => {
+  return database.ordinary.run(tenantId, "unguarded", async (tx): Promise<RotationStart> => {
     tx.tell(raiseAuthRevision, tenantId);
     const [wrapping, ...retired] = await Promise.all([
       tx.ask(wrappingRootKey, "wrapping"),
@@ -159,7 +159,7 @@ export async function finishRotation(
     await lease.end();
     return isLate ? { state: "broken", rows: broken } : { state: "later" };
   }
-  await database.fast.run(tenantId, "unguarded", async (tx) => {
+  await database.ordinary.run(tenantId, "unguarded", async (tx) => {
     for (const { purpose, version } of retired) tx.tell(deleteRetiredTenantKey, { purpose, version });
     writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", "retired keys destroyed"));
   });

@@ -1,5 +1,5 @@
 import { covers, parseContainer } from "../access/container.js";
-import { type Refused, refuse } from "../access/refusal.js";
+import { denied } from "../access/refusal.js";
 import { invalid } from "../base/fault.js";
 import { readCursor, writeCursor } from "../crypto/cursor.js";
 import { listTokenKeys } from "../store/token-keys.js";
@@ -44,12 +44,11 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
   };
 }
 
-/** A container that is asked for by name and that no rule of the caller touches is refused, not shown empty. */
-export function refuseForeignContainer(
-  tx: Transaction,
-  { caller, permission }: TokenQuery,
-  container: string,
-): Refused | undefined {
+/**
+ * A container that is asked for by name and that no rule of the caller touches is refused, not shown empty.
+ * @throws {Denied}.
+ */
+export function requireTouchedContainer({ caller, permission }: TokenQuery, container: string): void {
   const path = parseContainer(container.endsWith("/*") ? container.slice(0, -1) : container, "container");
   const touches = caller.grant.layers.every(
     (layer) =>
@@ -60,5 +59,5 @@ export function refuseForeignContainer(
           (scope.kind === "conditions" || covers(scope.container, path) || covers(path, scope.container)),
       ),
   );
-  return touches ? undefined : refuse(tx, caller, permission, "token", path);
+  if (!touches) throw denied(caller, permission, "token", path);
 }

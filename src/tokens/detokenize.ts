@@ -1,7 +1,7 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
 import type { Permission, TokenPermission } from "../access/permissions.js";
-import { Refused, refuse } from "../access/refusal.js";
+import { denied } from "../access/refusal.js";
 import { type EntityType, logEntry, type Operation } from "../audit/log-entry.js";
 import { Fault, invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
@@ -38,10 +38,9 @@ export async function findTokens(
   ids: readonly string[],
   permission: TokenPermission & Permission,
   operation: Operation,
-): Promise<ReadonlyMap<string, ReadableToken> | Refused> {
+): Promise<ReadonlyMap<string, ReadableToken>> {
   const found = await findTokensAs(tx, [caller], ids, permission, operation);
-  if (found instanceof Refused) return found;
-  if ("denied" in found) return refuse(tx, caller, permission, found.denied.type, found.denied.id);
+  if ("denied" in found) throw denied(caller, permission, found.denied.type, found.denied.id);
   return found.tokens;
 }
 
@@ -67,10 +66,10 @@ export async function findTokensAs(
   ids: readonly string[],
   permission: TokenPermission & Permission,
   operation: Operation,
-): Promise<GrantedTokens | DeniedToken | Refused> {
+): Promise<GrantedTokens | DeniedToken> {
   const rows = await Promise.all(ids.map((id) => findToken(tx, id)));
   const missing = ids.filter((_, index) => !rows[index]);
-  if (missing.length > 0) return new Refused(unknownTokens(missing));
+  if (missing.length > 0) throw unknownTokens(missing);
   const granted = firstGranted(callers, rows, permission);
   if ("denied" in granted) return granted;
   const found = [...granted.tokens.values()];

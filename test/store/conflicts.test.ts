@@ -156,7 +156,7 @@ describe("what the database says", () => {
     ["25P03", "a transaction that idled is ended", UNAVAILABLE, 5],
     ["08006", "the connection to a worker failed", UNAVAILABLE, 5],
     ["40P01", "a deadlock", UNAVAILABLE, 5],
-    ["23505", "a key is taken", expect.any(UniqueViolation), 1],
+    ["23505", "a key is taken", expect.any(UniqueViolation), 5],
     ["22012", "the guard fails", expect.any(StaleAuthorization), 1],
     ["42501", "row-level security refuses", INTERNAL, 1],
     ["23502", "a column must not be null", INTERNAL, 1],

@@ -12,7 +12,7 @@ import { Connectors } from "../../../src/payments/connectors.js";
 import { providerHttp } from "../../../src/payments/provider-http.js";
 import { connect, type Sql } from "../../../src/store/connect.js";
 import { noteCheck } from "../../../src/store/connections.js";
-import type { Transaction } from "../../../src/store/transaction.js";
+import type { OrdinaryTransaction, Work } from "../../../src/store/transaction.js";
 import { provisionTenant } from "../../../src/tenancy/provision.js";
 import { DEFAULT_SETTINGS } from "../../../src/tenancy/settings.js";
 import { openVault, type Vault } from "../../../src/vault.js";
@@ -94,8 +94,8 @@ export class Payer implements AsyncDisposable {
     return new Till(this, this.#caller, this.#keys, service, connectors, id);
   }
 
-  async run<T>(work: (tx: Transaction) => Promise<T | Refused>): Promise<T> {
-    const done = await this.vault.database.fast.run(this.tenantId, "unguarded", work);
+  async run<T>(work: Work<T | Refused, OrdinaryTransaction>): Promise<T> {
+    const done = await this.vault.database.ordinary.run(this.tenantId, "unguarded", work);
     if (done instanceof Refused) throw done.fault;
     return done;
   }
