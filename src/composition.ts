@@ -11,7 +11,7 @@ import { newUuid } from "./base/ids.js";
 import { composePayments, type Payments } from "./compose-payments.js";
 import type { Config } from "./config.js";
 import { createGuardedAgents } from "./egress/guarded-agents.js";
-import type { CompileCode } from "./functions/code.js";
+import type { CompileFor } from "./functions/code.js";
 import { createFunctionRunner } from "./functions/function-runner.js";
 import { createTokenFor, hostCallsOver } from "./functions/host-calls.js";
 import { invokeProxy } from "./proxy/invoke.js";
@@ -19,6 +19,7 @@ import { ProxyLoader } from "./proxy/load-proxy.js";
 import { RunTransforms } from "./proxy/run-transforms.js";
 import { react } from "./reactors/react.js";
 import { RunQueue } from "./reactors/run-queue.js";
+import type { SandboxIncident } from "./sandbox/options.js";
 import { createSandbox, type Sandbox } from "./sandbox/sandbox.js";
 import { applicationKeyService, applicationService, permissionService } from "./services/applications.js";
 import type { ServedMethod } from "./services/call.js";
@@ -72,7 +73,7 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
   const agents = createGuardedAgents(policy);
   const sandbox = createSandbox({
     ...config.sandbox,
-    onIncident: ({ type }) => log.warn({ reason: type }, "the sandbox had to act"),
+    onIncident: (incident) => log.warn(incidentFields(incident), "the sandbox had to act"),
   });
   const callApi = internalCalls(tokens, authenticator);
   const functions = createFunctionRunner(sandbox, hostCallsOver(callApi, agents));
@@ -99,7 +100,7 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
 
   const payments = composePayments({ vault, agents, clock, log, address, addresses: config.paymentAddresses });
 
-  const compile: CompileCode = (code) => sandbox.compile(code);
+  const compileFor: CompileFor = (tenantId) => (code) => sandbox.compile(tenantId, code);
   const others = pipelinesOf([
     ...applicationService(),
     ...applicationKeyService(),
@@ -113,9 +114,9 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
     ...invitationService({ keyring }),
     ...sessionService(),
     ...logService(keyring),
-    ...proxyService({ keyring, policy, compile, invoke }),
-    ...reactorService({ keyring, compile }),
-    ...reactorFormulaService({ keyring, compile }),
+    ...proxyService({ keyring, policy, compileFor, invoke }),
+    ...reactorService({ keyring, compileFor }),
+    ...reactorFormulaService({ keyring, compileFor }),
     ...reactService({
       ...{ keyring, policy },
       react: (caller, keys, run, args, signal) => react(reacting, caller, keys, run, args, signal),
@@ -146,4 +147,10 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
       agents.close();
     },
   };
+}
+
+function incidentFields(incident: SandboxIncident) {
+  return "tenantId" in incident
+    ? { reason: incident.type, tenant_id: incident.tenantId }
+    : { reason: `${incident.type}: ${incident.reason}` };
 }

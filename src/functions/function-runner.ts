@@ -111,7 +111,7 @@ function unsendable(why: string): FunctionFailed {
 
 /** What callers are told of runs that came to no end of their own. */
 const TOLD: Readonly<
-  Record<Exclude<RunFailure, "overloaded" | "runner_restarted">, readonly [number, string, string]>
+  Record<Exclude<RunFailure, "held" | "overloaded" | "runner_restarted">, readonly [number, string, string]>
 > = {
   timeout: [500, RUNTIME_ERROR, "The code took too long."],
   memory: [500, RUNTIME_ERROR, "The code used too much memory."],
@@ -128,6 +128,12 @@ const TOLD: Readonly<
 };
 
 function failureOf(reason: RunFailure): Error {
+  if (reason === "held") {
+    return new Fault("unavailable", "This code repeatedly could not be stopped in time, and is refused for a while.", {
+      retryAfter: 60,
+      cause: new Reason("the circuit breaker is open"),
+    });
+  }
   if (reason === "overloaded" || reason === "runner_restarted") {
     return new Fault("unavailable", "The code could not be run now. Try again shortly.", {
       retryAfter: 1,

@@ -54,6 +54,8 @@ export type RunFailure =
   /** `module.exports` is no function. */
   | "not_a_function"
   | "does_not_compile"
+  /** The circuit breaker is open: this function, or this tenant's code, ended threads repeatedly. */
+  | "held"
   /** Too many runs were waiting, or it waited too long itself. */
   | "overloaded"
   /** The process that ran it went away. */
@@ -74,7 +76,7 @@ export type RunOutcome =
     };
 
 /** Nothing was wrong with the code itself, or not with this run of it. */
-const RETRYABLE: ReadonlySet<RunFailure> = new Set<RunFailure>(["overloaded", "runner_restarted", "killed"]);
+const RETRYABLE: ReadonlySet<RunFailure> = new Set<RunFailure>(["held", "overloaded", "runner_restarted", "killed"]);
 
 export function failed(
   reason: RunFailure,

@@ -7,7 +7,7 @@ import {
 } from "../../gen/cloakroom/v1/reactors_pb.js";
 import { invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
-import { type CompileCode, requireCompiling } from "../functions/code.js";
+import { type CompileCode, type CompileFor, requireCompiling } from "../functions/code.js";
 import { mergeConfiguration } from "../functions/configuration.js";
 import {
   changeReactor,
@@ -28,16 +28,16 @@ import { toJson } from "./value.js";
 
 export interface ReactorServiceParts {
   readonly keyring: Keyring;
-  readonly compile: CompileCode;
+  readonly compileFor: CompileFor;
 }
 
-export function reactorService({ keyring, compile }: ReactorServiceParts): ServedMethod[] {
+export function reactorService({ keyring, compileFor }: ReactorServiceParts): ServedMethod[] {
   const { method } = ReactorService;
   return [
     serve(method.createReactor, async (request, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
-      const properties = await readProperties(compile, request);
+      const properties = await readProperties(compileFor(tenantId), request);
       return call.transact(
         (tx) => createReactor(tx, call.caller, keys, properties),
         (made) => show(tenantId, made),
@@ -64,7 +64,7 @@ export function reactorService({ keyring, compile }: ReactorServiceParts): Serve
     serve(method.replaceReactor, async (request, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
-      const properties = await readProperties(compile, request);
+      const properties = await readProperties(compileFor(tenantId), request);
       return call.transact(
         (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), () => properties),
         (changed) => show(tenantId, changed),
@@ -72,7 +72,7 @@ export function reactorService({ keyring, compile }: ReactorServiceParts): Serve
     }),
     serve(method.updateReactor, async (request, call) => {
       const keys = await keyring.of(call.caller.tenantId);
-      const patch = await readPatch(compile, request);
+      const patch = await readPatch(compileFor(call.caller.tenantId), request);
       return call.transact(
         (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), patch),
         () => ({}),

@@ -20,7 +20,7 @@ describe("code is compiled before it is saved", () => {
     ],
     ["nothing", ""],
   ])("%s compiles", async (_name, code) => {
-    expect(await opened.sandbox.compile(code)).toBeUndefined();
+    expect(await opened.compile(code)).toBeUndefined();
   });
 
   test.each([
@@ -34,14 +34,14 @@ describe("code is compiled before it is saved", () => {
     ["a block without an end", "module.exports = () => {\n  return 1;", 2, 12, ""],
     ["a bracket too many", "module.exports = () => 1;\n}", 2, 2, ""],
   ])("%s: line and column", async (_name, code, line, column, message) => {
-    const problem = await opened.sandbox.compile(code);
+    const problem = await opened.compile(code);
     expect(problem?.message).toMatch(/^SyntaxError: /);
     expect(problem?.message).toContain(message);
     expect([problem?.line, problem?.column]).toEqual([line, column]);
   });
 
   test("in a regular expression, the engine gives the message and no place", async () => {
-    const problem = await opened.sandbox.compile("const a = 1;\nconst r = /(/;");
+    const problem = await opened.compile("const a = 1;\nconst r = /(/;");
     expect(problem).toEqual({ message: expect.stringMatching(/^SyntaxError: /), line: 1, column: 1 });
   });
 
@@ -51,21 +51,21 @@ describe("code is compiled before it is saved", () => {
       kind: "failed",
       reason: "does_not_compile",
       retryable: false,
-      problem: await opened.sandbox.compile(code),
+      problem: await opened.compile(code),
       console: [],
     });
   });
 
   test("none of the code runs", async () => {
     const started = performance.now();
-    expect(await opened.sandbox.compile("for (;;);")).toBeUndefined();
-    expect(await opened.sandbox.compile("}); for (;;); (function () {")).toBeUndefined();
+    expect(await opened.compile("for (;;);")).toBeUndefined();
+    expect(await opened.compile("}); for (;;); (function () {")).toBeUndefined();
     expect(performance.now() - started).toBeLessThan(5_000);
     expect(opened.sandbox.metrics.threadsEnded).toBe(0);
   });
 
   test("code that is too long is not even tried", async () => {
-    expect(await opened.sandbox.compile(" ".repeat(50_001))).toEqual({
+    expect(await opened.compile(" ".repeat(50_001))).toEqual({
       message: "The code is longer than 50000 characters.",
       line: 1,
       column: 1,
@@ -73,8 +73,8 @@ describe("code is compiled before it is saved", () => {
   });
 
   test("code that is nested too deep is refused, and the next is compiled", async () => {
-    const problem = await opened.sandbox.compile(`module.exports = ${"(".repeat(20_000)}1${")".repeat(20_000)};`);
+    const problem = await opened.compile(`module.exports = ${"(".repeat(20_000)}1${")".repeat(20_000)};`);
     expect(problem).toBeDefined();
-    expect(await opened.sandbox.compile("1")).toBeUndefined();
+    expect(await opened.compile("1")).toBeUndefined();
   });
 });

@@ -14,6 +14,13 @@ export interface RunReport {
   readonly threadEnded: boolean;
 }
 
+export type CompileReport =
+  | { readonly kind: "compiled"; readonly problem: CompileProblem | undefined }
+  /** It took too long, and its thread was ended. */
+  | { readonly kind: "overran" }
+  /** There was no room for it. */
+  | { readonly kind: "failed" };
+
 const failures: readonly RunFailure[] = [
   "timeout",
   "memory",
@@ -23,6 +30,7 @@ const failures: readonly RunFailure[] = [
   "unsettled",
   "not_a_function",
   "does_not_compile",
+  "held",
   "overloaded",
   "runner_restarted",
 ];
@@ -61,13 +69,14 @@ export function readReport(reportBytes: Buffer, valueBytes: Buffer): RunReport {
 /**
  * Reads the result frame of a compilation.
  *
- * @returns the problem, undefined where there is none, or "failed" where nothing was compiled.
  * @throws ProtocolError as readReport.
  */
-export function readCompileReport(reportBytes: Buffer): CompileProblem | "failed" | undefined {
+export function readCompileReport(reportBytes: Buffer): CompileReport {
   const report = object(parseJson(reportBytes));
-  if (oneOf(report.kind, ["compiled", "failed"]) === "failed") return "failed";
-  return report.problem === undefined ? undefined : readProblem(report.problem);
+  if (oneOf(report.kind, ["compiled", "failed"]) === "failed") {
+    return report.threadEnded === true ? { kind: "overran" } : { kind: "failed" };
+  }
+  return { kind: "compiled", problem: report.problem === undefined ? undefined : readProblem(report.problem) };
 }
 
 function readOutcome(report: JsonObject, valueBytes: Buffer): RunOutcome {

@@ -21,8 +21,8 @@ export async function serve(
   }
 }
 
-async function compile({ code }: CompileTask, engine: Engine): Promise<WorkerReport> {
-  const problem = await engine.compile(code);
+async function compile({ code, withinMs }: CompileTask, engine: Engine): Promise<WorkerReport> {
+  const problem = await engine.compile(code, withinMs);
   return report({ kind: "compiled", ...(problem && { problem }) }, true);
 }
 

@@ -29,6 +29,8 @@ export interface CompileTask {
   readonly kind: "compile";
   readonly lease: string;
   readonly code: string;
+  /** Milliseconds until it is interrupted, as far as the engine looks at the time while it compiles. */
+  readonly withinMs: number;
 }
 
 /** What comes of it. As RunOutcome, but that the value is still JSON in UTF-8. */

@@ -59,8 +59,9 @@ export class QuickJsEngine implements Engine {
     }
   }
 
-  async compile(code: string): Promise<CompileProblem | undefined> {
-    const { vm } = await this.#blank(defaultLimits("reactor").memoryBytes);
+  async compile(code: string, withinMs: number): Promise<CompileProblem | undefined> {
+    const { vm, interrupt } = await this.#blank(defaultLimits("reactor").memoryBytes);
+    interrupt.deadline = performance.now() + withinMs;
     try {
       vm.evalCode(wrapped(code), SOURCE_NAME, EvalFlags.COMPILE_ONLY);
       return undefined;
