@@ -70,6 +70,8 @@ interface Pending {
   readonly onResult: (report: Buffer, value: Buffer) => void;
   readonly onHostCall: (payload: Buffer) => Promise<Buffer | undefined>;
   readonly fail: (reason: RunFailure) => void;
+  /** Withdraws a compilation of this tenant: its circuit breaker has opened. Does nothing for other tasks. */
+  readonly withdrawCompilation: (tenantId: string) => void;
 }
 
 class RunnerSandbox implements Sandbox {
@@ -136,6 +138,7 @@ class RunnerSandbox implements Sandbox {
       },
       onHostCall: (payload) => lease.call(payload),
       fail: (reason) => lease.end(failed(reason)),
+      withdrawCompilation: () => {},
     });
     runner.socket.sendParts(FrameKind.run, id, Buffer.from(JSON.stringify(order)), args);
     return await this.#unlessAborted(lease, id, runner, signal);
@@ -157,13 +160,18 @@ class RunnerSandbox implements Sandbox {
         if (report.kind === "failed") unavailable();
         else if (report.kind === "compiled") resolve(report.problem);
         else {
+          resolve(tooSlow(this.#settings.runner.compileMs));
           this.#counters.threadEnded();
           this.#threadEnded(source);
-          resolve(tooSlow(this.#settings.runner.compileMs));
         }
       },
       onHostCall: async () => undefined,
       fail: unavailable,
+      withdrawCompilation: (held) => {
+        if (held !== tenantId) return;
+        runner.socket.send(FrameKind.cancel, id);
+        this.#pending.get(id)?.fail("held");
+      },
     });
     const order: CompileOrder = { tenant: tenantId, code };
     runner.socket.send(FrameKind.compile, id, Buffer.from(JSON.stringify(order)));
@@ -277,6 +285,8 @@ class RunnerSandbox implements Sandbox {
   #countFailure({ tenantId, functionId }: CodeSource): void {
     if (this.#byFunction.fail(`${tenantId} ${functionId}`)) {
       this.#settings.onIncident({ type: "function_held", tenantId, functionId });
+      if (functionId === COMPILING)
+        for (const pending of [...this.#pending.values()]) pending.withdrawCompilation(tenantId);
     }
     if (this.#byTenant.fail(tenantId)) this.#settings.onIncident({ type: "tenant_held", tenantId });
   }

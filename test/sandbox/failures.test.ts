@@ -6,7 +6,10 @@ import { exporting, openSandbox, tenant } from "./support/open-sandbox.js";
  * Code that takes what it can: time, memory, the engine itself. Each case runs while another tenant calls the same
  * sandbox, whose answers must come as if nothing happened.
  */
-const opened = openSandbox({ kill: { graceMs: 300 }, breaker: { byFunction: { failures: 1_000, ms: 1 }, byTenant: { failures: 1_000, ms: 1 } } });
+const opened = openSandbox({
+  kill: { graceMs: 300 },
+  breaker: { byFunction: { failures: 1_000, ms: 1 }, byTenant: { failures: 1_000, ms: 1 } },
+});
 afterAll(() => opened[Symbol.asyncDispose]());
 
 const limits = { wallMs: 250, loadMs: 250 };

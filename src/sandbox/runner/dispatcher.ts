@@ -68,7 +68,13 @@ export class Dispatcher {
     const bytes = task.code.length + (isRun ? task.args.length : 0);
     // Compilations have turns of their own: one that waits for a free thread does not delay runs that could share one.
     const turns = isRun ? tenant : `compile ${tenant}`;
-    return { order, tenant: turns, bytes, since: performance.now(), timer: setTimeout(refuse, this.#settings.queue.waitMs) };
+    return {
+      order,
+      tenant: turns,
+      bytes,
+      since: performance.now(),
+      timer: setTimeout(refuse, this.#settings.queue.waitMs),
+    };
   }
 
   #leave(waiting: WaitingOrder): void {

@@ -63,7 +63,7 @@ const hostWhileBuilding = {
     throw new Error("the guest world draws random numbers while it is built");
   },
   crypto: (operation: string, parameters: string, data: Uint8Array) =>
-    cryptoCall(operation, parameters, data, new OpenCiphers()),
+    cryptoCall(operation, parameters, data, { ciphers: new OpenCiphers(), isInterrupted: () => false }),
   url: urlCall,
   loadPackage: () => undefined,
 };

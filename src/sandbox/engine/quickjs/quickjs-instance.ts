@@ -159,6 +159,11 @@ export class QuickJsInstance implements Instance, HostFunctions {
     const active = this.#active;
     if (active === undefined || active.hasOutcome) return;
     const { interrupt } = this.#parts;
+    // Host code that was interrupted threw an error into the guest. The guest ends the run with it before the engine does.
+    if (interrupt.happened) {
+      this.#failHard(active, "timeout");
+      return;
+    }
     interrupt.deadline = Math.min(interrupt.deadline, performance.now() + AFTERMATH_MS);
     if (kind === "memory") this.#failHard(active, "memory");
     else active.decide(this.#answer(active, kind, report, value) ?? { kind: "failed", reason: "result_too_large" });
@@ -215,7 +220,8 @@ export class QuickJsInstance implements Instance, HostFunctions {
   }
 
   crypto(operation: string, parameters: string, data: Uint8Array): Uint8Array | string {
-    return cryptoCall(operation, parameters, data, this.#ciphers);
+    const session = { ciphers: this.#ciphers, isInterrupted: this.#parts.interrupt.poll };
+    return cryptoCall(operation, parameters, data, session);
   }
 
   url(request: string): string {
