@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "../base/json.js";
 import type { GuestError } from "./guest-error.js";
 import type { FunctionKind, RunLimits } from "./limits.js";
+import type { SourcePosition } from "./source-position.js";
 
 /**
  * Which instances may be used again for a run: those of the same key and code, and no others. Anything that changes what
@@ -31,11 +32,9 @@ export interface ConsoleLine {
   readonly text: string;
 }
 
-/** Where code does not compile. Line and column count from 1 and are those of the code as it was given. */
-export interface CompileProblem {
+/** Where code does not compile. */
+export interface CompileProblem extends SourcePosition {
   readonly message: string;
-  readonly line: number;
-  readonly column: number;
 }
 
 /** Why a run came to no answer of its own. */

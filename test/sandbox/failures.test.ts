@@ -111,7 +111,8 @@ describe("code that takes memory", () => {
 
   test("running out of memory is said as such", async () => {
     const code = exporting("() => { const all = []; for (;;) all.push(new Uint8Array(1e6)); }");
-    expect(await opened.run(code, { limits })).toMatchObject({ kind: "failed", reason: "memory", retryable: false });
+    const patient = { limits: { wallMs: 10_000 } };
+    expect(await opened.run(code, patient)).toMatchObject({ kind: "failed", reason: "memory", retryable: false });
   });
 
   test("swallowing the error does not help", async () => {

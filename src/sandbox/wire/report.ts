@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "../../base/json.js";
 import { type GuestError, type PublishedErrorName, publishedErrors } from "../guest-error.js";
 import { type CompileProblem, type ConsoleLine, failed, type RunFailure, type RunOutcome } from "../run.js";
+import type { SourcePosition } from "../source-position.js";
 import { list, NestingError, object, oneOf, parseJson, record, text, whole } from "./shape.js";
 
 /** What the runner reports of a run, beside the value. */
@@ -115,11 +116,15 @@ function readLine(value: Json): ConsoleLine {
 
 function readProblem(value: Json): CompileProblem {
   const problem = object(value);
-  return {
-    message: text(problem.message, 10_000),
-    line: whole(problem.line, 1, 10_000_000),
-    column: whole(problem.column, 1, 10_000_000),
-  };
+  return { message: text(problem.message, 10_000), ...readPlace(problem) };
+}
+
+function readPosition(value: Json | undefined): SourcePosition | undefined {
+  return value === undefined ? undefined : readPlace(object(value));
+}
+
+function readPlace({ line, column }: JsonObject): SourcePosition {
+  return { line: whole(line, 1, 10_000_000), column: whole(column, 1, 10_000_000) };
 }
 
 /**
@@ -130,7 +135,8 @@ export function readGuestError(error: JsonObject, body: Json): GuestError {
   switch (oneOf(error.type, ["published", "custom_http_response", "other"])) {
     case "published": {
       const name = oneOf(error.name, publishedNames);
-      return { type: "published", name, ...publishedErrors[name], errors: readErrors(error.errors) };
+      const errors = readErrors(error.errors);
+      return { type: "published", name, ...publishedErrors[name], errors, position: readPosition(error.position) };
     }
     case "custom_http_response":
       return {
@@ -140,7 +146,12 @@ export function readGuestError(error: JsonObject, body: Json): GuestError {
         body,
       };
     case "other":
-      return { type: "other", ...publishedErrors.ReactorRuntimeError, errors: readErrors(error.errors) };
+      return {
+        type: "other",
+        ...publishedErrors.ReactorRuntimeError,
+        errors: readErrors(error.errors),
+        position: readPosition(error.position),
+      };
   }
 }
 

@@ -36,24 +36,39 @@ export function createCryptoModule(host: Host) {
     }
     return target;
   };
+  // Declared functions, since some packages call them with `new`, as Node's own allow.
+  function createHash(algorithm: unknown, options?: unknown) {
+    return new Hash(crypto, { algorithm: String(algorithm), outputLength: Object(options).outputLength });
+  }
+  function createHmac(algorithm: unknown, key: unknown) {
+    return new Hmac(crypto, { algorithm: String(algorithm), key: secretBase64(key) });
+  }
+  function createSign(algorithm: unknown) {
+    return new Sign(crypto, String(algorithm));
+  }
+  function createVerify(algorithm: unknown) {
+    return new Verify(crypto, String(algorithm));
+  }
+  function createCipheriv(algorithm: unknown, key: unknown, iv: unknown, options?: unknown) {
+    return new Cipher(crypto, false, algorithm, key, iv, options);
+  }
+  function createDecipheriv(algorithm: unknown, key: unknown, iv: unknown, options?: unknown) {
+    return new Cipher(crypto, true, algorithm, key, iv, options);
+  }
   const asymmetric = (operation: string, role: "private" | "public") => (key: unknown, data: unknown) =>
     crypto.bytes(operation, { key: keySpec(key, role) }, dataBytes(data));
 
   return {
-    createHash: (algorithm: unknown, options?: unknown) =>
-      new Hash(crypto, { algorithm: String(algorithm), outputLength: Object(options).outputLength }),
-    createHmac: (algorithm: unknown, key: unknown) =>
-      new Hmac(crypto, { algorithm: String(algorithm), key: secretBase64(key) }),
-    createSign: (algorithm: unknown) => new Sign(crypto, String(algorithm)),
-    createVerify: (algorithm: unknown) => new Verify(crypto, String(algorithm)),
+    createHash,
+    createHmac,
+    createSign,
+    createVerify,
     sign: (algorithm: unknown, data: unknown, key: unknown, callback?: Callback) =>
       answered(callback, () => signWith(crypto, algorithm, dataBytes(data), key)),
     verify: (algorithm: unknown, data: unknown, key: unknown, signature: unknown, callback?: Callback) =>
       answered(callback, () => verifyWith(crypto, algorithm, dataBytes(data), key, dataBytes(signature))),
-    createCipheriv: (algorithm: unknown, key: unknown, iv: unknown, options?: unknown) =>
-      new Cipher(crypto, false, algorithm, key, iv, options),
-    createDecipheriv: (algorithm: unknown, key: unknown, iv: unknown, options?: unknown) =>
-      new Cipher(crypto, true, algorithm, key, iv, options),
+    createCipheriv,
+    createDecipheriv,
     publicEncrypt: asymmetric("publicEncrypt", "public"),
     privateDecrypt: asymmetric("privateDecrypt", "private"),
     privateEncrypt: asymmetric("privateEncrypt", "private"),
