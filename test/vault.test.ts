@@ -208,7 +208,9 @@ describe("a login", () => {
 
   it("that is a superuser itself acts as the meek role all the same", async () => {
     const installation = onMachine({ DATABASE_URL: cluster.url("postgres", "postgres") });
-    await init(installation);
+    const warning =
+      "Warning: DATABASE_URL logs in as postgres, a superuser or a role that bypasses row-level security.";
+    expect(await init(installation)).toContainEqual(expect.stringContaining(warning));
     await withVault(installation, async (vault) => {
       const { tenantId } = await aTenant(vault);
       const other = await aTenant(vault);

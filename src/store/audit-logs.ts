@@ -76,7 +76,8 @@ export interface LogRow {
 }
 
 export interface LogListing {
-  readonly entityType: string | undefined;
+  /** Rows of any of these types. Absent: of every type. */
+  readonly entityTypes: readonly string[] | undefined;
   readonly entityId: string | undefined;
   /** created_at greater than or equal. */
   readonly from: Date | undefined;
@@ -94,18 +95,33 @@ export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow
   kind: "read",
   sortKey: () => "",
   queries: (sql, tenantId, listings) =>
-    listings.map(
-      ({ entityType, entityId, from, until, after, offset, limit }) => sql`
-          select id, created_at, actor_id, actor_type, entity_type, entity_id, operation, message
-          from audit_logs
-          where tenant_id = ${tenantId}
-            ${entityType === undefined ? sql`` : sql`and entity_type = ${entityType}`}
-            ${entityId === undefined ? sql`` : sql`and entity_id = ${entityId}`}
-            ${from ? sql`and created_at >= ${from}` : sql``}
-            ${until ? sql`and created_at < ${until}` : sql``}
-            ${after ? sql`and (created_at, id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}
-          order by created_at desc, id desc
-          limit ${limit} offset ${offset}`,
-    ),
+    listings.map(({ entityTypes, entityId, from, until, after, offset, limit }) => {
+      const columns = sql`l.id, l.created_at, l.actor_id, l.actor_type, l.entity_type, l.entity_id, l.operation, l.message`;
+      const matching = sql`
+        from audit_logs l
+        where l.tenant_id = ${tenantId}
+          ${entityId === undefined ? sql`` : sql`and l.entity_id = ${entityId}`}
+          ${from ? sql`and l.created_at >= ${from}` : sql``}
+          ${until ? sql`and l.created_at < ${until}` : sql``}
+          ${after ? sql`and (l.created_at, l.id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}`;
+      const newestFirst = sql`order by l.created_at desc, l.id desc`;
+      const page = sql`limit ${limit} offset ${offset}`;
+      if (entityTypes === undefined) return sql`select ${columns} ${matching} ${newestFirst} ${page}`;
+      const [only] = entityTypes;
+      if (entityTypes.length === 1) {
+        return sql`select ${columns} ${matching} and l.entity_type = ${only ?? ""} ${newestFirst} ${page}`;
+      }
+      if (entityId !== undefined) {
+        return sql`select ${columns} ${matching} and l.entity_type = any(${[...entityTypes]}) ${newestFirst} ${page}`;
+      }
+      // Merges the newest rows of each type. A list of types in one scan has no index order: it would sort all their rows.
+      return sql`
+        select l.* from unnest(${[...entityTypes]}::text[]) wanted (entity_type)
+        cross join lateral (
+          select ${columns} ${matching} and l.entity_type = wanted.entity_type collate "C"
+          ${newestFirst} limit ${offset + limit}
+        ) l
+        ${newestFirst} ${page}`;
+    }),
   answers: (rows) => rows,
 });

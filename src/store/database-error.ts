@@ -117,7 +117,7 @@ export class UniqueViolation extends Error {
 /** A row that the transaction needs is held by another for longer than the lock timeout. */
 export class LockTimeout extends Fault {
   constructor() {
-    super("unavailable", UNAVAILABLE, { retryAfter: 1, cause: new Reason("database error 55P03") });
+    super("unavailable", UNAVAILABLE, { retryAfter: 1, cause: new Reason("database 55P03") });
   }
 }
 
@@ -142,11 +142,11 @@ export function toStoreError(error: unknown): Error {
     case "aborted_before":
       return isOfDriver(error) || codeOf(error) !== "unknown" || !(error instanceof Error)
         ? new Fault("internal", "Something went wrong on our side.", {
-            cause: new Reason(`database error ${codeOf(error)}`),
+            cause: new Reason(`database ${codeOf(error)}`),
           })
         : error;
     default:
-      return unavailable(`database error ${codeOf(error)}`);
+      return unavailable(`database ${codeOf(error)}`);
   }
 }
 

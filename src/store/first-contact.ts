@@ -75,14 +75,32 @@ async function login(address: DatabaseAddress, setting: string): Promise<string>
   }
 }
 
+/** What TLS says of a certificate that it does not accept. */
+const UNTRUSTED = new Set([
+  "CERT_HAS_EXPIRED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
+
 function inOperatorsWords(error: unknown, address: DatabaseAddress, setting: string): unknown {
   if (error instanceof DatabaseSetupError) return error;
   const code = codeOf(error);
+  if (UNTRUSTED.has(code)) {
+    return new DatabaseSetupError(
+      `The certificate of the database that ${setting} names is not trusted (${code}). Name its authority in NODE_EXTRA_CA_CERTS, or correct the host.`,
+    );
+  }
   switch (code) {
     case "28P01":
-    case "28000":
       return new DatabaseSetupError(
         `The database refuses the login that ${setting} names (${code}): check its password.`,
+      );
+    case "28000":
+      return new DatabaseSetupError(
+        `The database refuses the login that ${setting} names (${code}): check the role and pg_hba.conf, which may ask for TLS (?sslmode=require).`,
       );
     case "3D000":
       return new DatabaseSetupError(`There is no such database as ${setting} names. Create it, owned by its login.`);

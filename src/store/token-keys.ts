@@ -1,4 +1,5 @@
 import type { TenantId } from "../base/ids.js";
+import { ANY_TIME, type TimeSpan } from "../base/time-span.js";
 import type { SqlTag, SqlText } from "./sql-text.js";
 import { defineStatement } from "./statement.js";
 import type { Expired, KeyFilter, Requirement, ScopeAlternative, TokenKey, TokenSelection } from "./token-selection.js";
@@ -101,12 +102,12 @@ function expiredOf(rows: readonly ExpiredRow[]): Expired {
     : { kind: "few", ids: rows.map(({ id }) => id) };
 }
 
-type Fragment = SqlText;
+export type Fragment = SqlText;
 
 function sourceOf(
   sql: SqlTag,
   tenantId: TenantId,
-  { source, also, scopes, without }: TokenSelection,
+  { source, also, scopes, without, span }: TokenSelection,
   order: KeyPage["order"],
   after: TokenKey | undefined,
   enough: number,
@@ -135,7 +136,7 @@ function sourceOf(
         (term) => sql`
           (select created_at, id from (
             select created_at, token_id as id from token_terms where tenant_id = ${tenantId} and term = ${term}
-          ) k where true ${beyond(sql, KEY, order, after)} ${isNoneOf(sql, tenantId, without)}
+          ) k where true ${beyond(sql, KEY, order, after)} ${inSpan(sql, span)} ${isNoneOf(sql, tenantId, without)}
           order by created_at ${direction}, id ${direction} ${cut})`,
       );
       return sql`(${walks.reduce((all, walk) => sql`${all} union ${walk}`)}) k`;
@@ -157,6 +158,12 @@ function beyond(sql: SqlTag, key: KeyColumns, order: KeyPage["order"], after: To
     : sql`and (${sql.unsafe(key)}) > (${after.created_at}, ${after.id})`;
 }
 
+/** That a key is of a time. The walks of keys begin and end there, since their indexes are sorted by it. */
+function inSpan(sql: SqlTag, { from, before }: TimeSpan = ANY_TIME): Fragment {
+  const since = from ? sql`and k.created_at >= ${from}` : sql``;
+  return before ? sql`${since} and k.created_at < ${before}` : since;
+}
+
 /**
  * @param isPage few keys are asked for.
  * @param within bounds what the keys are compared with, where they are bounded: a walk beside them would begin at the newest.
@@ -164,7 +171,7 @@ function beyond(sql: SqlTag, key: KeyColumns, order: KeyPage["order"], after: To
 function conditionsOf(
   sql: SqlTag,
   tenantId: TenantId,
-  { also, isNarrow, scopes, hasLargeScopes, without }: TokenSelection,
+  { also, isNarrow, scopes, hasLargeScopes, without, span }: TokenSelection,
   isPage: boolean,
   within: (key: KeyColumns) => Fragment,
 ): Fragment {
@@ -173,15 +180,26 @@ function conditionsOf(
     return sql`and ${isNarrow ? lookedUp(sql, row) : sql`exists (${row})`}`;
   });
   const isShort = isNarrow || (isPage && hasLargeScopes);
+  return sql`
+    true
+    ${inSpan(sql, span)}
+    ${joined(sql, filters)}
+    ${holdsScopes(sql, tenantId, scopes, isShort)}
+    ${isNoneOf(sql, tenantId, without)}`;
+}
+
+/** That the token of a key `k` lies in each of the scopes. */
+export function holdsScopes(
+  sql: SqlTag,
+  tenantId: TenantId,
+  scopes: TokenSelection["scopes"],
+  isShort = true,
+): Fragment {
   const visible = scopes.map((alternatives) => {
     const any = alternatives.map((alternative) => sql`or ${holds(sql, tenantId, alternative, isShort)}`);
     return sql`and (false ${joined(sql, any)})`;
   });
-  return sql`
-    true
-    ${joined(sql, filters)}
-    ${joined(sql, visible)}
-    ${isNoneOf(sql, tenantId, without)}`;
+  return joined(sql, visible);
 }
 
 /** Nothing is joined to a subquery with a limit, or read as a whole: it is run for each key. */

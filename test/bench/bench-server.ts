@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -88,9 +88,15 @@ function greeting(process: ChildProcess, isFirst: boolean): Promise<{ url: strin
     process.stderr?.on("data", (chunk: Buffer) => {
       said += chunk.toString();
       const url = /Serving .* at (\S+)/.exec(said)?.[1];
-      const key = /key_\S+/.exec(said)?.[0];
+      const key = firstKeyIn(said);
       if (url && (key || !isFirst)) resolve({ url, key });
     });
     process.once("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
   });
+}
+
+/** Earlier commits print the key of the first tenant, later ones the path of the file that has it. */
+function firstKeyIn(said: string): string | undefined {
+  const file = /^ +(\S+\/first-management-key)$/m.exec(said)?.[1];
+  return file === undefined ? /key_\S+/.exec(said)?.[0] : readFileSync(file, "utf8").trim();
 }

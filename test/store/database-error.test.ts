@@ -60,7 +60,7 @@ describe("a database that refuses our login", () => {
     const reading = flights.run(newTenantId(), "unguarded", (tx) => tx.ask(seeCoat, "any"));
     await expect(reading).rejects.toMatchObject({
       ...{ name: "Fault", code: "unavailable", retryAfter: 1 },
-      cause: { message: `database error ${code}` },
+      cause: { message: `database ${code}` },
     });
     await flights.close();
   });

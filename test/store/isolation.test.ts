@@ -39,7 +39,7 @@ const asTenant = (tenantId: TenantId, text: string) =>
   deck.flights.run(tenantId, "unguarded", (tx) => tx.ask(raw, text));
 const REFUSED = expect.objectContaining({
   code: "internal",
-  cause: expect.objectContaining({ message: "database error 42501" }),
+  cause: expect.objectContaining({ message: "database 42501" }),
 });
 
 async function count(tenantId: TenantId, table: string): Promise<unknown> {

@@ -74,6 +74,7 @@ interface LaneCall {
 
 async function serve(call: LaneCall): Promise<void> {
   const { pipeline, wire, request, response, deadlineMs } = call;
+  const startedAt = performance.now();
   const callEnd = new CallEnd();
   const pass = () => callEnd.end(new ConnectError("the operation timed out", Code.DeadlineExceeded));
   const deadline = deadlineMs === undefined ? undefined : setTimeout(pass, deadlineMs);
@@ -83,7 +84,12 @@ async function serve(call: LaneCall): Promise<void> {
     if (!response.writableEnded) callEnd.end(aborted());
   });
   try {
-    const { message, headers } = await answer(call, callEnd);
+    // Timers take a millisecond at least, and wait for their turn.
+    const isOver = () => deadlineMs !== undefined && performance.now() - startedAt >= deadlineMs;
+    const { message, headers } = await answer(call, callEnd, () => {
+      if (isOver()) pass();
+      if (callEnd.reason !== undefined) throw callEnd.reason;
+    });
     for (const [name, value] of headers) response.setHeader(name, value);
     wire.answer(response, pipeline.method.desc.output, message);
   } catch (error) {
@@ -95,7 +101,11 @@ async function serve(call: LaneCall): Promise<void> {
 }
 
 /** @throws {ConnectError} as the caller is told. */
-async function answer({ pipeline, wire, request, response, limits, observe, enter }: LaneCall, callEnd: CallEnd) {
+async function answer(
+  { pipeline, wire, request, response, limits, observe, enter }: LaneCall,
+  callEnd: CallEnd,
+  throwIfOver: () => void,
+) {
   await enter(request, response, request.url ?? "");
   const traceId = traceOf(request);
   const { desc } = pipeline.method;
@@ -112,7 +122,7 @@ async function answer({ pipeline, wire, request, response, limits, observe, ente
   const admission = await admitCall(pipeline, head, observation);
   let message: Message;
   try {
-    const body = await readBody(request, limits.messageBytes + wire.overhead, callEnd);
+    const body = await readBody(request, wire.mostBodyBytes(limits.messageBytes), callEnd);
     message = wire.read(desc.input, body, limits.messageBytes);
   } catch (error) {
     if (error === TOO_LARGE) {
@@ -123,7 +133,7 @@ async function answer({ pipeline, wire, request, response, limits, observe, ente
     observation.fail(error.code === Code.DeadlineExceeded ? 408 : 400, new Fault("malformed_body", "unread"));
     throw error;
   }
-  return answerCall(pipeline, admission, observation, message);
+  return answerCall(pipeline, admission, observation, message, throwIfOver);
 }
 
 const TOO_LARGE = Symbol("a body above the limit");
