@@ -60,9 +60,24 @@ export type RunFailure =
   /** The process that ran it went away. */
   | "runner_restarted";
 
-export type RunOutcome =
-  | { readonly kind: "returned"; readonly value: Json; readonly console: readonly ConsoleLine[] }
-  | { readonly kind: "threw"; readonly error: GuestError; readonly console: readonly ConsoleLine[] }
+/** What a run took. */
+export interface RunUsage {
+  /** From its start to its end: time in the queue does not count. */
+  readonly ms: number;
+  /** All memory of its instance at its end, which never shrinks. */
+  readonly memoryBytes: number;
+}
+
+export type RunOutcome = RunEnding & {
+  readonly console: readonly ConsoleLine[];
+  /** Undefined where it did not run, or went away with its thread. */
+  readonly usage: RunUsage | undefined;
+};
+
+/** How a run ended. */
+type RunEnding =
+  | { readonly kind: "returned"; readonly value: Json }
+  | { readonly kind: "threw"; readonly error: GuestError }
   | {
       readonly kind: "failed";
       readonly reason: RunFailure;
@@ -70,8 +85,6 @@ export type RunOutcome =
       readonly retryable: boolean;
       /** With `does_not_compile`. */
       readonly problem?: CompileProblem | undefined;
-      /** What was written before the run failed; nothing where its thread or process went away. */
-      readonly console: readonly ConsoleLine[];
     };
 
 /** Nothing was wrong with the code itself, or not with this run of it. */
@@ -82,6 +95,7 @@ export function failed(
   details: {
     readonly problem?: CompileProblem;
     readonly console?: readonly ConsoleLine[];
+    readonly usage?: RunUsage | undefined;
     readonly retryable?: boolean;
   } = {},
 ): RunOutcome & { readonly kind: "failed" } {
@@ -91,5 +105,6 @@ export function failed(
     retryable: details.retryable ?? RETRYABLE.has(reason),
     problem: details.problem,
     console: details.console ?? [],
+    usage: details.usage,
   };
 }

@@ -41,8 +41,8 @@ describe("counts", () => {
 
   test("of runs are by result", () => {
     const counters = new SandboxCounters();
-    counters.ended({ kind: "returned", value: 1, console: [] }, 1);
-    counters.ended({ kind: "returned", value: 1, console: [] }, 2);
+    counters.ended({ kind: "returned", value: 1, console: [], usage: undefined }, 1);
+    counters.ended({ kind: "returned", value: 1, console: [], usage: undefined }, 2);
     counters.ended(failed("timeout"), 3);
     counters.reported({ outcome: failed("timeout"), cold: true, waitedMs: 7, threadEnded: true });
     expect(counters.snapshot(5)).toMatchObject({

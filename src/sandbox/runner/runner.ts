@@ -87,8 +87,8 @@ export class Runner {
   }
 
   #report(lease: string, end: TaskEnd | { readonly kind: "refused" }, waitedMs: number): void {
-    const { outcome, cold, value } = reportOf(end);
-    const report = { ...outcome, cold, waitedMs, threadEnded: end.kind === "overran" };
+    const { outcome, usage, cold, value } = reportOf(end);
+    const report = { ...outcome, usage, cold, waitedMs, threadEnded: end.kind === "overran" };
     this.#socket.sendParts(FrameKind.result, lease, Buffer.from(JSON.stringify(report)), value);
   }
 

@@ -1,6 +1,13 @@
 import type { Json, JsonObject } from "../../base/json.js";
 import { type GuestError, type PublishedErrorName, publishedErrors } from "../guest-error.js";
-import { type CompileProblem, type ConsoleLine, failed, type RunFailure, type RunOutcome } from "../run.js";
+import {
+  type CompileProblem,
+  type ConsoleLine,
+  failed,
+  type RunFailure,
+  type RunOutcome,
+  type RunUsage,
+} from "../run.js";
 import type { SourcePosition } from "../source-position.js";
 import { list, NestingError, object, oneOf, parseJson, record, text, whole } from "./shape.js";
 
@@ -82,31 +89,41 @@ export function readCompileReport(reportBytes: Buffer): CompileReport {
 
 function readOutcome(report: JsonObject, valueBytes: Buffer): RunOutcome {
   const console = list(report.console ?? [], MOST_LINES).map(readLine);
+  const usage = report.usage === undefined ? undefined : readUsage(object(report.usage));
+  const run = { console, usage };
   switch (oneOf(report.kind, ["returned", "threw", "failed"])) {
     case "returned":
-      return withValue(valueBytes, console, (value) => ({ kind: "returned", value, console }));
+      return withValue(valueBytes, run, (value) => ({ kind: "returned", value, ...run }));
     case "threw": {
       const error = object(report.error);
-      if (error.type !== "custom_http_response") return { kind: "threw", error: readGuestError(error, null), console };
-      return withValue(valueBytes, console, (body) => ({ kind: "threw", error: readGuestError(error, body), console }));
+      if (error.type !== "custom_http_response") return { kind: "threw", error: readGuestError(error, null), ...run };
+      return withValue(valueBytes, run, (body) => ({ kind: "threw", error: readGuestError(error, body), ...run }));
     }
     case "failed": {
       const problem = report.problem === undefined ? {} : { problem: readProblem(report.problem) };
-      return failed(oneOf(report.reason, failures), { ...problem, console });
+      return failed(oneOf(report.reason, failures), { ...problem, ...run });
     }
   }
 }
 
 /** The value is the guest's own text. Where it is no JSON the guest tampered with it: its run fails, and no other. */
-function withValue(bytes: Buffer, console: readonly ConsoleLine[], give: (value: Json) => RunOutcome): RunOutcome {
+function withValue(
+  bytes: Buffer,
+  run: Pick<RunOutcome, "console" | "usage">,
+  give: (value: Json) => RunOutcome,
+): RunOutcome {
   let value: Json;
   try {
     value = parseJson(bytes);
   } catch (error) {
-    if (error instanceof NestingError) return failed("result_too_large", { console });
-    return failed("killed", { console, retryable: false });
+    if (error instanceof NestingError) return failed("result_too_large", run);
+    return failed("killed", { ...run, retryable: false });
   }
   return give(value);
+}
+
+function readUsage({ ms, memoryBytes }: JsonObject): RunUsage {
+  return { ms: whole(ms, 0, 3_600_000), memoryBytes: whole(memoryBytes, 0, 2 ** 40) };
 }
 
 function readLine(value: Json): ConsoleLine {
