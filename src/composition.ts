@@ -13,8 +13,11 @@ import { composePayments, type Payments } from "./compose-payments.js";
 import type { Config } from "./config.js";
 import { createGuardedAgents } from "./egress/guarded-agents.js";
 import type { CompileFor } from "./functions/code.js";
+import { FailedRuns } from "./functions/failed-runs.js";
 import { createFunctionRunner } from "./functions/function-runner.js";
-import { createTokenFor, hostCallsOver } from "./functions/host-calls.js";
+import { createTokenFor, guardedFetch, hostCallsOver } from "./functions/host-calls.js";
+import { TestHosts } from "./functions/test-hosts.js";
+import { type SetUpTest, TestRunner } from "./functions/test-run.js";
 import { invokeProxy } from "./proxy/invoke.js";
 import { ProxyLoader } from "./proxy/load-proxy.js";
 import { runReactorStep } from "./proxy/reactor-step.js";
@@ -25,6 +28,8 @@ import type { SandboxIncident } from "./sandbox/options.js";
 import { createSandbox, type Sandbox } from "./sandbox/sandbox.js";
 import { applicationKeyService, applicationService, permissionService } from "./services/applications.js";
 import type { ServedMethod } from "./services/call.js";
+import { failedRunService } from "./services/failed-runs.js";
+import { functionTestService } from "./services/function-tests.js";
 import { invitationService } from "./services/invitations.js";
 import { logService } from "./services/logs.js";
 import { memberService } from "./services/members.js";
@@ -84,7 +89,17 @@ export function compose(
     onIncident: (incident) => log.warn(incidentFields(incident), "the sandbox had to act"),
   });
   const callApi = internalCalls(tokens, authenticator);
-  const functions = createFunctionRunner(sandbox, hostCallsOver(callApi, agents));
+  const failedRuns = new FailedRuns({
+    ...{ database, keyring, clock },
+    onFailure: (tenantId) => log.warn({ tenant_id: tenantId }, "a failed run could not be kept for its tenant"),
+  });
+  const functions = createFunctionRunner(sandbox, hostCallsOver(callApi, agents), (fn, outcome) =>
+    failedRuns.observe(fn, outcome),
+  );
+  const setUpTest: SetUpTest = (tenantId, outside) => {
+    const hosts = new TestHosts(outside, guardedFetch(agents, tenantId));
+    return { hosts, runner: new TestRunner(sandbox, hosts) };
+  };
 
   const loader = new ProxyLoader(database, keyring);
   const transforms = new RunTransforms({
@@ -133,6 +148,8 @@ export function compose(
     ...logService(keyring),
     ...proxyService({ keyring, policy, compileFor, invoke }),
     ...reactorService({ keyring, compileFor }),
+    ...functionTestService({ setUpTest, agents }),
+    ...failedRunService(keyring),
     ...reactorFormulaService({ keyring, compileFor }),
     ...reactService({
       ...{ keyring, policy },
@@ -161,6 +178,7 @@ export function compose(
     async [Symbol.asyncDispose]() {
       await endPart("runs and payments in the background", rest);
       await endPart("the sandbox's runner", () => sandbox.close());
+      await endPart("failed runs being stored", () => failedRuns.settle());
       agents.close();
     },
   };

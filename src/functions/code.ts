@@ -16,7 +16,7 @@ export type CompileFor = (tenantId: TenantId) => CompileCode;
  * compile; unavailable when that could not be found out now.
  */
 export async function requireCompiling(compile: CompileCode, field: string, code: string): Promise<void> {
-  if (code.length > CODE_CHARACTERS) throw invalid(field, `must have at most ${CODE_CHARACTERS} characters`);
+  requireShort(field, code);
   const problem = await compile(code).catch((error: unknown) => {
     if (!(error instanceof SandboxUnavailable)) throw error;
     throw error.heldMs === undefined ? cannotCompileNow() : heldFor(error.heldMs);
@@ -24,6 +24,11 @@ export async function requireCompiling(compile: CompileCode, field: string, code
   if (!problem) return;
   const text = `does not compile: ${problem.message} (line ${problem.line}, column ${problem.column})`;
   throw new Fault("unprocessable", `The code ${text}.`, { fields: { [field]: [text] } });
+}
+
+/** @throws {Fault} validation_failed for code that is too long to be run. */
+export function requireShort(field: string, code: string): void {
+  if (code.length > CODE_CHARACTERS) throw invalid(field, `must have at most ${CODE_CHARACTERS} characters`);
 }
 
 function cannotCompileNow(): Fault {
