@@ -73,7 +73,7 @@ export async function react(
   const { tenantId } = caller;
   const reactor = openReactor(keys, tenantId, row);
   const formula = formulaRow && openFormula(keys, tenantId, formulaRow);
-  const values = detokenize(caller, keys, args, "args", tokens, parts.bins);
+  const values = detokenize(caller, keys, args, tokens, { root: "args", bins: parts.bins });
   if (formula) checkArguments(formula, values);
   const application = await applicationOf(parts.authenticator, tenantId, reactor);
   const result = await parts.functions.run(reactorFunction(tenantId, reactor, formula, application), values, signal);

@@ -24,8 +24,11 @@ export interface TokenizePlan {
   assemble(views: readonly TokenView[], show: (view: TokenView) => Json): Json;
 }
 
+/** The field of the request that holds the body. Over REST the body is all there is, and names begin below it. */
+const BODY = "value";
+
 export interface PlannedToken {
-  /** Where in the body it stands: `people[0].card`. Empty for the body itself. */
+  /** Its place in the request: `value.people[0].card`, `value` for the body itself. */
   readonly place: string;
   readonly prepared: PreparedToken;
 }
@@ -52,14 +55,12 @@ export function planTokenize(caller: Caller, keys: TenantKeys, body: Json, now: 
     if (isTokenRequest(value)) {
       return { kind: "token", index: drafts.push({ place, draft: atPlace(place, () => readDraft(value)) }) - 1 };
     }
-    const members = Object.entries(value).map(
-      ([key, item]) => [key, visit(item, place ? `${place}.${key}` : key)] as const,
-    );
+    const members = Object.entries(value).map(([key, item]) => [key, visit(item, `${place}.${key}`)] as const);
     return { kind: "object", members };
   };
-  const root = visit(body, "");
+  const root = visit(body, BODY);
   if (drafts.length > MAX_TOKENS) {
-    throw invalid("value", `must hold at most ${MAX_TOKENS} values to tokenize; it holds ${drafts.length}`);
+    throw invalid(BODY, `must hold at most ${MAX_TOKENS} values to tokenize; it holds ${drafts.length}`);
   }
   const budget = new Budget();
   const prepare = ({ place, draft }: (typeof drafts)[number]) =>
