@@ -88,7 +88,9 @@ function shapeOf(input: DescMessage, variables: readonly string[], body: string)
 function proseOf(method: DescMethod, { requires, requiresOneOf, containerScoped }: MethodPolicy): JsonObject {
   const { summary, rest } = splitComment(commentOf(method) ?? "");
   const quoted = (permissions: readonly string[]) => permissions.map((permission) => `\`${permission}\``);
-  const permissions = [...quoted(requires), quoted(requiresOneOf).join(" or ")].filter((text) => text !== "").join(" and ");
+  const permissions = [...quoted(requires), quoted(requiresOneOf).join(" or ")]
+    .filter((text) => text !== "")
+    .join(" and ");
   const rights = permissions ? `Needs ${permissions}${containerScoped ? " for the containers concerned" : ""}.` : "";
   const description = [rest, rights].filter((text) => text !== "").join("\n\n");
   return { summary, ...(description ? { description } : {}) };

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { newUuid, type TenantId, type Uuid } from "../../src/base/ids.js";
 import { readConfig } from "../../src/config.js";
-import { FailedRuns, type FailedRunParts } from "../../src/functions/failed-runs.js";
+import { type FailedRunParts, FailedRuns } from "../../src/functions/failed-runs.js";
 import type { TenantFunction } from "../../src/functions/function-runner.js";
 import { failed, type RunOutcome } from "../../src/sandbox/run.js";
 import { FAILED_RUNS_KEPT, listFailedRuns } from "../../src/store/failed-runs.js";

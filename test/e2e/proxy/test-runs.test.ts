@@ -15,7 +15,9 @@ const test = (body: object, client: RestClient = author) => client("POST", "/pro
 
 const SIGNING = code(`console.log("signing", req.args.method, req.args.path);
   return { body: { ...req.args.body, signed: req.configuration.KEY }, headers: { ...req.args.headers, "X-Signed": "yes" } };`);
-const COUNTING = code("console.info('counting'); return { body: { n: req.args.body.list.length }, headers: req.args.headers };");
+const COUNTING = code(
+  "console.info('counting'); return { body: { n: req.args.body.list.length }, headers: req.args.headers };",
+);
 
 describe("a test run of a proxy's transforms", () => {
   it("shows the request as it leaves and the answer as its caller gets it, with each step", async () => {
@@ -68,7 +70,10 @@ describe("a test run of a proxy's transforms", () => {
     const { body } = await test({
       response_transforms: [
         { type: "tokenize", options: { identifier: "made", token: { type: "token", data: "{{ res.secret }}" } } },
-        { type: "append_json", options: { value: "{{ transform_identifier: 'made' | json: '$.id' }}", location: "$.id" } },
+        {
+          type: "append_json",
+          options: { value: "{{ transform_identifier: 'made' | json: '$.id' }}", location: "$.id" },
+        },
       ],
       request: {},
       answer: { status: 200, body: { secret: "coat" } },
@@ -121,7 +126,11 @@ describe("a test run of a proxy's transforms", () => {
     ],
     ["a status that is none", { request: {}, answer: { status: 100 } }, "answer.status"],
     ["a header that is none", { request: { headers: [{ name: "a b", value: "c" }] } }, "request.headers[0].name"],
-    ["a line break in a header", { request: {}, answer: { status: 200, headers: [{ name: "a", value: "b\nc" }] } }, "answer.headers[0].value"],
+    [
+      "a line break in a header",
+      { request: {}, answer: { status: 200, headers: [{ name: "a", value: "b\nc" }] } },
+      "answer.headers[0].value",
+    ],
     ["a destination that is no address", { request: {}, destination_url: "example" }, "destination_url"],
   ])("refuses %s, naming the field", async (_, given, field) => {
     const { status, body } = await test(given);
