@@ -82,7 +82,8 @@ export async function react(
   return { kind: "result", tokens: made, raw };
 }
 
-function returnedObject(value: Json): JsonObject {
+/** @throws {FunctionFailed} for anything but an object. */
+export function returnedObject(value: Json): JsonObject {
   if (isJsonObject(value)) return value;
   throw new FunctionFailed(500, "Reactor Runtime Error", {
     error: ["The code must return an object, with raw or tokenize or both."],
