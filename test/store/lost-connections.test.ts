@@ -3,7 +3,7 @@ import { logEntry } from "../../src/audit/log-entry.js";
 import { systemClock } from "../../src/base/clock.js";
 import { newTenantId } from "../../src/base/ids.js";
 import { writeLog } from "../../src/store/audit-logs.js";
-import { FAST_LIMITS } from "../../src/store/batch-limits.js";
+import { type BatchLimits, FAST_LIMITS } from "../../src/store/batch-limits.js";
 import { type CommitLookup, commitLookupIn } from "../../src/store/commit-lookup.js";
 import { ConnectionSlot } from "../../src/store/connection-slot.js";
 import type { Transaction } from "../../src/store/transaction.js";
@@ -64,34 +64,42 @@ async function settled(deck: Deck, work: (tx: Transaction) => Promise<unknown>) 
   return outcome;
 }
 
-describe.each(ALL)("work in %s", (kind) => {
-  describe.each([["warm"], ["new"]])("on a %s connection", (age) => {
-    it.each(LOSSES)("that is lost %s is stored exactly once", async (_, trap, committed) => {
-      await using deck = await openDeck(database, { lanes: 2 });
-      // A statement is parsed at its first use on a connection.
-      if (age === "warm") {
-        await settled(deck, WORKS[kind]?.(() => 0) ?? fail);
-        await deck.hang("warm");
-      }
-      const before = new Set(await deck.coats());
-      const logs = await deck.logs();
-      deck.proxy.sent.length = 0;
+/** The limits of either kind of transaction. */
+const KINDS: [string, Partial<BatchLimits>][] = [
+  ["a shared", {}],
+  ["an ordinary", { batch: 1 }],
+];
 
-      const sprung = deck.proxy.set(trap);
-      let runs = 0;
-      const work = WORKS[kind]?.(() => {
-        runs += 1;
-        return runs;
+describe.each(KINDS)("work in %s transaction", (_, limits) => {
+  describe.each(ALL)("in %s", (kind) => {
+    describe.each([["warm"], ["new"]])("on a %s connection", (age) => {
+      it.each(LOSSES)("that is lost %s is stored exactly once", async (_, trap, committed) => {
+        await using deck = await openDeck(database, { ...limits, lanes: 2 });
+        // A statement is parsed at its first use on a connection.
+        if (age === "warm") {
+          await settled(deck, WORKS[kind]?.(() => 0) ?? fail);
+          await deck.hang("warm");
+        }
+        const before = new Set(await deck.coats());
+        const logs = await deck.logs();
+        deck.proxy.sent.length = 0;
+
+        const sprung = deck.proxy.set(trap);
+        let runs = 0;
+        const work = WORKS[kind]?.(() => {
+          runs += 1;
+          return runs;
+        });
+        expect(await settled(deck, work ?? fail)).toEqual({ status: "fulfilled", value: undefined });
+        await sprung;
+
+        const stored = (await deck.coats()).filter((name) => !before.has(name));
+        expect(stored).toEqual([committed.includes(kind) ? "run 1" : `run ${runs}`]);
+        if (committed.includes(kind)) expect(runs).toBe(1);
+        expect(await deck.logs()).toBe(logs + 1);
+        // Throws for a statement that went out on another connection than its begin.
+        for (const transaction of transactionsOf(deck)) expect(transaction[0]).toBe("begin");
       });
-      expect(await settled(deck, work ?? fail)).toEqual({ status: "fulfilled", value: undefined });
-      await sprung;
-
-      const stored = (await deck.coats()).filter((name) => !before.has(name));
-      expect(stored).toEqual([committed.includes(kind) ? "run 1" : `run ${runs}`]);
-      if (committed.includes(kind)) expect(runs).toBe(1);
-      expect(await deck.logs()).toBe(logs + 1);
-      // Throws for a statement that went out on another connection than its begin.
-      for (const transaction of transactionsOf(deck)) expect(transaction[0]).toBe("begin");
     });
   });
 });
