@@ -25,6 +25,7 @@ const COMMANDS: Commands = new Map([
   ["audit export", async () => (await import("./cli/audit-export.js")).auditExport],
   ["export", async () => (await import("./cli/export.js")).exportCommand],
   ["import", async () => (await import("./cli/import.js")).importCommand],
+  ["cluster distribute", async () => (await import("./cli/cluster-distribute.js")).clusterDistribute],
   ["doctor", async () => (await import("./cli/doctor.js")).doctor],
 ]);
 

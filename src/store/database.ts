@@ -9,6 +9,7 @@ import { probeDisk } from "./disk-probe.js";
 import { type DueKind, type DueMinute, listDue, listOldestDue } from "./due.js";
 import { Lane } from "./lane.js";
 import { releaseLease, takeLease } from "./lease.js";
+import { probeService, type ServiceProbe } from "./service-probe.js";
 import { TransactionBatcher } from "./transaction-batcher.js";
 
 export interface DatabaseOptions {
@@ -37,16 +38,21 @@ export interface Database extends AsyncDisposable {
   /** Gives it up, if `holder` has it. */
   release(name: string, holder: Uuid): Promise<void>;
   /**
-   * The time by the database's clock.
-   * @throws when it does not answer within two seconds.
+   * Tries what tenants ask for.
+   * @throws when the database does not answer within two seconds.
    */
-  ping(): Promise<Date>;
+  probe(): Promise<ServiceProbe>;
   /** Whether it does. Costs nothing unless a transaction has failed for want of disk: then some pages are written. */
   takesWrites(): Promise<boolean>;
 }
 
 const FAST_STATEMENT_MS = 5_000;
 const SLOW_STATEMENT_MS = 2_000;
+/** A node of a cluster that has fallen silent holds readiness up for so long. */
+const PROBE_STATEMENT_MS = 1_000;
+
+/** Connections beside those of the pools: for leases, readiness and what is due. */
+export const SINGLE_CONNECTIONS = 3;
 
 /** Opens the pools of a database. No connection is made before its first use. */
 export function openDatabase({ address, fastConnections, slowConnections, clock }: DatabaseOptions): Database {
@@ -58,6 +64,11 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
   const slowSlots = slots(slowConnections, { statementTimeout: SLOW_STATEMENT_MS, walksIndexes: true });
   const slow = new TransactionBatcher(slowSlots, leavingOne(SLOW_LIMITS, slowConnections), clock, wasCommitted);
   const heartbeat = new Lane(address, { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 });
+  const readiness = new Lane(address, {
+    role: "cloakroom_app",
+    statementTimeout: PROBE_STATEMENT_MS,
+    connectTimeout: 2,
+  });
   const jobs = new Lane(address, { role: "cloakroom_jobs", statementTimeout: SLOW_STATEMENT_MS });
   return {
     fast,
@@ -66,10 +77,11 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
     oldestDue: () => renewing(jobs, listOldestDue),
     lease: (name, holder, seconds) => renewing(heartbeat, (sql) => takeLease(sql, name, holder, seconds)),
     release: (name, holder) => renewing(heartbeat, (sql) => releaseLease(sql, name, holder)),
-    async ping() {
-      const [row] = await renewing(heartbeat, (sql) => sql<{ now: Date }[]>`select clock_timestamp() as now`, 2_000);
-      if (!row) throw new Error("the database told no time");
-      return row.now;
+    async probe() {
+      const probe = await renewing(readiness, probeService, 2_000);
+      // A session may refuse writes that a new one takes.
+      if (probe.failing > 0) readiness.renew();
+      return probe;
     },
     async takesWrites() {
       if (!fast.lacksDisk && !slow.lacksDisk) return true;
@@ -81,7 +93,7 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
       return takes;
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([fast.close(), slow.close(), heartbeat.close(), jobs.close()]);
+      await Promise.all([fast.close(), slow.close(), heartbeat.close(), readiness.close(), jobs.close()]);
     },
   };
 }

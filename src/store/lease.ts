@@ -2,6 +2,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { newUuid, type Uuid } from "../base/ids.js";
 import { connect, type DatabaseAddress, type Sql } from "./connect.js";
 
+/** The lease of whatever changes the schema. */
+export const SCHEMA_LEASE = "migrate";
+
 /**
  * Takes a named lock for some time, on the database's clock. No advisory lock: distributed engines keep those per node
  * or not at all.

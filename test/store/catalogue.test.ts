@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { listNodeTables } from "../../src/store/cluster/table-placements.js";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { migrate } from "../../src/store/migrate.js";
 import { SEALED_TABLES } from "../../src/store/sealed-rows.js";
@@ -41,6 +42,19 @@ describe("every table", () => {
   it("holds tenants' rows, but for a few that are listed", async () => {
     const all = await column("select tablename::text as value from pg_tables where schemaname = 'public' order by 1");
     expect(all.filter((table) => !ours.includes(table))).toEqual(Object.keys(OF_NO_TENANT));
+  });
+
+  it("of tenants goes to the nodes of a cluster, behind all that it refers to", async () => {
+    const tables = await listNodeTables(sql);
+    const wanted = (placement: string) => tables.filter((one) => one.wanted === placement).map(({ table }) => table);
+    expect(wanted("distributed").toSorted()).toEqual(ours);
+    expect(wanted("reference")).toEqual(["official_formulas"]);
+    expect(tables[0]?.table).toBe("tenants");
+    const order = tables.map(({ table }) => table);
+    const references = await sql<{ from: string; to: string }[]>`
+      select conrelid::regclass::text as "from", confrelid::regclass::text as "to" from pg_constraint where contype = 'f'`;
+    expect(references.length).toBeGreaterThan(0);
+    for (const { from, to } of references) expect(order.indexOf(from)).toBeGreaterThan(order.indexOf(to));
   });
 
   it("of tenants enables and forces row-level security", async () => {
