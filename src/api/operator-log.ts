@@ -23,8 +23,9 @@ export interface LogFields {
   /** The destination of an outgoing call that failed. */
   readonly host?: string;
   readonly port?: number;
-  /** The process of the server that something happened to. */
-  readonly ended_process?: number;
+  /** The process of the server that a line of the primary process is about, and its id. */
+  readonly worker?: number;
+  readonly pid?: number;
 }
 
 export interface OperatorLog {
@@ -50,7 +51,8 @@ const FIELDS = [
   "next_at",
   "host",
   "port",
-  "ended_process",
+  "worker",
+  "pid",
 ] as const;
 
 /**

@@ -51,6 +51,10 @@ export class OneProcess {
     });
   }
 
+  get pid(): number | undefined {
+    return this.#worker.process.pid;
+  }
+
   get ended(): Promise<ProcessEnd> {
     return this.#ended.promise;
   }

@@ -95,7 +95,10 @@ export class ProcessGroup {
     const process = new OneProcess(number, this.#options.fork(), {
       onMessage: (from, message) => {
         if (message.type === "hello" && this.#isStopping) return from.send({ type: "stop" });
-        if (message.type === "ready") onReady?.(message);
+        if (message.type === "ready") {
+          this.#options.log.info({ worker: number, ...pidOf(from) }, "a process takes requests");
+          onReady?.(message);
+        }
         this.#options.onMessage(from, message);
       },
       onEnd: (ended, end) => this.#replace(ended, end),
@@ -108,14 +111,15 @@ export class ProcessGroup {
     const { number, ready, startedAt } = process;
     this.#processes.delete(number);
     this.#options.onEnd(process);
-    if (this.#isStopping || this.#isStarting) return;
+    // One that could not begin ends the start of all.
+    if (this.#isStopping || (this.#isStarting && !ready)) return;
     this.ended += 1;
     const isHealthy = ready !== undefined && performance.now() - startedAt > HEALTHY_MS;
     const before = this.#failures.get(number);
     const shortLives = isHealthy ? 0 : (before?.shortLives ?? 0) + 1;
     const failedStarts = ready ? 0 : (before?.failedStarts ?? 0) + 1;
     this.#failures.set(number, { shortLives, failedStarts });
-    this.#options.log.warn({ ended_process: number, reason: wordsFor(end) }, "a process has ended");
+    this.#options.log.warn({ worker: number, ...pidOf(process), reason: wordsFor(end) }, "a process has ended");
     if (failedStarts === MOST_FAILED_STARTS) {
       this.#failed.resolve(`Process ${number} could not be started, ${MOST_FAILED_STARTS} times in a row.`);
       return;
@@ -139,6 +143,10 @@ export class ProcessGroup {
       else process.send({ type: "ping" });
     }
   }
+}
+
+function pidOf({ pid }: OneProcess): { pid?: number } {
+  return pid === undefined ? {} : { pid };
 }
 
 function wordsFor({ code, signal }: ProcessEnd): string {
