@@ -1,5 +1,6 @@
 import type { RateVerdict } from "../rate-limits/rate-limits.js";
 import type { RateScope } from "../rate-limits/rate-scope.js";
+import type { CodeSource } from "../sandbox/run.js";
 import type { ExitReason } from "../sandbox/runner-supervisor.js";
 import type { DatabaseAddress } from "../store/connect.js";
 import type { MetricSnapshot } from "./whole-metrics.js";
@@ -19,12 +20,19 @@ export interface Beginning {
 /** One request to be counted: the client, and the scope it counts in beside `global`. */
 export type Counted = readonly [client: string, scope: RateScope | null];
 
+/** Tenants' code has ended a thread of the runner that all processes share. */
+export interface CodeFailure {
+  readonly type: "code_failure";
+  readonly source: CodeSource;
+}
+
 /** From the primary process to one that serves. */
 export type ToProcess =
   | Beginning
   | { readonly type: "stop" }
   | { readonly type: "ping" }
   | { readonly type: "metrics" }
+  | CodeFailure
   | { readonly type: "verdicts"; readonly batch: number; readonly verdicts: readonly RateVerdict[] };
 
 /** From a process that serves to the primary. */
@@ -36,4 +44,5 @@ export type FromProcess =
   | { readonly type: "pong" }
   | { readonly type: "metrics"; readonly metrics: readonly MetricSnapshot[] }
   | { readonly type: "counts"; readonly batch: number; readonly counts: readonly Counted[] }
+  | CodeFailure
   | { readonly type: "kill_runner"; readonly reason: ExitReason };

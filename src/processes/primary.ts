@@ -51,11 +51,14 @@ export async function startProcesses(
   opened.defer(() => shutdown.end("the sandbox's runner", () => runner.close()));
   const whole = new WholeMetrics();
   const beginning = await beginningOf(config, vault, runner);
-  const listen = listenTo({ beginning, runner, whole, limits: memoryLimitsOf(config) });
+  const answer = answerWith({ beginning, runner, limits: memoryLimitsOf(config) });
   const group: ProcessGroup = new ProcessGroup({
     ...{ count: config.processes, log },
     fork: () => cluster.fork(),
-    onMessage: listen,
+    onMessage: (process, message) => {
+      if (message.type !== "code_failure") return answer(process, message);
+      for (const other of group.ready) if (other !== process) other.send(message);
+    },
     onEnd: ({ number }) => whole.processEnded(number),
   });
   const draining = new AbortController();
@@ -131,12 +134,11 @@ function memoryLimitsOf({ rateLimits, redisUrl }: Config): RateLimits | undefine
 interface Shared {
   readonly beginning: Omit<Beginning, "number">;
   readonly runner: RunnerForAll;
-  readonly whole: WholeMetrics;
   readonly limits: RateLimits | undefined;
 }
 
 /** Answers what processes ask of the primary. */
-function listenTo({ beginning, runner, limits }: Shared): (process: OneProcess, message: FromProcess) => void {
+function answerWith({ beginning, runner, limits }: Shared): (process: OneProcess, message: FromProcess) => void {
   return (process, message) => {
     if (message.type === "hello") process.send({ ...beginning, number: process.number });
     if (message.type === "kill_runner") runner.kill(message.reason);

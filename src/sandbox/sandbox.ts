@@ -9,7 +9,7 @@ import { type SandboxOptions, type SandboxSettings, settingsOf } from "./options
 import {
   type CompileProblem,
   failed,
-  type InstanceKey,
+  type CodeSource,
   type RunFailure,
   type RunOutcome,
   type RunRequest,
@@ -62,9 +62,6 @@ const MOST_RESULT_BYTES = 24 * 1024 * 1024;
 /** Stands for a function in the circuit breaker: code that is compiled may belong to none yet. */
 const COMPILING = "compile";
 
-/** Whose code it is, as the circuit breakers count. */
-type CodeSource = Pick<InstanceKey, "tenantId" | "functionId">;
-
 /** Something that the runner was asked for. */
 interface Pending {
   /** @throws ProtocolError where the answer is none. */
@@ -92,6 +89,7 @@ class RunnerSandbox implements Sandbox {
     this.#byTenant = new CircuitBreaker(settings.breaker.byTenant, now);
     const onFrame = (runner: ReadyRunner, frame: Frame) => this.#receive(runner, frame);
     if (settings.sharedRunner) {
+      settings.sharedRunner.onFailure((source) => this.#countIn(source));
       this.#link = new SharedRunner(settings.sharedRunner, { onFrame, onLost: () => this.#failAll() });
       return;
     }
@@ -282,7 +280,12 @@ class RunnerSandbox implements Sandbox {
     this.#countFailure({ tenantId, functionId });
   }
 
-  #countFailure({ tenantId, functionId }: CodeSource): void {
+  #countFailure(source: CodeSource): void {
+    this.#countIn(source);
+    this.#settings.sharedRunner?.tellFailure(source);
+  }
+
+  #countIn({ tenantId, functionId }: CodeSource): void {
     if (this.#byFunction.fail(`${tenantId} ${functionId}`)) {
       this.#settings.onIncident({ type: "function_held", tenantId, functionId });
       if (functionId === COMPILING)

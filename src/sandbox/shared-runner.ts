@@ -1,4 +1,5 @@
 import { createConnection } from "node:net";
+import type { CodeSource } from "./run.js";
 import { MOST_FRAME_BYTES } from "./runner-process.js";
 import type { ExitReason, RunnerLink } from "./runner-supervisor.js";
 import { type ReadyRunner, RunnerWaiters } from "./runner-waiters.js";
@@ -10,6 +11,10 @@ export interface SharedRunnerPlace {
   readonly socketPath: string;
   /** Asks the process that started the runner to end it and to start another. */
   kill(reason: ExitReason): void;
+  /** Tells the other processes of code that has ended a thread: their circuit breakers count it too. */
+  tellFailure(source: CodeSource): void;
+  /** @param count called for each failure that another process tells. */
+  onFailure(count: (source: CodeSource) => void): void;
 }
 
 export interface SharedRunnerHooks {

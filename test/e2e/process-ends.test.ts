@@ -100,7 +100,7 @@ describe("a server of two processes that is to end", () => {
       await replica.stop();
       rmSync(directory, { recursive: true, force: true });
     }
-  });
+  }, 60_000);
 
   it("since a process cannot be started again ends, and says why", async () => {
     server = await startServerProcess(
@@ -117,5 +117,5 @@ describe("a server of two processes that is to end", () => {
     expect(server.said()).toContain("Process 2 could not be started, 5 times in a row.");
     expect(server.said()).toContain("CLOAKROOM_BIN_TABLE_FILE");
     expect(logLines(server.said()).filter(({ msg }) => msg === "a process has ended")).toHaveLength(6);
-  });
+  }, 60_000);
 });

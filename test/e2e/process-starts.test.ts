@@ -80,7 +80,7 @@ describe("a sealed server of two processes", () => {
       await server?.stop();
       rmSync(directory, { recursive: true, force: true });
     }
-  });
+  }, 60_000);
 });
 
 async function freePort(): Promise<number> {
