@@ -3,6 +3,7 @@ import { runCommand } from "./cli/run-command.js";
 import { KeyFileError } from "./crypto/key-file.js";
 import { RootKeyDenied, RootKeyUnreachable } from "./crypto/root-key.js";
 import { ShareError } from "./crypto/shares.js";
+import { ProcessStartError } from "./processes/start-error.js";
 import { ConfigError } from "./settings/environment.js";
 import { EmbeddedDatabaseError } from "./store/embedded/embedded-database.js";
 import { DatabaseSetupError } from "./store/roles.js";
@@ -40,6 +41,7 @@ const FOR_OPERATORS = [
   EmbeddedDatabaseError,
   DatabaseSetupError,
   ExportFileError,
+  ProcessStartError,
 ];
 
 /** A full disk, by the system's word for it and by PostgreSQL's. */

@@ -1,22 +1,8 @@
-import type { DescService } from "@bufbuild/protobuf";
-import Fastify from "fastify";
-import { ApplicationKeyService, ApplicationService, PermissionService } from "../gen/cloakroom/v1/applications_pb.js";
-import { ConnectionService } from "../gen/cloakroom/v1/connections_pb.js";
-import { InvitationService } from "../gen/cloakroom/v1/invitations_pb.js";
-import { LogService } from "../gen/cloakroom/v1/logs_pb.js";
-import { MemberService } from "../gen/cloakroom/v1/members_pb.js";
-import { ProxyService } from "../gen/cloakroom/v1/proxies_pb.js";
-import { ReactorFormulaService, ReactorService } from "../gen/cloakroom/v1/reactors_pb.js";
-import { SessionService } from "../gen/cloakroom/v1/sessions_pb.js";
-import { TenantService } from "../gen/cloakroom/v1/tenants_pb.js";
-import { ThreeDSService } from "../gen/cloakroom/v1/threeds_pb.js";
-import { TokenizeService, TokenService } from "../gen/cloakroom/v1/tokens_pb.js";
-import { TransactionService } from "../gen/cloakroom/v1/transactions_pb.js";
+import type { Registry } from "prom-client";
+import { openAdminPort } from "./admin-port.js";
 import { registerDocs } from "./api/docs.js";
-import { registerHealth } from "./api/health.js";
 import { registerInvitationPage } from "./api/invitation-page.js";
 import { causeFields, tenantFailure } from "./api/log-cause.js";
-import { registerMetrics } from "./api/metrics-route.js";
 import { observeInto } from "./api/observation.js";
 import { createOperatorLog, type OperatorLog } from "./api/operator-log.js";
 import { registerPaymentRoutes } from "./api/payment-routes.js";
@@ -36,7 +22,9 @@ import type { MailCarrier } from "./mail/carrier.js";
 import { chooseCarrier } from "./mail/choose-carrier.js";
 import { openRateGate } from "./rate-limiting.js";
 import { readinessOf } from "./readiness.js";
+import { databaseGone, type RunningServer, type ServingProcess } from "./running-server.js";
 import { waitForShares } from "./sealed-server.js";
+import { SERVICES } from "./served-services.js";
 import { readBinTable } from "./settings/bin-table.js";
 import { REQUESTS_END_MS, Shutdown } from "./shutdown.js";
 import { gaugeDatabase } from "./telemetry/database-gauges.js";
@@ -44,51 +32,22 @@ import { createMeters } from "./telemetry/meters.js";
 import { gaugeSandbox } from "./telemetry/sandbox-gauges.js";
 import { startTraces } from "./telemetry/traces.js";
 import { Outbox } from "./tenancy/outbox.js";
+import { sharesNeedRestart } from "./unsealing.js";
 import { openVault, type Vault } from "./vault.js";
-
-/** Every service of the protos. A method that has no handler yet answers "unimplemented" over RPC. */
-const SERVICES: readonly DescService[] = [
-  TokenService,
-  TokenizeService,
-  ApplicationService,
-  ApplicationKeyService,
-  PermissionService,
-  TenantService,
-  MemberService,
-  InvitationService,
-  SessionService,
-  LogService,
-  ProxyService,
-  ReactorService,
-  ReactorFormulaService,
-  ConnectionService,
-  TransactionService,
-  ThreeDSService,
-];
-
-/** A server that takes requests. */
-export interface RunningServer {
-  readonly url: string;
-  readonly vault: Vault;
-  /** Resolves when the server has ended by itself: its database is gone. */
-  readonly failed: Promise<string>;
-  /** What a stop waits for at this moment. */
-  readonly waitingFor: () => readonly string[];
-  /** Ends within 28 s, whatever does not. @throws what a part of the server failed to end with. */
-  stop(): Promise<void>;
-}
 
 /**
  * Starts everything: the one place where the parts are put together.
  * @param whileSealed ends the wait for shares of a root key that was split.
+ * @param part absent: this process alone is the server, with an admin port of its own.
  */
 export async function startServer(
   config: Config,
   announce: (line: string) => void,
   clock: Clock = systemClock,
   whileSealed: AbortSignal = new AbortController().signal,
-): Promise<RunningServer> {
-  const log = createOperatorLog(config.logLevel);
+  part?: ServingProcess,
+): Promise<RunningServer & { readonly registry: Registry }> {
+  const log = createOperatorLog(config.logLevel, part?.number);
   const meters = createMeters();
   const tls = await readTls(config);
   const bins = await readBinTable(config.binTableFile);
@@ -101,20 +60,28 @@ export async function startServer(
     await openVault({
       ...{ config, announce, clock },
       as: "server",
-      unseal: waitForShares({
-        ...{ config, tls },
-        say: announce,
-        stopping: whileSealed,
-        services: SERVICES.map(({ typeName }) => typeName),
-      }),
+      unseal: part
+        ? sharesNeedRestart
+        : waitForShares({
+            ...{ config, tls },
+            say: announce,
+            stopping: whileSealed,
+            services: SERVICES.map(({ typeName }) => typeName),
+          }),
       endPart: shutdown.end,
+      ...(part ? { opened: part.opened } : {}),
     }),
   );
   const draining = new AbortController();
   const readiness = readinessOf(vault.database, vault.rootKey, clock, draining.signal);
   const { database, keyring } = vault;
   let url = config.publicUrl ?? "";
-  const parts = opened.use(compose(vault, config, { log, clock, bins, address: () => url, endPart: shutdown.end }));
+  const parts = opened.use(
+    compose(vault, config, {
+      ...{ log, clock, bins, address: () => url, endPart: shutdown.end },
+      sharedRunner: part?.runner,
+    }),
+  );
   const schedule = new Schedule(({ job, error, attempt, nextAt }) =>
     log.warn(
       { job: job.name, ...causeFields(error), attempt, ...(nextAt ? { next_at: nextAt.toISOString() } : {}) },
@@ -167,7 +134,7 @@ export async function startServer(
     }),
     ...parts.payments.jobs,
   ]);
-  const rateGate = await openRateGate(config, log, meters);
+  const rateGate = await openRateGate(config, log, meters, part?.rateLimits);
   opened.defer(() => shutdown.end("the counters of rate limits", async () => rateGate[Symbol.asyncDispose]()));
   const server = await createApiServer({
     services: SERVICES,
@@ -192,20 +159,17 @@ export async function startServer(
   });
   gaugeDatabase(meters.registry, database, () => clock.now());
   gaugeSandbox(meters.registry, parts.sandbox);
-  const admin = Fastify({ logger: false });
-  registerHealth(admin, readiness);
-  registerMetrics(admin, meters.registry);
-  opened.defer(() => shutdown.end("the admin port", () => admin.close()));
+  const admin = part ? undefined : openAdminPort(config, readiness, meters.registry);
+  if (admin) opened.defer(() => shutdown.end("the admin port", admin.close));
   const { port } = await listenAt("", config, () => server.listen(config.host, config.port));
   opened.defer(() => shutdown.end("requests in flight", () => server.close(REQUESTS_END_MS)));
-  const adminAddress = { host: config.adminHost, port: config.adminPort };
-  const adminUrl = await listenAt("ADMIN_", adminAddress, () => admin.listen(adminAddress));
+  const adminUrl = await admin?.listen();
   const scheme = config.tlsCertFile ? "https" : "http";
   url ||= `${scheme}://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
   // Links lead to where the server is reached, which may be known only once it listens.
   start([mailOf(vault, chooseCarrier(config, announce), url, clock, log)]);
   announce(`Serving REST, gRPC, gRPC-Web and Connect at ${url}`);
-  announce(`Health at ${adminUrl}/readyz`);
+  if (adminUrl) announce(`Health at ${adminUrl}/readyz`);
 
   const running = opened.move();
   let stopping: Promise<void> | undefined;
@@ -221,8 +185,9 @@ export async function startServer(
   return {
     url,
     vault,
+    registry: meters.registry,
     waitingFor: () => shutdown.waitingFor,
-    failed: vault.embedded?.exited.then(({ summary }) => summary) ?? new Promise(() => {}),
+    failed: databaseGone(vault),
     stop: () => {
       stopping ??= stop();
       return stopping;

@@ -11,6 +11,7 @@ export const PROCESS_ENDS_MS = 27_500;
 
 /** The parts of a server, in the order in which they end. */
 const PARTS = {
+  processes: { mostMs: 26_400, untilMs: 26_400 },
   "requests in flight": { mostMs: REQUESTS_END_MS + 200, untilMs: REQUESTS_END_MS + 200 },
   "the admin port": { mostMs: 1_000, untilMs: 25_300 },
   "the counters of rate limits": { mostMs: 1_000, untilMs: 25_400 },

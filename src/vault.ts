@@ -69,6 +69,16 @@ export interface OpenVaultOptions {
   readonly unseal?: Unseal;
   /** How the database ends. Absent: for as long as it takes. */
   readonly endPart?: EndPart;
+  /** For one of several processes: what the first has opened for all. */
+  readonly opened?: OpenedForAll;
+}
+
+/** What the first of several processes has opened, for the others to use. */
+export interface OpenedForAll {
+  /** The embedded database. Absent: DATABASE_URL. */
+  readonly address: DatabaseAddress | undefined;
+  /** Root keys that were read from a file, or put together from shares. */
+  readonly rootKeys: readonly RootKey[];
 }
 
 /**
@@ -84,13 +94,14 @@ export async function openVault({
   mayMove = false,
   unseal,
   endPart = endWithoutLimit,
+  opened,
 }: OpenVaultOptions): Promise<Vault> {
   if (!mayMove) requireOneHolder(config.rootKeyHolder);
   const stack = new AsyncDisposableStack();
   try {
-    const embedded = config.databaseUrl ? undefined : await openEmbedded(config, as, announce);
+    const embedded = config.databaseUrl || opened?.address ? undefined : await openEmbedded(config, as, announce);
     if (embedded) stack.defer(() => endPart("the embedded database", () => embedded.stop()));
-    const { address, ownerAddress } = addressesOf(config, embedded);
+    const { address, ownerAddress } = addressesOf(config, embedded?.connection ?? opened?.address);
     const migrated = embedded ? await migrate(ownerAddress) : [];
     if (!embedded) {
       await meetBoth(address, ownerAddress, as === "server" ? { waitMs: START_WAIT_MS, announce } : IMPATIENT);
@@ -98,6 +109,7 @@ export async function openVault({
     }
     await checkRole(address);
     const rootKeys = rootKeysOf(config);
+    for (const key of opened?.rootKeys ?? []) rootKeys.hold(key);
     // A command in the wrong directory must not make a second vault with a root key of its own.
     const mayMake = embedded !== undefined && as !== "command";
     const { rootKey } = await openRootKey({
@@ -141,7 +153,7 @@ export async function openWithoutRootKey(config: Config, announce: (line: string
   await using stack = new AsyncDisposableStack();
   const embedded = config.databaseUrl ? undefined : await openEmbedded(config, "setup", announce);
   if (embedded) stack.use(embedded);
-  const { address, ownerAddress } = addressesOf(config, embedded);
+  const { address, ownerAddress } = addressesOf(config, embedded?.connection);
   if (embedded) {
     await migrate(ownerAddress);
   } else {
@@ -240,9 +252,9 @@ function rootKeysOf({ rootKeyHolder, rootKeyFile }: Config): RootKeys {
 
 function addressesOf(
   config: Config,
-  embedded: EmbeddedDatabase | undefined,
+  embedded: DatabaseAddress | undefined,
 ): { address: DatabaseAddress; ownerAddress: DatabaseAddress } {
-  if (embedded) return { address: embedded.connection, ownerAddress: embedded.connection };
+  if (embedded) return { address: embedded, ownerAddress: embedded };
   if (!config.databaseUrl)
     throw new DatabaseSetupError("Set DATABASE_URL to the database that this command is to work on.");
   const address = { url: config.databaseUrl.reveal() };
