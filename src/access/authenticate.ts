@@ -85,7 +85,7 @@ export class Authenticator {
     const since = performance.now();
     const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(findApplicationRights, id));
     if (!row) return undefined;
-    const caller = callerOf(tenantId, row);
+    const caller = callerOf(tenantId, row, undefined);
     this.#onRevision(tenantId, caller.revision);
     this.#loaded.set(name, { caller, since });
     return caller;
@@ -138,7 +138,7 @@ export class Authenticator {
         const row = await this.#database.fast.run(key.tenantId, "unguarded", (tx) =>
           tx.ask(findApplicationKey, key.hash),
         );
-        return row ? callerOf(key.tenantId, row) : undefined;
+        return row ? callerOf(key.tenantId, row, row.key_id) : undefined;
       }
       case "ses": {
         const row = await this.#database.fast.run(key.tenantId, "unguarded", (tx) => tx.ask(findSession, key.hash));
@@ -165,6 +165,7 @@ function sessionCallerOf({ tenantId }: PresentedKey, row: SessionRow): Caller {
   return {
     tenantId,
     application: { id: row.application_id, type },
+    keyId: undefined,
     session: { id: row.id, expiresAt: row.expires_at },
     grant: new Grant(rights, within),
     settings: readSettings(row.settings),
@@ -174,13 +175,14 @@ function sessionCallerOf({ tenantId }: PresentedKey, row: SessionRow): Caller {
 
 const NOTHING = { permissions: [], rules: [] };
 
-function callerOf(tenantId: TenantId, row: CredentialRow): Caller {
+function callerOf(tenantId: TenantId, row: CredentialRow, keyId: Uuid | undefined): Caller {
   const type = row.application_type;
   if (!isApplicationType(type)) throw new Error("an application of unknown type is stored");
   const rights = parseRights(type, row.permissions, row.rules.map(readRule));
   return {
     tenantId,
     application: { id: row.application_id, type },
+    keyId,
     session: undefined,
     grant: new Grant(rights),
     settings: readSettings(row.settings),

@@ -45,6 +45,7 @@ const OPERATIONS = {
   resend: "resent",
   accept: "accepted",
   invoke: "invoked",
+  replay: "replayed",
   refuse: "refused",
 } as const;
 

@@ -21,19 +21,24 @@ import { invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { ruleDraft, showRule } from "./access-rules.js";
 import { NOTHING, type ServedMethod, serve } from "./call.js";
+import { replayWhole } from "./replay.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 
 export function applicationService(): ServedMethod[] {
   const { method } = ApplicationService;
   return [
-    serve(method.createApplication, async ({ name, type, permissions, rules, createKey: withKey = true }, call) => {
-      if (!isApplicationType(type)) throw invalid("type", "must be private, public or management");
-      const draft = { name, permissions, rules: rules.map(ruleDraft) };
-      const { tenantId } = call.caller;
-      return call.transact(prepareApplication(actorOf(call.caller), type, draft, withKey), (created) =>
-        showCreated(tenantId, created),
-      );
-    }),
+    serve(
+      method.createApplication,
+      async ({ name, type, permissions, rules, createKey: withKey = true }, call) => {
+        if (!isApplicationType(type)) throw invalid("type", "must be private, public or management");
+        const draft = { name, permissions, rules: rules.map(ruleDraft) };
+        const { tenantId } = call.caller;
+        return call.transact(prepareApplication(actorOf(call.caller), type, draft, withKey), (created) =>
+          showCreated(tenantId, created),
+        );
+      },
+      { replay: replayWhole("application", withoutKey) },
+    ),
     serve(method.listApplications, async (request, call) => {
       const page = pageRequest(request);
       const listing = { ...page, ids: request.id.map(uuidOf), types: request.type };
@@ -57,12 +62,19 @@ export function applicationService(): ServedMethod[] {
         (found) => show(call.caller.tenantId, found),
       ),
     ),
-    serve(method.updateApplication, async ({ id, name, permissions, rules }, call) =>
-      call.transact(
-        (tx) =>
-          replaceApplication(tx, actorOf(call.caller), uuidOf(id), { name, permissions, rules: rules.map(ruleDraft) }),
-        (changed) => show(call.caller.tenantId, changed),
-      ),
+    serve(
+      method.updateApplication,
+      async ({ id, name, permissions, rules }, call) =>
+        call.transact(
+          (tx) =>
+            replaceApplication(tx, actorOf(call.caller), uuidOf(id), {
+              name,
+              permissions,
+              rules: rules.map(ruleDraft),
+            }),
+          (changed) => show(call.caller.tenantId, changed),
+        ),
+      { replay: replayWhole("application") },
     ),
     serve(method.deleteApplication, async ({ id }, call) =>
       call.transact(
@@ -76,11 +88,14 @@ export function applicationService(): ServedMethod[] {
 export function applicationKeyService(): ServedMethod[] {
   const { method } = ApplicationKeyService;
   return [
-    serve(method.createApplicationKey, async ({ id }, call) =>
-      call.transact(
-        (tx) => createKey(tx, actorOf(call.caller), uuidOf(id)),
-        ({ made, key }) => ({ ...showKey(call.caller.tenantId, made), ...(key ? { key: key.reveal() } : {}) }),
-      ),
+    serve(
+      method.createApplicationKey,
+      async ({ id }, call) =>
+        call.transact(
+          (tx) => createKey(tx, actorOf(call.caller), uuidOf(id)),
+          ({ made, key }) => ({ ...showKey(call.caller.tenantId, made), ...(key ? { key: key.reveal() } : {}) }),
+        ),
+      { replay: replayWhole("application_key", withoutKey) },
     ),
     serve(method.listApplicationKeys, async (request, call) => {
       const page = pageRequest(request);
@@ -122,6 +137,11 @@ export function permissionService(): ServedMethod[] {
 /** The only places where the value of a key is handed out: the answers that create it. */
 function showCreated(tenantId: TenantId, { made, key }: WithKey<Application>) {
   return { ...show(tenantId, made), ...(key ? { key: key.reveal() } : {}) };
+}
+
+/** The same answer for every key but the one that it was shown to. */
+function withoutKey<T extends { readonly key?: string | undefined }>({ key: _, ...answer }: T) {
+  return answer;
 }
 
 function show(tenantId: TenantId, application: Application) {

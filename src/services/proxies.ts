@@ -26,6 +26,7 @@ import type { Transform, TransformDraft } from "../proxy/transform.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
 import { invokeOverRpc } from "./invoke-proxy.js";
+import { replayWhole } from "./replay.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
@@ -39,15 +40,19 @@ export function proxyService(parts: ProxyServiceParts): ServedMethod[] {
   const { method } = ProxyService;
   const { keyring } = parts;
   return [
-    serve(method.createProxy, async (request, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      const definition = await checkProxy(parts, draftOf(request));
-      return call.transact(
-        (tx) => createProxy(tx, call.caller, keys, propertiesOf(request), definition),
-        (made) => show(tenantId, made),
-      );
-    }),
+    serve(
+      method.createProxy,
+      async (request, call) => {
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        const definition = await checkProxy(parts, draftOf(request));
+        return call.transact(
+          (tx) => createProxy(tx, call.caller, keys, propertiesOf(request), definition),
+          (made) => show(tenantId, made),
+        );
+      },
+      { replay: replayWhole("proxy") },
+    ),
     serve(method.listProxies, async (request, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
@@ -66,28 +71,36 @@ export function proxyService(parts: ProxyServiceParts): ServedMethod[] {
         (found) => show(tenantId, found),
       );
     }),
-    serve(method.replaceProxy, async (request, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      const definition = await checkProxy(parts, draftOf(request));
-      const replaced = { ...propertiesOf(request), definition };
-      return call.transact(
-        (tx) => changeProxy(tx, call.caller, keys, uuidOf(request.id), () => replaced),
-        (changed) => show(tenantId, changed),
-      );
-    }),
-    serve(method.updateProxy, async (request, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
-      const patchDefinition = await checkPatch(parts, patchOf(request));
-      return call.transact(
-        (tx) =>
-          changeProxy(tx, call.caller, keys, uuidOf(request.id), (current) => ({
-            ...patchedProperties(request, current),
-            definition: patchDefinition(current.definition),
-          })),
-        () => ({}),
-      );
-    }),
+    serve(
+      method.replaceProxy,
+      async (request, call) => {
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        const definition = await checkProxy(parts, draftOf(request));
+        const replaced = { ...propertiesOf(request), definition };
+        return call.transact(
+          (tx) => changeProxy(tx, call.caller, keys, uuidOf(request.id), () => replaced),
+          (changed) => show(tenantId, changed),
+        );
+      },
+      { replay: replayWhole("proxy") },
+    ),
+    serve(
+      method.updateProxy,
+      async (request, call) => {
+        const keys = await keyring.of(call.caller.tenantId);
+        const patchDefinition = await checkPatch(parts, patchOf(request));
+        return call.transact(
+          (tx) =>
+            changeProxy(tx, call.caller, keys, uuidOf(request.id), (current) => ({
+              ...patchedProperties(request, current),
+              definition: patchDefinition(current.definition),
+            })),
+          () => ({}),
+        );
+      },
+      { replay: replayWhole("proxy") },
+    ),
     serve(method.deleteProxy, async ({ id }, call) =>
       call.transact(
         (tx) => deleteProxy(tx, call.caller, uuidOf(id)),

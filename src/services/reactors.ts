@@ -22,6 +22,7 @@ import {
 } from "../reactors/reactor.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
+import { replayWhole } from "./replay.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
@@ -34,15 +35,19 @@ export interface ReactorServiceParts {
 export function reactorService({ keyring, compile }: ReactorServiceParts): ServedMethod[] {
   const { method } = ReactorService;
   return [
-    serve(method.createReactor, async (request, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      const properties = await readProperties(compile, request);
-      return call.transact(
-        (tx) => createReactor(tx, call.caller, keys, properties),
-        (made) => show(tenantId, made),
-      );
-    }),
+    serve(
+      method.createReactor,
+      async (request, call) => {
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        const properties = await readProperties(compile, request);
+        return call.transact(
+          (tx) => createReactor(tx, call.caller, keys, properties),
+          (made) => show(tenantId, made),
+        );
+      },
+      { replay: replayWhole("reactor") },
+    ),
     serve(method.listReactors, async (request, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
@@ -61,23 +66,31 @@ export function reactorService({ keyring, compile }: ReactorServiceParts): Serve
         (found) => show(tenantId, found),
       );
     }),
-    serve(method.replaceReactor, async (request, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      const properties = await readProperties(compile, request);
-      return call.transact(
-        (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), () => properties),
-        (changed) => show(tenantId, changed),
-      );
-    }),
-    serve(method.updateReactor, async (request, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
-      const patch = await readPatch(compile, request);
-      return call.transact(
-        (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), patch),
-        () => ({}),
-      );
-    }),
+    serve(
+      method.replaceReactor,
+      async (request, call) => {
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        const properties = await readProperties(compile, request);
+        return call.transact(
+          (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), () => properties),
+          (changed) => show(tenantId, changed),
+        );
+      },
+      { replay: replayWhole("reactor") },
+    ),
+    serve(
+      method.updateReactor,
+      async (request, call) => {
+        const keys = await keyring.of(call.caller.tenantId);
+        const patch = await readPatch(compile, request);
+        return call.transact(
+          (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), patch),
+          () => ({}),
+        );
+      },
+      { replay: replayWhole("reactor") },
+    ),
     serve(method.deleteReactor, async ({ id }, call) =>
       call.transact(
         (tx) => deleteReactor(tx, call.caller, uuidOf(id)),

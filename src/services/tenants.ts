@@ -7,6 +7,7 @@ import { showSettings } from "../tenancy/settings.js";
 import { changeTenant, getTenant, type Tenant } from "../tenancy/tenant.js";
 import { readUsage, type Usage } from "../tenancy/usage.js";
 import { type ServedMethod, serve } from "./call.js";
+import { replayWhole } from "./replay.js";
 import { showAudit } from "./show.js";
 
 export interface TenantServiceParts {
@@ -21,8 +22,10 @@ export function tenantService({ includedMonthlyActiveTokens, keyring, onRemoved 
   const { method } = TenantService;
   return [
     serve(method.getTenant, async (_request, call) => call.transact((tx) => getTenant(tx, call.caller), show)),
-    serve(method.updateTenant, async ({ name, settings }, call) =>
-      call.transact((tx) => changeTenant(tx, call.caller, name, settings), show),
+    serve(
+      method.updateTenant,
+      async ({ name, settings }, call) => call.transact((tx) => changeTenant(tx, call.caller, name, settings), show),
+      { replay: replayWhole("tenant") },
     ),
     serve(method.deleteTenant, async (_request, call) => {
       await call.commit((tx) => removeTenant(tx, call.caller));

@@ -13,6 +13,11 @@ export interface CredentialRow {
   readonly rules: JsonObject[];
 }
 
+/** What a key is good for, and which one it is. */
+export interface KeyCredentialRow extends CredentialRow {
+  readonly key_id: Uuid;
+}
+
 /** Reads what an application may do, whichever key it has. Answers null where there is none, or its tenant is not active. */
 export const findApplicationRights = defineStatement<Uuid, CredentialRow | null, CredentialRow>({
   table: "applications",
@@ -32,15 +37,15 @@ export const findApplicationRights = defineStatement<Uuid, CredentialRow | null,
 /** Finds the application of a key by the key's hash. Answers null where there is none, or its tenant is not active. */
 export const findApplicationKey = defineStatement<
   Buffer,
-  CredentialRow | null,
-  CredentialRow & { readonly key_hash: Buffer }
+  KeyCredentialRow | null,
+  KeyCredentialRow & { readonly key_hash: Buffer }
 >({
   table: "application_keys",
   kind: "read",
   sortKey: (hash) => hash.toString("hex"),
   queries: (sql, tenantId, hashes) => [
     sql`
-      select t.auth_revision as revision, t.settings, k.key_hash,
+      select t.auth_revision as revision, t.settings, k.key_hash, k.id as key_id,
         a.id as application_id, a.type as application_type, a.permissions, a.rules
       from application_keys k
       join applications a on a.tenant_id = k.tenant_id and a.id = k.application_id

@@ -10,6 +10,8 @@ export interface IdempotencyRow {
   readonly accepted: boolean;
   readonly response: Buffer;
   readonly expires_at: Date;
+  /** A keyed hash of the application key or session that made the request. Null in rows of earlier releases. */
+  readonly maker: Buffer | null;
 }
 
 /** A stored key. Operations with outside effects store theirs before they act, and the answer when that has ended. */
@@ -28,7 +30,7 @@ export const findIdempotencyKey = defineStatement<Buffer, StoredKey | null, Stor
   queries: (sql, tenantId, hashes, at) =>
     hashes.map(
       (hash) => sql`
-        select key_hash, request_hash, accepted, response, expires_at, subject,
+        select key_hash, request_hash, accepted, response, expires_at, subject, maker,
           coalesce(lease_until > now(), false) as leased from idempotency_keys
         where tenant_id = ${tenantId} and key_hash = ${hash} and ${isNotOver(sql, "expires_at", at)}`,
     ),
@@ -70,9 +72,9 @@ export const insertKeyInFlight = defineWrite<KeyInFlight>({
   sortKey: ({ key_hash }) => key_hash.toString("hex"),
   queries: (sql, tenantId, drafts) =>
     drafts.map(
-      ({ key_hash, request_hash, accepted, expires_at, subject }) => sql`
-        insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, expires_at, subject, lease_until)
-        values (${tenantId}, ${key_hash}, ${request_hash}, ${accepted}, ${expires_at}, ${subject},
+      ({ key_hash, request_hash, accepted, expires_at, subject, maker }) => sql`
+        insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, expires_at, subject, maker, lease_until)
+        values (${tenantId}, ${key_hash}, ${request_hash}, ${accepted}, ${expires_at}, ${subject}, ${maker},
           now() + ${LEASE_SECONDS} * interval '1 second')`,
     ),
 });

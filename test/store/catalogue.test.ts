@@ -89,6 +89,7 @@ const NOT_SEALED = [
   "audit_seals.mac",
   "audit_seals.previous",
   "idempotency_keys.key_hash",
+  "idempotency_keys.maker",
   "idempotency_keys.request_hash",
   "invitations.email_term",
   "members.email_term",
