@@ -20,6 +20,9 @@ import { observeInto } from "./api/observation.js";
 import { createOperatorLog, type OperatorLog } from "./api/operator-log.js";
 import { registerPaymentRoutes } from "./api/payment-routes.js";
 import { createApiServer } from "./api/server.js";
+import { ChainHistory } from "./audit/chain-history.js";
+import { LogClock } from "./audit/log-clock.js";
+import type { SealParts } from "./audit/seal-log.js";
 import { type Clock, systemClock } from "./base/clock.js";
 import { compose } from "./composition.js";
 import type { Config } from "./config.js";
@@ -38,7 +41,7 @@ import { readinessOf } from "./readiness.js";
 import { waitForShares } from "./sealed-server.js";
 import { readBinTable } from "./settings/bin-table.js";
 import { gaugeDatabase } from "./telemetry/database-gauges.js";
-import { createMeters } from "./telemetry/meters.js";
+import { createMeters, type Meters } from "./telemetry/meters.js";
 import { gaugeSandbox } from "./telemetry/sandbox-gauges.js";
 import { startTraces } from "./telemetry/traces.js";
 import { Outbox } from "./tenancy/outbox.js";
@@ -63,6 +66,12 @@ const SERVICES: readonly DescService[] = [
   TransactionService,
   ThreeDSService,
 ];
+
+const TAMPERED = {
+  broken: "the log of this tenant was tampered with. Run: cloakroom audit verify",
+  refused:
+    "the log of this tenant is not sealed any more, since the end of its chain of seals is gone. Run: cloakroom audit verify",
+} as const;
 
 /** How long requests in flight may go on after the signal to stop. */
 const GRACE_MS = 25_000;
@@ -109,6 +118,15 @@ export async function startServer(
   const parts = opened.use(compose(vault, config, { log, clock, bins, address: () => url }));
   const schedule = new Schedule(({ name }) => log.warn({ reason: name }, "a job failed and will be tried again"));
   opened.defer(() => schedule.stop());
+  const sealing: SealParts = {
+    ...{ database, keyring, history: new ChainHistory() },
+    onVaultBroken() {
+      meters.logTrouble("vault_broken");
+      log.error({}, "the vault's own record of tenants' seals was tampered with. Run: cloakroom audit verify");
+    },
+  };
+  const logClock = watchLogClock(sealing, clock, log, meters);
+  opened.defer(() => logClock.stop());
   const start = (jobs: readonly Job[]) => schedule.start(jobs.map((job) => meters.timed(job)));
   start([
     ...sweepJobs({
@@ -119,11 +137,13 @@ export async function startServer(
         log.error({ tenant_id: tenantId }, "a sweep of this tenant failed and will be tried again"),
     }),
     logSealsJob({
-      ...{ database, keyring, clock, retentionDays: config.logRetentionDays },
+      ...{ ...sealing, clock, retentionDays: config.logRetentionDays },
       onFailure: (tenantId) =>
         log.error({ tenant_id: tenantId }, "the log of this tenant could not be sealed; this will be tried again"),
-      onBroken: (tenantId) =>
-        log.error({ tenant_id: tenantId }, "the log of this tenant was tampered with. Run: cloakroom audit verify"),
+      onBroken: (tenantId, outcome) => {
+        meters.logTrouble(outcome);
+        log.error({ tenant_id: tenantId }, TAMPERED[outcome]);
+      },
     }),
     tenantRemovalJob({
       ...{ database, keyring, clock },
@@ -204,6 +224,34 @@ export async function startServer(
       return stopping;
     },
   };
+}
+
+/** Sets logs back that were closed while the clock ran fast, and says so. */
+function watchLogClock(sealing: SealParts, clock: Clock, log: OperatorLog, meters: Meters): LogClock {
+  const logClock = new LogClock({
+    ...{ ...sealing, clock },
+    onSetBack(tenantId, { from, to }) {
+      meters.logTrouble("set_back");
+      const reason = `it was closed until ${from.toISOString()}, and goes on at ${to.toISOString()}`;
+      log.warn({ tenant_id: tenantId, reason }, "the clock was set back: the log of this tenant follows");
+    },
+    onRefused(tenantId) {
+      meters.logTrouble("refused");
+      log.error({ tenant_id: tenantId }, TAMPERED.refused);
+    },
+    onBehind(milliseconds) {
+      meters.logTrouble("behind");
+      const reason = `${(milliseconds / 1_000).toFixed(1)} s`;
+      log.error(
+        { reason },
+        "the clock of this server is behind the database's: set it right, or its writes are refused",
+      );
+    },
+    onFailure: (tenantId) =>
+      log.error({ tenant_id: tenantId }, "the log of this tenant could not be set back; this will be tried again"),
+  });
+  sealing.database.onClosedMinute((tenantId) => logClock.noticed(tenantId));
+  return logClock;
 }
 
 function mailOf(

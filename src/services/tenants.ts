@@ -1,6 +1,7 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { TenantService } from "../../gen/cloakroom/v1/tenants_pb.js";
 import type { Caller } from "../access/caller.js";
+import { VAULT } from "../base/ids.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { removeTenant } from "../tenancy/remove-tenant.js";
 import { showSettings } from "../tenancy/settings.js";
@@ -28,7 +29,8 @@ export function tenantService({ includedMonthlyActiveTokens, keyring, onRemoved 
       { replay: replayWhole("tenant") },
     ),
     serve(method.deleteTenant, async (_request, call) => {
-      await call.commit((tx) => removeTenant(tx, call.caller));
+      const vaultKeys = await keyring.of(VAULT);
+      await call.commit((tx) => removeTenant(tx, call.caller, vaultKeys));
       keyring.forget(call.caller.tenantId);
       onRemoved(call.caller);
       return {};

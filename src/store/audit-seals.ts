@@ -1,10 +1,16 @@
+import type { TenantId, Uuid } from "../base/ids.js";
 import type { Cell } from "../crypto/log-seal.js";
 import type { Sql } from "./connect.js";
 import type { LogDueKind } from "./due.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
-/** A seal as it is stored. */
+/** An entry of a chain as it is stored: the seal of a minute, or a mark. */
 export interface SealRow {
+  /** `minute`, or the kind of a mark. */
+  readonly kind: string;
+  /** The layout of the digest. */
+  readonly version: number;
+  /** The first moment of the minute, or the time of the mark. */
   readonly window_start: Date;
   readonly number: number;
   readonly row_count: number;
@@ -13,6 +19,8 @@ export interface SealRow {
   readonly key_version: number;
   readonly mac: Buffer;
   readonly sealed_at: Date;
+  /** Of an attestation: whose seal it names. */
+  readonly subject: Uuid | null;
 }
 
 /** The end of a tenant's chain as it is stored. */
@@ -22,6 +30,9 @@ export interface EndRow {
   readonly kept_from: Date | null;
   readonly key_version: number;
   readonly mac: Buffer;
+  readonly attested_number: number | null;
+  readonly attested_mac: Buffer | null;
+  readonly attested_at: Date | null;
 }
 
 /** A log row for its digest. */
@@ -35,9 +46,15 @@ export interface RawLogRow {
   readonly entity_id: string;
   readonly operation: string;
   readonly message: string;
+  /** The number of the mark that set the row's minute aside. */
+  readonly set_aside: number | null;
 }
 
+/** Which rows: those of no mark, those of one mark, or all. */
+export type Strand = "main" | number | "all";
+
 export interface RawLogRange {
+  readonly strand: Strand;
   readonly from: Date | undefined;
   /** created_at less than. Absent: to the end. */
   readonly until: Date | undefined;
@@ -52,11 +69,14 @@ export function cellsOf(row: RawLogRow): readonly Cell[] {
   return [micros, id, actor_id, actor_type, entity_type, entity_id, operation, message];
 }
 
-export const rawLogQuery = (sql: Sql, tenantId: string, { from, until, after, limit }: RawLogRange) => sql<RawLogRow[]>`
+export const rawLogQuery = (sql: Sql, tenantId: string, { strand, from, until, after, limit }: RawLogRange) => sql<
+  RawLogRow[]
+>`
   select (extract(epoch from created_at) * 1000000)::bigint::text as micros, id, actor_id, actor_type, entity_type,
-    entity_id, operation, message
+    entity_id, operation, message, set_aside
   from audit_logs
   where tenant_id = ${tenantId}
+    ${strand === "main" ? sql`and set_aside is null` : strand === "all" ? sql`` : sql`and set_aside = ${strand}`}
     ${from ? sql`and created_at >= ${from}` : sql``}
     ${until ? sql`and created_at < ${until}` : sql``}
     ${
@@ -102,33 +122,63 @@ export const closeLog = defineStatement<Closing, boolean, unknown>({
   answers: (rows, closings) => closings.map((_, index) => (rows[2 * index + 1]?.length ?? 0) > 0),
 });
 
-/** The seal of the latest minute. */
+export const SEAL_COLUMNS =
+  "kind, version, window_start, number, row_count, digest, previous, key_version, mac, sealed_at, subject";
+
+/** The last entry of the chain. */
 export const readLastSeal = defineStatement<"last", SealRow | null, SealRow>({
   table: "audit_seals",
   kind: "read",
   sortKey: () => "",
   queries: (sql, tenantId) => [
     sql`
-      select window_start, number, row_count, digest, previous, key_version, mac, sealed_at
-      from audit_seals where tenant_id = ${tenantId} order by window_start desc limit 1`,
+      select ${sql.unsafe(SEAL_COLUMNS)}
+      from audit_seals where tenant_id = ${tenantId} order by number desc limit 1`,
   ],
   answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
 });
+
+/** The entry with a number. */
+export const readSeal = defineStatement<number, SealRow | null, SealRow>({
+  table: "audit_seals",
+  kind: "read",
+  sortKey: String,
+  queries: (sql, tenantId, numbers) =>
+    numbers.map(
+      (number) => sql`
+        select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals where tenant_id = ${tenantId} and number = ${number}`,
+    ),
+  answers: (rows) => rows.map(([row]) => row ?? null),
+});
+
+/** The latest attestation of a tenant, in the vault's own chain. */
+export const readAttestation = defineStatement<TenantId, SealRow | null, SealRow>({
+  table: "audit_seals",
+  kind: "read",
+  sortKey: (subject) => subject,
+  queries: (sql, tenantId, subjects) =>
+    subjects.map(
+      (subject) => sql`
+        select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
+        where tenant_id = ${tenantId} and subject = ${subject} order by number desc limit 1`,
+    ),
+  answers: (rows) => rows.map(([row]) => row ?? null),
+});
+
+export const END_COLUMNS = "number, last_mac, kept_from, key_version, mac, attested_number, attested_mac, attested_at";
 
 export const readChainEnd = defineStatement<"end", EndRow | null, EndRow>({
   table: "audit_heads",
   kind: "read",
   sortKey: () => "",
-  queries: (sql, tenantId) => [
-    sql`select number, last_mac, kept_from, key_version, mac from audit_heads where tenant_id = ${tenantId}`,
-  ],
+  queries: (sql, tenantId) => [sql`select ${sql.unsafe(END_COLUMNS)} from audit_heads where tenant_id = ${tenantId}`],
   answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
 });
 
-/** A minute that has a seal already meets a unique violation. */
+/** A number that is taken already meets a unique violation. */
 export const insertSeal = defineWrite<Omit<SealRow, "sealed_at">>({
   table: "audit_seals",
-  sortKey: ({ window_start }) => window_start.toISOString(),
+  sortKey: ({ number }) => String(number).padStart(16, "0"),
   queries: (sql, tenantId, seals, at) =>
     inSizes(seals, (piece) => {
       const rows = piece.map((seal) => ({ tenant_id: tenantId, ...seal, sealed_at: at }));

@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.js";
-import type { Uuid } from "../base/ids.js";
+import type { TenantId, Uuid } from "../base/ids.js";
 import { commitLookupIn } from "./commit-lookup.js";
 import type { ConnectOptions, DatabaseAddress, Sql } from "./connect.js";
 import { toStoreError } from "./database-error.js";
@@ -35,6 +35,8 @@ export interface Database extends AsyncDisposable {
   lease(name: string, holder: Uuid, seconds: number): Promise<boolean>;
   /** Gives it up, if `holder` has it. */
   release(name: string, holder: Uuid): Promise<void>;
+  /** Calls `listener` when a tenant's log turns out to be closed beyond this server's clock. */
+  onClosedMinute(listener: (tenantId: TenantId) => void): void;
   /**
    * The time by the database's clock.
    * @throws when it does not answer within two seconds.
@@ -65,6 +67,9 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
     oldestDue: () => renewing(jobs, listOldestDue),
     lease: (name, holder, seconds) => renewing(heartbeat, (sql) => takeLease(sql, name, holder, seconds)),
     release: (name, holder) => renewing(heartbeat, (sql) => releaseLease(sql, name, holder)),
+    onClosedMinute(listener) {
+      for (const flights of [fast, slow]) flights.onClosedMinute = listener;
+    },
     async ping() {
       const [row] = await renewing(heartbeat, (sql) => sql<{ now: Date }[]>`select clock_timestamp() as now`, 2_000);
       if (!row) throw new Error("the database told no time");

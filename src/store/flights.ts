@@ -40,6 +40,8 @@ export class Flights {
   #aboard = 0;
   #flown = 0;
   #carried = 0;
+  /** Called when a tenant's log turns out to be closed beyond this server's clock. */
+  onClosedMinute: ((tenantId: TenantId) => void) | undefined;
   /** The database said so, and nobody has seen it take writes since. */
   lacksDisk = false;
   #scheduled = false;
@@ -260,7 +262,8 @@ export class Flights {
       case "connection":
         return this.#again(tenantId, batch, unavailable("the database is away"));
       case "closed_minute":
-        return this.#again(tenantId, batch, unavailable("the clock of this server is more than a minute slow"));
+        this.onClosedMinute?.(tenantId);
+        return this.#again(tenantId, batch, unavailable("the tenant's log is closed beyond this server's clock"));
       default:
     }
     if (batch.length === 1) return rejectAll(batch, toStoreError(result.error));
