@@ -1,10 +1,9 @@
 import type { Readiness } from "./api/health.js";
 import type { Clock } from "./base/clock.js";
 import { makeCheckValue, type RootKey } from "./crypto/root-key.js";
+import { clockGap, clockProblem } from "./store/clock-gap.js";
 import type { Database } from "./store/database.js";
 
-/** Milliseconds that our clock and the database's may be apart: expiries and log times would be wrong by more. */
-const CLOCK_APART = 2_000;
 /** Milliseconds for which a root key that answered counts as being there: each look may cost a call of a cloud. */
 const KEY_LOOK = 10_000;
 
@@ -35,20 +34,12 @@ export function readinessOf(
 
 async function lookAtDatabase(database: Looked, clock: Clock) {
   try {
-    const before = clock.now();
-    const theirs = await database.ping();
-    // The database looked at its clock some time between the two.
-    const apart = theirs.getTime() - (before + clock.now()) / 2;
+    const gap = await clockGap(database, clock);
     const problem = (await database.takesWrites()) ? undefined : "takes no writes: its disk may be full";
-    return { problem, time: wordsFor(apart) };
+    return { problem, time: clockProblem(gap) };
   } catch {
     return { problem: "does not answer", time: "cannot be compared" };
   }
-}
-
-function wordsFor(apart: number): string | undefined {
-  if (Math.abs(apart) <= CLOCK_APART) return undefined;
-  return `is ${(Math.abs(apart) / 1_000).toFixed(1)} s ${apart > 0 ? "behind" : "ahead of"} the database's`;
 }
 
 /** Asks at most once in {@link KEY_LOOK}, unless the last answer was no. */

@@ -33,6 +33,7 @@ import { reactorRunsJob } from "./jobs/reactor-runs.js";
 import { type Job, Schedule } from "./jobs/schedule.js";
 import { sweepJobs } from "./jobs/sweep.js";
 import { tenantRemovalJob } from "./jobs/tenant-removal.js";
+import { timelyJob } from "./jobs/timely-job.js";
 import { listenAt, readTls } from "./listening.js";
 import type { MailCarrier } from "./mail/carrier.js";
 import { chooseCarrier } from "./mail/choose-carrier.js";
@@ -128,13 +129,15 @@ export async function startServer(
   const logClock = watchLogClock(sealing, clock, log, meters);
   opened.defer(() => logClock.stop());
   const start = (jobs: readonly Job[]) => schedule.start(jobs.map((job) => meters.timed(job)));
+  const onAhead = ({ name }: Job) =>
+    log.error({ reason: name }, "the clock of this server is ahead of the database's: nothing is removed by it");
   start([
     ...sweepJobs({
-      database,
-      keyring,
-      clock,
+      ...{ database, keyring, clock },
       onFailure: (tenantId) =>
         log.error({ tenant_id: tenantId }, "a sweep of this tenant failed and will be tried again"),
+      // A clock that a caller of this function brings along is meant to differ from the database's.
+      ...(clock === systemClock ? { timely: (job: Job) => timelyJob(database, clock, job, onAhead) } : {}),
     }),
     logSealsJob({
       ...{ ...sealing, clock, retentionDays: config.logRetentionDays },

@@ -2,11 +2,13 @@ import { systemClock } from "../base/clock.js";
 import { KeyFileError } from "../crypto/key-file.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
 import { ShareError } from "../crypto/shares.js";
+import { clockGap, clockProblem } from "../store/clock-gap.js";
 import { connect, type DatabaseAddress } from "../store/connect.js";
 import { readDiskUse } from "../store/disk-use.js";
 import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
+import { listClosedAhead } from "../store/operator-tenants.js";
 import { DatabaseSetupError } from "../store/roles.js";
-import { openVault } from "../vault.js";
+import { openVault, type Vault } from "../vault.js";
 import type { Command } from "./command.js";
 
 /** Whose messages say what to do. */
@@ -23,8 +25,11 @@ export const doctor: Command = {
       try {
         const [facts] = await sql<{ version: string; role: string; bytes: number }[]>`
           select current_setting('server_version') as version, current_user as role, pg_database_size(current_database()) as bytes`;
+        const trouble = await clockTrouble(vault);
+        if (trouble) process.exitCode = 1;
         answer({
-          healthy: true,
+          healthy: trouble === undefined,
+          ...(trouble === undefined ? {} : { problem: trouble }),
           database: vault.embedded ? `embedded, ${vault.embedded.dataDir}` : "DATABASE_URL",
           server_version: facts?.version ?? "unknown",
           role: facts?.role ?? "unknown",
@@ -45,6 +50,15 @@ export const doctor: Command = {
     }
   },
 };
+
+/** What is wrong with the clocks of this machine and the database, or was, so that logs are closed beyond the present. */
+async function clockTrouble({ database, ownerAddress }: Vault): Promise<string | undefined> {
+  const apart = clockProblem(await clockGap(database, systemClock));
+  if (apart) return `The clock of this machine ${apart}. Set both right (NTP).`;
+  const { length } = await listClosedAhead(ownerAddress);
+  if (length === 0) return undefined;
+  return `The clock was set back, and the logs of ${length} tenants are closed beyond it. Servers open them at the next request; to do so now, run: cloakroom audit reopen`;
+}
 
 /** Sizes, growth and connections: as the owner of the tables, since the other role may not see them all. */
 async function showDisk(address: DatabaseAddress) {
