@@ -1,5 +1,5 @@
 import { type TenantId, VAULT } from "../base/ids.js";
-import { NO_SEAL } from "../crypto/log-seal.js";
+import { type ChainEnd, NO_SEAL } from "../crypto/log-seal.js";
 import { writeLog } from "../store/audit-logs.js";
 import { insertSeal, moveChainEnd } from "../store/audit-seals.js";
 import { attest, latestAttestation, nextPlace } from "./attestations.js";
@@ -7,7 +7,7 @@ import { ChainMoved, readChain, signEnd, signMark } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
 import { type Finding, writeAcknowledged } from "./findings.js";
 import { ALL, logEntry } from "./log-entry.js";
-import { type SealParts, sealedUntil } from "./seal-log.js";
+import { attestWhenDue, type SealParts, sealedUntil } from "./seal-log.js";
 
 /** What a verification found, which an operator has looked into. */
 export interface KnownFindings {
@@ -34,13 +34,16 @@ export async function restartChain(parts: SealParts, tenantId: TenantId, known: 
     ...{ previous: chain.last?.mac ?? NO_SEAL, subject: undefined },
     ...{ count: known.findingCount, digest: writeAcknowledged(known.findings) },
   });
-  const { keptFrom, attested: ref } = chain.end ?? { keptFrom: undefined, attested: undefined };
-  await database.slow.run(tenantId, "unguarded", async (tx) => {
+  const end: ChainEnd = { number, lastMac: row.mac, keptFrom: chain.end?.keptFrom, attested: undefined };
+  const stored = signEnd(keys, tenantId, end);
+  const now = await database.slow.run(tenantId, "unguarded", async (tx) => {
     if (tenantId !== VAULT) writeLog(tx, logEntry(undefined, "log", ALL, "update", "seals restarted"));
     tx.tell(insertSeal, row);
-    const end = signEnd(keys, tenantId, { number, lastMac: row.mac, keptFrom, attested: ref });
-    if (!(await tx.ask(moveChainEnd, { before: chain.stored?.mac, end }))) throw new ChainMoved();
+    if (!(await tx.ask(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
+    return tx.now;
   });
+  // From here on this place of the chain is the one to compare with.
+  if (tenantId !== VAULT) await attestWhenDue(parts, { database, keys, tenantId }, { stored, end }, now);
   return number;
 }
 
