@@ -62,7 +62,7 @@ export interface Surroundings {
 /** Puts the parts together, from the bottom up: each is given what it uses, and knows nothing of the rest. */
 export function compose(vault: Vault, config: Config, { log, clock, bins, address }: Surroundings): Composition {
   const { database, keyring } = vault;
-  const authenticator = new Authenticator(database, clock, (tenantId, revision) => keyring.expect(tenantId, revision));
+  const authenticator = new Authenticator(database, keyring, clock);
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
     methods.map((method) => buildPipeline(method, { authenticator, database, keyring, log }));
 
@@ -101,8 +101,8 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
 
   const compile: CompileCode = (code) => sandbox.compile(code);
   const others = pipelinesOf([
-    ...applicationService(),
-    ...applicationKeyService(),
+    ...applicationService(keyring),
+    ...applicationKeyService(keyring),
     ...permissionService(),
     ...tenantService({
       ...{ includedMonthlyActiveTokens: config.includedMonthlyActiveTokens, keyring },
@@ -111,7 +111,7 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
     }),
     ...memberService({ keyring }),
     ...invitationService({ keyring }),
-    ...sessionService(),
+    ...sessionService(keyring),
     ...logService(keyring),
     ...proxyService({ keyring, policy, compile, invoke }),
     ...reactorService({ keyring, compile }),

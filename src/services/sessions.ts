@@ -6,6 +6,7 @@ import { createSession, isKeyOf, prepareAuthorization, refuseKind } from "../acc
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
 import { writeLog } from "../store/audit-logs.js";
+import type { Keyring } from "../tenancy/keyring.js";
 import { ruleDraft } from "./access-rules.js";
 import { type ServedMethod, serve } from "./call.js";
 import { type ReplayRule, replayWhole } from "./replay.js";
@@ -27,15 +28,18 @@ function madeByAnother(): Fault {
   );
 }
 
-export function sessionService(): ServedMethod[] {
+export function sessionService(keyring: Keyring): ServedMethod[] {
   const { method } = SessionService;
   return [
     serve(
       method.createSession,
       async (_request, call) => {
+        const keys = await keyring.of(call.caller.tenantId);
         return call.transact(
           (tx) =>
-            isKeyOf("public", call.caller) ? createSession(tx, call.caller) : refuseKind(tx, call.caller, "public"),
+            isKeyOf("public", call.caller)
+              ? createSession(tx, call.caller, keys)
+              : refuseKind(tx, call.caller, "public"),
           ({ key, nonce, expiresAt }) => ({
             sessionKey: key.reveal(),
             nonce: nonce.reveal(),
@@ -55,7 +59,8 @@ export function sessionService(): ServedMethod[] {
           );
         }
         const request = { nonce, permissions, rules: rules.map(ruleDraft), expiresAt };
-        return call.transact(prepareAuthorization(call.caller, request), () => ({}));
+        const keys = await keyring.of(call.caller.tenantId);
+        return call.transact(prepareAuthorization(call.caller, keys, request), () => ({}));
       },
       { replay: replayWhole("session") },
     ),

@@ -38,6 +38,7 @@ export async function provisionTenant(
     mayHold("management", permission),
   );
   const makeApplication = prepareApplication(
+    keys,
     undefined,
     "management",
     { name: "Management", permissions, rules: [] },
