@@ -1,6 +1,7 @@
 import { Authenticator } from "./access/authenticate.js";
 import type { Crowd } from "./api/crowd-gate.js";
 import { internalCalls } from "./api/internal-calls.js";
+import { causeFields, tenantFailure } from "./api/log-cause.js";
 import type { OperatorLog } from "./api/operator-log.js";
 import { buildPipeline, type Pipeline } from "./api/pipeline.js";
 import type { InvokeProxy } from "./api/proxy-route.js";
@@ -11,17 +12,24 @@ import { newUuid } from "./base/ids.js";
 import { composePayments, type Payments } from "./compose-payments.js";
 import type { Config } from "./config.js";
 import { createGuardedAgents } from "./egress/guarded-agents.js";
-import type { CompileCode } from "./functions/code.js";
+import type { CompileFor } from "./functions/code.js";
+import { FailedRuns } from "./functions/failed-runs.js";
 import { createFunctionRunner } from "./functions/function-runner.js";
-import { createTokenFor, hostCallsOver } from "./functions/host-calls.js";
+import { createTokenFor, guardedFetch, hostCallsOver } from "./functions/host-calls.js";
+import { TestHosts } from "./functions/test-hosts.js";
+import { type SetUpTest, TestRunner } from "./functions/test-run.js";
 import { invokeProxy } from "./proxy/invoke.js";
 import { ProxyLoader } from "./proxy/load-proxy.js";
+import { runReactorStep } from "./proxy/reactor-step.js";
 import { RunTransforms } from "./proxy/run-transforms.js";
 import { react } from "./reactors/react.js";
 import { RunQueue } from "./reactors/run-queue.js";
+import type { SandboxIncident } from "./sandbox/options.js";
 import { createSandbox, type Sandbox } from "./sandbox/sandbox.js";
 import { applicationKeyService, applicationService, permissionService } from "./services/applications.js";
 import type { ServedMethod } from "./services/call.js";
+import { failedRunService } from "./services/failed-runs.js";
+import { functionTestService } from "./services/function-tests.js";
 import { invitationService } from "./services/invitations.js";
 import { logService } from "./services/logs.js";
 import { memberService } from "./services/members.js";
@@ -33,6 +41,7 @@ import { sessionService } from "./services/sessions.js";
 import { tenantService } from "./services/tenants.js";
 import { tokenizeService } from "./services/tokenize.js";
 import { tokenService } from "./services/tokens.js";
+import type { EndPart } from "./shutdown.js";
 import { InvitationDesk } from "./tenancy/accept-invitation.js";
 import type { BinTable } from "./tokens/types/bin-table.js";
 import type { Vault } from "./vault.js";
@@ -57,10 +66,15 @@ export interface Surroundings {
   readonly bins: BinTable | undefined;
   /** How callers reach the server, once that is known. */
   address(): string;
+  readonly endPart: EndPart;
 }
 
 /** Puts the parts together, from the bottom up: each is given what it uses, and knows nothing of the rest. */
-export function compose(vault: Vault, config: Config, { log, clock, bins, address }: Surroundings): Composition {
+export function compose(
+  vault: Vault,
+  config: Config,
+  { log, clock, bins, address, endPart }: Surroundings,
+): Composition {
   const { database, keyring } = vault;
   const authenticator = new Authenticator(database, keyring, clock);
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
@@ -72,10 +86,20 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
   const agents = createGuardedAgents(policy);
   const sandbox = createSandbox({
     ...config.sandbox,
-    onIncident: ({ type }) => log.warn({ reason: type }, "the sandbox had to act"),
+    onIncident: (incident) => log.warn(incidentFields(incident), "the sandbox had to act"),
   });
   const callApi = internalCalls(tokens, authenticator);
-  const functions = createFunctionRunner(sandbox, hostCallsOver(callApi, agents));
+  const failedRuns = new FailedRuns({
+    ...{ database, keyring, clock },
+    onFailure: (tenantId) => log.warn({ tenant_id: tenantId }, "a failed run could not be kept for its tenant"),
+  });
+  const functions = createFunctionRunner(sandbox, hostCallsOver(callApi, agents), (fn, outcome) =>
+    failedRuns.observe(fn, outcome),
+  );
+  const setUpTest: SetUpTest = (tenantId, outside) => {
+    const hosts = new TestHosts(outside, guardedFetch(agents, tenantId));
+    return { hosts, runner: new TestRunner(sandbox, hosts) };
+  };
 
   const loader = new ProxyLoader(database, keyring);
   const transforms = new RunTransforms({
@@ -84,6 +108,7 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
       return proxy.applicationId ? authenticator.application(tenantId, proxy.applicationId) : undefined;
     },
     createToken: (application, request, signal) => createTokenFor(callApi, application, request, signal),
+    runReactor: runReactorStep({ database, keyring, authenticator, functions }),
   });
   const invoke: InvokeProxy = (call) =>
     invokeProxy({ database, keyring, authenticator, loader, agents, transforms, bins }, call);
@@ -94,12 +119,20 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
     ...{ database, keyring, agents },
     showError: (error) =>
       error instanceof Fault ? problemJson(error, newUuid()) : functionProblem(error, "reactor_error", newUuid()),
-    onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a reactor's run failed and will be tried again"),
+    onFailure: tenantFailure(log, "reactor runs", "a reactor's run failed and will be tried again"),
+    onUndelivered: (tenantId, { error, attempt, delay }) =>
+      log.warn(
+        {
+          ...{ tenant_id: tenantId, job: "reactor runs", ...causeFields(error), attempt },
+          ...(delay === undefined ? {} : { next_at: new Date(clock.now() + delay).toISOString() }),
+        },
+        "a reactor's result was not taken by its callback address",
+      ),
   });
 
   const payments = composePayments({ vault, agents, clock, log, address, addresses: config.paymentAddresses });
 
-  const compile: CompileCode = (code) => sandbox.compile(code);
+  const compileFor: CompileFor = (tenantId) => (code) => sandbox.compile(tenantId, code);
   const others = pipelinesOf([
     ...applicationService(keyring),
     ...applicationKeyService(keyring),
@@ -113,9 +146,11 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
     ...invitationService({ keyring }),
     ...sessionService(keyring),
     ...logService(keyring),
-    ...proxyService({ keyring, policy, compile, invoke }),
-    ...reactorService({ keyring, compile }),
-    ...reactorFormulaService({ keyring, compile }),
+    ...proxyService({ keyring, policy, compileFor, invoke }),
+    ...reactorService({ keyring, compileFor }),
+    ...functionTestService({ setUpTest, agents }),
+    ...failedRunService(keyring),
+    ...reactorFormulaService({ keyring, compileFor }),
     ...reactService({
       ...{ keyring, policy },
       react: (caller, keys, run, args, signal) => react(reacting, caller, keys, run, args, signal),
@@ -141,9 +176,16 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
     },
     rest,
     async [Symbol.asyncDispose]() {
-      await rest();
-      await sandbox.close();
+      await endPart("runs and payments in the background", rest);
+      await endPart("the sandbox's runner", () => sandbox.close());
+      await endPart("failed runs being stored", () => failedRuns.settle());
       agents.close();
     },
   };
+}
+
+function incidentFields(incident: SandboxIncident) {
+  return "tenantId" in incident
+    ? { reason: incident.type, tenant_id: incident.tenantId }
+    : { reason: `${incident.type}: ${incident.reason}` };
 }

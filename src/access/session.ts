@@ -63,7 +63,7 @@ export async function createSession(tx: Transaction, caller: Caller, keys: Tenan
   };
   const rights = sealSessionRights(keys, tx.tenantId, { ...columns, authorized_by: null }, NO_RIGHTS);
   tx.tell(insertSession, { ...columns, rights });
-  tx.tell(noteDue, { kind: "session", at: expiresAt });
+  noteDue(tx, { kind: "session", at: expiresAt });
   writeLog(tx, logEntry(actorOf(caller), "session", id, "create"));
   return { key, nonce: new Sensitive(nonce), expiresAt };
 }
@@ -94,7 +94,7 @@ export function prepareAuthorization(caller: Caller, keys: TenantKeys, request: 
       session.authorized_by === null &&
       (await tx.ask(authorizeSession, authorizationOf(keys, caller, session, rights, expiresAt)));
     if (!isFirst) return new Refused(new Fault("conflict", "The nonce has been used already."));
-    if (expiresAt) tx.tell(noteDue, { kind: "session", at: expiresAt });
+    if (expiresAt) noteDue(tx, { kind: "session", at: expiresAt });
     writeLog(tx, logEntry(actorOf(caller), "session", session.id, "authorize"));
     return undefined;
   };

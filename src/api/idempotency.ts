@@ -104,7 +104,7 @@ export class Idempotency {
   begin(tx: Transaction, subject: Uuid): void {
     tx.tell(dropExpiredIdempotencyKey, this.#keyHash);
     const expiresAt = new Date(tx.now.getTime() + DAY_MS);
-    tx.tell(noteDue, { kind: "idempotency_key", at: expiresAt });
+    noteDue(tx, { kind: "idempotency_key", at: expiresAt });
     tx.tell(insertKeyInFlight, {
       ...{ key_hash: this.#keyHash, request_hash: this.#requestHash, maker: this.#maker },
       ...{ accepted: false, expires_at: expiresAt, subject },
@@ -120,7 +120,7 @@ export class Idempotency {
   store(tx: Transaction, output: DescMessage, response: Message, accepted: boolean): void {
     tx.tell(dropExpiredIdempotencyKey, this.#keyHash);
     const expiresAt = new Date(tx.now.getTime() + DAY_MS);
-    tx.tell(noteDue, { kind: "idempotency_key", at: expiresAt });
+    noteDue(tx, { kind: "idempotency_key", at: expiresAt });
     tx.tell(insertIdempotencyKey, {
       key_hash: this.#keyHash,
       request_hash: this.#requestHash,

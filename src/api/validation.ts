@@ -26,7 +26,15 @@ export function compileValidation(desc: DescMessage, sample: Message): Validate 
 
 function addViolation(violation: Violation, faults: Record<string, string[]>): void {
   const place = placeOf(violation);
-  faults[place] = [...(faults[place] ?? []), violation.message];
+  faults[place] = [...(faults[place] ?? []), textOf(violation)];
+}
+
+/** The validator's own texts, in the form that ours have: they follow a field's name. */
+function textOf({ ruleId, message }: Violation): string {
+  if (ruleId === "required") return "must be given";
+  const list = /^must be in list \[(.*)\]$/.exec(message)?.[1];
+  if (list !== undefined) return `must be one of: ${list}`;
+  return message.replace(/\bcontain (at least|at most) (\d+) item\(s\)$/, "have $1 $2 entries").replace(/^value /, "");
 }
 
 /** `rules[0].container`, `metadata.key`: as the caller sent it. */

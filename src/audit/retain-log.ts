@@ -54,7 +54,7 @@ export async function removeOldLog(
   await run.run(tenantId, "unguarded", async (tx) => {
     const any = { strand: "all", from: undefined, until: undefined, after: undefined, limit: 1 } as const;
     const [row] = await tx.ask(readRawLog, any);
-    if (row) tx.tell(noteDue, { kind: "log_retention", at: nextDay(now) });
+    if (row) noteDue(tx, { kind: "log_retention", at: nextDay(now) });
     tx.tell(forgetLogDue, { kind: "log_retention", minute: dueAt });
   });
 }

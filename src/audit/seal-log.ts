@@ -187,7 +187,7 @@ async function append(
     // Another process may have set the log back since its rows were read: its last minutes are open again.
     if (!(await tx.ask(holdClosed, until))) throw new ChainMoved();
     for (const seal of seals) tx.tell(insertSeal, seal);
-    tx.tell(noteDue, { kind: "log_retention", at: tomorrow });
+    noteDue(tx, { kind: "log_retention", at: tomorrow });
     if (!(await tx.ask(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
   });
   return { stored, end, last: undefined, isWhole: true };

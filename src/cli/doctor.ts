@@ -8,7 +8,7 @@ import { readDiskUse } from "../store/disk-use.js";
 import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
 import { listClosedAhead } from "../store/operator-tenants.js";
 import { DatabaseSetupError } from "../store/roles.js";
-import { openVault, type Vault } from "../vault.js";
+import { openVault, privilegedLogins, type Vault } from "../vault.js";
 import type { Command } from "./command.js";
 
 /** Whose messages say what to do. */
@@ -27,9 +27,11 @@ export const doctor: Command = {
           select current_setting('server_version') as version, current_user as role, pg_database_size(current_database()) as bytes`;
         const trouble = await clockTrouble(vault);
         if (trouble) process.exitCode = 1;
+        const warnings = (await privilegedLogins(config)).map(({ warning }) => warning);
         answer({
           healthy: trouble === undefined,
           ...(trouble === undefined ? {} : { problem: trouble }),
+          ...(warnings.length > 0 ? { warnings } : {}),
           database: vault.embedded ? `embedded, ${vault.embedded.dataDir}` : "DATABASE_URL",
           server_version: facts?.version ?? "unknown",
           role: facts?.role ?? "unknown",

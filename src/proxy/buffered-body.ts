@@ -18,9 +18,64 @@ export async function readWhole(body: Readable | Buffer, most: number, hold: Hol
   try {
     return await bytesOf(body, most, hold);
   } catch (error) {
-    if (error instanceof EgressError) throw error.toFault();
-    throw error instanceof Fault ? error : new Fault("malformed_body", "The body ended before it was complete.");
+    throw readFault(error);
   }
+}
+
+/** The first bytes of a body, and the stream of the others, which waits. */
+export interface BodyHead {
+  readonly bytes: Buffer;
+  /** Undefined where the body has ended. */
+  readonly rest: Readable | undefined;
+}
+
+/**
+ * Reads the first bytes of a body: at least as many as are wanted, unless it ends before.
+ * @throws {Fault} as {@link readWhole}, but for the length.
+ */
+export async function readHead(body: Readable | Buffer, wanted: number, hold: Hold): Promise<BodyHead> {
+  if (Buffer.isBuffer(body)) return { bytes: body, rest: undefined };
+  const { promise, resolve, reject } = Promise.withResolvers<BodyHead>();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const stop = () => body.off("data", take).off("end", end).off("error", reject).off("close", close);
+  const end = () => {
+    stop();
+    resolve({ bytes: Buffer.concat(chunks), rest: undefined });
+  };
+  const close = () => {
+    if (!body.readableEnded) reject(body.errored ?? new Error("The body was broken off."));
+  };
+  const take = (chunk: Buffer | string) => {
+    const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk);
+    size += bytes.length;
+    chunks.push(bytes);
+    try {
+      hold(bytes.length);
+    } catch (refusal) {
+      reject(refusal);
+      body.destroy();
+      return;
+    }
+    if (size < wanted) return;
+    stop();
+    body.pause();
+    resolve({ bytes: Buffer.concat(chunks), rest: body });
+  };
+  if (body.readableEnded) end();
+  else if (body.closed) close();
+  body.on("data", take).once("end", end).once("error", reject).once("close", close);
+  // A listener starts no stream that was paused.
+  body.resume();
+  return promise.catch((error: unknown) => {
+    throw readFault(error);
+  });
+}
+
+/** What a caller is told of a body that could not be read. */
+function readFault(error: unknown): Fault {
+  if (error instanceof EgressError) return error.toFault();
+  return error instanceof Fault ? error : new Fault("malformed_body", "The body ended before it was complete.");
 }
 
 /** By its events: an iterator makes promises for each chunk, and a watch over the stream's end: 20 us for a small body. */

@@ -18,7 +18,7 @@ import { type Draft, scan } from "./draft.js";
 import { returnedHeaders } from "./forward.js";
 import { failureOf } from "./given-up.js";
 import type { ProxyLoader } from "./load-proxy.js";
-import { requestSteps, responseSteps } from "./proxy.js";
+import { baseUrl, requestSteps, responseSteps } from "./proxy.js";
 import { chooseRoute, forgetRoute, type Route } from "./route.js";
 import type { RunTransforms } from "./run-transforms.js";
 
@@ -56,14 +56,13 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
   let draft: Draft | undefined;
   for (let attempt = 1; ; attempt += 1) {
     const route = await chooseRoute(finders, call);
-    call.onOwner?.(route);
+    call.onOwner?.({ tenantId: route.tenantId, caller: route.caller ?? route.application });
     try {
       await requireRight(database, route);
       draft ??= await scan(call, route.definition);
       const tokens = await authorize(database, route, draft.references.tokenIds());
       const keys = await keyring.of(route.tenantId);
-      const { caller } = route;
-      const lookup = caller ? tokenLookup(caller, keys, tokens, bins) : () => undefined;
+      const lookup = tokenLookup(route.tenantId, keys, tokens, bins);
       draft.references.resolve(lookup, route.definition.configuration);
       return { route, draft };
     } catch (error) {
@@ -78,10 +77,11 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
 async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: Draft): Promise<ProxyAnswer> {
   const { definition, tenantId } = route;
   const { method, signal, hold } = call;
-  const { path, query, headers, body } = draft;
-  const target = destinationTarget(definition.destinationUrl, path, query);
-  const url = checkedAgain(parts.agents, definition.destinationUrl);
-  const request = { method, path, query, headers, body };
+  const { path, query } = draft.head;
+  const base = route.proxy ? baseUrl(definition) : definition.destinationUrl;
+  const target = destinationTarget(base, path, query);
+  const url = checkedAgain(parts.agents, base);
+  const request = { method, path, query, ...draft.body.send(draft.head.headers) };
   const changed = await parts.transforms.request(route, requestSteps(definition), request, { signal, hold });
   if (changed.kind === "answer") return { ...changed.answer, destinationStatus: 0 };
   const isEmpty = Buffer.isBuffer(changed.body) && changed.body.length === 0;
@@ -91,7 +91,7 @@ async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: 
     body: isEmpty ? undefined : changed.body,
     pool: tenantId,
   }).catch((error: unknown) => {
-    throw failureOf(error, signal);
+    throw draft.body.refused ?? failureOf(error, signal);
   });
   const plain: ProxyAnswer = {
     status: answer.status,

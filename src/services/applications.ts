@@ -11,6 +11,7 @@ import {
   pageOfApplications,
   pageOfKeys,
   prepareApplication,
+  regenerateKey,
   removeApplication,
   removeKey,
   replaceApplication,
@@ -78,6 +79,17 @@ export function applicationService(keyring: Keyring): ServedMethod[] {
         );
       },
       { replay: replayWhole("application") },
+    ),
+    serve(
+      method.regenerateApplicationKey,
+      async ({ id }, call) => {
+        const keys = await keyring.of(call.caller.tenantId);
+        return call.transact(
+          (tx) => regenerateKey(tx, keys, actorOf(call.caller), uuidOf(id)),
+          (regenerated) => showCreated(call.caller.tenantId, regenerated),
+        );
+      },
+      { replay: replayWhole("application", withoutKey) },
     ),
     serve(method.deleteApplication, async ({ id }, call) =>
       call.transact(

@@ -41,7 +41,7 @@ export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts):
       const ids = referencedTokens(body, "value");
       return call.transact(
         (tx) => findTokens(tx, call.caller, ids, "token:read", "read"),
-        (tokens) => ({ value: toValue(detokenize(call.caller, keys, body, "value", tokens, bins)) }),
+        (tokens) => ({ value: toValue(detokenize(call.caller, keys, body, tokens, { root: "value", bins })) }),
       );
     }),
   ];

@@ -1,8 +1,9 @@
 import type { Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
 import type { RightsColumns } from "./applications.js";
-import { byteaArray } from "./parameters.js";
-import { defineStatement } from "./statement.js";
+import { boundQuery } from "./bound-statement.js";
+import { bytes, uuid } from "./parameter.js";
+import type { Columns } from "./wire/columns.js";
 
 /** What a key is good for, read in one row. */
 export interface CredentialRow extends RightsColumns {
@@ -18,35 +19,54 @@ export interface KeyCredentialRow extends CredentialRow {
   readonly proof: Buffer | null;
 }
 
+const COLUMNS = `
+  t.auth_revision as revision, t.settings, a.id as application_id, a.type, a.definition, a.name, a.permissions, a.rules`;
+
+function readCredentials(column: Columns): CredentialRow {
+  return {
+    revision: column.integer(),
+    settings: column.jsonObject(),
+    application_id: column.uuid(),
+    type: column.text(),
+    definition: column.bytesOrNull(),
+    name: column.text(),
+    permissions: column.texts(),
+    rules: column.jsonObjects(),
+  };
+}
+
 /** Reads what an application may do, whichever key it has. Answers null where there is none, or its tenant is not active. */
-export const findApplicationRights = defineStatement<Uuid, CredentialRow | null, CredentialRow>({
+export const findApplicationRights = boundQuery<Uuid, CredentialRow | null, CredentialRow>({
   table: "applications",
   kind: "read",
+  sql: `
+    select ${COLUMNS}
+    from applications a
+    join tenants t on t.tenant_id = a.tenant_id and t.state = 'active'
+    where a.tenant_id = :tenant and a.id = :id`,
+  parameters: { id: uuid((id) => id) },
   sortKey: (id) => id,
-  queries: (sql, tenantId, ids) => [
-    sql`
-      select t.auth_revision as revision, t.settings,
-        a.id as application_id, a.type, a.name, a.permissions, a.rules, a.definition
-      from applications a
-      join tenants t on t.tenant_id = a.tenant_id and t.state = 'active'
-      where a.tenant_id = ${tenantId} and a.id = any(${[...ids]}::uuid[])`,
-  ],
-  answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.application_id === id) ?? null),
+  row: readCredentials,
+  answers: (rows) => rows.map(([row]) => row ?? null),
 });
 
 /** Finds the application of a key by the key's hash. Answers null where there is none, or its tenant is not active. */
-export const findApplicationKey = defineStatement<Buffer, KeyCredentialRow | null, KeyCredentialRow>({
+export const findApplicationKey = boundQuery<Buffer, KeyCredentialRow | null, KeyCredentialRow>({
   table: "application_keys",
   kind: "read",
+  sql: `
+    select ${COLUMNS}, k.id as key_id, k.key_hash, k.proof
+    from application_keys k
+    join applications a on a.tenant_id = k.tenant_id and a.id = k.application_id
+    join tenants t on t.tenant_id = k.tenant_id and t.state = 'active'
+    where k.tenant_id = :tenant and k.key_hash = :key_hash`,
+  parameters: { key_hash: bytes((hash) => hash) },
   sortKey: (hash) => hash.toString("hex"),
-  queries: (sql, tenantId, hashes) => [
-    sql`
-      select t.auth_revision as revision, t.settings, k.key_hash, k.id as key_id, k.proof,
-        a.id as application_id, a.type, a.name, a.permissions, a.rules, a.definition
-      from application_keys k
-      join applications a on a.tenant_id = k.tenant_id and a.id = k.application_id
-      join tenants t on t.tenant_id = k.tenant_id and t.state = 'active'
-      where k.tenant_id = ${tenantId} and k.key_hash = any(${byteaArray(sql, hashes)})`,
-  ],
-  answers: ([rows = []], hashes) => hashes.map((hash) => rows.find((row) => row.key_hash.equals(hash)) ?? null),
+  row: (column) => ({
+    ...readCredentials(column),
+    key_id: column.uuid(),
+    key_hash: column.bytes(),
+    proof: column.bytesOrNull(),
+  }),
+  answers: (rows) => rows.map(([row]) => row ?? null),
 });

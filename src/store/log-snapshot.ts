@@ -3,7 +3,7 @@ import {
   END_COLUMNS,
   type EndRow,
   type RawLogRow,
-  rawLogQuery,
+  rawLogText,
   SEAL_COLUMNS,
   type SealRow,
   type Strand,
@@ -86,7 +86,8 @@ async function* rowPages(sql: Sql, tenantId: TenantId, strand: Strand): AsyncGen
   let page: readonly RawLogRow[] = [];
   do {
     const range = { strand, from: undefined, until: undefined, after: page.at(-1), limit: PAGE };
-    page = await rawLogQuery(sql, tenantId, range);
+    const { text, values } = rawLogText(tenantId, range);
+    page = await sql.unsafe<RawLogRow[]>(text, values);
     yield page;
   } while (page.length === PAGE);
 }

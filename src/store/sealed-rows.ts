@@ -76,6 +76,7 @@ export const SEALED_TABLES: readonly SealedTable[] = [
     ...{ table: "connections", ...versioned },
     columns: [one("fields", "connection", BOUND.connections), label("display_name")],
   },
+  { table: "failed_runs", ...byId, columns: [one("record", "failed_run")] },
   // Work on payments goes on between reading and writing: it must not find that they changed.
   { table: "payments", ...byId, columns: [one("record", "payment", BOUND.payments)] },
   { table: "refunds", ...byId, columns: [one("record", "refund", BOUND.refunds)] },

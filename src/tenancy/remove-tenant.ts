@@ -33,7 +33,7 @@ export async function removeTenant(
   }
   tx.tell(deleteTenantKeys, tx.tenantId);
   tx.tell(forgetAllDue, "all");
-  tx.tell(noteDue, { kind: "tenant", at: tx.now });
+  noteDue(tx, { kind: "tenant", at: tx.now });
   writeLog(tx, logEntry(actor, "tenant", tx.tenantId, "delete"));
   return undefined;
 }

@@ -101,7 +101,7 @@ async function tryToBegin(
       tx.tell(insertTenantKey, { purpose, version, wrapped: Buffer.from(bytes), root_key_id: rootKeyId, state });
     }
     if (older.bindsFrom === undefined) await sealAccess(tx, { data });
-    tx.tell(noteDue, { kind: "key_rotation", at: tx.now });
+    noteDue(tx, { kind: "key_rotation", at: tx.now });
     writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", "keys rotated"));
     return "begun";
   });

@@ -6,10 +6,16 @@ import { newUuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
-import { countActive, countTokens } from "../store/token-counts.js";
+import { countActiveToken, countToken } from "../store/token-counts.js";
 import { putCvc } from "../store/token-cvc.js";
 import { insertTerm } from "../store/token-terms.js";
-import { findTakers, insertToken, insertTokenIfFree, type TokenRow, type TokenRowWithCvc } from "../store/tokens.js";
+import {
+  findConflictingTokens,
+  insertToken,
+  insertTokenIfFree,
+  type TokenRow,
+  type TokenRowWithCvc,
+} from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { monthOf, touch } from "./activity.js";
 import { expiryEntry, removeToken } from "./delete.js";
@@ -18,7 +24,7 @@ import type { PreparedToken } from "./prepare.js";
 import { openToken, sealCvc, sealToken, splitCvc } from "./sealing.js";
 import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
-import { outlineOf, type Showing, type TokenView, viewOf } from "./view.js";
+import { forWriteAnswer, outlineOf, type Showing, type TokenView, viewOf } from "./view.js";
 
 /** PCI DSS 3.3.1: a verification code is not kept. The specification gives it one hour. */
 export const CVC_LIFETIME_MS = 60 * 60 * 1_000;
@@ -27,8 +33,8 @@ export const CVC_LIFETIME_MS = 60 * 60 * 1_000;
 const INSERT_TRIES = 8;
 
 /**
- * Stores a prepared token, with everything that belongs to it, or finds the one that it is folded into.
- * @returns what the caller may see of it: as its transform for token:create says.
+ * Stores a prepared token and everything that belongs to it, or finds the existing token that it duplicates.
+ * @returns the token as the answer shows it: see {@link forWriteAnswer}.
  */
 export async function createToken(
   tx: Transaction,
@@ -45,14 +51,15 @@ export async function createToken(
     const { data, cvc } = splitCvc(prepared.type.name, prepared.data.reveal());
     const row = rowOf(tx, caller, keys, prepared, id, data);
     if (prepared.idChoice.kind === "ours" && !prepared.isDeduplicated) {
-      tx.tell(insertToken, row);
-    } else if (!(await tx.ask(insertTokenIfFree, row))) {
+      insertToken(tx, row);
+    } else if (!(await insertTokenIfFree(tx, row))) {
       const outcome = await makeWay(tx, caller, keys, prepared, row, showing);
       if (outcome === "try again") continue;
       return outcome;
     }
     writeCompanions(tx, caller, keys, prepared, row, cvc);
-    return { ...viewOf(tx.tenantId, madeOf(caller, prepared, row), transform, showing), deduplicated: false };
+    const view = viewOf(tx.tenantId, madeOf(caller, prepared, row), forWriteAnswer(transform), showing);
+    return { ...view, deduplicated: false };
   }
   return new Refused(new Fault("conflict", "Tokens of the same id or content keep being created. Try again."));
 }
@@ -122,20 +129,20 @@ function writeCompanions(
   const { id, created_at: createdAt } = row;
   const { containers, indexValues, attributes, expiry, type } = prepared;
   for (const term of termsOf(keys, { id, createdAt, containers, metadata: attributes.metadata ?? {}, indexValues })) {
-    tx.tell(insertTerm, term);
+    insertTerm(tx, term);
   }
   if (cvc !== undefined) writeCvc(tx, keys, id, cvc);
-  if (expiry) tx.tell(noteDue, { kind: "token", at: expiry.at });
-  tx.tell(countTokens, { type: type.name, change: 1, createdAt });
-  tx.tell(countActive, row.active_month);
+  if (expiry) noteDue(tx, { kind: "token", at: expiry.at });
+  countToken(tx, { type: type.name, change: 1, createdAt });
+  countActiveToken(tx, row.active_month);
   writeLog(tx, logEntry(actorOf(caller), entityTypeOf(type), id, "create"));
 }
 
 /** Stores a card's verification code for an hour from now. */
 export function writeCvc(tx: Transaction, keys: TenantKeys, tokenId: string, cvc: string): void {
   const dueAt = new Date(tx.now.getTime() + CVC_LIFETIME_MS);
-  tx.tell(putCvc, { token_id: tokenId, code: sealCvc(keys, tx.tenantId, tokenId, cvc), due_at: dueAt });
-  tx.tell(noteDue, { kind: "cvc", at: dueAt });
+  putCvc(tx, { token_id: tokenId, code: sealCvc(keys, tx.tenantId, tokenId, cvc), due_at: dueAt });
+  noteDue(tx, { kind: "cvc", at: dueAt });
 }
 
 /** Something stands in the way of a token: the one it is folded into, one with its id, or one that has expired. */
@@ -147,7 +154,7 @@ async function makeWay(
   row: TokenRow,
   showing: Showing,
 ): Promise<TokenView | Refused | "try again"> {
-  const takers = await tx.ask(findTakers, { id: row.id, dedupeKey: row.dedupe_key });
+  const takers = await findConflictingTokens(tx, { id: row.id, dedupeKey: row.dedupe_key });
   const expired = takers.filter(({ expires_at }) => expires_at !== null && expires_at <= tx.now);
   if (expired.length > 0) {
     for (const taker of expired) await removeToken(tx, keys, taker, expiryEntry(taker));
@@ -161,7 +168,7 @@ async function makeWay(
   );
 }
 
-/** The older token of the same content. A caller that may not read it learns only that it is there. */
+/** The existing token of the same content, masked at most. A caller that may not read it learns only that it exists. */
 export async function foldInto(
   tx: Transaction,
   caller: Caller,
@@ -176,6 +183,8 @@ export async function foldInto(
     logEntry(actorOf(caller), entityTypeOf(token.type), token.id, transform ? "read" : "create", "deduplicated"),
   );
   if (transform) await touch(tx, token.id, twin.active_month);
-  const view = transform ? viewOf(tx.tenantId, token, transform, showing) : outlineOf(tx.tenantId, token);
+  const view = transform
+    ? viewOf(tx.tenantId, token, forWriteAnswer(transform), showing)
+    : outlineOf(tx.tenantId, token);
   return { ...view, deduplicated: true };
 }

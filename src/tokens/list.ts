@@ -5,13 +5,16 @@ import { offsetOf, type Page, type PageRequest } from "../base/page.js";
 import { writeLog } from "../store/audit-logs.js";
 import { countTokenKeys, type KeyPage, listTokenKeys, sumTokenCounts } from "../store/token-keys.js";
 import type { TokenKey, TokenSelection } from "../store/token-selection.js";
-import { readTokenRow } from "../store/tokens.js";
+import { findToken } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { touch } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import { type ListMemory, MAX_FRESH_COMPARED, MAX_FRESH_COUNT } from "./list-memory.js";
 import type { ReadableToken } from "./read.js";
+import { visibleScopes } from "./scope.js";
 import { openToken } from "./sealing.js";
+import type { Way } from "./search/alternatives.js";
+import { findMatches } from "./search/find-matches.js";
 import { selectionOf, type TokenQuery } from "./selection.js";
 import { tokenType } from "./types/registry.js";
 
@@ -22,9 +25,10 @@ export async function pageOfTokens(
   page: PageRequest,
   memory: ListMemory,
 ): Promise<Page<ReadableToken>> {
-  const found = query.filter.ids
-    ? await pageOfIds(tx, query, query.filter.ids, page)
-    : await pageOfKeys(tx, query, page, memory);
+  const { ids, ways } = query.filter;
+  const found = ids
+    ? await pageOfIds(tx, query, ids, page)
+    : await (ways ? pageOfMatches(tx, query, ways, page) : pageOfKeys(tx, query, page, memory));
   await logListing(tx, query, found.items);
   return found;
 }
@@ -40,6 +44,18 @@ async function pageOfIds(
   all.sort((a, b) => compareKeys(b.row, a.row));
   const offset = offsetOf(page);
   return { items: all.slice(offset, offset + page.size), total: all.length };
+}
+
+async function pageOfMatches(
+  tx: Transaction,
+  query: TokenQuery,
+  ways: readonly Way[],
+  page: PageRequest,
+): Promise<Page<ReadableToken>> {
+  const scopes = visibleScopes(query.caller.grant, query.permission, query.keys);
+  const { total, keys } = await findMatches(tx, ways, scopes, page);
+  const ids = keys.map(({ id }) => id);
+  return { items: await readable(tx, query, ids), total };
 }
 
 async function pageOfKeys(
@@ -102,7 +118,8 @@ function isOneWalk({ source, also, scopes }: TokenSelection): boolean {
 /** Exact. A count that takes long may be 30 seconds old, but for the whole tenant, which has counters. */
 async function totalOf(tx: Transaction, selection: TokenSelection, list: string, memory: ListMemory): Promise<number> {
   const isWalk = isOneWalk(selection);
-  if (isWalk && selection.source.kind === "all") return tx.ask(sumTokenCounts, tx.tenantId);
+  if (isWalk && selection.source.kind === "all" && !selection.span?.from && !selection.span?.before)
+    return tx.ask(sumTokenCounts, tx.tenantId);
   const remembered = memory.largeTotal(list);
   if (remembered !== undefined) return remembered;
   const most = isWalk ? MAX_FRESH_COUNT : MAX_FRESH_COMPARED;
@@ -140,7 +157,7 @@ export async function readable(
   { caller, permission }: TokenQuery,
   ids: readonly string[],
 ): Promise<ReadableToken[]> {
-  const rows = await Promise.all(ids.map((id) => tx.ask(readTokenRow, id)));
+  const rows = await Promise.all(ids.map((id) => findToken(tx, id)));
   return rows.flatMap((row) => {
     if (!row) return [];
     const place = { id: row.id, containers: row.containers.map(storedContainer) };

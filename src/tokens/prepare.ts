@@ -1,6 +1,6 @@
 import type { Caller } from "../access/caller.js";
 import { type ContainerPath, parseContainer, withAncestors } from "../access/container.js";
-import { Fault, invalid } from "../base/fault.js";
+import { Fault, invalid, invalidFields } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import { fingerprintOf } from "../crypto/keyed-hash.js";
@@ -13,6 +13,7 @@ import { evaluateSearchIndexes } from "../expressions/search-indexes.js";
 import { evaluateTokenId } from "../expressions/token-id.js";
 import { isDormant } from "./dormant.js";
 import { parseExpiry } from "./expiry.js";
+import { requireEvaluable } from "./mask.js";
 import { splitCvc } from "./sealing.js";
 import type { Expiry, Token, TokenAttributes, TokenDraft } from "./token.js";
 import { tokenType } from "./types/registry.js";
@@ -56,6 +57,7 @@ export function prepareToken(
   const data = type.normalize(draft.data);
   const { data: lasting } = splitCvc(type.name, data);
   const { attributes } = draft;
+  if (attributes.mask !== undefined) requireEvaluable(attributes.mask, budget);
   const isDeduplicated = draft.deduplicate ?? caller.settings.deduplicate_tokens;
   const isFingerprinted =
     isDeduplicated || caller.settings.fingerprint_tokens || attributes.fingerprintExpression !== undefined;
@@ -148,7 +150,7 @@ const ALIAS_TRIES = 4;
 export function movedTo(place: string, fault: Fault): Fault {
   if (!fault.fields || place === "") return fault;
   const fields = Object.fromEntries(Object.entries(fault.fields).map(([field, texts]) => [`${place}.${field}`, texts]));
-  return new Fault(fault.code, fault.message, { fields });
+  return fault.code === "validation_failed" ? invalidFields(fields) : new Fault(fault.code, fault.message, { fields });
 }
 
 /** Runs a step for one item of a larger request; its faults name their place in the whole. */

@@ -1,16 +1,16 @@
 import type { Transform } from "../access/access-rule.js";
 import { actorOf, type Caller } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
-import { moreCareful, type TokenPlace } from "../access/grant.js";
+import type { TokenPlace } from "../access/grant.js";
 import { type Refused, refuse } from "../access/refusal.js";
 import { type LogEntry, logEntry } from "../audit/log-entry.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { readTokenRow, type TokenRowWithCvc } from "../store/tokens.js";
+import { findToken, type TokenRowWithCvc } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { entityTypeOf } from "./entity.js";
 import { openToken } from "./sealing.js";
 import { tokenType } from "./types/registry.js";
-import { type Showing, type TokenView, viewOf } from "./view.js";
+import { forWriteAnswer, type Showing, type TokenView, viewOf } from "./view.js";
 
 /** What is kept of a token that an answer showed: nothing of its value. */
 export interface KeptToken {
@@ -44,7 +44,7 @@ export async function findReplayedToken(
   log: (entry: LogEntry) => void,
 ): Promise<ReplayedToken | undefined | Refused> {
   const { grant } = caller;
-  const found = await tx.ask(readTokenRow, kept.id);
+  const found = await findToken(tx, kept.id);
   // An id may have been given to another token since.
   const row = found && isTime(kept.createdAt, found.created_at) ? found : undefined;
   const place: TokenPlace = { id: kept.id, containers: (row?.containers ?? kept.containers).map(storedContainer) };
@@ -62,14 +62,14 @@ export async function findReplayedToken(
   return transform && { row, transform };
 }
 
-/** A replayed token, masked at most whatever the rule reveals, and without the card's verification code in its mask. */
+/** A replayed token as the answer of a write shows it, and without the card's verification code in its mask. */
 export function showReplayedToken(
   { tenantId }: Caller,
   keys: TenantKeys,
   { row, transform }: ReplayedToken,
   showing: Showing,
 ): TokenView {
-  return viewOf(tenantId, openToken(keys, tenantId, { ...row, cvc: null }), moreCareful(transform, "mask"), showing);
+  return viewOf(tenantId, openToken(keys, tenantId, { ...row, cvc: null }), forWriteAnswer(transform), showing);
 }
 
 /**
@@ -82,7 +82,7 @@ export async function findReplayedLeaf(
   id: string,
   log: (entry: LogEntry) => void,
 ): Promise<undefined | Refused> {
-  const row = await tx.ask(readTokenRow, id);
+  const row = await findToken(tx, id);
   const entityType = entityTypeOf(tokenType(row?.type ?? "token"));
   const place = { id, containers: (row?.containers ?? []).map(storedContainer) };
   const isOwn = row?.created_by === caller.application.id;

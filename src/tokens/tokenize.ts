@@ -1,6 +1,6 @@
 import type { Caller } from "../access/caller.js";
 import { Refused, refuse } from "../access/refusal.js";
-import { invalid } from "../base/fault.js";
+import { Fault, invalid, withFurtherFaults } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
@@ -24,8 +24,11 @@ export interface TokenizePlan {
   assemble(views: readonly TokenView[], show: (view: TokenView) => Json): Json;
 }
 
+/** The field of the request that holds the body. Over REST the body is all there is, and names begin below it. */
+const BODY = "value";
+
 export interface PlannedToken {
-  /** Where in the body it stands: `people[0].card`. Empty for the body itself. */
+  /** Its place in the request: `value.people[0].card`, `value` for the body itself. */
   readonly place: string;
   readonly prepared: PreparedToken;
 }
@@ -52,20 +55,28 @@ export function planTokenize(caller: Caller, keys: TenantKeys, body: Json, now: 
     if (isTokenRequest(value)) {
       return { kind: "token", index: drafts.push({ place, draft: atPlace(place, () => readDraft(value)) }) - 1 };
     }
-    const members = Object.entries(value).map(
-      ([key, item]) => [key, visit(item, place ? `${place}.${key}` : key)] as const,
-    );
+    const members = Object.entries(value).map(([key, item]) => [key, visit(item, `${place}.${key}`)] as const);
     return { kind: "object", members };
   };
-  const root = visit(body, "");
+  const root = visit(body, BODY);
   if (drafts.length > MAX_TOKENS) {
-    throw invalid("value", `must hold at most ${MAX_TOKENS} values to tokenize; it holds ${drafts.length}`);
+    throw invalid(BODY, `must hold at most ${MAX_TOKENS} values to tokenize; it holds ${drafts.length}`);
   }
   const budget = new Budget();
-  const items = drafts.map(({ place, draft }) => ({
-    place,
-    prepared: atPlace(place, () => prepareToken(caller, keys, draft, now, budget)),
-  }));
+  const prepare = ({ place, draft }: (typeof drafts)[number]) =>
+    atPlace(place, () => prepareToken(caller, keys, draft, now, budget));
+  const items = drafts.map((item, index) => {
+    try {
+      return { place: item.place, prepared: prepare(item) };
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      const others = drafts.slice(index + 1);
+      throw withFurtherFaults(
+        error,
+        others.map((other) => () => prepare(other)),
+      );
+    }
+  });
   return { items, assemble: (views, show) => assemble(root, views, show) };
 }
 

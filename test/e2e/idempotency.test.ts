@@ -185,6 +185,33 @@ describe("a request with an idempotency key", () => {
     expect(nobody.status).toBe(401);
   });
 
+  it("keeps the right of whoever makes it: it is read again by a masked eye as it was answered", async () => {
+    const clerk = await tenant.application({ type: "private", permissions: ["token:create"] });
+    const key = newKey();
+    const one = await clerk("POST", "/tokens", withKey(key, { body: card("4242424242424242") }));
+    const again = await clerk("POST", "/tokens", withKey(key, { body: card("4242424242424242") }));
+    expect(again.body).toEqual(one.body);
+    expect(JSON.stringify(again.body)).not.toContain("4242424242424242");
+  });
+
+  it("does not keep a card's cvc: the answer again is without it", async () => {
+    const key = newKey();
+    const body = { ...card("4242424242424242"), mask: { code: "{{ data.cvc }}", last: "{{ data.number | last4 }}" } };
+    const one = await backEnd("POST", "/tokens", withKey(key, { body }));
+    expect(one.body.data).toEqual({ code: "987", last: "4242" });
+    const again = await backEnd("POST", "/tokens", withKey(key, { body }));
+    expect(again.status).toBe(201);
+    expect(again.body).toEqual({ ...one.body, data: { last: "4242" } });
+
+    const tokenize = newKey();
+    const deep = { deep: [body] };
+    const made = await backEnd("POST", "/tokenize", withKey(tokenize, { body: deep }));
+    expect(made.body.deep[0].data.code).toBe("987");
+    const repeated = await backEnd("POST", "/tokenize", withKey(tokenize, { body: deep }));
+    expect(repeated.body.deep[0].id).toBe(made.body.deep[0].id);
+    expect(JSON.stringify(repeated.body)).not.toContain("987");
+  });
+
   it("is answered as before where a mask unfolds deep data deep inside", async () => {
     const nested = (levels: number, innermost: unknown): unknown =>
       Array.from({ length: levels }).reduce((inner) => ({ a: inner }), innermost);
@@ -221,8 +248,8 @@ describe("a request with an idempotency key", () => {
       withKey(key, { body: { type: "token", id: "idem-taken", data: 2 } }),
     );
     expect(taken.status).toBe(409);
-    const good = await backEnd("POST", "/tokens", withKey(key, { body: { type: "token", data: "good" } }));
-    expect(good.status).toBe(201);
+    const good = await backEnd("POST", "/tokens", withKey(key, { body: { type: "token", data: "x", mask: "good" } }));
+    expect(good).toMatchObject({ status: 201, body: { data: "good" } });
     const again = await backEnd("POST", "/tokens", withKey(key, { body: { type: "token", data: "other" } }));
     expect(again.body.id).toBe(good.body.id);
   });
@@ -261,8 +288,9 @@ describe("a request with an idempotency key", () => {
   it("needs the right each time: what was answered is not told to a key that lost it", async () => {
     const client = await tenant.backEnd();
     const key = newKey();
-    const create = () => client("POST", "/tokens", withKey(key, { body: { type: "token", data: "secret" } }));
-    expect(await create()).toMatchObject({ status: 201 });
+    const body = { type: "token", data: "secret", mask: "masked" };
+    const create = () => client("POST", "/tokens", withKey(key, { body }));
+    expect(await create()).toMatchObject({ status: 201, body: { data: "masked" } });
     await tenant.manage("PUT", `/applications/${client.id}`, { body: { name: "x", permissions: ["token:read"] } });
     expect(await create()).toMatchObject({ status: 403 });
     await tenant.manage("DELETE", `/applications/${client.id}`);

@@ -1,3 +1,4 @@
+// Needs: redis-server
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -22,7 +23,7 @@ describe("two replicas that share their counters in Redis", () => {
     environment = {
       DATABASE_URL: await cluster.login("vault", { attributes: "createrole" }),
       CLOAKROOM_DATA_DIR: join(directory, "data"),
-      CLOAKROOM_RATE_LIMITS: "",
+      CLOAKROOM_RATE_LIMITS: "global=1000",
       CLOAKROOM_REDIS_URL: redis.url,
       CLOAKROOM_TRUSTED_PROXIES: "127.0.0.1",
     };

@@ -1,7 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../src/base/json.js";
-import { evaluateMask } from "../../src/tokens/mask.js";
+import { Budget } from "../../src/expressions/budget.js";
+import { evaluateMask, requireEvaluable } from "../../src/tokens/mask.js";
+import { tokenTypes } from "../../src/tokens/types/registry.js";
+import { faultFields } from "../expressions/faults.js";
 
 const person = {
   name: { first: "John", middle: "Wilson", last: "Doe" },
@@ -143,4 +146,79 @@ test("whatever the mask, it never fails", () => {
     }),
     { numRuns: 500 },
   );
+});
+
+describe("the masks of types", () => {
+  const digits = (length: number) => fc.stringMatching(new RegExp(`^[0-9]{${length}}$`));
+  const number = fc.oneof(digits(13), digits(16), digits(19));
+  const data: Readonly<Record<string, fc.Arbitrary<Json>>> = {
+    card: fc.record(
+      {
+        number,
+        expiration_month: fc.integer({ min: 1, max: 12 }),
+        expiration_year: fc.integer({ min: 1000, max: 9999 }),
+        cvc: digits(3),
+      },
+      { requiredKeys: ["number"], noNullPrototype: true },
+    ),
+    bank: fc.record({ routing_number: digits(9), account_number: digits(12) }, { noNullPrototype: true }),
+    card_number: number,
+    us_bank_account_number: fc.oneof(digits(3), digits(17)),
+    us_bank_routing_number: digits(9),
+    social_security_number: fc.constantFrom("123-45-6789", "123456789", "1-2-3-4-5-6-7-8-9"),
+    employer_id_number: fc.constantFrom("12-3456789", "123456789"),
+  };
+
+  test.each(tokenTypes.filter(({ mask }) => mask !== null))("of a $name are the same in plain code", (type) => {
+    const applyMask = type.applyMask ?? expect.fail(`${type.name} has none`);
+    fc.assert(
+      fc.property(data[type.name] ?? expect.fail(`no data for ${type.name}`), (value) => {
+        expect(applyMask(value)).toEqual(evaluateMask(type.mask, value));
+      }),
+    );
+  });
+
+  test.each<[string, Json]>([
+    ["card", { number: 4242, expiration_month: 12 }],
+    ["card", { number: "4242424242424242", expiration_month: "{{ x }}" }],
+    ["bank", ["021000021", "123"]],
+    ["card_number", null],
+  ])("of a %s leave data of another shape to the expressions: %j", (name, value) => {
+    expect(tokenTypes.find((type) => type.name === name)?.applyMask?.(value)).toBeUndefined();
+  });
+});
+
+describe("a mask that could never show anything", () => {
+  const check = (mask: Json) => requireEvaluable(mask, new Budget());
+
+  test.each<[Json, string, string]>([
+    ["{{ data | frobnicate }}", "mask", "there is no filter frobnicate (character 11)"],
+    [{ a: ["x", "{{- data.b | last4 | nope: 1 }}"] }, "mask.a[1]", "there is no filter nope (character 22)"],
+    ["{{ data, x: 1 }} {{ data | nope }}", "mask", "there is no filter nope (character 28)"],
+    ["{{ data", "mask", "a {{ is not closed by }} (character 1)"],
+    ["{% if data %}x{% endif %}", "mask", "tags such as {% if %} are not supported (character 1)"],
+    [`{{ data }}${"x".repeat(4_096)}`, "mask", "at most 4096 characters (character 1)"],
+  ])("%.40j is refused, and its place named", (mask, field, reason) => {
+    expect(faultFields(() => check(mask))).toEqual({ [field]: [expect.stringContaining(reason)] });
+  });
+
+  test.each<Json>([
+    "{{ data.number, reveal_last: 4 }}",
+    "{{ data.number | }}",
+    "{{ }}",
+    "{{ data[ }}",
+    "no expression | nope",
+    { a: null, b: 1, c: [true, "{{ data.missing | default: 'x' }}"] },
+  ])("is not %j", (mask) => {
+    expect(() => check(mask)).not.toThrow();
+  });
+
+  test("names 20 of its problems at most, and is checked with bounded work", () => {
+    const wrong = Array.from({ length: 100 }, () => "{{ data | nope }}");
+    expect(Object.keys(faultFields(() => check(wrong)) ?? {})).toHaveLength(20);
+    const long = Array.from({ length: 200_000 }, (_, n) => `{{ data.${n}${"[".repeat(50)} }}`);
+    expect(Object.values(faultFields(() => check(long)) ?? {})[0]).toEqual([
+      expect.stringContaining("can be evaluated with less work"),
+    ]);
+  });
 });

@@ -5,6 +5,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import type { CodeError, ConsoleLine, FailedRun, TestedCall, TestOutside } from "./functions_pb.js";
+import { file_cloakroom_v1_functions } from "./functions_pb.js";
 import { file_cloakroom_v1_options } from "./options_pb.js";
 import type { OffsetPage } from "./pagination_pb.js";
 import { file_cloakroom_v1_pagination } from "./pagination_pb.js";
@@ -19,7 +21,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/proxies.proto.
  */
 export const file_cloakroom_v1_proxies: GenFile = /*@__PURE__*/
-  fileDesc("ChpjbG9ha3Jvb20vdjEvcHJveGllcy5wcm90bxIMY2xvYWtyb29tLnYxIsgFCgVQcm94eRIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRILCgNrZXkYBCABKAkSFwoPZGVzdGluYXRpb25fdXJsGAUgASgJEjcKEXJlcXVlc3RfdHJhbnNmb3JtGAYgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEjgKEnJlc3BvbnNlX3RyYW5zZm9ybRgHIAEoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybRJAChJyZXF1ZXN0X3RyYW5zZm9ybXMYCCADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CBpK1GAIQARJBChNyZXNwb25zZV90cmFuc2Zvcm1zGAkgAygLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtQgaStRgCEAESGwoOYXBwbGljYXRpb25faWQYCiABKAlIAIgBARJFCg1jb25maWd1cmF0aW9uGAsgAygLMiYuY2xvYWtyb29tLnYxLlByb3h5LkNvbmZpZ3VyYXRpb25FbnRyeUIGkrUYAhABEhQKDHJlcXVpcmVfYXV0aBgMIAEoCBIXCgpjcmVhdGVkX2J5GA0gASgJSAGIAQESLgoKY3JlYXRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLbW9kaWZpZWRfYnkYDyABKAlIAogBARIvCgttb2RpZmllZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaNAoSQ29uZmlndXJhdGlvbkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCEQoPX2FwcGxpY2F0aW9uX2lkQg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSK7AgoOUHJveHlUcmFuc2Zvcm0SSgoEdHlwZRgBIAEoCUI3ukg0cjJSBGNvZGVSBG1hc2tSCHRva2VuaXplUgthcHBlbmRfanNvblINYXBwZW5kX2hlYWRlckgAiAEBEhEKBGNvZGUYAiABKAlIAYgBARIdCgdtYXRjaGVyGAMgASgJQge6SARyAhgySAKIAQESIQoKZXhwcmVzc2lvbhgEIAEoCUIIukgFcgMY6AdIA4gBARIhCgtyZXBsYWNlbWVudBgFIAEoCUIHukgEcgIYAUgEiAEBEigKB29wdGlvbnMYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgcKBV90eXBlQgcKBV9jb2RlQgoKCF9tYXRjaGVyQg0KC19leHByZXNzaW9uQg4KDF9yZXBsYWNlbWVudCIsChRBcHBsaWNhdGlvblJlZmVyZW5jZRIUCgJpZBgBIAEoCUIIukgFcgOwAQEiwgQKEkNyZWF0ZVByb3h5UmVxdWVzdBIZCgRuYW1lGAEgASgJQgu6SAjIAQFyAxjIARIkCg9kZXN0aW5hdGlvbl91cmwYAiABKAlCC7pICMgBAXIDGJADEjcKEXJlcXVlc3RfdHJhbnNmb3JtGAMgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEjgKEnJlc3BvbnNlX3RyYW5zZm9ybRgEIAEoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybRJCChJyZXF1ZXN0X3RyYW5zZm9ybXMYBSADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CCLpIBZIBAhAUEkMKE3Jlc3BvbnNlX3RyYW5zZm9ybXMYBiADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CCLpIBZIBAhAUEjcKC2FwcGxpY2F0aW9uGAcgASgLMiIuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uUmVmZXJlbmNlElQKDWNvbmZpZ3VyYXRpb24YCCADKAsyMy5jbG9ha3Jvb20udjEuQ3JlYXRlUHJveHlSZXF1ZXN0LkNvbmZpZ3VyYXRpb25FbnRyeUIIukgFmgECEGQSGQoMcmVxdWlyZV9hdXRoGAkgASgISACIAQEaNAoSQ29uZmlndXJhdGlvbkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDwoNX3JlcXVpcmVfYXV0aCKjAQoSTGlzdFByb3hpZXNSZXF1ZXN0EhsKAmlkGAEgAygJQg+6SAySAQkQZCIFcgOwAQESGwoEbmFtZRgCIAEoCUIIukgFcgMYyAFIAIgBARIaCgRwYWdlGAMgASgFQge6SAQaAigBSAGIAQESHAoEc2l6ZRgEIAEoBUIJukgGGgQYZCgBSAKIAQFCBwoFX25hbWVCBwoFX3BhZ2VCBwoFX3NpemUiZgoTTGlzdFByb3hpZXNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USIQoEZGF0YRgCIAMoCzITLmNsb2Frcm9vbS52MS5Qcm94eSInCg9HZXRQcm94eVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBItoEChNSZXBsYWNlUHJveHlSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIZCgRuYW1lGAIgASgJQgu6SAjIAQFyAxjIARIkCg9kZXN0aW5hdGlvbl91cmwYAyABKAlCC7pICMgBAXIDGJADEjcKEXJlcXVlc3RfdHJhbnNmb3JtGAQgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEjgKEnJlc3BvbnNlX3RyYW5zZm9ybRgFIAEoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybRJCChJyZXF1ZXN0X3RyYW5zZm9ybXMYBiADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CCLpIBZIBAhAUEkMKE3Jlc3BvbnNlX3RyYW5zZm9ybXMYByADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CCLpIBZIBAhAUEjcKC2FwcGxpY2F0aW9uGAggASgLMiIuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uUmVmZXJlbmNlElUKDWNvbmZpZ3VyYXRpb24YCSADKAsyNC5jbG9ha3Jvb20udjEuUmVwbGFjZVByb3h5UmVxdWVzdC5Db25maWd1cmF0aW9uRW50cnlCCLpIBZoBAhBkEhkKDHJlcXVpcmVfYXV0aBgKIAEoCEgAiAEBGjQKEkNvbmZpZ3VyYXRpb25FbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg8KDV9yZXF1aXJlX2F1dGgizwQKElVwZGF0ZVByb3h5UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESHQoEbmFtZRgCIAEoCUIKukgHcgUQARjIAUgAiAEBEiYKD2Rlc3RpbmF0aW9uX3VybBgDIAEoCUIIukgFcgMYkANIAYgBARI3ChFyZXF1ZXN0X3RyYW5zZm9ybRgEIAEoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybRI4ChJyZXNwb25zZV90cmFuc2Zvcm0YBSABKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm0SQgoScmVxdWVzdF90cmFuc2Zvcm1zGAYgAygLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtQgi6SAWSAQIQFBJDChNyZXNwb25zZV90cmFuc2Zvcm1zGAcgAygLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtQgi6SAWSAQIQFBI3CgthcHBsaWNhdGlvbhgIIAEoCzIiLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvblJlZmVyZW5jZRItCg1jb25maWd1cmF0aW9uGAkgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEhkKDHJlcXVpcmVfYXV0aBgKIAEoCEgCiAEBEi8KC3VwZGF0ZV9tYXNrGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFza0IHCgVfbmFtZUISChBfZGVzdGluYXRpb25fdXJsQg8KDV9yZXF1aXJlX2F1dGgiKgoSRGVsZXRlUHJveHlSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASIpCgpIdHRwSGVhZGVyEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAki8QEKEkludm9rZVByb3h5UmVxdWVzdBITCglwcm94eV9rZXkYASABKAlIABITCglwcm94eV91cmwYAiABKAlIABI0CgZtZXRob2QYAyABKAlCJLpIIXIfUgNHRVRSBFBPU1RSA1BVVFIFUEFUQ0hSBkRFTEVURRIMCgRwYXRoGAQgASgJEg0KBXF1ZXJ5GAUgASgJEikKB2hlYWRlcnMYBiADKAsyGC5jbG9ha3Jvb20udjEuSHR0cEhlYWRlchIiCgRib2R5GAcgASgLMhQuZ29vZ2xlLmFwaS5IdHRwQm9keUIPCgZ0YXJnZXQSBbpIAggBIqwBChNJbnZva2VQcm94eVJlc3BvbnNlEg4KBnN0YXR1cxgBIAEoBRIfChJkZXN0aW5hdGlvbl9zdGF0dXMYAiABKAVIAIgBARIpCgdoZWFkZXJzGAMgAygLMhguY2xvYWtyb29tLnYxLkh0dHBIZWFkZXISIgoEYm9keRgEIAEoCzIULmdvb2dsZS5hcGkuSHR0cEJvZHlCFQoTX2Rlc3RpbmF0aW9uX3N0YXR1czKnBgoMUHJveHlTZXJ2aWNlEnAKC0NyZWF0ZVByb3h5EiAuY2xvYWtyb29tLnYxLkNyZWF0ZVByb3h5UmVxdWVzdBoTLmNsb2Frcm9vbS52MS5Qcm94eSIqirUYEwoMcHJveHk6Y3JlYXRlIMkBOAGC0+STAg06ASoiCC9wcm94aWVzEnQKC0xpc3RQcm94aWVzEiAuY2xvYWtyb29tLnYxLkxpc3RQcm94aWVzUmVxdWVzdBohLmNsb2Frcm9vbS52MS5MaXN0UHJveGllc1Jlc3BvbnNlIiCKtRgMCgpwcm94eTpyZWFkgtPkkwIKEggvcHJveGllcxJlCghHZXRQcm94eRIdLmNsb2Frcm9vbS52MS5HZXRQcm94eVJlcXVlc3QaEy5jbG9ha3Jvb20udjEuUHJveHkiJYq1GAwKCnByb3h5OnJlYWSC0+STAg8SDS9wcm94aWVzL3tpZH0SdAoMUmVwbGFjZVByb3h5EiEuY2xvYWtyb29tLnYxLlJlcGxhY2VQcm94eVJlcXVlc3QaEy5jbG9ha3Jvb20udjEuUHJveHkiLIq1GBAKDHByb3h5OnVwZGF0ZTgBgtPkkwISOgEqGg0vcHJveGllcy97aWR9EncKC1VwZGF0ZVByb3h5EiAuY2xvYWtyb29tLnYxLlVwZGF0ZVByb3h5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIuirUYEgoMcHJveHk6dXBkYXRlKAE4AYLT5JMCEjoBKjINL3Byb3hpZXMve2lkfRJwCgtEZWxldGVQcm94eRIgLmNsb2Frcm9vbS52MS5EZWxldGVQcm94eVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiJ4q1GA4KDHByb3h5OmRlbGV0ZYLT5JMCDyoNL3Byb3hpZXMve2lkfRJnCgtJbnZva2VQcm94eRIgLmNsb2Frcm9vbS52MS5JbnZva2VQcm94eVJlcXVlc3QaIS5jbG9ha3Jvb20udjEuSW52b2tlUHJveHlSZXNwb25zZSITirUYDwoJdG9rZW46dXNlEAEYAmIGcHJvdG8z", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_api_httpbody, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChpjbG9ha3Jvb20vdjEvcHJveGllcy5wcm90bxIMY2xvYWtyb29tLnYxIukGCgVQcm94eRIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRILCgNrZXkYBCABKAkSFwoPZGVzdGluYXRpb25fdXJsGAUgASgJEjcKEXJlcXVlc3RfdHJhbnNmb3JtGAYgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEjgKEnJlc3BvbnNlX3RyYW5zZm9ybRgHIAEoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybRJAChJyZXF1ZXN0X3RyYW5zZm9ybXMYCCADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CBpK1GAIQARJBChNyZXNwb25zZV90cmFuc2Zvcm1zGAkgAygLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtQgaStRgCEAESGwoOYXBwbGljYXRpb25faWQYCiABKAlIAIgBARJFCg1jb25maWd1cmF0aW9uGAsgAygLMiYuY2xvYWtyb29tLnYxLlByb3h5LkNvbmZpZ3VyYXRpb25FbnRyeUIGkrUYAhABEhQKDHJlcXVpcmVfYXV0aBgMIAEoCBIXCgpjcmVhdGVkX2J5GA0gASgJSAGIAQESLgoKY3JlYXRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLbW9kaWZpZWRfYnkYDyABKAlIAogBARIvCgttb2RpZmllZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc3RhdGUYESABKAkSHwoScmVxdWVzdF9yZWFjdG9yX2lkGBIgASgJSAOIAQESIAoTcmVzcG9uc2VfcmVhY3Rvcl9pZBgTIAEoCUgEiAEBEh4KFmRpc2FibGVfZGV0b2tlbml6YXRpb24YFCABKAgaNAoSQ29uZmlndXJhdGlvbkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCEQoPX2FwcGxpY2F0aW9uX2lkQg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieUIVChNfcmVxdWVzdF9yZWFjdG9yX2lkQhYKFF9yZXNwb25zZV9yZWFjdG9yX2lkIrsCCg5Qcm94eVRyYW5zZm9ybRJKCgR0eXBlGAEgASgJQje6SDRyMlIEY29kZVIEbWFza1IIdG9rZW5pemVSC2FwcGVuZF9qc29uUg1hcHBlbmRfaGVhZGVySACIAQESEQoEY29kZRgCIAEoCUgBiAEBEh0KB21hdGNoZXIYAyABKAlCB7pIBHICGDJIAogBARIhCgpleHByZXNzaW9uGAQgASgJQgi6SAVyAxjoB0gDiAEBEiEKC3JlcGxhY2VtZW50GAUgASgJQge6SARyAhgBSASIAQESKAoHb3B0aW9ucxgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBwoFX3R5cGVCBwoFX2NvZGVCCgoIX21hdGNoZXJCDQoLX2V4cHJlc3Npb25CDgoMX3JlcGxhY2VtZW50IiwKFEFwcGxpY2F0aW9uUmVmZXJlbmNlEhQKAmlkGAEgASgJQgi6SAVyA7ABASLMBwoSQ3JlYXRlUHJveHlSZXF1ZXN0EhkKBG5hbWUYASABKAlCC7pICMgBAXIDGMgBEiQKD2Rlc3RpbmF0aW9uX3VybBgCIAEoCUILukgIyAEBcgMYkAMSNwoRcmVxdWVzdF90cmFuc2Zvcm0YAyABKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm0SOAoScmVzcG9uc2VfdHJhbnNmb3JtGAQgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEkIKEnJlcXVlc3RfdHJhbnNmb3JtcxgFIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSQwoTcmVzcG9uc2VfdHJhbnNmb3JtcxgGIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSNwoLYXBwbGljYXRpb24YByABKAsyIi5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25SZWZlcmVuY2USVAoNY29uZmlndXJhdGlvbhgIIAMoCzIzLmNsb2Frcm9vbS52MS5DcmVhdGVQcm94eVJlcXVlc3QuQ29uZmlndXJhdGlvbkVudHJ5Qgi6SAWaAQIQZBIZCgxyZXF1aXJlX2F1dGgYCSABKAhIAIgBARInChJyZXF1ZXN0X3JlYWN0b3JfaWQYCiABKAlCC7pICNgBAXIDsAEBEigKE3Jlc3BvbnNlX3JlYWN0b3JfaWQYCyABKAlCC7pICNgBAXIDsAEBEiMKFmRpc2FibGVfZGV0b2tlbml6YXRpb24YDCABKAhIAYgBARo0ChJDb25maWd1cmF0aW9uRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ATr0AZq1GO8BCjkKEmNsaWVudF9jZXJ0aWZpY2F0ZRIjZGVzdGluYXRpb25zIGFyZSBjYWxsZWQgd2l0aG91dCBvbmUKPQoJZW5jcnlwdGVkEjBzZW5kIHRva2VuIGV4cHJlc3Npb25zLCB3aGljaCB0aGUgcHJveHkgcmVwbGFjZXMKOAoKcHJveHlfaG9zdBIqY2FsbCAvcHJveHkgYXQgdGhlIGFkZHJlc3Mgb2YgdGhpcyBzZXJ2aWNlCjkKB3RpbWVvdXQSLmEgZGVzdGluYXRpb24gaGFzIDI1IHNlY29uZHMgdG8gYW5zd2VyLCBhbHdheXNCDwoNX3JlcXVpcmVfYXV0aEIZChdfZGlzYWJsZV9kZXRva2VuaXphdGlvbiKjAQoSTGlzdFByb3hpZXNSZXF1ZXN0EhsKAmlkGAEgAygJQg+6SAySAQkQZCIFcgOwAQESGwoEbmFtZRgCIAEoCUIIukgFcgMYyAFIAIgBARIaCgRwYWdlGAMgASgFQge6SAQaAigBSAGIAQESHAoEc2l6ZRgEIAEoBUIJukgGGgQYZCgBSAKIAQFCBwoFX25hbWVCBwoFX3BhZ2VCBwoFX3NpemUiZgoTTGlzdFByb3hpZXNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USIQoEZGF0YRgCIAMoCzITLmNsb2Frcm9vbS52MS5Qcm94eSInCg9HZXRQcm94eVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIuQHChNSZXBsYWNlUHJveHlSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIZCgRuYW1lGAIgASgJQgu6SAjIAQFyAxjIARIkCg9kZXN0aW5hdGlvbl91cmwYAyABKAlCC7pICMgBAXIDGJADEjcKEXJlcXVlc3RfdHJhbnNmb3JtGAQgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEjgKEnJlc3BvbnNlX3RyYW5zZm9ybRgFIAEoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybRJCChJyZXF1ZXN0X3RyYW5zZm9ybXMYBiADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CCLpIBZIBAhAUEkMKE3Jlc3BvbnNlX3RyYW5zZm9ybXMYByADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CCLpIBZIBAhAUEjcKC2FwcGxpY2F0aW9uGAggASgLMiIuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uUmVmZXJlbmNlElUKDWNvbmZpZ3VyYXRpb24YCSADKAsyNC5jbG9ha3Jvb20udjEuUmVwbGFjZVByb3h5UmVxdWVzdC5Db25maWd1cmF0aW9uRW50cnlCCLpIBZoBAhBkEhkKDHJlcXVpcmVfYXV0aBgKIAEoCEgAiAEBEicKEnJlcXVlc3RfcmVhY3Rvcl9pZBgLIAEoCUILukgI2AEBcgOwAQESKAoTcmVzcG9uc2VfcmVhY3Rvcl9pZBgMIAEoCUILukgI2AEBcgOwAQESIwoWZGlzYWJsZV9kZXRva2VuaXphdGlvbhgNIAEoCEgBiAEBGjQKEkNvbmZpZ3VyYXRpb25FbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBOvQBmrUY7wEKOQoSY2xpZW50X2NlcnRpZmljYXRlEiNkZXN0aW5hdGlvbnMgYXJlIGNhbGxlZCB3aXRob3V0IG9uZQo9CgllbmNyeXB0ZWQSMHNlbmQgdG9rZW4gZXhwcmVzc2lvbnMsIHdoaWNoIHRoZSBwcm94eSByZXBsYWNlcwo4Cgpwcm94eV9ob3N0EipjYWxsIC9wcm94eSBhdCB0aGUgYWRkcmVzcyBvZiB0aGlzIHNlcnZpY2UKOQoHdGltZW91dBIuYSBkZXN0aW5hdGlvbiBoYXMgMjUgc2Vjb25kcyB0byBhbnN3ZXIsIGFsd2F5c0IPCg1fcmVxdWlyZV9hdXRoQhkKF19kaXNhYmxlX2RldG9rZW5pemF0aW9uItkHChJVcGRhdGVQcm94eVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEh0KBG5hbWUYAiABKAlCCrpIB3IFEAEYyAFIAIgBARImCg9kZXN0aW5hdGlvbl91cmwYAyABKAlCCLpIBXIDGJADSAGIAQESNwoRcmVxdWVzdF90cmFuc2Zvcm0YBCABKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm0SOAoScmVzcG9uc2VfdHJhbnNmb3JtGAUgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEkIKEnJlcXVlc3RfdHJhbnNmb3JtcxgGIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSQwoTcmVzcG9uc2VfdHJhbnNmb3JtcxgHIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSNwoLYXBwbGljYXRpb24YCCABKAsyIi5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25SZWZlcmVuY2USLQoNY29uZmlndXJhdGlvbhgJIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIZCgxyZXF1aXJlX2F1dGgYCiABKAhIAogBARIvCgt1cGRhdGVfbWFzaxgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSJwoScmVxdWVzdF9yZWFjdG9yX2lkGAwgASgJQgu6SAjYAQFyA7ABARIoChNyZXNwb25zZV9yZWFjdG9yX2lkGA0gASgJQgu6SAjYAQFyA7ABARIjChZkaXNhYmxlX2RldG9rZW5pemF0aW9uGA4gASgISAOIAQE69AGatRjvAQo5ChJjbGllbnRfY2VydGlmaWNhdGUSI2Rlc3RpbmF0aW9ucyBhcmUgY2FsbGVkIHdpdGhvdXQgb25lCj0KCWVuY3J5cHRlZBIwc2VuZCB0b2tlbiBleHByZXNzaW9ucywgd2hpY2ggdGhlIHByb3h5IHJlcGxhY2VzCjgKCnByb3h5X2hvc3QSKmNhbGwgL3Byb3h5IGF0IHRoZSBhZGRyZXNzIG9mIHRoaXMgc2VydmljZQo5Cgd0aW1lb3V0Ei5hIGRlc3RpbmF0aW9uIGhhcyAyNSBzZWNvbmRzIHRvIGFuc3dlciwgYWx3YXlzQgcKBV9uYW1lQhIKEF9kZXN0aW5hdGlvbl91cmxCDwoNX3JlcXVpcmVfYXV0aEIZChdfZGlzYWJsZV9kZXRva2VuaXphdGlvbiIqChJEZWxldGVQcm94eVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIikKCkh0dHBIZWFkZXISDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCSLxAQoSSW52b2tlUHJveHlSZXF1ZXN0EhMKCXByb3h5X2tleRgBIAEoCUgAEhMKCXByb3h5X3VybBgCIAEoCUgAEjQKBm1ldGhvZBgDIAEoCUIkukghch9SA0dFVFIEUE9TVFIDUFVUUgVQQVRDSFIGREVMRVRFEgwKBHBhdGgYBCABKAkSDQoFcXVlcnkYBSABKAkSKQoHaGVhZGVycxgGIAMoCzIYLmNsb2Frcm9vbS52MS5IdHRwSGVhZGVyEiIKBGJvZHkYByABKAsyFC5nb29nbGUuYXBpLkh0dHBCb2R5Qg8KBnRhcmdldBIFukgCCAEirAEKE0ludm9rZVByb3h5UmVzcG9uc2USDgoGc3RhdHVzGAEgASgFEh8KEmRlc3RpbmF0aW9uX3N0YXR1cxgCIAEoBUgAiAEBEikKB2hlYWRlcnMYAyADKAsyGC5jbG9ha3Jvb20udjEuSHR0cEhlYWRlchIiCgRib2R5GAQgASgLMhQuZ29vZ2xlLmFwaS5IdHRwQm9keUIVChNfZGVzdGluYXRpb25fc3RhdHVzIu8DChBUZXN0UHJveHlSZXF1ZXN0EkIKEnJlcXVlc3RfdHJhbnNmb3JtcxgBIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSQwoTcmVzcG9uc2VfdHJhbnNmb3JtcxgCIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSUgoNY29uZmlndXJhdGlvbhgDIAMoCzIxLmNsb2Frcm9vbS52MS5UZXN0UHJveHlSZXF1ZXN0LkNvbmZpZ3VyYXRpb25FbnRyeUIIukgFmgECEGQSNAoHcmVxdWVzdBgEIAEoCzIbLmNsb2Frcm9vbS52MS5UZXN0ZWRSZXF1ZXN0Qga6SAPIAQESKgoGYW5zd2VyGAUgASgLMhouY2xvYWtyb29tLnYxLlRlc3RlZEFuc3dlchImCg9kZXN0aW5hdGlvbl91cmwYBiABKAlCCLpIBXIDGJADSACIAQESKgoHb3V0c2lkZRgHIAEoCzIZLmNsb2Frcm9vbS52MS5UZXN0T3V0c2lkZRo0ChJDb25maWd1cmF0aW9uRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUISChBfZGVzdGluYXRpb25fdXJsIuEBCg1UZXN0ZWRSZXF1ZXN0EjkKBm1ldGhvZBgBIAEoCUIkukghch9SA0dFVFIEUE9TVFIDUFVUUgVQQVRDSFIGREVMRVRFSACIAQESFgoEcGF0aBgCIAEoCUIIukgFcgMY0A8SFwoFcXVlcnkYAyABKAlCCLpIBXIDGNAPEjMKB2hlYWRlcnMYBCADKAsyGC5jbG9ha3Jvb20udjEuSHR0cEhlYWRlckIIukgFkgECEGQSJAoEYm9keRgFIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUIJCgdfbWV0aG9kIoYBCgxUZXN0ZWRBbnN3ZXISGwoGc3RhdHVzGAEgASgFQgu6SAgaBhjXBCjIARIzCgdoZWFkZXJzGAIgAygLMhguY2xvYWtyb29tLnYxLkh0dHBIZWFkZXJCCLpIBZIBAhBkEiQKBGJvZHkYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUi5wEKEVRlc3RQcm94eVJlc3BvbnNlEiwKB3JlcXVlc3QYASABKAsyGy5jbG9ha3Jvb20udjEuVGVzdGVkUmVxdWVzdBIqCgZhbnN3ZXIYAiABKAsyGi5jbG9ha3Jvb20udjEuVGVzdGVkQW5zd2VyEiYKBWVycm9yGAMgASgLMhcuY2xvYWtyb29tLnYxLkNvZGVFcnJvchInCgVzdGVwcxgEIAMoCzIYLmNsb2Frcm9vbS52MS5UZXN0ZWRTdGVwEicKBWNhbGxzGAUgAygLMhguY2xvYWtyb29tLnYxLlRlc3RlZENhbGwixAEKClRlc3RlZFN0ZXASDAoEa2luZBgBIAEoCRImCgVlcnJvchgCIAEoCzIXLmNsb2Frcm9vbS52MS5Db2RlRXJyb3ISKgoHY29uc29sZRgDIAMoCzIZLmNsb2Frcm9vbS52MS5Db25zb2xlTGluZRIYCgtkdXJhdGlvbl9tcxgEIAEoBUgAiAEBEhkKDG1lbW9yeV9ieXRlcxgFIAEoBUgBiAEBQg4KDF9kdXJhdGlvbl9tc0IPCg1fbWVtb3J5X2J5dGVzIjIKGkxpc3RGYWlsZWRQcm94eVJ1bnNSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASJEChtMaXN0RmFpbGVkUHJveHlSdW5zUmVzcG9uc2USJQoEZGF0YRgBIAMoCzIXLmNsb2Frcm9vbS52MS5GYWlsZWRSdW4y0ggKDFByb3h5U2VydmljZRJwCgtDcmVhdGVQcm94eRIgLmNsb2Frcm9vbS52MS5DcmVhdGVQcm94eVJlcXVlc3QaEy5jbG9ha3Jvb20udjEuUHJveHkiKoq1GBMKDHByb3h5OmNyZWF0ZSDJATgBgtPkkwINOgEqIggvcHJveGllcxJ0CgtMaXN0UHJveGllcxIgLmNsb2Frcm9vbS52MS5MaXN0UHJveGllc1JlcXVlc3QaIS5jbG9ha3Jvb20udjEuTGlzdFByb3hpZXNSZXNwb25zZSIgirUYDAoKcHJveHk6cmVhZILT5JMCChIIL3Byb3hpZXMSZQoIR2V0UHJveHkSHS5jbG9ha3Jvb20udjEuR2V0UHJveHlSZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlByb3h5IiWKtRgMCgpwcm94eTpyZWFkgtPkkwIPEg0vcHJveGllcy97aWR9EnQKDFJlcGxhY2VQcm94eRIhLmNsb2Frcm9vbS52MS5SZXBsYWNlUHJveHlSZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlByb3h5IiyKtRgQCgxwcm94eTp1cGRhdGU4AYLT5JMCEjoBKhoNL3Byb3hpZXMve2lkfRJ3CgtVcGRhdGVQcm94eRIgLmNsb2Frcm9vbS52MS5VcGRhdGVQcm94eVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiLoq1GBIKDHByb3h5OnVwZGF0ZSgBOAGC0+STAhI6ASoyDS9wcm94aWVzL3tpZH0ScAoLRGVsZXRlUHJveHkSIC5jbG9ha3Jvb20udjEuRGVsZXRlUHJveHlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IieKtRgOCgxwcm94eTpkZWxldGWC0+STAg8qDS9wcm94aWVzL3tpZH0ShgEKCVRlc3RQcm94eRIeLmNsb2Frcm9vbS52MS5UZXN0UHJveHlSZXF1ZXN0Gh8uY2xvYWtyb29tLnYxLlRlc3RQcm94eVJlc3BvbnNlIjiKtRgcUgxwcm94eTpjcmVhdGVSDHByb3h5OnVwZGF0ZYLT5JMCEjoBKiINL3Byb3hpZXMvdGVzdBKfAQoTTGlzdEZhaWxlZFByb3h5UnVucxIoLmNsb2Frcm9vbS52MS5MaXN0RmFpbGVkUHJveHlSdW5zUmVxdWVzdBopLmNsb2Frcm9vbS52MS5MaXN0RmFpbGVkUHJveHlSdW5zUmVzcG9uc2UiM4q1GA4KDHByb3h5OnVwZGF0ZYLT5JMCGxIZL3Byb3hpZXMve2lkfS9mYWlsZWQtcnVucxJnCgtJbnZva2VQcm94eRIgLmNsb2Frcm9vbS52MS5JbnZva2VQcm94eVJlcXVlc3QaIS5jbG9ha3Jvb20udjEuSW52b2tlUHJveHlSZXNwb25zZSITirUYDwoJdG9rZW46dXNlEAEYAmIGcHJvdG8z", [file_buf_validate_validate, file_cloakroom_v1_functions, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_api_httpbody, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Proxy
@@ -108,6 +110,34 @@ export type Proxy = Message<"cloakroom.v1.Proxy"> & {
    * @generated from field: google.protobuf.Timestamp modified_at = 16;
    */
   modifiedAt?: Timestamp | undefined;
+
+  /**
+   * Always active: a proxy can be called as soon as it is saved.
+   *
+   * @generated from field: string state = 17;
+   */
+  state: string;
+
+  /**
+   * The reactor that requests pass before the transforms, in the older form of transforms.
+   *
+   * @generated from field: optional string request_reactor_id = 18;
+   */
+  requestReactorId?: string | undefined;
+
+  /**
+   * The reactor that answers pass before the transforms.
+   *
+   * @generated from field: optional string response_reactor_id = 19;
+   */
+  responseReactorId?: string | undefined;
+
+  /**
+   * Whether token expressions are left as they are.
+   *
+   * @generated from field: bool disable_detokenization = 20;
+   */
+  disableDetokenization: boolean;
 };
 
 /**
@@ -159,7 +189,7 @@ export type ProxyTransform = Message<"cloakroom.v1.ProxyTransform"> & {
   replacement?: string | undefined;
 
   /**
-   * For the types tokenize, append_json and append_header.
+   * For the types tokenize, append_json and append_header; for type code its runtime.
    *
    * @generated from field: google.protobuf.Struct options = 6;
    */
@@ -200,7 +230,7 @@ export type CreateProxyRequest = Message<"cloakroom.v1.CreateProxyRequest"> & {
   name: string;
 
   /**
-   * An https address.
+   * An https address. It is shown as it was given.
    *
    * @generated from field: string destination_url = 2;
    */
@@ -244,6 +274,27 @@ export type CreateProxyRequest = Message<"cloakroom.v1.CreateProxyRequest"> & {
    * @generated from field: optional bool require_auth = 9;
    */
   requireAuth?: boolean | undefined;
+
+  /**
+   * A reactor, in the older form of transforms: it is given body and headers, and returns both in raw. Empty: none.
+   *
+   * @generated from field: string request_reactor_id = 10;
+   */
+  requestReactorId: string;
+
+  /**
+   * The same for answers.
+   *
+   * @generated from field: string response_reactor_id = 11;
+   */
+  responseReactorId: string;
+
+  /**
+   * Leaves token expressions in requests as they are. Default false.
+   *
+   * @generated from field: optional bool disable_detokenization = 12;
+   */
+  disableDetokenization?: boolean | undefined;
 };
 
 /**
@@ -345,7 +396,7 @@ export type ReplaceProxyRequest = Message<"cloakroom.v1.ReplaceProxyRequest"> & 
   name: string;
 
   /**
-   * An https address.
+   * An https address. It is shown as it was given.
    *
    * @generated from field: string destination_url = 3;
    */
@@ -389,6 +440,27 @@ export type ReplaceProxyRequest = Message<"cloakroom.v1.ReplaceProxyRequest"> & 
    * @generated from field: optional bool require_auth = 10;
    */
   requireAuth?: boolean | undefined;
+
+  /**
+   * A reactor, in the older form of transforms: it is given body and headers, and returns both in raw. Empty: none.
+   *
+   * @generated from field: string request_reactor_id = 11;
+   */
+  requestReactorId: string;
+
+  /**
+   * The same for answers.
+   *
+   * @generated from field: string response_reactor_id = 12;
+   */
+  responseReactorId: string;
+
+  /**
+   * Leaves token expressions in requests as they are. Default false.
+   *
+   * @generated from field: optional bool disable_detokenization = 13;
+   */
+  disableDetokenization?: boolean | undefined;
 };
 
 /**
@@ -413,7 +485,7 @@ export type UpdateProxyRequest = Message<"cloakroom.v1.UpdateProxyRequest"> & {
   name?: string | undefined;
 
   /**
-   * An https address.
+   * An https address. It is shown as it was given.
    *
    * @generated from field: optional string destination_url = 3;
    */
@@ -464,6 +536,27 @@ export type UpdateProxyRequest = Message<"cloakroom.v1.UpdateProxyRequest"> & {
    * @generated from field: google.protobuf.FieldMask update_mask = 11;
    */
   updateMask?: FieldMask | undefined;
+
+  /**
+   * A reactor, in the older form of transforms: it is given body and headers, and returns both in raw. Empty: none.
+   *
+   * @generated from field: string request_reactor_id = 12;
+   */
+  requestReactorId: string;
+
+  /**
+   * The same for answers.
+   *
+   * @generated from field: string response_reactor_id = 13;
+   */
+  responseReactorId: string;
+
+  /**
+   * Leaves token expressions in requests as they are. Default false.
+   *
+   * @generated from field: optional bool disable_detokenization = 14;
+   */
+  disableDetokenization?: boolean | undefined;
 };
 
 /**
@@ -615,6 +708,255 @@ export const InvokeProxyResponseSchema: GenMessage<InvokeProxyResponse> = /*@__P
   messageDesc(file_cloakroom_v1_proxies, 12);
 
 /**
+ * @generated from message cloakroom.v1.TestProxyRequest
+ */
+export type TestProxyRequest = Message<"cloakroom.v1.TestProxyRequest"> & {
+  /**
+   * @generated from field: repeated cloakroom.v1.ProxyTransform request_transforms = 1;
+   */
+  requestTransforms: ProxyTransform[];
+
+  /**
+   * @generated from field: repeated cloakroom.v1.ProxyTransform response_transforms = 2;
+   */
+  responseTransforms: ProxyTransform[];
+
+  /**
+   * @generated from field: map<string, string> configuration = 3;
+   */
+  configuration: { [key: string]: string };
+
+  /**
+   * @generated from field: cloakroom.v1.TestedRequest request = 4;
+   */
+  request?: TestedRequest | undefined;
+
+  /**
+   * What the destination answers. Without it and without destination_url the response transforms do not run.
+   *
+   * @generated from field: cloakroom.v1.TestedAnswer answer = 5;
+   */
+  answer?: TestedAnswer | undefined;
+
+  /**
+   * An https address that is called for real, in place of a made-up answer.
+   *
+   * @generated from field: optional string destination_url = 6;
+   */
+  destinationUrl?: string | undefined;
+
+  /**
+   * @generated from field: cloakroom.v1.TestOutside outside = 7;
+   */
+  outside?: TestOutside | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.TestProxyRequest.
+ * Use `create(TestProxyRequestSchema)` to create a new message.
+ */
+export const TestProxyRequestSchema: GenMessage<TestProxyRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_proxies, 13);
+
+/**
+ * @generated from message cloakroom.v1.TestedRequest
+ */
+export type TestedRequest = Message<"cloakroom.v1.TestedRequest"> & {
+  /**
+   * Default POST.
+   *
+   * @generated from field: optional string method = 1;
+   */
+  method?: string | undefined;
+
+  /**
+   * @generated from field: string path = 2;
+   */
+  path: string;
+
+  /**
+   * With its leading question mark.
+   *
+   * @generated from field: string query = 3;
+   */
+  query: string;
+
+  /**
+   * @generated from field: repeated cloakroom.v1.HttpHeader headers = 4;
+   */
+  headers: HttpHeader[];
+
+  /**
+   * Text is sent as it is, everything else as JSON. Token expressions stay as they are.
+   *
+   * @generated from field: google.protobuf.Value body = 5;
+   */
+  body?: Value | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.TestedRequest.
+ * Use `create(TestedRequestSchema)` to create a new message.
+ */
+export const TestedRequestSchema: GenMessage<TestedRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_proxies, 14);
+
+/**
+ * @generated from message cloakroom.v1.TestedAnswer
+ */
+export type TestedAnswer = Message<"cloakroom.v1.TestedAnswer"> & {
+  /**
+   * @generated from field: int32 status = 1;
+   */
+  status: number;
+
+  /**
+   * @generated from field: repeated cloakroom.v1.HttpHeader headers = 2;
+   */
+  headers: HttpHeader[];
+
+  /**
+   * Text is sent as it is, everything else as JSON.
+   *
+   * @generated from field: google.protobuf.Value body = 3;
+   */
+  body?: Value | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.TestedAnswer.
+ * Use `create(TestedAnswerSchema)` to create a new message.
+ */
+export const TestedAnswerSchema: GenMessage<TestedAnswer> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_proxies, 15);
+
+/**
+ * @generated from message cloakroom.v1.TestProxyResponse
+ */
+export type TestProxyResponse = Message<"cloakroom.v1.TestProxyResponse"> & {
+  /**
+   * The request as it leaves for the destination.
+   *
+   * @generated from field: cloakroom.v1.TestedRequest request = 1;
+   */
+  request?: TestedRequest | undefined;
+
+  /**
+   * The answer as the caller gets it.
+   *
+   * @generated from field: cloakroom.v1.TestedAnswer answer = 2;
+   */
+  answer?: TestedAnswer | undefined;
+
+  /**
+   * What a transform failed with, if one did.
+   *
+   * @generated from field: cloakroom.v1.CodeError error = 3;
+   */
+  error?: CodeError | undefined;
+
+  /**
+   * The transforms with code that ran, in their order.
+   *
+   * @generated from field: repeated cloakroom.v1.TestedStep steps = 4;
+   */
+  steps: TestedStep[];
+
+  /**
+   * The first hundred calls of the world outside.
+   *
+   * @generated from field: repeated cloakroom.v1.TestedCall calls = 5;
+   */
+  calls: TestedCall[];
+};
+
+/**
+ * Describes the message cloakroom.v1.TestProxyResponse.
+ * Use `create(TestProxyResponseSchema)` to create a new message.
+ */
+export const TestProxyResponseSchema: GenMessage<TestProxyResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_proxies, 16);
+
+/**
+ * @generated from message cloakroom.v1.TestedStep
+ */
+export type TestedStep = Message<"cloakroom.v1.TestedStep"> & {
+  /**
+   * request_transform or response_transform.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * What it failed with, if it did.
+   *
+   * @generated from field: cloakroom.v1.CodeError error = 2;
+   */
+  error?: CodeError | undefined;
+
+  /**
+   * @generated from field: repeated cloakroom.v1.ConsoleLine console = 3;
+   */
+  console: ConsoleLine[];
+
+  /**
+   * Milliseconds from its start to its end, without the time in the queue.
+   *
+   * @generated from field: optional int32 duration_ms = 4;
+   */
+  durationMs?: number | undefined;
+
+  /**
+   * All memory that its instance held at its end.
+   *
+   * @generated from field: optional int32 memory_bytes = 5;
+   */
+  memoryBytes?: number | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.TestedStep.
+ * Use `create(TestedStepSchema)` to create a new message.
+ */
+export const TestedStepSchema: GenMessage<TestedStep> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_proxies, 17);
+
+/**
+ * @generated from message cloakroom.v1.ListFailedProxyRunsRequest
+ */
+export type ListFailedProxyRunsRequest = Message<"cloakroom.v1.ListFailedProxyRunsRequest"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message cloakroom.v1.ListFailedProxyRunsRequest.
+ * Use `create(ListFailedProxyRunsRequestSchema)` to create a new message.
+ */
+export const ListFailedProxyRunsRequestSchema: GenMessage<ListFailedProxyRunsRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_proxies, 18);
+
+/**
+ * @generated from message cloakroom.v1.ListFailedProxyRunsResponse
+ */
+export type ListFailedProxyRunsResponse = Message<"cloakroom.v1.ListFailedProxyRunsResponse"> & {
+  /**
+   * @generated from field: repeated cloakroom.v1.FailedRun data = 1;
+   */
+  data: FailedRun[];
+};
+
+/**
+ * Describes the message cloakroom.v1.ListFailedProxyRunsResponse.
+ * Use `create(ListFailedProxyRunsResponseSchema)` to create a new message.
+ */
+export const ListFailedProxyRunsResponseSchema: GenMessage<ListFailedProxyRunsResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_proxies, 19);
+
+/**
  * Proxies forward requests to a destination and put the real values in on the way.
  *
  * @generated from service cloakroom.v1.ProxyService
@@ -679,6 +1021,28 @@ export const ProxyService: GenService<{
     methodKind: "unary";
     input: typeof DeleteProxyRequestSchema;
     output: typeof EmptySchema;
+  },
+  /**
+   * Sends a sample request through transforms that are not saved, to a destination that is made up or real. Nothing is
+   * kept, and no token is read or made.
+   *
+   * @generated from rpc cloakroom.v1.ProxyService.TestProxy
+   */
+  testProxy: {
+    methodKind: "unary";
+    input: typeof TestProxyRequestSchema;
+    output: typeof TestProxyResponseSchema;
+  },
+  /**
+   * Lists the runs of a proxy's transforms that failed within the last day, newest first, with what they wrote to the
+   * console. What code writes there may be of tokens: the permission is that to change the code.
+   *
+   * @generated from rpc cloakroom.v1.ProxyService.ListFailedProxyRuns
+   */
+  listFailedProxyRuns: {
+    methodKind: "unary";
+    input: typeof ListFailedProxyRunsRequestSchema;
+    output: typeof ListFailedProxyRunsResponseSchema;
   },
   /**
    * Sends a request through a proxy. On REST this is any method on /proxy and below.

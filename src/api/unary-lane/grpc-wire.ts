@@ -21,7 +21,7 @@ const request = (trailerFlag: number) => ({
     const [, amount, unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(header) ?? [];
     return amount === undefined ? undefined : Number(amount) * (UNITS[unit] ?? 0);
   },
-  overhead: PREFIX_BYTES,
+  mostBodyBytes: (messageBytes: number) => PREFIX_BYTES + messageBytes,
   read: (type: DescMessage, body: Buffer, mostBytes: number) => readOnly(type, body, mostBytes, trailerFlag),
 });
 
@@ -47,13 +47,44 @@ const GRPC_WEB: UnaryWire = {
   ...request(trailerFlag),
   answer(response, type, message) {
     response.setHeader("content-type", "application/grpc-web+proto");
-    response.end(Buffer.concat([framed(toBinary(type, message)), GOOD_TRAILER]));
+    response.end(webAnswer(type, message));
   },
   refuse(response, error) {
     response.setHeader("content-type", "application/grpc-web+proto");
-    response.end(framed(trailerSerialize(setTrailerStatus(new Headers(), error)), trailerFlag));
+    response.end(webRefusal(error));
   },
 };
+
+/** The same as base64, for browsers that read text only. It is what Google's client for the web sends unless told otherwise. */
+const GRPC_WEB_TEXT: UnaryWire = {
+  ...GRPC_WEB,
+  // Each frame may be padded by itself.
+  mostBodyBytes: (messageBytes) => 4 * Math.ceil((GRPC_WEB.mostBodyBytes(messageBytes) + 2) / 3),
+  read: (type, body, mostBytes) => GRPC_WEB.read(type, fromBase64(body), mostBytes),
+  answer(response, type, message) {
+    response.setHeader("content-type", "application/grpc-web-text+proto");
+    response.end(webAnswer(type, message).toString("base64"));
+  },
+  refuse(response, error) {
+    response.setHeader("content-type", "application/grpc-web-text+proto");
+    response.end(webRefusal(error).toString("base64"));
+  },
+};
+
+function webAnswer(type: DescMessage, message: Message): Buffer {
+  return Buffer.concat([framed(toBinary(type, message)), GOOD_TRAILER]);
+}
+
+function webRefusal(error: ConnectError): Buffer {
+  return framed(trailerSerialize(setTrailerStatus(new Headers(), error)), trailerFlag);
+}
+
+/** Base64, also in several pieces with padding of their own. @throws {Fault} malformed_body */
+function fromBase64(body: Buffer): Buffer {
+  const text = body.toString("latin1");
+  if (!/^[A-Za-z0-9+/=]*$/.test(text)) throw malformed("must be base64");
+  return Buffer.concat((text.match(/[^=]+=*/g) ?? []).map((piece) => Buffer.from(piece, "base64")));
+}
 
 /** gRPC and gRPC-Web with one uncompressed binary message. gRPC itself needs the trailers of HTTP/2. */
 export function grpcWireOf({ headers, httpVersionMajor }: IncomingMessage): UnaryWire | undefined {
@@ -65,6 +96,9 @@ export function grpcWireOf({ headers, httpVersionMajor }: IncomingMessage): Unar
     case "application/grpc-web":
     case "application/grpc-web+proto":
       return GRPC_WEB;
+    case "application/grpc-web-text":
+    case "application/grpc-web-text+proto":
+      return GRPC_WEB_TEXT;
     default:
       return undefined;
   }

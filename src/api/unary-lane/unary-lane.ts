@@ -11,6 +11,7 @@ import { connectErrorOf } from "../rpc-error.js";
 import { admitCall, answerCall, refusalOf } from "../rpc-method.js";
 import { parentSpanIn, traceOf } from "../trace.js";
 import { dropUnreadBody } from "../unread-body.js";
+import { CallEnd } from "./call-end.js";
 import { connectWireOf } from "./connect-wire.js";
 import { grpcWireOf } from "./grpc-wire.js";
 import type { UnaryWire } from "./wire.js";
@@ -73,16 +74,22 @@ interface LaneCall {
 
 async function serve(call: LaneCall): Promise<void> {
   const { pipeline, wire, request, response, deadlineMs } = call;
-  const cut = new AbortController();
-  const pass = () => cut.abort(new ConnectError("the operation timed out", Code.DeadlineExceeded));
+  const startedAt = performance.now();
+  const callEnd = new CallEnd();
+  const pass = () => callEnd.end(new ConnectError("the operation timed out", Code.DeadlineExceeded));
   const deadline = deadlineMs === undefined ? undefined : setTimeout(pass, deadlineMs);
   response.once("close", () => {
     clearTimeout(deadline);
     // Not whether it has finished: Node finishes the streams of HTTP/2 that a caller resets.
-    if (!response.writableEnded) cut.abort(aborted());
+    if (!response.writableEnded) callEnd.end(aborted());
   });
   try {
-    const { message, headers } = await answer(call, cut.signal);
+    // Timers take a millisecond at least, and wait for their turn.
+    const isOver = () => deadlineMs !== undefined && performance.now() - startedAt >= deadlineMs;
+    const { message, headers } = await answer(call, callEnd, () => {
+      if (isOver()) pass();
+      if (callEnd.reason !== undefined) throw callEnd.reason;
+    });
     for (const [name, value] of headers) response.setHeader(name, value);
     wire.answer(response, pipeline.method.desc.output, message);
   } catch (error) {
@@ -94,7 +101,11 @@ async function serve(call: LaneCall): Promise<void> {
 }
 
 /** @throws {ConnectError} as the caller is told. */
-async function answer({ pipeline, wire, request, response, limits, observe, enter }: LaneCall, signal: AbortSignal) {
+async function answer(
+  { pipeline, wire, request, response, limits, observe, enter }: LaneCall,
+  callEnd: CallEnd,
+  throwIfOver: () => void,
+) {
   await enter(request, response, request.url ?? "");
   const traceId = traceOf(request);
   const { desc } = pipeline.method;
@@ -102,11 +113,16 @@ async function answer({ pipeline, wire, request, response, limits, observe, ente
   const tooMany = rateRefusalOf(request);
   if (tooMany) throw refusalOf(tooMany, observation, traceId);
   const hold = (bytes: number) => bodyRoom.take(request, bytes);
-  const head = { traceId, signal, hold, header: (name: string) => single(request.headers[name]) };
+  const head = {
+    ...{ traceId, hold, header: (name: string) => single(request.headers[name]) },
+    get signal() {
+      return callEnd.signal;
+    },
+  };
   const admission = await admitCall(pipeline, head, observation);
   let message: Message;
   try {
-    const body = await readBody(request, limits.messageBytes + wire.overhead, signal);
+    const body = await readBody(request, wire.mostBodyBytes(limits.messageBytes), callEnd);
     message = wire.read(desc.input, body, limits.messageBytes);
   } catch (error) {
     if (error === TOO_LARGE) {
@@ -117,20 +133,19 @@ async function answer({ pipeline, wire, request, response, limits, observe, ente
     observation.fail(error.code === Code.DeadlineExceeded ? 408 : 400, new Fault("malformed_body", "unread"));
     throw error;
   }
-  return answerCall(pipeline, admission, observation, message);
+  return answerCall(pipeline, admission, observation, message, throwIfOver);
 }
 
 const TOO_LARGE = Symbol("a body above the limit");
 
 /**
  * The whole body.
- * @throws {@link TOO_LARGE}, {Fault} unavailable, what the signal was aborted with, or {ConnectError} where the caller left.
+ * @throws {@link TOO_LARGE}, {Fault} unavailable, what ended the call, or {ConnectError} where the caller left.
  */
-function readBody(request: IncomingMessage, mostBytes: number, signal: AbortSignal): Promise<Buffer> {
+function readBody(request: IncomingMessage, mostBytes: number, callEnd: CallEnd): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const giveUp = () => reject(signal.reason);
     const take = (chunk: Buffer) => {
       try {
         size += chunk.length;
@@ -142,11 +157,11 @@ function readBody(request: IncomingMessage, mostBytes: number, signal: AbortSign
         reject(refusal);
       }
     };
-    if (signal.aborted) return giveUp();
-    signal.addEventListener("abort", giveUp, { once: true });
+    if (callEnd.reason !== undefined) return reject(callEnd.reason);
+    callEnd.listen(reject);
     request.on("data", take);
     request.once("end", () => {
-      signal.removeEventListener("abort", giveUp);
+      callEnd.listen(undefined);
       // A stream of HTTP/2 that its caller resets, or whose connection breaks, ends like one that is complete.
       if (request.aborted) return reject(aborted());
       resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));

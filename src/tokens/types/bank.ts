@@ -1,16 +1,23 @@
 import { passesAba } from "./check-digits.js";
+import { maskBank } from "./default-mask.js";
 import { checkFields, type FieldRule, textThat } from "./fields.js";
 import { textType } from "./text-type.js";
 import type { TokenType } from "./token-type.js";
 
 const ROUTING_EXPECTATION = "must be a nine-digit routing number, as a text, with a valid checksum";
-const ACCOUNT_EXPECTATION = "must be an account number: a text of 3 to 17 digits";
+const ACCOUNT_EXPECTATION = "must be an account number: a text of 1 to 17 digits";
+/** The older type has a lower bound (api-facts 3.1); the specification gives bank accounts none. */
+const US_ACCOUNT_EXPECTATION = "must be an account number: a text of 3 to 17 digits";
 
 function isRoutingNumber(text: string): boolean {
   return /^\d{9}$/.test(text) && passesAba(text);
 }
 
 function isAccountNumber(text: string): boolean {
+  return /^\d{1,17}$/.test(text);
+}
+
+function isUsAccountNumber(text: string): boolean {
   return /^\d{3,17}$/.test(text);
 }
 
@@ -25,6 +32,7 @@ export const bank: TokenType = {
   normalize: (data) => checkFields(data, "bank account", fields),
   containers: ["/bank/high/"],
   mask: { routing_number: "{{ data.routing_number }}", account_number: "{{ data.account_number | reveal_last: 4 }}" },
+  applyMask: maskBank,
   fingerprintExpression: "{{ data.account_number }}|{{ data.routing_number }}",
   searchIndexes: [],
   details: "bank",
@@ -33,8 +41,8 @@ export const bank: TokenType = {
 export const usBankAccountNumber: TokenType = textType({
   name: "us_bank_account_number",
   displayName: "US Bank Account Number",
-  expectation: ACCOUNT_EXPECTATION,
-  matches: isAccountNumber,
+  expectation: US_ACCOUNT_EXPECTATION,
+  matches: isUsAccountNumber,
   containers: ["/bank/high/"],
 });
 

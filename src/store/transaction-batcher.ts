@@ -1,0 +1,332 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Clock } from "../base/clock.js";
+import type { Fault } from "../base/fault.js";
+import type { TenantId } from "../base/ids.js";
+import type { BatchLimits } from "./batch-limits.js";
+import type { BatchLoad } from "./batch-load.js";
+import { type CommitLookup, resolveUnknownCommit } from "./commit-lookup.js";
+import { ConfirmedRevisions } from "./confirmed-revisions.js";
+import type { ConnectionSlot } from "./connection-slot.js";
+import { MOST_UNDER_WAY } from "./crowding.js";
+import { leavesDoubt, toStoreError, troubleOf, unavailable } from "./database-error.js";
+import { tellsOfDisk } from "./disk-probe.js";
+import { LoggedMinutes } from "./logged-minutes.js";
+import { type Guard, runTransaction, type TransactionResult } from "./shared-transaction.js";
+import { rejectAll, settle, settleOne, TenantQueue, type Waiting, waitingFor } from "./tenant-queue.js";
+import type { TransactionStart, Work } from "./transaction.js";
+
+/** Attempts after which a conflict or an absent database is reported to the caller. */
+const ATTEMPTS = 5;
+const STOPPING = "the server is stopping";
+/** Made once: an error of its own for each request would cost more than to turn it away. */
+const CROWDED = unavailable("more requests come than are served");
+
+/**
+ * Has requests of one tenant share transactions; tenants take turns. No first transaction waits: what arrives while it is
+ * under way shares the next one. With a batch of one, each request has a transaction of its own.
+ */
+export class TransactionBatcher {
+  readonly #free: ConnectionSlot[];
+  readonly #slots: readonly ConnectionSlot[];
+  readonly #limits: BatchLimits;
+  readonly #clock: Clock;
+  readonly #wasCommitted: CommitLookup;
+  readonly #queues = new Map<TenantId, TenantQueue>();
+  /** Tenants in the order of their turns. */
+  readonly #turns = new Set<TenantQueue>();
+  readonly #logged = new LoggedMinutes();
+  readonly #confirmed = new ConfirmedRevisions();
+  #queued = 0;
+  #inFlight = 0;
+  #transactions = 0;
+  #requests = 0;
+  /** Called when a tenant's log turns out to be closed beyond this server's clock. */
+  onClosedMinute: ((tenantId: TenantId) => void) | undefined;
+  /** The database said so, and has not been seen to take writes since. */
+  lacksDisk = false;
+  #scheduled = false;
+  #isClosed = false;
+  /** Looks for requests that waited too long, for as long as any waits: of a stuck database comes no event. */
+  #watch: NodeJS.Timeout | undefined;
+  /** Ends the wait for more requests. */
+  #window: NodeJS.Timeout | undefined;
+
+  constructor(slots: readonly ConnectionSlot[], limits: BatchLimits, clock: Clock, wasCommitted: CommitLookup) {
+    this.#slots = slots;
+    this.#free = [...slots];
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#wasCommitted = wasCommitted;
+  }
+
+  /** Requests that wait for a transaction now. */
+  get queued(): number {
+    return this.#queued;
+  }
+
+  get load(): BatchLoad {
+    const connections = this.#slots.length;
+    const used = connections - this.#free.length;
+    return { connections, used, queued: this.#queued, transactions: this.#transactions, requests: this.#requests };
+  }
+
+  /** When a tenant's rights were last found to be those of a revision, by `performance.now()`; -Infinity if never. */
+  confirmedAt(tenantId: TenantId, revision: number): number {
+    return this.#confirmed.of(tenantId, revision);
+  }
+
+  /** Whether any tenant may be sending more than is served: asked before whose request it is. */
+  get isBusy(): boolean {
+    return this.#queued + this.#inFlight >= MOST_UNDER_WAY;
+  }
+
+  /** Why a tenant's request is turned away before anything of it is read; undefined while there is room for it. */
+  refusalOf(tenantId: TenantId): Fault | undefined {
+    const isCrowded = this.#queues.get(tenantId)?.isCrowded(performance.now()) ?? false;
+    return isCrowded || this.#queued >= this.#limits.queueInAll ? CROWDED : undefined;
+  }
+
+  /** @throws {Fault} unavailable while a tenant sends more than is served. */
+  requireRoom(tenantId: TenantId): void {
+    const refusal = this.refusalOf(tenantId);
+    if (refusal) throw refusal;
+  }
+
+  /**
+   * Runs work in a transaction, shared with other requests of the tenant.
+   * @throws {StaleAuthorization} when the tenant's rights changed since `guard`.
+   * @throws {UniqueViolation} when an insert met a taken key.
+   * @throws {Fault} unavailable when the queue is full or the database stays away.
+   */
+  run<T>(tenantId: TenantId, guard: Guard, work: Work<T>): Promise<T> {
+    if (this.#isClosed) return Promise.reject(unavailable(STOPPING));
+    const queue = this.#queueOf(tenantId);
+    if (queue.waiting.length >= this.#limits.queuePerTenant || this.#queued >= this.#limits.queueInAll) {
+      return Promise.reject(unavailable("the queue for the database is full"));
+    }
+    return new Promise<T>((resolve, reject) => {
+      this.#queued += 1;
+      queue.waiting.push(waitingFor(work, guard, resolve, reject));
+      this.#enlist(queue);
+    });
+  }
+
+  /** Turns away what waits and what comes, and lets what is under way end. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#watch);
+    clearTimeout(this.#window);
+    for (const queue of this.#queues.values()) rejectAll(queue.waiting.splice(0), unavailable(STOPPING));
+    this.#queued = 0;
+    await Promise.all(this.#slots.map((slot) => slot.close()));
+  }
+
+  #queueOf(tenantId: TenantId): TenantQueue {
+    let queue = this.#queues.get(tenantId);
+    if (!queue) {
+      queue = new TenantQueue(tenantId);
+      this.#queues.set(tenantId, queue);
+    }
+    return queue;
+  }
+
+  #enlist(queue: TenantQueue): void {
+    this.#turns.add(queue);
+    this.#wake();
+  }
+
+  /** By the end of this turn of the event loop every request that arrived in it has joined. */
+  #wake(): void {
+    this.#watch ??= setInterval(() => this.#expireAll(), 250).unref();
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#dispatch();
+    });
+  }
+
+  #dispatch(): void {
+    let hasStarted = this.#giveTurns();
+    while (hasStarted) hasStarted = this.#giveTurns();
+  }
+
+  /** One transaction for each tenant that may have another, while there are connections. Returns whether any was started. */
+  #giveTurns(): boolean {
+    const later: TenantQueue[] = [];
+    let hasStarted = false;
+    const now = performance.now();
+    for (const queue of this.#turns) {
+      if (this.#free.length === 0) break;
+      this.#turns.delete(queue);
+      const batch = this.#mayStart(queue, now) ? this.#nextBatch(queue) : [];
+      if (queue.waiting.length > 0) later.push(queue);
+      const [first] = batch;
+      const slot = first && this.#free.pop();
+      if (!slot) continue;
+      hasStarted = true;
+      void this.#start(slot, queue, batch, first.guard);
+    }
+    for (const queue of later) this.#turns.add(queue);
+    return hasStarted;
+  }
+
+  #mayStart(queue: TenantQueue, now: number): boolean {
+    if (queue.transactions >= this.#limits.perTenant) return false;
+    if (queue.isWorthATransaction(now - this.#limits.batchingWindowMs)) return true;
+    // No other event may wake the dispatcher, so set a timer.
+    this.#window ??= setTimeout(() => {
+      this.#window = undefined;
+      this.#wake();
+    }, this.#limits.batchingWindowMs);
+    return false;
+  }
+
+  #expireAll(): void {
+    const tooOld = performance.now() - this.#limits.waitMs;
+    for (const queue of this.#queues.values()) {
+      const late = queue.takeLate(tooOld);
+      this.#queued -= late.length;
+      if (late.length > 0) rejectAll(late, unavailable("waited too long for the database"));
+      this.#forget(queue);
+    }
+    if (this.#queues.size === 0) {
+      clearInterval(this.#watch);
+      this.#watch = undefined;
+    }
+  }
+
+  #nextBatch(queue: TenantQueue): Waiting[] {
+    const batch = queue.nextBatch(this.#limits.batch);
+    this.#queued -= batch.length;
+    return batch;
+  }
+
+  #forget(queue: TenantQueue): void {
+    if (queue.transactions > 0 || queue.waiting.length > 0) return;
+    this.#turns.delete(queue);
+    if (queue.wasCrowded(performance.now())) return;
+    // While its last transaction was being settled, another queue may have taken its place.
+    if (this.#queues.get(queue.tenantId) === queue) this.#queues.delete(queue.tenantId);
+  }
+
+  async #start(slot: ConnectionSlot, queue: TenantQueue, batch: Waiting[], guard: Guard): Promise<void> {
+    const { tenantId } = queue;
+    queue.transactions += 1;
+    queue.inFlight += batch.length;
+    this.#inFlight += batch.length;
+    this.#transactions += 1;
+    this.#requests += batch.length;
+    const timeout = setTimeout(() => slot.renew(), this.#limits.timeoutMs);
+    const startedAt = performance.now();
+    const now = new Date(this.#clock.now());
+    const start = { now, isFirstInMinute: !this.#logged.has(tenantId, now) };
+    const result = await this.#runOn(slot, { ...start, tenantId, guard }, batch);
+    if (result.kind === "committed" && guard !== "unguarded") this.#confirmed.add(tenantId, guard, startedAt);
+    if (
+      result.kind === "committed" &&
+      result.requests.some(({ hasLogged, outcome }) => hasLogged && outcome?.ok !== false)
+    ) {
+      this.#logged.add(tenantId, now);
+    }
+    clearTimeout(timeout);
+    if (
+      result.kind === "unknown" ||
+      (result.kind === "aborted" && result.culprit === undefined && leavesDoubt(result.error))
+    ) {
+      slot.renew();
+    }
+    this.#free.push(slot);
+    queue.transactions -= 1;
+    queue.inFlight -= batch.length;
+    this.#inFlight -= batch.length;
+    this.#wake();
+    await this.#settle(tenantId, batch, result);
+    this.#forget(queue);
+  }
+
+  async #runOn(
+    slot: ConnectionSlot,
+    start: TransactionStart & { readonly tenantId: TenantId; readonly guard: Guard },
+    batch: readonly Waiting[],
+  ): Promise<TransactionResult> {
+    const works = batch.map(({ work }) => work);
+    const isShared = this.#limits.batch > 1;
+    try {
+      return await slot.run((lease) =>
+        runTransaction(lease, { ...start, isShared, plansAgain: lease.plansAgain }, works),
+      );
+    } catch (error) {
+      return { kind: "aborted", error };
+    }
+  }
+
+  async #settle(tenantId: TenantId, batch: Waiting[], result: TransactionResult): Promise<void> {
+    if (result.kind === "committed") {
+      // Work that got its last output with the commit ends behind it, and keeps no other waiting.
+      for (const { waiting, request } of settle(batch, result.requests)) {
+        void request.ended().then((outcome) => settleOne(waiting, outcome));
+      }
+      return;
+    }
+    if (result.kind === "unknown") {
+      const committed = await resolveUnknownCommit(this.#wasCommitted, this.#limits.retryDelays, {
+        ...result,
+        tenantId,
+      });
+      if (committed === "unreachable") return rejectAll(batch, unavailable("a commit stayed unknown"));
+      const again = committed ? settle(batch, result.requests).map(({ waiting }) => waiting) : batch;
+      return this.#again(tenantId, again, unavailable("the database went away during a commit"));
+    }
+    if (result.culprit !== undefined) {
+      const [culprit] = batch.splice(result.culprit, 1);
+      culprit?.reject(result.error);
+      this.#requeue(tenantId, batch);
+      return;
+    }
+    if (tellsOfDisk(result.error)) this.lacksDisk = true;
+    switch (troubleOf(result.error)) {
+      case "stale_authorization":
+        return rejectAll(batch, toStoreError(result.error));
+      case "serialization":
+      case "stale_session":
+        return this.#again(tenantId, batch, unavailable("transactions kept conflicting"));
+      case "connection":
+        return this.#again(tenantId, batch, unavailable("the database is away"));
+      case "closed_minute":
+        this.onClosedMinute?.(tenantId);
+        return this.#again(tenantId, batch, unavailable("the tenant's log is closed beyond this server's clock"));
+      default:
+    }
+    if (batch.length === 1) return rejectAll(batch, toStoreError(result.error));
+    for (const waiting of batch) waiting.alone = true;
+    this.#requeue(tenantId, batch);
+  }
+
+  /** Runs the same requests again, a little later each time, unless two transactions could have timed out meanwhile. */
+  async #again(tenantId: TenantId, batch: Waiting[], finalError: Error): Promise<void> {
+    if (batch.length === 0) return;
+    const tooOld = performance.now() - 2 * this.#limits.timeoutMs;
+    for (const waiting of batch) waiting.attempts += 1;
+    const hopeful = batch.filter(({ attempts, since }) => attempts < ATTEMPTS && since > tooOld);
+    rejectAll(
+      batch.filter((waiting) => !hopeful.includes(waiting)),
+      finalError,
+    );
+    const attempt = hopeful[0]?.attempts ?? 1;
+    await pause(25 * 2 ** attempt * (0.5 + Math.random()));
+    this.#requeue(tenantId, hopeful);
+  }
+
+  #requeue(tenantId: TenantId, batch: Waiting[]): void {
+    if (batch.length === 0) return;
+    if (this.#isClosed) {
+      rejectAll(batch, unavailable(STOPPING));
+      return;
+    }
+    const queue = this.#queueOf(tenantId);
+    this.#queued += batch.length;
+    queue.waiting.unshift(...batch);
+    this.#enlist(queue);
+  }
+}
