@@ -79,7 +79,7 @@ export function compose(
   { log, clock, bins, address, endPart, sharedRunner }: Surroundings,
 ): Composition {
   const { database, keyring } = vault;
-  const authenticator = new Authenticator(database, clock, (tenantId, revision) => keyring.expect(tenantId, revision));
+  const authenticator = new Authenticator(database, keyring, clock);
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
     methods.map((method) => buildPipeline(method, { authenticator, database, keyring, log }));
 
@@ -138,8 +138,8 @@ export function compose(
 
   const compileFor: CompileFor = (tenantId) => (code) => sandbox.compile(tenantId, code);
   const others = pipelinesOf([
-    ...applicationService(),
-    ...applicationKeyService(),
+    ...applicationService(keyring),
+    ...applicationKeyService(keyring),
     ...permissionService(),
     ...tenantService({
       ...{ includedMonthlyActiveTokens: config.includedMonthlyActiveTokens, keyring },
@@ -148,7 +148,7 @@ export function compose(
     }),
     ...memberService({ keyring }),
     ...invitationService({ keyring }),
-    ...sessionService(),
+    ...sessionService(keyring),
     ...logService(keyring),
     ...proxyService({ keyring, policy, compileFor, invoke }),
     ...reactorService({ keyring, compileFor }),

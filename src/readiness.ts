@@ -1,11 +1,10 @@
 import type { Readiness } from "./api/health.js";
 import type { Clock } from "./base/clock.js";
 import { makeCheckValue, type RootKey } from "./crypto/root-key.js";
+import { clockProblem, gapBetween } from "./store/clock-gap.js";
 import type { Database } from "./store/database.js";
 import type { ServiceProbe } from "./store/service-probe.js";
 
-/** Milliseconds that our clock and the database's may be apart: expiries and log times would be wrong by more. */
-const CLOCK_APART = 2_000;
 /** Milliseconds for which a root key that answered counts as being there: each look may cost a call of a cloud. */
 const KEY_LOOK = 10_000;
 
@@ -55,10 +54,9 @@ async function lookAtDatabase(database: Looked, clock: Clock): Promise<DatabaseL
   try {
     const before = clock.now();
     const probe = await database.probe();
-    // The database looked at its clock some time between the two.
-    const apart = probe.time.getTime() - (before + clock.now()) / 2;
+    const gap = gapBetween(before, probe.time, clock.now());
     const takesWrites = !probe.refusesWrites && (await database.takesWrites());
-    return { ...serviceOf(probe, takesWrites), time: wordsFor(apart) };
+    return { ...serviceOf(probe, takesWrites), time: clockProblem(gap) };
   } catch {
     return { problem: "does not answer", time: "cannot be compared", warning: undefined };
   }
@@ -74,11 +72,6 @@ function serviceOf({ nodes, failing }: ServiceProbe, takesWrites: boolean): Pick
   }
   if (!takesWrites) return { problem: "takes no writes: its disk may be full", warning: undefined };
   return { problem: failing > 0 ? "answers, but fails reads and writes of tenants" : undefined, warning: undefined };
-}
-
-function wordsFor(apart: number): string | undefined {
-  if (Math.abs(apart) <= CLOCK_APART) return undefined;
-  return `is ${(Math.abs(apart) / 1_000).toFixed(1)} s ${apart > 0 ? "behind" : "ahead of"} the database's`;
 }
 
 /** Asks at most once in {@link KEY_LOOK}, unless the last answer was no. */

@@ -7,6 +7,9 @@ import { observeInto } from "./api/observation.js";
 import { createOperatorLog, type OperatorLog } from "./api/operator-log.js";
 import { registerPaymentRoutes } from "./api/payment-routes.js";
 import { createApiServer } from "./api/server.js";
+import { ChainHistory } from "./audit/chain-history.js";
+import { LogClock } from "./audit/log-clock.js";
+import type { SealParts } from "./audit/seal-log.js";
 import { type Clock, systemClock } from "./base/clock.js";
 import { compose } from "./composition.js";
 import type { Config } from "./config.js";
@@ -17,6 +20,7 @@ import { reactorRunsJob } from "./jobs/reactor-runs.js";
 import { type Job, Schedule } from "./jobs/schedule.js";
 import { sweepJobs } from "./jobs/sweep.js";
 import { tenantRemovalJob } from "./jobs/tenant-removal.js";
+import { timelyJob } from "./jobs/timely-job.js";
 import { listenAt, readTls } from "./listening.js";
 import type { MailCarrier } from "./mail/carrier.js";
 import { chooseCarrier } from "./mail/choose-carrier.js";
@@ -28,12 +32,18 @@ import { SERVICES } from "./served-services.js";
 import { readBinTable } from "./settings/bin-table.js";
 import { REQUESTS_END_MS, Shutdown } from "./shutdown.js";
 import { gaugeDatabase } from "./telemetry/database-gauges.js";
-import { createMeters } from "./telemetry/meters.js";
+import { createMeters, type Meters } from "./telemetry/meters.js";
 import { gaugeSandbox } from "./telemetry/sandbox-gauges.js";
 import { startTraces } from "./telemetry/traces.js";
 import { Outbox } from "./tenancy/outbox.js";
 import { sharesNeedRestart } from "./unsealing.js";
 import { openVault, type Vault } from "./vault.js";
+
+const TAMPERED = {
+  broken: "the log of this tenant was tampered with. Run: cloakroom audit verify",
+  refused:
+    "the log of this tenant is not sealed any more, since the end of its chain of seals is gone. Run: cloakroom audit verify",
+} as const;
 
 /**
  * Starts everything: the one place where the parts are put together.
@@ -89,23 +99,36 @@ export async function startServer(
     ),
   );
   opened.defer(() => shutdown.end("jobs", () => schedule.stop()));
+  const sealing: SealParts = {
+    ...{ database, keyring, history: new ChainHistory() },
+    onVaultBroken() {
+      meters.logTrouble("vault_broken");
+      log.error({}, "the vault's own record of tenants' seals was tampered with. Run: cloakroom audit verify");
+    },
+  };
+  const logClock = watchLogClock(sealing, clock, log, meters);
+  opened.defer(() => shutdown.end("logs being set back", () => logClock.stop()));
   const start = (jobs: readonly Job[]) => schedule.start(jobs.map((job) => meters.timed(job)));
+  const onAhead = ({ name }: Job) =>
+    log.error({ reason: name }, "the clock of this server is ahead of the database's: nothing is removed by it");
   start([
     ...sweepJobs({
-      database,
-      keyring,
-      clock,
+      ...{ database, keyring, clock },
       onFailure: tenantFailure(log, "sweep", "a sweep of this tenant failed and will be tried again"),
+      // A clock that a caller of this function brings along is meant to differ from the database's.
+      ...(clock === systemClock ? { timely: (job: Job) => timelyJob(database, clock, job, onAhead) } : {}),
     }),
     logSealsJob({
-      ...{ database, keyring, clock, retentionDays: config.logRetentionDays },
+      ...{ ...sealing, clock, retentionDays: config.logRetentionDays },
       onFailure: tenantFailure(
         log,
         "log seals",
         "the log of this tenant could not be sealed; this will be tried again",
       ),
-      onBroken: (tenantId) =>
-        log.error({ tenant_id: tenantId }, "the log of this tenant was tampered with. Run: cloakroom audit verify"),
+      onBroken: (tenantId, outcome) => {
+        meters.logTrouble(outcome);
+        log.error({ tenant_id: tenantId }, TAMPERED[outcome]);
+      },
     }),
     tenantRemovalJob({
       ...{ database, keyring, clock },
@@ -193,6 +216,34 @@ export async function startServer(
       return stopping;
     },
   };
+}
+
+/** Sets logs back that were closed while the clock ran fast, and says so. */
+function watchLogClock(sealing: SealParts, clock: Clock, log: OperatorLog, meters: Meters): LogClock {
+  const logClock = new LogClock({
+    ...{ ...sealing, clock },
+    onSetBack(tenantId, { from, to }) {
+      meters.logTrouble("set_back");
+      const reason = `it was closed until ${from.toISOString()}, and goes on at ${to.toISOString()}`;
+      log.warn({ tenant_id: tenantId, reason }, "the clock was set back: the log of this tenant follows");
+    },
+    onRefused(tenantId) {
+      meters.logTrouble("refused");
+      log.error({ tenant_id: tenantId }, TAMPERED.refused);
+    },
+    onBehind(milliseconds) {
+      meters.logTrouble("behind");
+      const reason = `${(milliseconds / 1_000).toFixed(1)} s`;
+      log.error(
+        { reason },
+        "the clock of this server is behind the database's: set it right, or its writes are refused",
+      );
+    },
+    onFailure: (tenantId) =>
+      log.error({ tenant_id: tenantId }, "the log of this tenant could not be set back; this will be tried again"),
+  });
+  sealing.database.onClosedMinute((tenantId) => logClock.noticed(tenantId));
+  return logClock;
 }
 
 function mailOf(

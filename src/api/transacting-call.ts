@@ -1,4 +1,4 @@
-import { create, type DescMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type DescMessage, type Message, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import type { Caller } from "../access/caller.js";
 import { Refused } from "../access/refusal.js";
 import { Fault } from "../base/fault.js";
@@ -15,10 +15,15 @@ export interface CallParts {
   readonly database: Database;
   readonly caller: Caller | undefined;
   readonly head: RequestHead;
-  readonly reply: Reply & { readonly isAccepted: boolean; keepAs(message: () => Message): void };
+  readonly reply: Reply & {
+    readonly isAccepted: boolean;
+    keepAs(message: () => Message): void;
+    /** The answer is that of an earlier request. */
+    replayed(): void;
+  };
   /** What the request's idempotency key stands for, once: whoever takes it asks what became of an earlier request. */
   takeIdempotency(): Idempotency | undefined;
-  /** Told when a repeat brought another request. */
+  /** Called when a repeat brought another request. */
   onDifferentRepeat(): void;
 }
 
@@ -44,17 +49,18 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     get caller() {
       return caller();
     },
-    async transact(work, show, showStored = show) {
+    async transact(work, show, showLasting = show) {
       const { tenantId, revision } = caller();
       const idempotency = parts.takeIdempotency();
       const fly = <T>(run: (tx: Transaction) => Promise<T>) =>
         retryTaken(idempotency !== undefined, () => parts.database.fast.run(tenantId, revision, run));
       if (!idempotency) {
         const result = answerOf(await fly(work));
-        parts.reply.keepAs(() => create(output, showStored(result)));
+        parts.reply.keepAs(() => create(output, showLasting(result)));
         return show(result);
       }
-      return answerOf(await fly((tx) => withStoredAnswer(output, parts, idempotency, tx, work, show, showStored)));
+      const outcome = answerOf(await fly((tx) => answerOnce(output, parts, idempotency, tx, work, show)));
+      return outcome.kind === "shown" ? outcome.message : showReplay(parts, outcome.replay);
     },
     async commit(work) {
       const { tenantId, revision } = caller();
@@ -67,10 +73,8 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
         retryTaken(idempotency !== undefined, () => parts.database.fast.run(tenantId, revision, run));
       if (!idempotency) return show(await operation.act(answerOf(await fly((tx) => operation.begin(tx)))));
       const met = answerOf(await fly((tx) => beginOnce(output, idempotency, tx, operation)));
-      if (met.kind === "answered") {
-        if (met.replay.differs) parts.onDifferentRepeat();
-        return met.replay.response;
-      }
+      if (met.kind === "answered") return showReplay(parts, met.replay);
+      if (met.kind === "resumed") parts.reply.replayed();
       const result = met.kind === "begun" ? await operation.act(met.begun) : met.result;
       const shown = create(output, show(result));
       await parts.database.fast.run(tenantId, "unguarded", async (tx) => idempotency.complete(tx, output, shown));
@@ -110,7 +114,8 @@ async function beginOnce<Output extends DescMessage, B extends { readonly subjec
   tx: Transaction,
   operation: EngagedOperation<B, T>,
 ): Promise<Met<Output, B, T> | Refused> {
-  const earlier = await idempotency.findOperation(tx, output);
+  const earlier = await idempotency.find(tx, output);
+  if (earlier instanceof Refused) return earlier;
   switch (earlier?.kind) {
     case "answered":
       return earlier;
@@ -129,25 +134,38 @@ async function beginOnce<Output extends DescMessage, B extends { readonly subjec
   }
 }
 
-async function withStoredAnswer<Output extends DescMessage, T>(
+type Answered<Output extends DescMessage> =
+  | { readonly kind: "shown"; readonly message: MessageShape<Output> }
+  | { readonly kind: "replayed"; readonly replay: Replay<Output> };
+
+/** Carries a request out and stores what is kept of its answer, unless an earlier request with the key was answered. */
+async function answerOnce<Output extends DescMessage, T>(
   output: Output,
-  { reply, onDifferentRepeat }: CallParts,
+  { reply }: CallParts,
   idempotency: Idempotency,
   tx: Transaction,
   work: (tx: Transaction) => Promise<T | Refused>,
   show: (result: T) => MessageInitShape<Output>,
-  showStored: (result: T) => MessageInitShape<Output>,
-): Promise<MessageInitShape<Output> | Replay<Output>["response"] | Refused> {
-  const replay = await idempotency.find(tx, output);
-  if (replay) {
-    if (replay.differs) onDifferentRepeat();
-    if (replay.accepted) reply.accepted();
-    return replay.response;
-  }
+): Promise<Answered<Output> | Refused> {
+  const earlier = await idempotency.find(tx, output);
+  if (earlier instanceof Refused) return earlier;
+  if (earlier?.kind === "answered") return { kind: "replayed", replay: earlier.replay };
   const result = await work(tx);
   if (result instanceof Refused) return result;
-  idempotency.store(tx, output, create(output, showStored(result)), reply.isAccepted);
-  return show(result);
+  const message = create(output, show(result));
+  idempotency.store(tx, output, message, reply.isAccepted);
+  return { kind: "shown", message };
+}
+
+/** The message of a replay, whose transaction is committed. */
+export function showReplay<Output extends DescMessage>(
+  { reply, onDifferentRepeat }: CallParts,
+  replay: Replay<Output>,
+): MessageShape<Output> {
+  if (replay.differs) onDifferentRepeat();
+  if (replay.accepted) reply.accepted();
+  reply.replayed();
+  return replay.show();
 }
 
 function answerOf<T>(result: T | Refused): T {

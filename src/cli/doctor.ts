@@ -2,13 +2,15 @@ import { systemClock } from "../base/clock.js";
 import { KeyFileError } from "../crypto/key-file.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
 import { ShareError } from "../crypto/shares.js";
+import { clockGap, clockProblem } from "../store/clock-gap.js";
 import { type ClusterReport, reportCluster } from "../store/cluster/cluster-report.js";
 import { connect, type DatabaseAddress } from "../store/connect.js";
 import { SINGLE_CONNECTIONS } from "../store/database.js";
 import { readDiskUse } from "../store/disk-use.js";
 import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
+import { listClosedAhead } from "../store/operator-tenants.js";
 import { DatabaseSetupError } from "../store/roles.js";
-import { openVault, privilegedLogins } from "../vault.js";
+import { openVault, privilegedLogins, type Vault } from "../vault.js";
 import type { Command } from "./command.js";
 
 /** Whose messages say what to do. */
@@ -22,7 +24,8 @@ export const doctor: Command = {
     try {
       await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
       const cluster = vault.embedded ? undefined : await reportCluster(vault.ownerAddress);
-      const problems = cluster?.problems ?? [];
+      const clocks = await clockTrouble(vault);
+      const problems = [...(cluster?.problems ?? []), ...(clocks === undefined ? [] : [clocks])];
       const warnings = (await privilegedLogins(config)).map(({ warning }) => warning);
       answer({
         healthy: problems.length === 0,
@@ -45,6 +48,15 @@ export const doctor: Command = {
     }
   },
 };
+
+/** What is wrong with the clocks of this machine and the database, or was, so that logs are closed beyond the present. */
+async function clockTrouble({ database, ownerAddress }: Vault): Promise<string | undefined> {
+  const apart = clockProblem(await clockGap(database, systemClock));
+  if (apart) return `The clock of this machine ${apart}. Set both right (NTP).`;
+  const { length } = await listClosedAhead(ownerAddress);
+  if (length === 0) return undefined;
+  return `The clock was set back, and the logs of ${length} tenants are closed beyond it. Servers open them at the next request; to do so now, run: cloakroom audit reopen`;
+}
 
 /** As the application sees it. */
 async function readServer(address: DatabaseAddress) {

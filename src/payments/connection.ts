@@ -3,7 +3,8 @@ import { Refused } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
-import { open, seal } from "../crypto/sealed.js";
+import { boundTo, open, seal } from "../crypto/sealed.js";
+import { nameColumns, openName } from "../crypto/sealed-name.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
@@ -17,6 +18,7 @@ import {
   updateConnection,
 } from "../store/connections.js";
 import { noteDue } from "../store/due.js";
+import { BOUND } from "../store/sealed-rows.js";
 import type { Transaction } from "../store/transaction.js";
 import { type ConnectionFields, type GivenField, readFields, sameFields } from "./connection-fields.js";
 import { FORMULAS, type Formula, type FormulaId, findFormula } from "./formulas.js";
@@ -162,9 +164,14 @@ export async function deleteConnection(tx: Transaction, caller: Caller, id: Uuid
 export function openConnection(keys: TenantKeys, tenantId: TenantId, row: ConnectionRow): Connection {
   const formula = findFormula(row.formula_id);
   if (!formula) throw new Error("a connection of an unknown formula is stored");
-  const fields: Record<string, string> = JSON.parse(open(keys.data, placeOf(tenantId, row.id), row.fields).toString());
+  const place = { tenantId, entity: row.id };
+  const bound = boundTo(row, BOUND.connections);
+  const fields: Record<string, string> = JSON.parse(
+    open(keys.data, { ...place, field: "connection", bound }, row.fields).toString(),
+  );
+  const displayName = openName(keys, place, { name: row.display_name, label: row.label });
   return {
-    ...{ id: row.id, formula, displayName: row.display_name },
+    ...{ id: row.id, formula, displayName },
     fields: new Map(Object.entries(fields).map(([key, value]) => [key, new Sensitive(value)])),
     ...{ acceptedCountries: row.accepted_countries, acceptedCurrencies: row.accepted_currencies },
     ...{ active: row.active, status: row.status, checks: row.checks, revision: row.revision },
@@ -189,13 +196,15 @@ function rowOf(tenantId: TenantId, keys: TenantKeys, connection: Connection) {
   const { id, formula, fields, displayName, acceptedCountries, acceptedCurrencies, active, status, checks } =
     connection;
   const written = Object.fromEntries([...fields].map(([key, value]) => [key, value.reveal()]));
-  return {
-    ...{ id, formula_id: formula.id, display_name: displayName, active, status, checks },
-    fields: seal(keys.data, placeOf(tenantId, id), Buffer.from(JSON.stringify(written))),
+  const plain = {
+    ...{ formula_id: formula.id, active },
     ...{ accepted_countries: [...acceptedCountries], accepted_currencies: [...acceptedCurrencies] },
   };
-}
-
-function placeOf(tenantId: TenantId, entity: Uuid) {
-  return { tenantId, entity, field: "connection" };
+  const place = { tenantId, entity: id };
+  const bound = boundTo(plain, BOUND.connections);
+  const { name, label } = nameColumns(keys, place, displayName);
+  return {
+    ...{ id, ...plain, display_name: name, label, status, checks },
+    fields: seal(keys.data, { ...place, field: "connection", bound }, Buffer.from(JSON.stringify(written))),
+  };
 }

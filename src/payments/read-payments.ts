@@ -20,8 +20,9 @@ export async function getPayment(
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
+  right: "token:use" | "capture" = "token:use",
 ): Promise<Payment | Refused> {
-  const found = await findPayment(tx, caller, keys, id, "token:use");
+  const found = await findPayment(tx, caller, keys, id, right);
   if (found instanceof Refused) return found;
   writeLog(tx, logEntry(actorOf(caller), "transaction", id, "read"));
   return found.payment;

@@ -10,11 +10,12 @@ import { requireApplication } from "../functions/acting-application.js";
 import { type FailedRun, readFailedRuns } from "../functions/failed-runs.js";
 import { writeLog } from "../store/audit-logs.js";
 import { deleteFailedRuns } from "../store/failed-runs.js";
-import { deleteProxyRow, insertProxy, listProxies, readProxy, updateProxy } from "../store/proxies.js";
+import { deleteProxyRow, insertProxy, listProxies, namesOfProxies, readProxy, updateProxy } from "../store/proxies.js";
 import { readReactor } from "../store/reactors.js";
 import { raiseAuthRevision } from "../store/tenants.js";
 import type { Transaction } from "../store/transaction.js";
-import { type ConfiguredProxy, openProxy, type ProxyDefinition, sealProxy } from "./proxy.js";
+import { pageByName } from "../tenancy/name-search.js";
+import { type ConfiguredProxy, openProxy, type ProxyDefinition, proxyRowOf } from "./proxy.js";
 
 /** What a proxy is beside its definition. */
 export interface ProxyProperties {
@@ -42,18 +43,11 @@ export async function createProxy(
   const { text: key, hash } = newKey("prx", tx.tenantId);
   const { name, applicationId, requireAuth } = properties;
   const createdBy = caller.application.id;
-  tx.tell(insertProxy, {
-    id,
-    name,
-    key_hash: hash,
-    definition: sealProxy(keys, tx.tenantId, id, key, definition),
-    application_id: applicationId ?? null,
-    require_auth: requireAuth,
-    created_by: createdBy,
-  });
+  const made = { id, name, key, definition, applicationId, requireAuth };
+  tx.tell(insertProxy, { ...proxyRowOf(keys, tx.tenantId, made), key_hash: hash, created_by: createdBy });
   writeLog(tx, logEntry(actorOf(caller), "proxy", id, "create"));
   const times = { createdBy, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
-  return { id, name, key, definition, applicationId, requireAuth, revision: 1, ...times };
+  return { ...made, revision: 1, ...times };
 }
 
 export async function getProxy(
@@ -72,9 +66,12 @@ export async function pageOfProxies(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
-  listing: PageRequest & { readonly ids: readonly Uuid[]; readonly name: string | undefined },
+  { name, ...listing }: PageRequest & { readonly ids: readonly Uuid[]; readonly name: string | undefined },
 ): Promise<Page<ConfiguredProxy>> {
-  const { items, total } = await tx.ask(listProxies, listing);
+  const { items, total } =
+    name === undefined
+      ? await tx.ask(listProxies, listing)
+      : await pageByName(tx, keys, { names: namesOfProxies, read: readProxy }, { ...listing, name });
   writeLog(tx, logEntry(actorOf(caller), "proxy", ALL, "list"));
   return { items: items.map((row) => openProxy(keys, tx.tenantId, row)), total };
 }
@@ -91,30 +88,15 @@ export async function changeProxy(
     const row = await tx.ask(readProxy, id);
     if (!row) return new Refused(notFound("proxy"));
     const current = openProxy(keys, tx.tenantId, row);
-    const { name, applicationId, requireAuth, definition } = change(current);
-    if (applicationId !== current.applicationId) await requireApplication(tx, applicationId);
-    await requireNewReactors(tx, definition, current.definition);
+    const properties = change(current);
+    if (properties.applicationId !== current.applicationId) await requireApplication(tx, properties.applicationId);
+    await requireNewReactors(tx, properties.definition, current.definition);
     tx.tell(raiseAuthRevision, tx.tenantId);
-    const isChanged = await tx.ask(updateProxy, {
-      id,
-      name,
-      definition: sealProxy(keys, tx.tenantId, id, current.key, definition),
-      application_id: applicationId ?? null,
-      require_auth: requireAuth,
-      revision: row.revision,
-      modified_by: caller.application.id,
-    });
-    if (!isChanged) continue;
+    const columns = proxyRowOf(keys, tx.tenantId, { id, key: current.key, ...properties });
+    const modifiedBy = caller.application.id;
+    if (!(await tx.ask(updateProxy, { ...columns, revision: row.revision, modified_by: modifiedBy }))) continue;
     writeLog(tx, logEntry(actorOf(caller), "proxy", id, "update"));
-    const changed = {
-      name,
-      applicationId,
-      requireAuth,
-      definition,
-      modifiedBy: caller.application.id,
-      modifiedAt: tx.now,
-    };
-    return { ...current, ...changed };
+    return { ...current, ...properties, modifiedBy, modifiedAt: tx.now };
   }
   return new Refused(new Fault("conflict", "The proxy keeps being changed. Try again."));
 }

@@ -6,6 +6,7 @@ import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import type { Page, PageRequest } from "../base/page.js";
 import { open, seal } from "../crypto/sealed.js";
+import { nameColumns, openName } from "../crypto/sealed-name.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import {
@@ -14,10 +15,12 @@ import {
   formulaInUse,
   insertFormula,
   listFormulas,
+  namesOfFormulas,
   readFormula,
   updateFormula,
 } from "../store/reactor-formulas.js";
 import type { Transaction } from "../store/transaction.js";
+import { pageByName } from "../tenancy/name-search.js";
 import type { ConfigurationEntry, FormulaContract, RequestParameter, ValueType } from "./formula-contract.js";
 
 /** Whether reactors can be made from it already. */
@@ -64,8 +67,7 @@ export async function createFormula(
 ): Promise<Formula | Refused> {
   const id = wantedId ?? newUuid();
   const official = await tx.ask(readFormula, id);
-  const definition = sealFormula(keys, tx.tenantId, id, draft);
-  const row = { id, name: draft.name, definition, created_by: caller.application.id };
+  const row = { ...rowOf(keys, tx.tenantId, id, draft), created_by: caller.application.id };
   if (official || !(await tx.ask(insertFormula, row))) {
     return new Refused(
       new Fault("already_exists", "There is a formula with this id already.", { fields: { id: ["is taken"] } }),
@@ -92,9 +94,12 @@ export async function pageOfFormulas(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
-  listing: PageRequest & { readonly name: string | undefined },
+  { name, ...listing }: PageRequest & { readonly name: string | undefined },
 ): Promise<Page<Formula>> {
-  const { items, total } = await tx.ask(listFormulas, listing);
+  const { items, total } =
+    name === undefined
+      ? await tx.ask(listFormulas, listing)
+      : await pageByName(tx, keys, { names: namesOfFormulas, read: readFormula }, { ...listing, name });
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", ALL, "list"));
   return { items: items.map((row) => openFormula(keys, tx.tenantId, row)), total };
 }
@@ -110,12 +115,7 @@ export async function replaceFormula(
   const row = await tx.ask(readFormula, id);
   if (!row) return new Refused(notFound("reactor formula"));
   if (row.official) return refuseOfficial(tx, caller, id);
-  const change = {
-    id,
-    name: draft.name,
-    definition: sealFormula(keys, tx.tenantId, id, draft),
-    modified_by: caller.application.id,
-  };
+  const change = { ...rowOf(keys, tx.tenantId, id, draft), modified_by: caller.application.id };
   if (!(await tx.ask(updateFormula, change))) return new Refused(notFound("reactor formula"));
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "update"));
   const current = openFormula(keys, tx.tenantId, row);
@@ -148,8 +148,14 @@ export function refuseOfficial(tx: Transaction, caller: Caller, id: Uuid | undef
   return refuseWith(tx, caller, fault, "reactor_formula", id ?? ALL, "official");
 }
 
-function sealFormula(keys: TenantKeys, tenantId: TenantId, id: Uuid, draft: FormulaDraft): Buffer {
-  return seal(keys.data, { tenantId, entity: id, field: "formula" }, Buffer.from(JSON.stringify(writeFormula(draft))));
+function rowOf(keys: TenantKeys, tenantId: TenantId, id: Uuid, draft: FormulaDraft) {
+  const place = { tenantId, entity: id };
+  const written = Buffer.from(JSON.stringify(writeFormula(draft)));
+  return {
+    id,
+    definition: seal(keys.data, { ...place, field: "formula" }, written),
+    ...nameColumns(keys, place, draft.name),
+  };
 }
 
 /** A formula as it is stored, sealed for a tenant or plain for all. */
@@ -169,12 +175,14 @@ export function writeFormula({ description, icon, code, configuration, requestPa
 }
 
 export function openFormula(keys: TenantKeys, tenantId: TenantId, row: FormulaRow): Formula {
-  const place = { tenantId, entity: row.id, field: "formula" };
-  const stored: Json = row.sealed ? JSON.parse(open(keys.data, place, row.sealed).toString()) : row.official;
+  const place = { tenantId, entity: row.id };
+  const stored: Json = row.sealed
+    ? JSON.parse(open(keys.data, { ...place, field: "formula" }, row.sealed).toString())
+    : row.official;
   if (!isJsonObject(stored)) throw new Error("the definition of a formula is no object");
   return {
     id: row.id,
-    name: row.name,
+    name: openName(keys, place, row),
     type: row.official ? "official" : "private",
     status: stored.status === "coming_soon" ? "coming_soon" : "verified",
     description: textOf(stored.description),

@@ -5,7 +5,8 @@ import { Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
 import type { Page, PageRequest } from "../base/page.js";
-import { open, seal } from "../crypto/sealed.js";
+import { boundTo, open, seal } from "../crypto/sealed.js";
+import { nameColumns, openName } from "../crypto/sealed-name.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireApplication } from "../functions/acting-application.js";
 import { type FailedRun, readFailedRuns } from "../functions/failed-runs.js";
@@ -17,11 +18,15 @@ import {
   deleteReactorRow,
   insertReactor,
   listReactors,
+  namesOfReactors,
+  type ReactorColumns,
   type ReactorRow,
   readReactor,
   updateReactor,
 } from "../store/reactors.js";
+import { BOUND } from "../store/sealed-rows.js";
 import type { Transaction } from "../store/transaction.js";
+import { pageByName } from "../tenancy/name-search.js";
 import { type Formula, openFormula } from "./formula.js";
 import { typedConfiguration } from "./formula-contract.js";
 
@@ -104,9 +109,12 @@ export async function pageOfReactors(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
-  listing: PageRequest & { readonly ids: readonly Uuid[]; readonly name: string | undefined },
+  { name, ...listing }: PageRequest & { readonly ids: readonly Uuid[]; readonly name: string | undefined },
 ): Promise<Page<ShownReactor>> {
-  const { items, total } = await tx.ask(listReactors, listing);
+  const { items, total } =
+    name === undefined
+      ? await tx.ask(listReactors, listing)
+      : await pageByName(tx, keys, { names: namesOfReactors, read: readReactor }, { ...listing, name });
   writeLog(tx, logEntry(actorOf(caller), "reactor", ALL, "list"));
   return { items: await Promise.all(items.map((row) => withFormula(tx, keys, row))), total };
 }
@@ -200,29 +208,28 @@ function rowOf(
   keys: TenantKeys,
   id: Uuid,
   { name, code, applicationId, configuration, runtime }: ReactorProperties,
-) {
+): ReactorColumns {
   const written = {
     ...(code.kind === "code" ? { code: code.code } : {}),
     configuration: { ...configuration },
     ...(runtime ? { runtime: { ...runtime } } : {}),
   };
-  return {
-    id,
-    name,
-    definition: seal(keys.data, { tenantId, entity: id, field: "reactor" }, Buffer.from(JSON.stringify(written))),
-    application_id: applicationId ?? null,
-    formula_id: code.kind === "formula" ? code.formulaId : null,
-  };
+  const plain = { application_id: applicationId ?? null, formula_id: code.kind === "formula" ? code.formulaId : null };
+  const place = { tenantId, entity: id };
+  const bound = boundTo(plain, BOUND.reactors);
+  const definition = seal(keys.data, { ...place, field: "reactor", bound }, Buffer.from(JSON.stringify(written)));
+  return { id, ...plain, definition, ...nameColumns(keys, place, name) };
 }
 
 export function openReactor(keys: TenantKeys, tenantId: TenantId, row: ReactorRow): Reactor {
-  const place = { tenantId, entity: row.id, field: "reactor" };
-  const stored: Json = JSON.parse(open(keys.data, place, row.definition).toString());
+  const place = { tenantId, entity: row.id };
+  const bound = boundTo(row, BOUND.reactors);
+  const stored: Json = JSON.parse(open(keys.data, { ...place, field: "reactor", bound }, row.definition).toString());
   if (!isJsonObject(stored)) throw new Error("the definition of a reactor is no object");
   const configuration = isJsonObject(stored.configuration) ? stored.configuration : {};
   return {
     id: row.id,
-    name: row.name,
+    name: openName(keys, place, row),
     code: row.formula_id ? { kind: "formula", formulaId: row.formula_id } : { kind: "code", code: String(stored.code) },
     applicationId: row.application_id ?? undefined,
     configuration: Object.fromEntries(Object.entries(configuration).map(([name, value]) => [name, String(value)])),

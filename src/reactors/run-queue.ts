@@ -105,9 +105,9 @@ export class RunQueue {
     }
     // The run took its time, and the tenant's keys may have been replaced meanwhile.
     const current = await this.#parts.keyring.of(tenantId);
-    const result = sealEnd(current, tenantId, run.id, end);
+    const result = sealEnd(current, tenantId, run, end);
     // What it was called with, a card's verification code perhaps, is not kept for as long as its result.
-    const spent = sealRequest(current, tenantId, run.id, { ...request, args: null });
+    const spent = sealRequest(current, tenantId, run, { ...request, args: null });
     if (request.callbackUrl === undefined) {
       await this.#later(tenantId, run, { state: "done", result, attempts: run.attempts, delay: 0, spent });
     } else {

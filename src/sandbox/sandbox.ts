@@ -7,9 +7,9 @@ import { CODE_CHARACTERS, defaultLimits, type RunLimits } from "./limits.js";
 import { SandboxCounters, type SandboxMetrics } from "./metrics.js";
 import { type SandboxOptions, type SandboxSettings, settingsOf } from "./options.js";
 import {
+  type CodeSource,
   type CompileProblem,
   failed,
-  type CodeSource,
   type RunFailure,
   type RunOutcome,
   type RunRequest,

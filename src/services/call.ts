@@ -12,6 +12,7 @@ import type { Refused } from "../access/refusal.js";
 import type { Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import type { Transaction } from "../store/transaction.js";
+import { type ReplayRule, type ServedReplay, servedReplay } from "./replay.js";
 
 /** An HTTP answer that tenant code wrote. */
 export interface VerbatimAnswer {
@@ -29,6 +30,14 @@ export interface Reply {
   accepted(): void;
   /** Over REST, this instead of the method's message. */
   verbatim(answer: VerbatimAnswer): void;
+}
+
+/** What serving a method takes beside its handler. */
+export interface ServeOptions<O extends DescMessage> {
+  /** Reads headers from an answer. */
+  readonly headersOf?: (answer: MessageShape<O>) => AnswerHeaders;
+  /** How a repeat with the same idempotency key is answered. Methods that take no such key have none. */
+  readonly replay?: ReplayRule<O>;
 }
 
 /** An operation with effects outside of the database. */
@@ -52,13 +61,14 @@ export interface Call<Output extends DescMessage = DescMessage> {
   readonly reply: Reply;
   /**
    * Runs work in a short transaction, guarded by the caller's revision, and shows its result once it is committed: what
-   * is opened for an answer has its log row by then. With an idempotency key the answer is stored in the same transaction;
-   * `showStored` leaves out what may not be kept, there and wherever else an answer is.
+   * is opened for an answer has its log row by then. With an idempotency key the part of the answer that the method's
+   * {@link ReplayRule} keeps is stored in the same transaction. `showLasting` leaves out what may not be kept with the result
+   * of tenant code.
    */
   transact<T>(
     work: (tx: Transaction) => Promise<T | Refused>,
     show: (result: T) => MessageInitShape<Output>,
-    showStored?: (result: T) => MessageInitShape<Output>,
+    showLasting?: (result: T) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
   /** A transaction that comes before other work: what it leaves is no answer yet. */
   commit<T>(work: (tx: Transaction) => Promise<T | Refused>): Promise<T>;
@@ -92,13 +102,14 @@ export interface ServedMethod {
   readonly desc: DescMethodUnary;
   serve(request: Message, makeCall: <O extends DescMessage>(output: O) => Call<O>): Promise<Message>;
   headersOf(answer: Message): AnswerHeaders;
+  readonly replay: ServedReplay | undefined;
 }
 
-/** Ties a handler to its method, and checks that both are about the same message. `headersOf` reads headers from an answer. */
+/** Ties a handler to its method, and checks that both are about the same message. */
 export function serve<I extends DescMessage, O extends DescMessage>(
   desc: DescMethodUnary<I, O>,
   handler: Handler<I, O>,
-  headersOf: (answer: MessageShape<O>) => AnswerHeaders = () => [],
+  { headersOf = () => [], replay }: ServeOptions<O> = {},
 ): ServedMethod {
   return {
     desc,
@@ -107,5 +118,6 @@ export function serve<I extends DescMessage, O extends DescMessage>(
       return create(desc.output, await handler(request, makeCall(desc.output)));
     },
     headersOf: (answer) => (isMessage(answer, desc.output) ? headersOf(answer) : []),
+    replay: replay && servedReplay(desc.output, replay),
   };
 }

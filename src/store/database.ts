@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.js";
-import type { Uuid } from "../base/ids.js";
+import type { TenantId, Uuid } from "../base/ids.js";
 import { type BatchLimits, FAST_LIMITS, SLOW_LIMITS } from "./batch-limits.js";
 import { commitLookupIn } from "./commit-lookup.js";
 import type { ConnectOptions, DatabaseAddress, Sql } from "./connect.js";
@@ -37,11 +37,18 @@ export interface Database extends AsyncDisposable {
   lease(name: string, holder: Uuid, seconds: number): Promise<boolean>;
   /** Gives it up, if `holder` has it. */
   release(name: string, holder: Uuid): Promise<void>;
+  /** Calls `listener` when a tenant's log turns out to be closed beyond this server's clock. */
+  onClosedMinute(listener: (tenantId: TenantId) => void): void;
   /**
    * Tries what tenants ask for.
    * @throws when the database does not answer within two seconds.
    */
   probe(): Promise<ServiceProbe>;
+  /**
+   * The time by the database's clock.
+   * @throws when it does not answer within two seconds.
+   */
+  ping(): Promise<Date>;
   /** Whether it does. Costs nothing unless a transaction has failed for want of disk: then some pages are written. */
   takesWrites(): Promise<boolean>;
 }
@@ -82,6 +89,14 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
       // A session may refuse writes that a new one takes.
       if (probe.failing > 0) readiness.renew();
       return probe;
+    },
+    onClosedMinute(listener) {
+      for (const batcher of [fast, slow]) batcher.onClosedMinute = listener;
+    },
+    async ping() {
+      const [row] = await renewing(heartbeat, (sql) => sql<{ now: Date }[]>`select clock_timestamp() as now`, 2_000);
+      if (!row) throw new Error("the database returned no row for its clock");
+      return row.now;
     },
     async takesWrites() {
       if (!fast.lacksDisk && !slow.lacksDisk) return true;

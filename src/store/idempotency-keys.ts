@@ -11,6 +11,8 @@ export interface IdempotencyRow {
   readonly accepted: boolean;
   readonly response: Buffer;
   readonly expires_at: Date;
+  /** A keyed hash of the application key or session that made the request. Null in rows of earlier releases. */
+  readonly maker: Buffer | null;
 }
 
 /** A stored key. Operations with outside effects store theirs before they act, and the answer when that has ended. */
@@ -29,7 +31,7 @@ export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey
   table: "idempotency_keys",
   kind: "read",
   sql: `
-    select key_hash, request_hash, accepted, response, expires_at, subject,
+    select key_hash, request_hash, accepted, response, expires_at, subject, maker,
       coalesce(lease_until > now(), false) as leased from idempotency_keys
     where tenant_id = :tenant and key_hash = :key_hash and ${IS_NOT_OVER}`,
   parameters: { key_hash: bytes((hash) => hash) },
@@ -41,6 +43,7 @@ export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey
     response: column.bytesOrNull(),
     expires_at: column.time(),
     subject: column.uuidOrNull(),
+    maker: column.bytesOrNull(),
     leased: column.boolean(),
   }),
   answers: (rows) => rows.map(([row]) => row ?? null),
@@ -58,14 +61,15 @@ export const dropExpiredIdempotencyKey = boundWrite<Buffer>({
 export const insertIdempotencyKey = boundWrite<IdempotencyRow>({
   table: "idempotency_keys",
   sql: `
-    insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, response, expires_at)
-    values {(:tenant, :key_hash, :request_hash, :accepted, :response, :expires_at)}`,
+    insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, response, expires_at, maker)
+    values {(:tenant, :key_hash, :request_hash, :accepted, :response, :expires_at, :maker)}`,
   parameters: {
     key_hash: bytes(({ key_hash }) => key_hash),
     request_hash: bytes(({ request_hash }) => request_hash),
     accepted: boolean(({ accepted }) => accepted),
     response: bytes(({ response }) => response),
     expires_at: time(({ expires_at }) => expires_at),
+    maker: bytes(({ maker }) => maker),
   },
   sortKey: ({ key_hash }) => key_hash.toString("hex"),
 });
@@ -81,9 +85,9 @@ export const insertKeyInFlight = defineWrite<KeyInFlight>({
   sortKey: ({ key_hash }) => key_hash.toString("hex"),
   queries: (sql, tenantId, drafts) =>
     drafts.map(
-      ({ key_hash, request_hash, accepted, expires_at, subject }) => sql`
-        insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, expires_at, subject, lease_until)
-        values (${tenantId}, ${key_hash}, ${request_hash}, ${accepted}, ${expires_at}, ${subject},
+      ({ key_hash, request_hash, accepted, expires_at, subject, maker }) => sql`
+        insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, expires_at, subject, maker, lease_until)
+        values (${tenantId}, ${key_hash}, ${request_hash}, ${accepted}, ${expires_at}, ${subject}, ${maker},
           now() + ${LEASE_SECONDS} * interval '1 second')`,
     ),
 });

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { Fault } from "../base/fault.js";
-import type { TenantId } from "../base/ids.js";
+import { type TenantId, VAULT } from "../base/ids.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import {
@@ -85,7 +85,8 @@ export class Keyring {
   async #load(tenantId: TenantId): Promise<Entry> {
     const since = performance.now();
     const stored = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listTenantKeys, tenantId));
-    if (stored.length === 0) {
+    // The vault's own keys are made when they are first needed.
+    if (stored.length === 0 && tenantId !== VAULT) {
       this.forget(tenantId);
       throw new Fault("unauthenticated", "The tenant of the key used does not exist any more.");
     }
@@ -102,7 +103,7 @@ export class Keyring {
     }
   }
 
-  /** Tenants that are older than a purpose get its key when they are first met. */
+  /** A key of a purpose that is missing is made when it is first needed: of tenants that are older than the purpose. */
   async #complete(tenantId: TenantId, stored: readonly WrappedTenantKey[]): Promise<readonly WrappedTenantKey[]> {
     const missing = KEY_PURPOSES.filter((purpose) => !stored.some((key) => key.purpose === purpose));
     if (missing.length === 0) return stored;

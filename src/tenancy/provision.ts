@@ -1,11 +1,13 @@
 import { prepareApplication } from "../access/applications.js";
 import { mayHold, PERMISSIONS } from "../access/permissions.js";
+import { firstEnd } from "../audit/chain.js";
 import { logEntry } from "../audit/log-entry.js";
 import { newTenantId, newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import type { RootKey } from "../crypto/root-key.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import { generateTenantKeys, unwrapTenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
+import { moveChainEnd } from "../store/audit-seals.js";
 import type { Database } from "../store/database.js";
 import { insertMember } from "../store/members.js";
 import { DatabaseSetupError } from "../store/roles.js";
@@ -36,6 +38,7 @@ export async function provisionTenant(
     mayHold("management", permission),
   );
   const makeApplication = prepareApplication(
+    keys,
     undefined,
     "management",
     { name: "Management", permissions, rules: [] },
@@ -58,6 +61,8 @@ export async function provisionTenant(
       email_term: emailTerm(keys, ownerEmail),
       created_by: null,
     });
+    // Whoever deletes a tenant's seals has to delete its head too, and a tenant without a head is found.
+    tx.tell(moveChainEnd, { before: undefined, end: firstEnd(keys, tenantId) });
     writeLog(tx, logEntry(undefined, "tenant", tenantId, "create"));
     writeLog(tx, logEntry(undefined, "member", memberId, "create"));
     return makeApplication(tx);

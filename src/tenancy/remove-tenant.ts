@@ -3,6 +3,8 @@ import { Refused } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
+import { macOfClosing } from "../crypto/log-seal.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { forgetAllDue, noteDue } from "../store/due.js";
@@ -15,12 +17,20 @@ import type { Transaction } from "../store/transaction.js";
 const BATCH = 500;
 
 /**
- * Deletes the tenant. From the commit on none of its keys works anywhere, and what is stored can be opened by nobody: the
+ * Deletes the tenant, with a record under a key of the vault itself. From the commit on none of its keys works anywhere, and what is stored can be opened by nobody: the
  * keys that it is sealed under are gone. The rows are removed afterwards ({@link removeRows}).
  */
-export async function removeTenant(tx: Transaction, caller: Caller): Promise<undefined | Refused> {
+export async function removeTenant(
+  tx: Transaction,
+  caller: Caller,
+  vaultKeys: TenantKeys,
+): Promise<undefined | Refused> {
   const actor = actorOf(caller);
-  if (!(await tx.ask(closeTenant, { modified_by: actor.id }))) return new Refused(notFound("tenant"));
+  const { audit } = vaultKeys;
+  const closing = macOfClosing(audit, audit.current, { tenantId: tx.tenantId, at: tx.now, by: actor.id });
+  if (!(await tx.ask(closeTenant, { modified_by: actor.id, closing_mac: closing }))) {
+    return new Refused(notFound("tenant"));
+  }
   tx.tell(deleteTenantKeys, tx.tenantId);
   tx.tell(forgetAllDue, "all");
   noteDue(tx, { kind: "tenant", at: tx.now });

@@ -32,7 +32,8 @@ afterAll(() => database?.[Symbol.asyncDispose]());
 beforeEach(async () => {
   deck = await openDeck(database, { lanes: 2 });
   caller = {
-    ...{ tenantId: deck.tenantId, application: { id: newUuid(), type: "management" }, session: undefined },
+    ...{ tenantId: deck.tenantId, application: { id: newUuid(), type: "management" } },
+    ...{ keyId: undefined, session: undefined },
     ...{ grant: new Grant({ permissions: [], rules: [] }), settings: DEFAULT_SETTINGS, revision: FIRST_REVISION },
   };
   formulaId = await run(async (tx) => {

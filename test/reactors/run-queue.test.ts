@@ -26,7 +26,7 @@ it("runs that were taken together with one that cannot be read are waited for", 
     const owner = { name: "Test", ownerEmail: "owner@example.com" };
     const { tenantId, applicationId } = await provisionTenant(database, vault.rootKey, owner);
     const keys = await keyring.of(tenantId);
-    const authenticator = new Authenticator(database, systemClock, () => {});
+    const authenticator = new Authenticator(database, keyring, systemClock);
     const caller = await authenticator.application(tenantId, applicationId);
     if (!caller) throw new Error("the tenant has no application");
     const run = <T>(work: (tx: Transaction) => Promise<T>) => database.fast.run(tenantId, "unguarded", work);

@@ -69,7 +69,13 @@ describe("a database that refuses our login", () => {
 describe("a row whose owner was deleted meanwhile", () => {
   it("is tried again, so that its request meets that", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
-    const key = { id: newUuid(), application_id: newUuid(), key_hash: Buffer.alloc(32), created_by: newUuid() };
+    const key = {
+      id: newUuid(),
+      application_id: newUuid(),
+      key_hash: Buffer.alloc(32),
+      proof: null,
+      created_by: newUuid(),
+    };
     const [outcome] = await together(deck, [async (tx) => tx.tell(insertApplicationKey, key)]);
     expect(outcome).toMatchObject({ status: "rejected", reason: { code: "unavailable", retryAfter: 1 } });
     expect(transactionsOf(deck).length).toBeGreaterThan(1);

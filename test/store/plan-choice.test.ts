@@ -85,7 +85,7 @@ async function everything(tx: Transaction, id: string): Promise<void> {
   await updateToken(tx, { ...row, data: Buffer.from("y"), modified_by: newUuid() });
   tx.enqueue(dropExpiredIdempotencyKey, hash);
   tx.enqueue(insertIdempotencyKey, {
-    ...{ key_hash: hash, request_hash: hash, accepted: false, response: hash, expires_at: tx.now },
+    ...{ key_hash: hash, request_hash: hash, accepted: false, response: hash, expires_at: tx.now, maker: null },
   });
   deleteCvc(tx, id);
   deleteTerm(tx, term);

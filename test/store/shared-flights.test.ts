@@ -114,7 +114,7 @@ describe("requests that share a flight", () => {
   it("do not both delete one application", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     const id = newUuid();
-    const made = { id, name: "A", type: "private", permissions: [], rules: [], created_by: null };
+    const made = { id, name: "A", type: "private", permissions: [], rules: [], definition: null, created_by: null };
     await deck.flights.run(deck.tenantId, "unguarded", async (tx) => tx.tell(insertApplication, made));
     const remove = (tx: Transaction) => tx.ask(deleteApplication, id);
     const outcomes = await together(deck, [remove, remove], "unguarded");

@@ -6,7 +6,7 @@ import { readThreeDSSession, updateThreeDSSession } from "../../store/three-ds-s
 import type { Transaction } from "../../store/transaction.js";
 import { numericOf } from "../currency.js";
 import type { ThreeDSData } from "../payment-request.js";
-import { openSession, THREE_DS_VERSION } from "./session.js";
+import { openSession, sealSession, THREE_DS_VERSION } from "./session.js";
 
 /** The payment that wants to lean on a session. */
 export interface SessionUse {
@@ -44,9 +44,9 @@ export async function claimThreeDSData(
   if (currency !== undefined && currency !== numericOf(order.currency)) {
     return new Refused(invalid(FIELD, "must be a session that was authenticated for this currency"));
   }
-  const isFree = await tx.ask(updateThreeDSSession, {
-    ...{ id, record: row.record, payment_id: paymentId, revision: row.revision },
-  });
+  const record = sealSession(keys, tx.tenantId, { ...session, paymentId });
+  const claimed = { id, record, payment_id: paymentId, revision: row.revision };
+  const isFree = await tx.ask(updateThreeDSSession, claimed);
   if (!isFree) return new Refused(invalid(FIELD, "must be a session that served no transaction yet"));
   return {
     ...{ version: THREE_DS_VERSION, authenticationValue, eci, dsTransactionId: authentication.dsTransactionId },

@@ -81,7 +81,11 @@ export class Runner {
   #compile(from: FrameSocket, lease: string, payload: Buffer): void {
     const { tenant, code }: CompileOrder = JSON.parse(payload.toString("utf8"));
     const allowedMs = this.#settings.compileMs + this.#settings.kill.graceMs;
-    this.#accept(from, { task: { kind: "compile", lease, code, withinMs: this.#settings.compileMs }, tenant, allowedMs });
+    this.#accept(from, {
+      task: { kind: "compile", lease, code, withinMs: this.#settings.compileMs },
+      tenant,
+      allowedMs,
+    });
   }
 
   #accept(from: FrameSocket, order: Omit<Order, "onEnd">): void {
