@@ -4,7 +4,7 @@ import { missingPrograms } from "./test/support/requirements.js";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: [...configDefaults.exclude, ...missingPrograms(".").flatMap(({ files }) => files)],
+    exclude: [...configDefaults.exclude, "test/engine/**", ...missingPrograms(".").flatMap(({ files }) => files)],
     globalSetup: [
       "test/support/tell-what-is-left-out.ts",
       "test/support/global-setup.ts",

@@ -3,6 +3,7 @@ import { runCommand } from "./cli/run-command.js";
 import { KeyFileError } from "./crypto/key-file.js";
 import { RootKeyDenied, RootKeyUnreachable } from "./crypto/root-key.js";
 import { ShareError } from "./crypto/shares.js";
+import { ProcessStartError } from "./processes/start-error.js";
 import { ConfigError } from "./settings/environment.js";
 import { EmbeddedDatabaseError } from "./store/embedded/embedded-database.js";
 import { DatabaseSetupError } from "./store/roles.js";
@@ -23,8 +24,11 @@ const COMMANDS: Commands = new Map([
   ["keys unseal", async () => (await import("./cli/keys-unseal.js")).keysUnseal],
   ["audit verify", async () => (await import("./cli/audit-verify.js")).auditVerify],
   ["audit export", async () => (await import("./cli/audit-export.js")).auditExport],
+  ["audit restart", async () => (await import("./cli/audit-restart.js")).auditRestart],
+  ["audit reopen", async () => (await import("./cli/audit-reopen.js")).auditReopen],
   ["export", async () => (await import("./cli/export.js")).exportCommand],
   ["import", async () => (await import("./cli/import.js")).importCommand],
+  ["cluster distribute", async () => (await import("./cli/cluster-distribute.js")).clusterDistribute],
   ["doctor", async () => (await import("./cli/doctor.js")).doctor],
 ]);
 
@@ -39,6 +43,7 @@ const FOR_OPERATORS = [
   EmbeddedDatabaseError,
   DatabaseSetupError,
   ExportFileError,
+  ProcessStartError,
 ];
 
 /** A full disk, by the system's word for it and by PostgreSQL's. */

@@ -26,6 +26,7 @@ import { react } from "./reactors/react.js";
 import { RunQueue } from "./reactors/run-queue.js";
 import type { SandboxIncident } from "./sandbox/options.js";
 import { createSandbox, type Sandbox } from "./sandbox/sandbox.js";
+import type { SharedRunnerPlace } from "./sandbox/shared-runner.js";
 import { applicationKeyService, applicationService, permissionService } from "./services/applications.js";
 import type { ServedMethod } from "./services/call.js";
 import { failedRunService } from "./services/failed-runs.js";
@@ -67,16 +68,18 @@ export interface Surroundings {
   /** How callers reach the server, once that is known. */
   address(): string;
   readonly endPart: EndPart;
+  /** The runner of tenants' code, where the processes of this server share one. */
+  readonly sharedRunner: SharedRunnerPlace | undefined;
 }
 
 /** Puts the parts together, from the bottom up: each is given what it uses, and knows nothing of the rest. */
 export function compose(
   vault: Vault,
   config: Config,
-  { log, clock, bins, address, endPart }: Surroundings,
+  { log, clock, bins, address, endPart, sharedRunner }: Surroundings,
 ): Composition {
   const { database, keyring } = vault;
-  const authenticator = new Authenticator(database, clock, (tenantId, revision) => keyring.expect(tenantId, revision));
+  const authenticator = new Authenticator(database, keyring, clock);
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
     methods.map((method) => buildPipeline(method, { authenticator, database, keyring, log }));
 
@@ -86,6 +89,7 @@ export function compose(
   const agents = createGuardedAgents(policy);
   const sandbox = createSandbox({
     ...config.sandbox,
+    sharedRunner,
     onIncident: (incident) => log.warn(incidentFields(incident), "the sandbox had to act"),
   });
   const callApi = internalCalls(tokens, authenticator);
@@ -134,8 +138,8 @@ export function compose(
 
   const compileFor: CompileFor = (tenantId) => (code) => sandbox.compile(tenantId, code);
   const others = pipelinesOf([
-    ...applicationService(),
-    ...applicationKeyService(),
+    ...applicationService(keyring),
+    ...applicationKeyService(keyring),
     ...permissionService(),
     ...tenantService({
       ...{ includedMonthlyActiveTokens: config.includedMonthlyActiveTokens, keyring },
@@ -144,7 +148,7 @@ export function compose(
     }),
     ...memberService({ keyring }),
     ...invitationService({ keyring }),
-    ...sessionService(),
+    ...sessionService(keyring),
     ...logService(keyring),
     ...proxyService({ keyring, policy, compileFor, invoke }),
     ...reactorService({ keyring, compileFor }),

@@ -18,6 +18,7 @@ import {
   refuseUnknownNames,
 } from "./settings/environment.js";
 import { readMailFrom, readSmtpUrl } from "./settings/mail.js";
+import { readProcesses } from "./settings/processes.js";
 import { readRootKeyHolder } from "./settings/root-key-holder.js";
 import { readSandbox, type SandboxConfig } from "./settings/sandbox.js";
 
@@ -29,6 +30,8 @@ export interface Config {
   readonly adminPort: number;
   /** Where callers reach this server, without a slash at the end. Absent: where it listens. */
   readonly publicUrl: string | undefined;
+  /** Processes that serve. */
+  readonly processes: number;
   readonly dataDir: string;
   readonly rootKeyFile: string;
   readonly rootKeyHolder: RootKeyHolder;
@@ -93,12 +96,16 @@ export function readConfig(environment: Environment): Config {
       "MIGRATE_DATABASE_URL is set, but not DATABASE_URL: set it to the database to serve from, or leave both out for the embedded one.",
     );
   }
+  const fastConnections = whole("DB_POOL_FAST", 8, 1, 100);
+  const slowConnections = whole("DB_POOL_SLOW", 4, 1, 100);
+  const pools = fastConnections + slowConnections;
   return {
     host: text("HOST") ?? "127.0.0.1",
     port: whole("PORT", 8080, 0, 65_535),
     adminHost: text("ADMIN_HOST") ?? "127.0.0.1",
     adminPort: whole("ADMIN_PORT", 9464, 0, 65_535),
     publicUrl: readPublicUrl(text("PUBLIC_URL")),
+    processes: readProcesses(environment, { isEmbedded: databaseUrl === undefined, pools }),
     dataDir,
     rootKeyFile,
     rootKeyHolder: readRootKeyHolder({
@@ -113,8 +120,8 @@ export function readConfig(environment: Environment): Config {
     }),
     databaseUrl,
     migrateDatabaseUrl,
-    fastConnections: whole("DB_POOL_FAST", 8, 1, 100),
-    slowConnections: whole("DB_POOL_SLOW", 4, 1, 100),
+    fastConnections,
+    slowConnections,
     tlsCertFile,
     tlsKeyFile,
     corsOrigins: readOrigins(text("CORS_ORIGINS") ?? "*"),

@@ -72,7 +72,10 @@ export function waitForShares({ config, say, stopping, tls, services }: SealedSe
     await listen(server, path);
     sealed.defer(() => closeServer(server, sockets));
     const health = Fastify({ logger: false });
-    const readiness: Readiness = { draining: stopping, check: async () => ({ root_key: "sealed" }) };
+    const readiness: Readiness = {
+      draining: stopping,
+      check: async () => ({ checks: { root_key: "sealed" }, warnings: [] }),
+    };
     registerHealth(health, readiness);
     await health.register(fastifyConnectPlugin, {
       routes: (router) => registerRpcHealth(router, services, readiness, QUESTION_LIMITS),

@@ -1,26 +1,15 @@
-import type { DescService } from "@bufbuild/protobuf";
-import Fastify from "fastify";
-import { ApplicationKeyService, ApplicationService, PermissionService } from "../gen/cloakroom/v1/applications_pb.js";
-import { ConnectionService } from "../gen/cloakroom/v1/connections_pb.js";
-import { InvitationService } from "../gen/cloakroom/v1/invitations_pb.js";
-import { LogService } from "../gen/cloakroom/v1/logs_pb.js";
-import { MemberService } from "../gen/cloakroom/v1/members_pb.js";
-import { ProxyService } from "../gen/cloakroom/v1/proxies_pb.js";
-import { ReactorFormulaService, ReactorService } from "../gen/cloakroom/v1/reactors_pb.js";
-import { SessionService } from "../gen/cloakroom/v1/sessions_pb.js";
-import { TenantService } from "../gen/cloakroom/v1/tenants_pb.js";
-import { ThreeDSService } from "../gen/cloakroom/v1/threeds_pb.js";
-import { TokenizeService, TokenService } from "../gen/cloakroom/v1/tokens_pb.js";
-import { TransactionService } from "../gen/cloakroom/v1/transactions_pb.js";
+import type { Registry } from "prom-client";
+import { openAdminPort } from "./admin-port.js";
 import { registerDocs } from "./api/docs.js";
-import { registerHealth } from "./api/health.js";
 import { registerInvitationPage } from "./api/invitation-page.js";
 import { causeFields, tenantFailure } from "./api/log-cause.js";
-import { registerMetrics } from "./api/metrics-route.js";
 import { observeInto } from "./api/observation.js";
 import { createOperatorLog, type OperatorLog } from "./api/operator-log.js";
 import { registerPaymentRoutes } from "./api/payment-routes.js";
 import { createApiServer } from "./api/server.js";
+import { ChainHistory } from "./audit/chain-history.js";
+import { LogClock } from "./audit/log-clock.js";
+import type { SealParts } from "./audit/seal-log.js";
 import { type Clock, systemClock } from "./base/clock.js";
 import { compose } from "./composition.js";
 import type { Config } from "./config.js";
@@ -31,64 +20,44 @@ import { reactorRunsJob } from "./jobs/reactor-runs.js";
 import { type Job, Schedule } from "./jobs/schedule.js";
 import { sweepJobs } from "./jobs/sweep.js";
 import { tenantRemovalJob } from "./jobs/tenant-removal.js";
+import { timelyJob } from "./jobs/timely-job.js";
 import { listenAt, readTls } from "./listening.js";
 import type { MailCarrier } from "./mail/carrier.js";
 import { chooseCarrier } from "./mail/choose-carrier.js";
 import { openRateGate } from "./rate-limiting.js";
 import { readinessOf } from "./readiness.js";
+import { databaseGone, type RunningServer, type ServingProcess } from "./running-server.js";
 import { waitForShares } from "./sealed-server.js";
+import { SERVICES } from "./served-services.js";
 import { readBinTable } from "./settings/bin-table.js";
 import { REQUESTS_END_MS, Shutdown } from "./shutdown.js";
 import { gaugeDatabase } from "./telemetry/database-gauges.js";
-import { createMeters } from "./telemetry/meters.js";
+import { createMeters, type Meters } from "./telemetry/meters.js";
 import { gaugeSandbox } from "./telemetry/sandbox-gauges.js";
 import { startTraces } from "./telemetry/traces.js";
 import { Outbox } from "./tenancy/outbox.js";
+import { sharesNeedRestart } from "./unsealing.js";
 import { openVault, type Vault } from "./vault.js";
 
-/** Every service of the protos. A method that has no handler yet answers "unimplemented" over RPC. */
-const SERVICES: readonly DescService[] = [
-  TokenService,
-  TokenizeService,
-  ApplicationService,
-  ApplicationKeyService,
-  PermissionService,
-  TenantService,
-  MemberService,
-  InvitationService,
-  SessionService,
-  LogService,
-  ProxyService,
-  ReactorService,
-  ReactorFormulaService,
-  ConnectionService,
-  TransactionService,
-  ThreeDSService,
-];
-
-/** A server that takes requests. */
-export interface RunningServer {
-  readonly url: string;
-  readonly vault: Vault;
-  /** Resolves when the server has ended by itself: its database is gone. */
-  readonly failed: Promise<string>;
-  /** What a stop waits for at this moment. */
-  readonly waitingFor: () => readonly string[];
-  /** Ends within 28 s, whatever does not. @throws what a part of the server failed to end with. */
-  stop(): Promise<void>;
-}
+const TAMPERED = {
+  broken: "the log of this tenant was tampered with. Run: cloakroom audit verify",
+  refused:
+    "the log of this tenant is not sealed any more, since the end of its chain of seals is gone. Run: cloakroom audit verify",
+} as const;
 
 /**
  * Starts everything: the one place where the parts are put together.
  * @param whileSealed ends the wait for shares of a root key that was split.
+ * @param part absent: this process alone is the server, with an admin port of its own.
  */
 export async function startServer(
   config: Config,
   announce: (line: string) => void,
   clock: Clock = systemClock,
   whileSealed: AbortSignal = new AbortController().signal,
-): Promise<RunningServer> {
-  const log = createOperatorLog(config.logLevel);
+  part?: ServingProcess,
+): Promise<RunningServer & { readonly registry: Registry }> {
+  const log = createOperatorLog(config.logLevel, part?.number);
   const meters = createMeters();
   const tls = await readTls(config);
   const bins = await readBinTable(config.binTableFile);
@@ -101,20 +70,28 @@ export async function startServer(
     await openVault({
       ...{ config, announce, clock },
       as: "server",
-      unseal: waitForShares({
-        ...{ config, tls },
-        say: announce,
-        stopping: whileSealed,
-        services: SERVICES.map(({ typeName }) => typeName),
-      }),
+      unseal: part
+        ? sharesNeedRestart
+        : waitForShares({
+            ...{ config, tls },
+            say: announce,
+            stopping: whileSealed,
+            services: SERVICES.map(({ typeName }) => typeName),
+          }),
       endPart: shutdown.end,
+      ...(part ? { opened: part.opened } : {}),
     }),
   );
   const draining = new AbortController();
   const readiness = readinessOf(vault.database, vault.rootKey, clock, draining.signal);
   const { database, keyring } = vault;
   let url = config.publicUrl ?? "";
-  const parts = opened.use(compose(vault, config, { log, clock, bins, address: () => url, endPart: shutdown.end }));
+  const parts = opened.use(
+    compose(vault, config, {
+      ...{ log, clock, bins, address: () => url, endPart: shutdown.end },
+      sharedRunner: part?.runner,
+    }),
+  );
   const schedule = new Schedule(({ job, error, attempt, nextAt }) =>
     log.warn(
       { job: job.name, ...causeFields(error), attempt, ...(nextAt ? { next_at: nextAt.toISOString() } : {}) },
@@ -122,23 +99,36 @@ export async function startServer(
     ),
   );
   opened.defer(() => shutdown.end("jobs", () => schedule.stop()));
+  const sealing: SealParts = {
+    ...{ database, keyring, history: new ChainHistory() },
+    onVaultBroken() {
+      meters.logTrouble("vault_broken");
+      log.error({}, "the vault's own record of tenants' seals was tampered with. Run: cloakroom audit verify");
+    },
+  };
+  const logClock = watchLogClock(sealing, clock, log, meters);
+  opened.defer(() => shutdown.end("logs being set back", () => logClock.stop()));
   const start = (jobs: readonly Job[]) => schedule.start(jobs.map((job) => meters.timed(job)));
+  const onAhead = ({ name }: Job) =>
+    log.error({ reason: name }, "the clock of this server is ahead of the database's: nothing is removed by it");
   start([
     ...sweepJobs({
-      database,
-      keyring,
-      clock,
+      ...{ database, keyring, clock },
       onFailure: tenantFailure(log, "sweep", "a sweep of this tenant failed and will be tried again"),
+      // A clock that a caller of this function brings along is meant to differ from the database's.
+      ...(clock === systemClock ? { timely: (job: Job) => timelyJob(database, clock, job, onAhead) } : {}),
     }),
     logSealsJob({
-      ...{ database, keyring, clock, retentionDays: config.logRetentionDays },
+      ...{ ...sealing, clock, retentionDays: config.logRetentionDays },
       onFailure: tenantFailure(
         log,
         "log seals",
         "the log of this tenant could not be sealed; this will be tried again",
       ),
-      onBroken: (tenantId) =>
-        log.error({ tenant_id: tenantId }, "the log of this tenant was tampered with. Run: cloakroom audit verify"),
+      onBroken: (tenantId, outcome) => {
+        meters.logTrouble(outcome);
+        log.error({ tenant_id: tenantId }, TAMPERED[outcome]);
+      },
     }),
     tenantRemovalJob({
       ...{ database, keyring, clock },
@@ -167,7 +157,7 @@ export async function startServer(
     }),
     ...parts.payments.jobs,
   ]);
-  const rateGate = await openRateGate(config, log, meters);
+  const rateGate = await openRateGate(config, log, meters, part?.rateLimits);
   opened.defer(() => shutdown.end("the counters of rate limits", async () => rateGate[Symbol.asyncDispose]()));
   const server = await createApiServer({
     services: SERVICES,
@@ -192,20 +182,17 @@ export async function startServer(
   });
   gaugeDatabase(meters.registry, database, () => clock.now());
   gaugeSandbox(meters.registry, parts.sandbox);
-  const admin = Fastify({ logger: false });
-  registerHealth(admin, readiness);
-  registerMetrics(admin, meters.registry);
-  opened.defer(() => shutdown.end("the admin port", () => admin.close()));
+  const admin = part ? undefined : openAdminPort(config, readiness, meters.registry);
+  if (admin) opened.defer(() => shutdown.end("the admin port", admin.close));
   const { port } = await listenAt("", config, () => server.listen(config.host, config.port));
   opened.defer(() => shutdown.end("requests in flight", () => server.close(REQUESTS_END_MS)));
-  const adminAddress = { host: config.adminHost, port: config.adminPort };
-  const adminUrl = await listenAt("ADMIN_", adminAddress, () => admin.listen(adminAddress));
+  const adminUrl = await admin?.listen();
   const scheme = config.tlsCertFile ? "https" : "http";
   url ||= `${scheme}://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
   // Links lead to where the server is reached, which may be known only once it listens.
   start([mailOf(vault, chooseCarrier(config, announce), url, clock, log)]);
   announce(`Serving REST, gRPC, gRPC-Web and Connect at ${url}`);
-  announce(`Health at ${adminUrl}/readyz`);
+  if (adminUrl) announce(`Health at ${adminUrl}/readyz`);
 
   const running = opened.move();
   let stopping: Promise<void> | undefined;
@@ -221,13 +208,42 @@ export async function startServer(
   return {
     url,
     vault,
+    registry: meters.registry,
     waitingFor: () => shutdown.waitingFor,
-    failed: vault.embedded?.exited.then(({ summary }) => summary) ?? new Promise(() => {}),
+    failed: databaseGone(vault),
     stop: () => {
       stopping ??= stop();
       return stopping;
     },
   };
+}
+
+/** Sets logs back that were closed while the clock ran fast, and says so. */
+function watchLogClock(sealing: SealParts, clock: Clock, log: OperatorLog, meters: Meters): LogClock {
+  const logClock = new LogClock({
+    ...{ ...sealing, clock },
+    onSetBack(tenantId, { from, to }) {
+      meters.logTrouble("set_back");
+      const reason = `it was closed until ${from.toISOString()}, and goes on at ${to.toISOString()}`;
+      log.warn({ tenant_id: tenantId, reason }, "the clock was set back: the log of this tenant follows");
+    },
+    onRefused(tenantId) {
+      meters.logTrouble("refused");
+      log.error({ tenant_id: tenantId }, TAMPERED.refused);
+    },
+    onBehind(milliseconds) {
+      meters.logTrouble("behind");
+      const reason = `${(milliseconds / 1_000).toFixed(1)} s`;
+      log.error(
+        { reason },
+        "the clock of this server is behind the database's: set it right, or its writes are refused",
+      );
+    },
+    onFailure: (tenantId) =>
+      log.error({ tenant_id: tenantId }, "the log of this tenant could not be set back; this will be tried again"),
+  });
+  sealing.database.onClosedMinute((tenantId) => logClock.noticed(tenantId));
+  return logClock;
 }
 
 function mailOf(

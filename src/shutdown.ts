@@ -11,10 +11,12 @@ export const PROCESS_ENDS_MS = 27_500;
 
 /** The parts of a server, in the order in which they end. */
 const PARTS = {
+  processes: { mostMs: 26_400, untilMs: 26_400 },
   "requests in flight": { mostMs: REQUESTS_END_MS + 200, untilMs: REQUESTS_END_MS + 200 },
   "the admin port": { mostMs: 1_000, untilMs: 25_300 },
   "the counters of rate limits": { mostMs: 1_000, untilMs: 25_400 },
   jobs: { mostMs: REQUESTS_END_MS, untilMs: 25_500 },
+  "logs being set back": { mostMs: 5_000, untilMs: 25_550 },
   "runs and payments in the background": { mostMs: REQUESTS_END_MS, untilMs: 25_600 },
   "the sandbox's runner": { mostMs: 2_000, untilMs: 25_900 },
   "failed runs being stored": { mostMs: 1_000, untilMs: 26_000 },

@@ -74,6 +74,12 @@ export async function sharesOnInput(needed: readonly NeededKey[]): Promise<reado
   throw new ShareError(missing);
 }
 
+/** For a process that a running server starts: shares are handed in where the server itself starts. */
+export async function sharesNeedRestart(needed: readonly NeededKey[]): Promise<never> {
+  const missing = needed.map(keptInShares).join(". ");
+  throw new ShareError(`${missing}. Restart the server to hand in its shares.`);
+}
+
 /** The lines of a file or standard input that is to hold shares. @throws {ShareError} where one is too long for a share. */
 export async function* sharesIn(input: AsyncIterable<Buffer | string>): AsyncGenerator<string> {
   try {

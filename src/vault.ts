@@ -5,6 +5,13 @@ import { RootKeys } from "./crypto/root-keys.js";
 import { openRootKey } from "./open-root-key.js";
 import { requireOneHolder } from "./settings/root-key-holder.js";
 import { type EndPart, endWithoutLimit } from "./shutdown.js";
+import {
+  awaitsDistribution,
+  type DistributeOptions,
+  type Distribution,
+  distribute,
+  distributionStatements,
+} from "./store/cluster/distribute.js";
 import { connect, type DatabaseAddress, type Sql } from "./store/connect.js";
 import { type Database, openDatabase } from "./store/database.js";
 import { type EmbeddedDatabase, startEmbeddedDatabase } from "./store/embedded/embedded-database.js";
@@ -41,7 +48,7 @@ export interface Vault extends AsyncDisposable {
   readonly embedded: EmbeddedDatabase | undefined;
   /** The migrations that this opening ran, on the embedded database. */
   readonly migrated: readonly string[];
-  /** There has never been a tenant. Of a deleted one its row stays. */
+  /** The embedded database has never had a tenant. Of a deleted one its row stays. */
   readonly isEmpty: boolean;
 }
 
@@ -62,6 +69,16 @@ export interface OpenVaultOptions {
   readonly unseal?: Unseal;
   /** How the database ends. Absent: for as long as it takes. */
   readonly endPart?: EndPart;
+  /** For one of several processes: what the first has opened for all. */
+  readonly opened?: OpenedForAll;
+}
+
+/** What the first of several processes has opened, for the others to use. */
+export interface OpenedForAll {
+  /** The embedded database. Absent: DATABASE_URL. */
+  readonly address: DatabaseAddress | undefined;
+  /** Root keys that were read from a file, or put together from shares. */
+  readonly rootKeys: readonly RootKey[];
 }
 
 /**
@@ -77,13 +94,14 @@ export async function openVault({
   mayMove = false,
   unseal,
   endPart = endWithoutLimit,
+  opened,
 }: OpenVaultOptions): Promise<Vault> {
   if (!mayMove) requireOneHolder(config.rootKeyHolder);
   const stack = new AsyncDisposableStack();
   try {
-    const embedded = config.databaseUrl ? undefined : await openEmbedded(config, as, announce);
+    const embedded = config.databaseUrl || opened?.address ? undefined : await openEmbedded(config, as, announce);
     if (embedded) stack.defer(() => endPart("the embedded database", () => embedded.stop()));
-    const { address, ownerAddress } = addressesOf(config, embedded);
+    const { address, ownerAddress } = addressesOf(config, embedded?.connection ?? opened?.address);
     const migrated = embedded ? await migrate(ownerAddress) : [];
     if (!embedded) {
       await meetBoth(address, ownerAddress, as === "server" ? { waitMs: START_WAIT_MS, announce } : IMPATIENT);
@@ -91,6 +109,7 @@ export async function openVault({
     }
     await checkRole(address);
     const rootKeys = rootKeysOf(config);
+    for (const key of opened?.rootKeys ?? []) rootKeys.hold(key);
     // A command in the wrong directory must not make a second vault with a root key of its own.
     const mayMake = embedded !== undefined && as !== "command";
     const { rootKey } = await openRootKey({
@@ -101,7 +120,8 @@ export async function openVault({
       announce,
       unseal: unseal ?? sharesOnInput,
     });
-    const isEmpty = await hasNoTenant(ownerAddress);
+    // A database of the operator's own is not asked: in a cluster, all of its nodes would have to answer.
+    const isEmpty = embedded !== undefined && (await hasNoTenant(ownerAddress));
     const database = openDatabase({
       ...{ address, clock },
       fastConnections: as === "server" ? config.fastConnections : 1,
@@ -133,7 +153,7 @@ export async function openWithoutRootKey(config: Config, announce: (line: string
   await using stack = new AsyncDisposableStack();
   const embedded = config.databaseUrl ? undefined : await openEmbedded(config, "setup", announce);
   if (embedded) stack.use(embedded);
-  const { address, ownerAddress } = addressesOf(config, embedded);
+  const { address, ownerAddress } = addressesOf(config, embedded?.connection);
   if (embedded) {
     await migrate(ownerAddress);
   } else {
@@ -146,9 +166,29 @@ export async function openWithoutRootKey(config: Config, announce: (line: string
 }
 
 /** Brings a database that DATABASE_URL names up to date. Returns the names of the migrations that ran. */
-export async function migrateVault(config: Config): Promise<string[]> {
+export async function migrateVault(config: Config, announce: (line: string) => void): Promise<string[]> {
   const { ownerAddress, address } = addressesOf(config, undefined);
-  return migrate(ownerAddress, await meetBoth(address, ownerAddress));
+  return migrate(ownerAddress, { logins: await meetBoth(address, ownerAddress), announce });
+}
+
+/**
+ * Distributes the vault over the cluster that DATABASE_URL's database coordinates.
+ * @throws {DatabaseSetupError} as {@link distribute} does.
+ */
+export async function distributeVault(config: Config, options: DistributeOptions): Promise<Distribution> {
+  return distribute(await migratedCoordinator(config), options);
+}
+
+/** The statements that {@link distributeVault} would run now. */
+export async function vaultDistributionStatements(config: Config, shards?: number): Promise<readonly string[]> {
+  return distributionStatements(await migratedCoordinator(config), shards);
+}
+
+async function migratedCoordinator(config: Config): Promise<DatabaseAddress> {
+  const { ownerAddress, address } = addressesOf(config, undefined);
+  await meetBoth(address, ownerAddress);
+  await requireMigrated(ownerAddress);
+  return ownerAddress;
 }
 
 /**
@@ -162,8 +202,11 @@ export async function initVault(config: Config, announce: (line: string) => void
     return vault.rootKey;
   }
   const { ownerAddress, address } = addressesOf(config, undefined);
-  for (const name of await migrateVault(config)) announce(`Applied migration ${name}`);
+  for (const name of await migrateVault(config, announce)) announce(`Applied migration ${name}`);
   await checkRole(address);
+  if (await awaitsDistribution(ownerAddress)) {
+    announce("This database coordinates a Citus cluster. Before the first tenant, run: cloakroom cluster distribute");
+  }
   for (const { warning } of await privilegedLogins(config)) announce(`Warning: ${warning}`);
   const rootKeys = rootKeysOf(config);
   const { rootKey, isNew } = await openRootKey({
@@ -209,9 +252,9 @@ function rootKeysOf({ rootKeyHolder, rootKeyFile }: Config): RootKeys {
 
 function addressesOf(
   config: Config,
-  embedded: EmbeddedDatabase | undefined,
+  embedded: DatabaseAddress | undefined,
 ): { address: DatabaseAddress; ownerAddress: DatabaseAddress } {
-  if (embedded) return { address: embedded.connection, ownerAddress: embedded.connection };
+  if (embedded) return { address: embedded, ownerAddress: embedded };
   if (!config.databaseUrl)
     throw new DatabaseSetupError("Set DATABASE_URL to the database that this command is to work on.");
   const address = { url: config.databaseUrl.reveal() };

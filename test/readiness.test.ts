@@ -8,14 +8,20 @@ interface Situation {
   readonly ahead?: number;
   readonly isAway?: boolean;
   readonly isFull?: boolean;
+  readonly nodes?: number;
+  /** Nodes that fail their tenants. */
+  readonly failing?: number;
+  readonly refusesWrites?: boolean;
   readonly hasKey?: boolean;
 }
 
-async function checksIn({ ahead = 0, isAway = false, isFull = false, hasKey = true }: Situation) {
+async function reportIn(situation: Situation) {
+  const { ahead = 0, isAway = false, isFull = false, hasKey = true } = situation;
+  const { nodes = 1, failing = 0, refusesWrites = false } = situation;
   const database = {
-    async ping() {
+    async probe() {
       if (isAway) throw new Error("away");
-      return new Date(NOW + ahead);
+      return { time: new Date(NOW + ahead), nodes, failing, refusesWrites };
     },
     takesWrites: async () => !isFull,
   };
@@ -40,8 +46,41 @@ describe("readiness", () => {
     ["not there when the clock is ahead", { ahead: -86_400_000 }, { clock: "is 86400.0 s ahead of the database's" }],
     ["not there without the database", { isAway: true }, { database: "does not answer", clock: "cannot be compared" }],
     ["not there with a full disk", { isFull: true }, { database: "takes no writes: its disk may be full" }],
+    [
+      "not there when the database refuses writes",
+      { failing: 1, refusesWrites: true },
+      { database: "takes no writes: its disk may be full" },
+    ],
+    [
+      "not there when no node serves its tenants",
+      { nodes: 2, failing: 2 },
+      { database: "answers, but fails reads and writes of tenants" },
+    ],
     ["not there without the root key", { hasKey: false }, { keys: "the root key's holder does not answer" }],
   ])("is %s", async (_name, situation, problems) => {
-    expect(await checksIn(situation)).toEqual({ ...WELL, ...problems });
+    expect(await reportIn(situation)).toEqual({ checks: { ...WELL, ...problems }, warnings: [] });
+  });
+
+  it("is there while some nodes of a cluster serve their tenants, with a warning", async () => {
+    expect(await reportIn({ nodes: 3, failing: 1 })).toEqual({
+      checks: WELL,
+      warnings: ["1 of 3 database nodes fail. Their tenants are not served."],
+    });
+  });
+
+  it("looks at the database once for all that ask at the same time", async () => {
+    let looks = 0;
+    const database = {
+      async probe() {
+        looks += 1;
+        return { time: new Date(NOW), nodes: 1, failing: 0, refusesWrites: false };
+      },
+      takesWrites: async () => true,
+    };
+    const rootKey = { id: "root", wrap: async () => Buffer.from("wrapped") };
+    const readiness = readinessOf(database, rootKey, { now: () => NOW }, new AbortController().signal);
+    const reports = await Promise.all(Array.from({ length: 20 }, () => readiness.check()));
+    expect(reports.map(({ checks }) => checks)).toEqual(reports.map(() => WELL));
+    expect(looks).toBe(1);
   });
 });

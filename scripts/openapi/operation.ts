@@ -124,13 +124,14 @@ function isFieldList(body: readonly DescField[] | DescField): body is readonly D
 function successOf(
   method: DescMethod,
   responseBody: string,
-  { successStatus }: MethodPolicy,
+  { successStatus, idempotent }: MethodPolicy,
   schemas: Schemas,
 ): JsonObject {
   const { output } = method;
   const isEmpty = output.typeName === "google.protobuf.Empty";
   const status = successStatus || (isEmpty ? 204 : 200);
-  const headers = { "BT-TRACE-ID": { $ref: "#/components/headers/BT-TRACE-ID" } };
+  const names = ["BT-TRACE-ID", ...(idempotent ? ["BT-IDEMPOTENCY-REPLAYED"] : [])];
+  const headers = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
   const accepted = { 202: { description: "Accepted. The result is sent later.", headers } };
   const also = MAY_BE_ACCEPTED.has(method.name) ? accepted : {};
   if (isEmpty) return { [status]: { description: "Done.", headers }, ...also };

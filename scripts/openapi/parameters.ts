@@ -16,8 +16,9 @@ export const HEADER_PARAMETERS: JsonObject = {
     name: "BT-IDEMPOTENCY-KEY",
     in: "header",
     description:
-      "A repeat with the same key within 24 hours, by the same application to the same resource, is told the first " +
-      "success again and changes nothing.",
+      "A repeat with the same key within 24 hours, by the same application to the same resource, changes nothing and " +
+      "gets the first success again: tokens masked or redacted as the rights say by then, and values that are shown " +
+      "once (a new key, a session) only with the API key that made the first request.",
     schema: { type: "string", minLength: 1, maxLength: 255 },
   },
 };
@@ -26,6 +27,10 @@ export const RESPONSE_HEADERS: JsonObject = {
   "BT-TRACE-ID": {
     description: "The id of the request, as the operator's log has it.",
     schema: { type: "string" },
+  },
+  "BT-IDEMPOTENCY-REPLAYED": {
+    description: "Present where the answer is that of an earlier request with the same idempotency key.",
+    schema: { type: "string", const: "true" },
   },
   "Retry-After": { description: "Seconds after which to try again.", schema: { type: "integer" } },
   "RateLimit-Limit": { description: "Requests that a window takes.", schema: { type: "integer" } },

@@ -1,10 +1,12 @@
-import type { Uuid } from "../base/ids.js";
+import type { TenantId, Uuid } from "../base/ids.js";
 import type { Sensitive } from "../crypto/sensitive.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { ApplicationKeyRow } from "../store/application-keys.js";
 import type { ApplicationRow } from "../store/applications.js";
-import { type AccessRule, type AccessRuleDraft, parseRights, readRule } from "./access-rule.js";
+import type { AccessRule, AccessRuleDraft } from "./access-rule.js";
 import type { KeyKind } from "./key-text.js";
 import { type ApplicationType, isApplicationType, type Permission } from "./permissions.js";
+import { openRights } from "./sealed-rights.js";
 
 /** A holder of rights. Its keys act under them. */
 export interface Application {
@@ -47,16 +49,18 @@ export const KEY_KIND_OF: Readonly<Record<ApplicationType, KeyKind>> = {
 };
 
 /** @throws {Error} for a stored type that this release does not know. */
-export function applicationOf(row: ApplicationRow, keys: readonly ApplicationKeyRow[]): Application {
+export function openApplication(
+  keys: TenantKeys,
+  tenantId: TenantId,
+  row: ApplicationRow,
+  keyRows: readonly ApplicationKeyRow[],
+): Application {
   if (!isApplicationType(row.type)) throw new Error("an application of unknown type is stored");
-  const { permissions, rules } = parseRights(row.type, row.permissions, row.rules.map(readRule));
   return {
     id: row.id,
-    name: row.name,
     type: row.type,
-    permissions,
-    rules,
-    keys: keys.map(applicationKeyOf),
+    ...openRights(keys, tenantId, row.id, row.type, row),
+    keys: keyRows.map(applicationKeyOf),
     createdBy: row.created_by,
     createdAt: row.created_at,
     modifiedBy: row.modified_by,

@@ -2,6 +2,7 @@ import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
 import {
   type ApplicationKeyRow,
   deleteApplicationKey,
@@ -20,45 +21,39 @@ import {
 import { writeLog } from "../store/audit-logs.js";
 import { raiseAuthRevision } from "../store/tenants.js";
 import type { Transaction } from "../store/transaction.js";
-import { parseRights, writeRule } from "./access-rule.js";
+import { parseRights } from "./access-rule.js";
 import {
   type Application,
   type ApplicationDraft,
   type ApplicationKey,
   applicationKeyOf,
-  applicationOf,
   KEY_KIND_OF,
+  openApplication,
   type WithKey,
 } from "./application.js";
 import type { Actor } from "./caller.js";
 import { newKey } from "./key-text.js";
 import type { ApplicationType } from "./permissions.js";
-import { Refused } from "./refusal.js";
+import { keyProof, rightsColumns } from "./sealed-rights.js";
 
 /** Makes an application and, if wanted, its first key. */
 export function prepareApplication(
+  keys: TenantKeys,
   actor: Actor | undefined,
   type: ApplicationType,
   draft: ApplicationDraft,
   withKey: boolean,
 ) {
-  const rights = parseRights(type, draft.permissions, draft.rules);
+  const rights = { name: draft.name, ...parseRights(type, draft.permissions, draft.rules) };
   return async (tx: Transaction): Promise<WithKey<Application>> => {
     const id = newUuid();
     const createdBy = actor?.id ?? null;
-    tx.tell(insertApplication, {
-      id,
-      name: draft.name,
-      type,
-      permissions: rights.permissions,
-      rules: rights.rules.map(writeRule),
-      created_by: createdBy,
-    });
+    const columns = rightsColumns(keys, tx.tenantId, { id, type }, rights);
+    tx.enqueue(insertApplication, { id, ...columns, created_by: createdBy });
     writeLog(tx, logEntry(actor, "application", id, "create"));
-    const first = withKey ? addKey(tx, actor, id, type) : undefined;
+    const first = withKey ? addKey(tx, keys, actor, { id, type }) : undefined;
     const made: Application = {
       id,
-      name: draft.name,
       type,
       ...rights,
       keys: first ? [first.made] : [],
@@ -72,9 +67,14 @@ export function prepareApplication(
 }
 
 /** An application with its keys, whose values are not known any more. */
-export async function getApplication(tx: Transaction, actor: Actor, id: Uuid): Promise<Application | Refused> {
-  const found = await find(tx, id);
-  if (!found) return new Refused(notFound("application"));
+export async function getApplication(
+  tx: Transaction,
+  keys: TenantKeys,
+  actor: Actor,
+  id: Uuid,
+): Promise<Application> {
+  const found = await find(tx, keys, id);
+  if (!found) throw notFound("application");
   writeLog(tx, logEntry(actor, "application", id, "read"));
   return found;
 }
@@ -82,73 +82,75 @@ export async function getApplication(tx: Transaction, actor: Actor, id: Uuid): P
 /** The newest first, narrowed to ids and types where any are given. */
 export async function pageOfApplications(
   tx: Transaction,
+  keys: TenantKeys,
   actor: Actor,
   listing: PageRequest & { readonly ids: readonly Uuid[]; readonly types: readonly string[] },
 ): Promise<Page<Application>> {
-  const { items, total } = await tx.ask(listApplications, listing);
-  const keys = await Promise.all(items.map(({ id }) => tx.ask(keysOfApplication, id)));
+  const { items, total } = await tx.query(listApplications, listing);
+  const keyRows = await Promise.all(items.map(({ id }) => tx.query(keysOfApplication, id)));
   writeLog(tx, logEntry(actor, "application", ALL, "list"));
-  return { items: items.map((row, index) => applicationOf(row, keys[index] ?? [])), total };
+  return { items: items.map((row, index) => openApplication(keys, tx.tenantId, row, keyRows[index] ?? [])), total };
 }
 
 /** Replaces name, permissions and rules. The type stays. */
 export async function replaceApplication(
   tx: Transaction,
+  keys: TenantKeys,
   actor: Actor,
   id: Uuid,
   draft: ApplicationDraft,
-): Promise<Application | Refused> {
-  const found = await find(tx, id);
-  if (!found) return new Refused(notFound("application"));
-  const rights = parseRights(found.type, draft.permissions, draft.rules);
-  tx.tell(raiseAuthRevision, tx.tenantId);
-  tx.tell(updateApplication, {
-    id,
-    name: draft.name,
-    permissions: rights.permissions,
-    rules: rights.rules.map(writeRule),
-    modified_by: actor.id,
-  });
+): Promise<Application> {
+  const found = await find(tx, keys, id);
+  if (!found) throw notFound("application");
+  const rights = { name: draft.name, ...parseRights(found.type, draft.permissions, draft.rules) };
+  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  tx.enqueue(updateApplication, { id, ...rightsColumns(keys, tx.tenantId, found, rights), modified_by: actor.id });
   writeLog(tx, logEntry(actor, "application", id, "update"));
-  return { ...found, ...rights, name: draft.name, modifiedBy: actor.id, modifiedAt: tx.now };
+  return { ...found, ...rights, modifiedBy: actor.id, modifiedAt: tx.now };
 }
 
 /** Deletes an application and its keys; they stop working everywhere at once. */
-export async function removeApplication(tx: Transaction, actor: Actor, id: Uuid): Promise<undefined | Refused> {
-  tx.tell(raiseAuthRevision, tx.tenantId);
-  if (!(await tx.ask(deleteApplication, id))) return new Refused(notFound("application"));
+export async function removeApplication(tx: Transaction, actor: Actor, id: Uuid): Promise<void> {
+  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  if (!(await tx.query(deleteApplication, id))) throw notFound("application");
   writeLog(tx, logEntry(actor, "application", id, "delete"));
-  return undefined;
 }
 
 /** Makes one more key for an application. Its value is known only here. */
 export async function createKey(
   tx: Transaction,
+  keys: TenantKeys,
   actor: Actor,
   applicationId: Uuid,
-): Promise<WithKey<ApplicationKey> | Refused> {
-  const found = await find(tx, applicationId);
-  return found ? addKey(tx, actor, applicationId, found.type) : new Refused(notFound("application"));
+): Promise<WithKey<ApplicationKey>> {
+  const found = await find(tx, keys, applicationId);
+  if (!found) throw notFound("application");
+  return addKey(tx, keys, actor, found);
 }
 
 /**
  * Replaces the only key of an application by a new one. Of two such requests at once one is refused: the key that it would
  * have replaced is gone.
  */
-export async function regenerateKey(tx: Transaction, actor: Actor, id: Uuid): Promise<WithKey<Application> | Refused> {
-  const found = await find(tx, id);
-  if (!found) return new Refused(notFound("application"));
+export async function regenerateKey(
+  tx: Transaction,
+  keys: TenantKeys,
+  actor: Actor,
+  id: Uuid,
+): Promise<WithKey<Application>> {
+  const found = await find(tx, keys, id);
+  if (!found) throw notFound("application");
   const [only, ...others] = found.keys;
   if (!only || others.length > 0) {
     const text = `The application has ${found.keys.length} keys; this works with exactly one. Create and delete keys instead.`;
-    return new Refused(new Fault("unprocessable", text));
+    throw new Fault("unprocessable", text);
   }
-  tx.tell(raiseAuthRevision, tx.tenantId);
-  if (!(await tx.ask(deleteApplicationKey, { applicationId: id, id: only.id }))) {
-    return new Refused(new Fault("conflict", "Another request has replaced or deleted the key meanwhile."));
+  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  if (!(await tx.query(deleteApplicationKey, { applicationId: id, id: only.id }))) {
+    throw new Fault("conflict", "Another request has replaced or deleted the key meanwhile.");
   }
   writeLog(tx, logEntry(actor, "application_key", only.id, "delete"));
-  const { made, key } = addKey(tx, actor, id, found.type);
+  const { made, key } = addKey(tx, keys, actor, found);
   return { made: { ...found, keys: [made] }, key };
 }
 
@@ -157,9 +159,9 @@ export async function getKey(
   tx: Transaction,
   actor: Actor,
   place: { readonly applicationId: Uuid; readonly id: Uuid },
-): Promise<ApplicationKey | Refused> {
-  const row: ApplicationKeyRow | null = await tx.ask(readApplicationKey, place);
-  if (!row) return new Refused(notFound("application key"));
+): Promise<ApplicationKey> {
+  const row: ApplicationKeyRow | null = await tx.query(readApplicationKey, place);
+  if (!row) throw notFound("application key");
   writeLog(tx, logEntry(actor, "application_key", place.id, "read"));
   return applicationKeyOf(row);
 }
@@ -169,12 +171,12 @@ export async function pageOfKeys(
   tx: Transaction,
   actor: Actor,
   listing: PageRequest & { readonly applicationId: Uuid },
-): Promise<Page<ApplicationKey> | Refused> {
+): Promise<Page<ApplicationKey>> {
   const [application, page] = await Promise.all([
-    tx.ask(readApplication, listing.applicationId),
-    tx.ask(listApplicationKeys, listing),
+    tx.query(readApplication, listing.applicationId),
+    tx.query(listApplicationKeys, listing),
   ]);
-  if (!application) return new Refused(notFound("application"));
+  if (!application) throw notFound("application");
   writeLog(tx, logEntry(actor, "application_key", ALL, "list"));
   return { items: page.items.map(applicationKeyOf), total: page.total };
 }
@@ -184,29 +186,30 @@ export async function removeKey(
   tx: Transaction,
   actor: Actor,
   place: { readonly applicationId: Uuid; readonly id: Uuid },
-): Promise<undefined | Refused> {
-  tx.tell(raiseAuthRevision, tx.tenantId);
-  if (!(await tx.ask(deleteApplicationKey, place))) return new Refused(notFound("application key"));
+): Promise<void> {
+  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  if (!(await tx.query(deleteApplicationKey, place))) throw notFound("application key");
   writeLog(tx, logEntry(actor, "application_key", place.id, "delete"));
-  return undefined;
 }
 
-async function find(tx: Transaction, id: Uuid): Promise<Application | undefined> {
-  const [row, keys] = await Promise.all([tx.ask(readApplication, id), tx.ask(keysOfApplication, id)]);
-  return row ? applicationOf(row, keys) : undefined;
+async function find(tx: Transaction, keys: TenantKeys, id: Uuid): Promise<Application | undefined> {
+  const [row, keyRows] = await Promise.all([tx.query(readApplication, id), tx.query(keysOfApplication, id)]);
+  return row ? openApplication(keys, tx.tenantId, row, keyRows) : undefined;
 }
 
 /** A new key needs no new revision: nobody can have been refused it or granted anything by it. */
 function addKey(
   tx: Transaction,
+  keys: TenantKeys,
   actor: Actor | undefined,
-  applicationId: Uuid,
-  type: ApplicationType,
+  application: Pick<Application, "id" | "type">,
 ): WithKey<ApplicationKey> {
   const id = newUuid();
-  const { text, hash } = newKey(KEY_KIND_OF[type], tx.tenantId);
+  const { text, hash } = newKey(KEY_KIND_OF[application.type], tx.tenantId);
   const createdBy = actor?.id ?? null;
-  tx.tell(insertApplicationKey, { id, application_id: applicationId, key_hash: hash, created_by: createdBy });
+  const columns = { id, application_id: application.id, key_hash: hash };
+  const proof = keyProof(keys, tx.tenantId, columns);
+  tx.enqueue(insertApplicationKey, { ...columns, proof, created_by: createdBy });
   writeLog(tx, logEntry(actor, "application_key", id, "create"));
   return { made: { id, createdBy, createdAt: tx.now }, key: text };
 }

@@ -4,16 +4,19 @@ import type { Clock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { Turnstile } from "../base/turnstile.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { type CredentialRow, findApplicationKey, findApplicationRights } from "../store/credentials.js";
 import type { Database } from "../store/database.js";
 import { unavailable } from "../store/database-error.js";
 import { findSession, type SessionRow } from "../store/sessions.js";
+import type { Keyring } from "../tenancy/keyring.js";
 import { readSettings } from "../tenancy/settings.js";
-import { parseRights, readRule } from "./access-rule.js";
+import { type HeldRights, parseRights, readRule } from "./access-rule.js";
 import type { Caller } from "./caller.js";
 import { Grant } from "./grant.js";
 import { type PresentedKey, parseKey } from "./key-text.js";
 import { isApplicationType } from "./permissions.js";
+import { openRights, openSessionRights, requireKeyProof } from "./sealed-rights.js";
 
 /**
  * How long a caller's rights are used without another look: from the start of their load, or of the last flight of the tenant
@@ -43,18 +46,18 @@ interface Loaded {
  */
 export class Authenticator {
   readonly #database: Database;
+  readonly #keyring: Keyring;
   readonly #clock: Clock;
-  readonly #onRevision: (tenantId: TenantId, revision: number) => void;
   /** By a digest of the key, so that no key text stays in memory. */
   readonly #loaded = new LRUCache<string, Loaded>({ max: 20_000 });
   readonly #loading = new Map<string, Promise<Caller>>();
   readonly #strangers = new Turnstile(STRANGERS_AT_ONCE, STRANGERS_WAITING);
 
-  /** @param onRevision told of the revision that a tenant's caller was found under, before the caller is used. */
-  constructor(database: Database, clock: Clock, onRevision: (tenantId: TenantId, revision: number) => void) {
+  /** @param keyring expects the revision that a tenant's caller was found under, before the caller is used. */
+  constructor(database: Database, keyring: Keyring, clock: Clock) {
     this.#database = database;
+    this.#keyring = keyring;
     this.#clock = clock;
-    this.#onRevision = onRevision;
   }
 
   /**
@@ -83,10 +86,11 @@ export class Authenticator {
     const known = this.#loaded.get(name);
     if (known && this.#isFresh(known)) return known.caller;
     const since = performance.now();
-    const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(findApplicationRights, id));
+    const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.query(findApplicationRights, id));
     if (!row) return undefined;
-    const caller = callerOf(tenantId, row);
-    this.#onRevision(tenantId, caller.revision);
+    const keys = await this.#keyring.of(tenantId, row.revision);
+    const caller = callerOf(keys, tenantId, row, undefined);
+    this.#keyring.expect(tenantId, caller.revision);
     this.#loaded.set(name, { caller, since });
     return caller;
   }
@@ -117,7 +121,7 @@ export class Authenticator {
       this.#loaded.delete(id);
       throw unknownKey();
     }
-    this.#onRevision(caller.tenantId, caller.revision);
+    this.#keyring.expect(caller.tenantId, caller.revision);
     if (caller.grant.isEmpty) return caller;
     this.#loaded.set(id, { caller, since });
     return caller;
@@ -136,13 +140,16 @@ export class Authenticator {
       case "pub":
       case "mgt": {
         const row = await this.#database.fast.run(key.tenantId, "unguarded", (tx) =>
-          tx.ask(findApplicationKey, key.hash),
+          tx.query(findApplicationKey, key.hash),
         );
-        return row ? callerOf(key.tenantId, row) : undefined;
+        if (!row) return undefined;
+        const keys = await this.#keyring.of(key.tenantId, row.revision);
+        requireKeyProof(keys, key.tenantId, { ...row, id: row.key_id });
+        return callerOf(keys, key.tenantId, row, row.key_id);
       }
       case "ses": {
-        const row = await this.#database.fast.run(key.tenantId, "unguarded", (tx) => tx.ask(findSession, key.hash));
-        return row ? sessionCallerOf(key, row) : undefined;
+        const row = await this.#database.fast.run(key.tenantId, "unguarded", (tx) => tx.query(findSession, key.hash));
+        return row ? sessionCallerOf(await this.#keyring.of(key.tenantId, row.revision), key, row) : undefined;
       }
       case "prx":
         return undefined;
@@ -151,36 +158,53 @@ export class Authenticator {
 }
 
 /** A session acts for its public application. Until it is authorized, it may do nothing. */
-function sessionCallerOf({ tenantId }: PresentedKey, row: SessionRow): Caller {
+function sessionCallerOf(keys: TenantKeys, { tenantId }: PresentedKey, row: SessionRow): Caller {
   const type = row.application_type;
-  const { authorizer_type: authorizer, authorizer_permissions, authorizer_rules } = row;
   if (!isApplicationType(type)) throw new Error("an application of unknown type is stored");
-  const isAuthorized = row.permissions && row.rules && authorizer !== null && isApplicationType(authorizer);
-  const rights = isAuthorized
-    ? parseRights("session", row.permissions ?? [], (row.rules ?? []).map(readRule))
-    : NOTHING;
-  const within = isAuthorized
-    ? new Grant(parseRights(authorizer, authorizer_permissions ?? [], (authorizer_rules ?? []).map(readRule)))
-    : undefined;
+  const own = sessionRightsOf(keys, tenantId, row);
+  const within = authorizerRightsOf(keys, tenantId, row);
+  // Without its authorizer a session may do nothing either.
+  const rights = own && within ? own : NOTHING;
   return {
     tenantId,
     application: { id: row.application_id, type },
+    keyId: undefined,
     session: { id: row.id, expiresAt: row.expires_at },
-    grant: new Grant(rights, within),
+    grant: new Grant(rights, within && new Grant(within)),
     settings: readSettings(row.settings),
     revision: row.revision,
   };
 }
 
-const NOTHING = { permissions: [], rules: [] };
+const NOTHING: HeldRights = { permissions: [], rules: [] };
 
-function callerOf(tenantId: TenantId, row: CredentialRow): Caller {
-  const type = row.application_type;
+function sessionRightsOf(keys: TenantKeys, tenantId: TenantId, row: SessionRow): HeldRights | undefined {
+  const sealed = openSessionRights(keys, tenantId, row);
+  if (sealed) return sealed;
+  const { permissions, rules } = row;
+  return permissions && rules ? parseRights("session", permissions, rules.map(readRule)) : undefined;
+}
+
+/** What the application that authorized a session may do now. Undefined where there is none. */
+function authorizerRightsOf(keys: TenantKeys, tenantId: TenantId, row: SessionRow): HeldRights | undefined {
+  const { authorized_by: id, authorizer_type: type } = row;
+  if (id === null || type === null || !isApplicationType(type)) return undefined;
+  return openRights(keys, tenantId, id, type, {
+    name: "",
+    definition: row.authorizer_definition,
+    permissions: row.authorizer_permissions ?? [],
+    rules: row.authorizer_rules ?? [],
+  });
+}
+
+function callerOf(keys: TenantKeys, tenantId: TenantId, row: CredentialRow, keyId: Uuid | undefined): Caller {
+  const { type } = row;
   if (!isApplicationType(type)) throw new Error("an application of unknown type is stored");
-  const rights = parseRights(type, row.permissions, row.rules.map(readRule));
+  const rights = openRights(keys, tenantId, row.application_id, type, row);
   return {
     tenantId,
     application: { id: row.application_id, type },
+    keyId,
     session: undefined,
     grant: new Grant(rights),
     settings: readSettings(row.settings),

@@ -13,6 +13,8 @@ export interface Actor {
 export interface Caller {
   readonly tenantId: TenantId;
   readonly application: { readonly id: Uuid; readonly type: ApplicationType };
+  /** The application key that the request came with. Absent for sessions, and for code that acts as an application. */
+  readonly keyId: Uuid | undefined;
   /** A session acts as its public application, with rights of its own. */
   readonly session: { readonly id: Uuid; readonly expiresAt: Date } | undefined;
   readonly grant: Grant;

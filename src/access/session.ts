@@ -5,20 +5,30 @@ import { Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
 import { Sensitive } from "../crypto/sensitive.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
-import { authorizeSession, findSessionByNonce, insertSession } from "../store/sessions.js";
+import {
+  authorizeSession,
+  findSessionByNonce,
+  insertSession,
+  type SessionAuthorization,
+  type SessionColumns,
+} from "../store/sessions.js";
 import type { Transaction } from "../store/transaction.js";
-import { type AccessRuleDraft, parseRights, writeRule } from "./access-rule.js";
+import { type AccessRuleDraft, type HeldRights, parseRights, writeRule } from "./access-rule.js";
 import { actorOf, type Caller } from "./caller.js";
 import { newKey } from "./key-text.js";
 import type { ApplicationType } from "./permissions.js";
-import { Refused, refuse } from "./refusal.js";
+import { type Denied, denied, deniedWith } from "./refusal.js";
+import { openSessionRights, sealSessionRights } from "./sealed-rights.js";
 
 /** How long a session lives, unless its authorizer says otherwise. */
 const LIFETIME_MS = 3 * 60_000;
 /** Longer than any page is open; a session that outlives its purpose is a key that nobody watches. */
 const LONGEST_MS = 24 * 60 * 60_000;
+
+const NO_RIGHTS: HeldRights = { permissions: [], rules: [] };
 
 /** A session that was just made. Key and nonce are shown once. */
 export interface NewSession {
@@ -32,25 +42,27 @@ export function isKeyOf(type: ApplicationType, { application, session }: Caller)
   return application.type === type && session === undefined;
 }
 
-/** Turns away a key of the wrong kind of application, with its row in the log. */
-export async function refuseKind(tx: Transaction, caller: Caller, type: ApplicationType): Promise<Refused> {
-  writeLog(tx, logEntry(actorOf(caller), "session", ALL, "refuse", `needs a ${type} application`));
-  return new Refused(new Fault("permission_denied", `This takes the key of a ${type} application.`));
+/** The refusal of a key of the wrong kind of application. */
+export function deniedKind(caller: Caller, type: ApplicationType): Denied {
+  const fault = new Fault("permission_denied", `This takes the key of a ${type} application.`);
+  return deniedWith(caller, fault, "session", ALL, `needs a ${type} application`);
 }
 
 /** Makes a session without any rights, for a public application. */
-export async function createSession(tx: Transaction, caller: Caller): Promise<NewSession> {
+export async function createSession(tx: Transaction, caller: Caller, keys: TenantKeys): Promise<NewSession> {
   const id = newUuid();
   const { text: key, hash } = newKey("ses", tx.tenantId);
   const nonce = toBase62(randomBytes(16), 22);
   const expiresAt = new Date(tx.now.getTime() + LIFETIME_MS);
-  tx.tell(insertSession, {
+  const columns = {
     id,
     key_hash: hash,
     nonce_hash: hashOf(nonce),
     application_id: caller.application.id,
     expires_at: expiresAt,
-  });
+  };
+  const rights = sealSessionRights(keys, tx.tenantId, { ...columns, authorized_by: null }, NO_RIGHTS);
+  tx.enqueue(insertSession, { ...columns, rights });
   noteDue(tx, { kind: "session", at: expiresAt });
   writeLog(tx, logEntry(actorOf(caller), "session", id, "create"));
   return { key, nonce: new Sensitive(nonce), expiresAt };
@@ -68,28 +80,36 @@ export interface SessionRequest {
  * Prepares the authorization of a session: its rights must be within those of the authorizer.
  * @throws {Fault} validation_failed for rights that are malformed or none at all.
  */
-export function prepareAuthorization(caller: Caller, request: SessionRequest) {
+export function prepareAuthorization(caller: Caller, keys: TenantKeys, request: SessionRequest) {
   const rights = parseRights("session", request.permissions, request.rules);
   const exceeded = caller.grant.exceededBy(rights);
-  return async (tx: Transaction): Promise<undefined | Refused> => {
+  return async (tx: Transaction): Promise<void> => {
     const expiresAt = request.expiresAt === undefined ? undefined : parseSessionExpiry(request.expiresAt, tx.now);
-    const session = await tx.ask(findSessionByNonce, hashOf(request.nonce));
-    if (!session) return new Refused(notFound("session"));
-    if (exceeded) return refuse(tx, caller, exceeded, "session", session.id);
+    const session = await tx.query(findSessionByNonce, hashOf(request.nonce));
+    if (!session) throw notFound("session");
+    if (exceeded) throw denied(caller, exceeded, "session", session.id);
+    // The nonce must lead to the session that it was handed out with.
+    openSessionRights(keys, tx.tenantId, session);
     const isFirst =
       session.authorized_by === null &&
-      (await tx.ask(authorizeSession, {
-        id: session.id,
-        permissions: rights.permissions,
-        rules: rights.rules.map(writeRule),
-        authorized_by: caller.application.id,
-        expires_at: expiresAt ?? session.expires_at,
-      }));
-    if (!isFirst) return new Refused(new Fault("conflict", "The nonce has been used already."));
+      (await tx.query(authorizeSession, authorizationOf(keys, caller, session, rights, expiresAt)));
+    if (!isFirst) throw new Fault("conflict", "The nonce has been used already.");
     if (expiresAt) noteDue(tx, { kind: "session", at: expiresAt });
     writeLog(tx, logEntry(actorOf(caller), "session", session.id, "authorize"));
-    return undefined;
   };
+}
+
+function authorizationOf(
+  keys: TenantKeys,
+  { tenantId, application }: Caller,
+  session: SessionColumns,
+  held: HeldRights,
+  expiresAt: Date | undefined,
+): SessionAuthorization {
+  const plain = { id: session.id, authorized_by: application.id, expires_at: expiresAt ?? session.expires_at };
+  const rights = sealSessionRights(keys, tenantId, { ...session, ...plain }, held);
+  const { permissions, rules } = rights ? NO_RIGHTS : held;
+  return { ...plain, permissions, rules: rules.map(writeRule), rights };
 }
 
 function parseSessionExpiry(text: string, now: Date): Date {

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 /** What browsers may read of an answer, beside the body. */
 const EXPOSED = [
   "BT-TRACE-ID",
+  "BT-IDEMPOTENCY-REPLAYED",
   "BT-PROXY-DESTINATION-STATUS",
   "Location",
   "Retry-After",

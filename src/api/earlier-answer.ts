@@ -1,28 +1,26 @@
-import type { DescMessage } from "@bufbuild/protobuf";
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { Fault } from "../base/fault.js";
 import { FAULT_TABLE } from "./fault-table.js";
-import { type Replay, stillRunning } from "./idempotency.js";
-import type { CallParts } from "./transacting-call.js";
+import { stillRunning } from "./idempotency.js";
+import { type CallParts, showReplay } from "./transacting-call.js";
 
 /**
- * What an earlier request with the same idempotency key was answered, where this one failed before anybody asked: in
- * reading, validation, or what its handler checks first. The first success is told again whatever the new body (contract,
- * Idempotency): an expiry that lies in the past by now did not then.
- * @throws {Fault} idempotency_in_flight while the earlier request is at work.
+ * The answer to a repeat that failed before its handler looked for an earlier request: in reading, validation, or what the
+ * handler checks first. The first success is replayed whatever the new body (contract, Idempotency): an expiry that lies in
+ * the past by now did not then.
+ * @throws {Fault} idempotency_in_flight while the earlier request is at work; permission_denied where the caller lost the
+ *   right.
  */
 export async function earlierAnswer<Output extends DescMessage>(
   output: Output,
-  { database, caller, takeIdempotency, onDifferentRepeat }: CallParts,
+  parts: CallParts,
   fault: Fault,
-): Promise<Replay<Output> | undefined> {
-  const idempotency = takeIdempotency();
+): Promise<MessageShape<Output> | undefined> {
+  const { database, caller } = parts;
+  const idempotency = parts.takeIdempotency();
   // A failure of ours says nothing of the request: it will be sent again.
   if (!idempotency || !caller || FAULT_TABLE[fault.code].http >= 500) return undefined;
-  const earlier = await database.fast.run(caller.tenantId, caller.revision, (tx) =>
-    idempotency.findOperation(tx, output),
-  );
+  const earlier = await database.fast.run(caller.tenantId, caller.revision, (tx) => idempotency.find(tx, output));
   if (earlier?.kind === "running") throw stillRunning();
-  if (earlier?.kind !== "answered") return undefined;
-  if (earlier.replay.differs) onDifferentRepeat();
-  return earlier.replay;
+  return earlier?.kind === "answered" ? showReplay(parts, earlier.replay) : undefined;
 }

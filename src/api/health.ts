@@ -9,10 +9,16 @@ import {
 import type { FastifyInstance } from "fastify";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/health/v1/health_pb.js";
 
+export interface ReadinessReport {
+  /** The name of each check, and why it fails, or undefined when it is well. */
+  readonly checks: Readonly<Record<string, string | undefined>>;
+  /** What fails for some tenants alone, and keeps no requests away. */
+  readonly warnings: readonly string[];
+}
+
 /** What must be well for requests to be sent here. */
 export interface Readiness {
-  /** The name of each check, and why it fails, or undefined when it is well. */
-  check(): Promise<Readonly<Record<string, string | undefined>>>;
+  check(): Promise<ReadinessReport>;
   /** Aborted when the server stops taking requests. */
   readonly draining: AbortSignal;
 }
@@ -30,11 +36,16 @@ export function registerHealth(app: FastifyInstance, readiness: Readiness): void
   const uncounted = { config: { rateScope: "uncounted" } } as const;
   app.get("/healthz", uncounted, (_request, reply) => reply.send({ status: "ok" }));
   app.get("/readyz", uncounted, async (_request, reply) => {
-    const checks = await readiness.check();
-    const isReady = Object.values(checks).every((problem) => problem === undefined);
-    const shown = Object.fromEntries(Object.entries(checks).map(([name, problem]) => [name, problem ?? "ok"]));
-    return reply.code(isReady ? 200 : 503).send({ status: isReady ? "ready" : "not ready", checks: shown });
+    const report = await readiness.check();
+    const ready = isReady(report);
+    const checks = Object.fromEntries(Object.entries(report.checks).map(([name, problem]) => [name, problem ?? "ok"]));
+    const warnings = report.warnings.length > 0 ? { warnings: report.warnings } : {};
+    return reply.code(ready ? 200 : 503).send({ status: ready ? "ready" : "not ready", checks, ...warnings });
   });
+}
+
+function isReady({ checks }: ReadinessReport): boolean {
+  return Object.values(checks).every((problem) => problem === undefined);
 }
 
 /** gRPC health checking: the empty service name stands for the whole server. */
@@ -44,10 +55,7 @@ export function registerRpcHealth(
   readiness: Readiness,
   limits: ConnectRouterOptions,
 ): void {
-  const statusOf = async () =>
-    Object.values(await readiness.check()).every((problem) => problem === undefined)
-      ? Status.SERVING
-      : Status.NOT_SERVING;
+  const statusOf = async () => (isReady(await readiness.check()) ? Status.SERVING : Status.NOT_SERVING);
   const requireKnown = (service: string) => {
     if (service !== "" && !names.includes(service)) throw new ConnectError("there is no such service", Code.NotFound);
   };

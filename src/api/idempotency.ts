@@ -1,11 +1,13 @@
 import { createHmac } from "node:crypto";
-import { type DescMessage, fromBinary, type Message, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { type DescMessage, fromBinary, isMessage, type Message, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import type { Caller } from "../access/caller.js";
 import { Fault, invalid } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import { lengthPrefixed } from "../crypto/bytes.js";
+import { isProof } from "../crypto/keyed-hash.js";
 import { open, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { ServedReplay } from "../services/replay.js";
 import { noteDue } from "../store/due.js";
 import {
   completeKey,
@@ -20,114 +22,147 @@ import type { Transaction } from "../store/transaction.js";
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const MAX_KEY_LENGTH = 255;
 
-/** What a repeated request is told again. */
+/** The answer to a repeated request, to be shown once its transaction is committed. */
 export interface Replay<Output extends DescMessage> {
-  readonly response: MessageShape<Output>;
   readonly accepted: boolean;
   /** It is a repeat with another request. */
   readonly differs: boolean;
+  show(): MessageShape<Output>;
 }
 
-/** An earlier request with the same key: told again, still at work, or cut off after it had begun. */
-export type EarlierOperation<Output extends DescMessage> =
+/** An earlier request with the same key: answered, still at work, or cut off after it had begun. */
+export type EarlierRequest<Output extends DescMessage> =
   | { readonly kind: "answered"; readonly replay: Replay<Output> }
   | { readonly kind: "running" }
   | { readonly kind: "left"; readonly subject: Uuid };
 
+/** What a request is, as far as its idempotency key goes. */
+export interface KeyedRequest {
+  readonly key: string;
+  readonly method: string;
+  /** The path variables: each resource has keys of its own. */
+  readonly resource: readonly string[];
+  readonly body: Uint8Array;
+  readonly rule: ServedReplay;
+}
+
 /**
- * The answer of a request that carries an idempotency key is stored, sealed, in the transaction of its effect. The same
- * key in the same tenant, application, method and resource is told that answer for a day, whatever it asks for.
+ * What a method keeps of the answer to a request with an idempotency key is stored, sealed, in the transaction of its
+ * effect. For a day the same key in the same tenant, application, method and resource is answered from that by the method's
+ * rule, whatever it asks for.
  */
 export class Idempotency {
   readonly #keys: TenantKeys;
   readonly #caller: Caller;
+  readonly #resource: readonly string[];
+  readonly #rule: ServedReplay;
   readonly #keyHash: Buffer;
   readonly #requestHash: Buffer;
+  /** A keyed hash of who made the request, bound to its idempotency key: nobody else can write it. */
+  readonly #maker: Buffer;
 
-  /** `resource` are the path variables of the request: each resource has keys of its own. */
-  constructor(
-    key: string,
-    caller: Caller,
-    keys: TenantKeys,
-    method: string,
-    resource: readonly string[],
-    request: Uint8Array,
-  ) {
+  constructor({ key, method, resource, body, rule }: KeyedRequest, caller: Caller, keys: TenantKeys) {
     if (key.length === 0 || key.length > MAX_KEY_LENGTH) {
       throw invalid("BT-IDEMPOTENCY-KEY", `must have 1 to ${MAX_KEY_LENGTH} characters`);
     }
     this.#keys = keys;
     this.#caller = caller;
+    this.#resource = resource;
+    this.#rule = rule;
     const scope = [caller.application.id, caller.session?.id ?? "", method, ...resource];
     this.#keyHash = createHmac("sha256", keys.proof)
       .update(lengthPrefixed(["cloakroom/idempotency/1", ...scope, key]))
       .digest();
     this.#requestHash = createHmac("sha256", keys.proof)
-      .update(lengthPrefixed(["cloakroom/request/1", request]))
+      .update(lengthPrefixed(["cloakroom/request/1", body]))
+      .digest();
+    this.#maker = createHmac("sha256", keys.proof)
+      .update(lengthPrefixed(["cloakroom/idempotency-maker/1", this.#keyHash, makerOf(caller)]))
       .digest();
   }
 
-  /** The stored answer, if this key has one. */
-  async find<Output extends DescMessage>(tx: Transaction, output: Output): Promise<Replay<Output> | undefined> {
-    const row = await tx.ask(findIdempotencyKey, this.#keyHash);
-    return row?.response ? this.#replay({ ...row, response: row.response }, output) : undefined;
-  }
-
-  /** What became of an earlier request with this key whose operation has effects outside. */
-  async findOperation<Output extends DescMessage>(
+  /**
+   * What became of an earlier request with this key. An answer is checked against the rights that the caller has now, and
+   * its log row written.
+   */
+  async find<Output extends DescMessage>(
     tx: Transaction,
     output: Output,
-  ): Promise<EarlierOperation<Output> | undefined> {
-    const row = await tx.ask(findIdempotencyKey, this.#keyHash);
+  ): Promise<EarlierRequest<Output> | undefined> {
+    const row = await tx.query(findIdempotencyKey, this.#keyHash);
     if (!row) return undefined;
-    if (row.response) return { kind: "answered", replay: this.#replay({ ...row, response: row.response }, output) };
+    if (row.response) {
+      const replay = await this.#replay(tx, { ...row, response: row.response }, output);
+      return { kind: "answered", replay };
+    }
     if (row.leased || !row.subject) return { kind: "running" };
     return { kind: "left", subject: row.subject };
   }
 
   /** Notes, in the transaction that comes before the effects, that an operation is under way. */
   begin(tx: Transaction, subject: Uuid): void {
-    tx.tell(dropExpiredIdempotencyKey, this.#keyHash);
+    tx.enqueue(dropExpiredIdempotencyKey, this.#keyHash);
     const expiresAt = new Date(tx.now.getTime() + DAY_MS);
     noteDue(tx, { kind: "idempotency_key", at: expiresAt });
-    tx.tell(insertKeyInFlight, {
-      ...{ key_hash: this.#keyHash, request_hash: this.#requestHash },
+    tx.enqueue(insertKeyInFlight, {
+      ...{ key_hash: this.#keyHash, request_hash: this.#requestHash, maker: this.#maker },
       ...{ accepted: false, expires_at: expiresAt, subject },
     });
   }
 
   /** Stores the answer of an operation that {@link begin} noted. */
   complete(tx: Transaction, output: DescMessage, response: Message): void {
-    const sealed = seal(this.#keys.data, this.#place(), toBinary(output, response));
-    tx.tell(completeKey, { key_hash: this.#keyHash, response: sealed });
+    tx.enqueue(completeKey, { key_hash: this.#keyHash, response: this.#seal(output, response) });
   }
 
   /** Stores the answer with whatever else the transaction writes. */
   store(tx: Transaction, output: DescMessage, response: Message, accepted: boolean): void {
-    tx.tell(dropExpiredIdempotencyKey, this.#keyHash);
+    tx.enqueue(dropExpiredIdempotencyKey, this.#keyHash);
     const expiresAt = new Date(tx.now.getTime() + DAY_MS);
     noteDue(tx, { kind: "idempotency_key", at: expiresAt });
-    tx.tell(insertIdempotencyKey, {
+    tx.enqueue(insertIdempotencyKey, {
       key_hash: this.#keyHash,
       request_hash: this.#requestHash,
       accepted,
-      response: seal(this.#keys.data, this.#place(), toBinary(output, response)),
+      response: this.#seal(output, response),
       expires_at: expiresAt,
+      maker: this.#maker,
     });
   }
 
-  #replay<Output extends DescMessage>(row: IdempotencyRow, output: Output): Replay<Output> {
+  async #replay<Output extends DescMessage>(
+    tx: Transaction,
+    row: IdempotencyRow,
+    output: Output,
+  ): Promise<Replay<Output>> {
     const stored = open(this.#keys.data, this.#place(), row.response);
+    const kept = fromBinary(output, stored, { recursionLimit: RECURSION_LIMIT });
+    const hasSameKey = row.maker !== null && isProof(this.#maker, row.maker);
+    const context = { tx, caller: this.#caller, keys: this.#keys, resource: this.#resource, hasSameKey };
+    const show = await this.#rule.replay(context, kept);
     return {
-      response: fromBinary(output, stored, { recursionLimit: RECURSION_LIMIT }),
       accepted: row.accepted,
       differs: !row.request_hash.equals(this.#requestHash),
+      show() {
+        const shown = show();
+        if (!isMessage(shown, output)) throw new Error(`a replay gave another message than ${output.typeName}`);
+        return shown;
+      },
     };
+  }
+
+  #seal(output: DescMessage, response: Message): Buffer {
+    return seal(this.#keys.data, this.#place(), toBinary(output, this.#rule.keep(response)));
   }
 
   #place() {
     return { tenantId: this.#caller.tenantId, entity: this.#keyHash.toString("hex"), field: "idempotency" };
   }
+}
+
+/** The key that the caller came with: each of an application's keys, and each session, is somebody else. */
+function makerOf({ session, keyId }: Caller): string {
+  return session?.id ?? keyId ?? "";
 }
 
 /**

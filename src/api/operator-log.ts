@@ -23,6 +23,9 @@ export interface LogFields {
   /** The destination of an outgoing call that failed. */
   readonly host?: string;
   readonly port?: number;
+  /** The process of the server that a line of the primary process is about, and its id. */
+  readonly worker?: number;
+  readonly pid?: number;
 }
 
 export interface OperatorLog {
@@ -48,17 +51,29 @@ const FIELDS = [
   "next_at",
   "host",
   "port",
+  "worker",
+  "pid",
 ] as const;
 
-/** JSON lines on standard output, or on `stream`. Fields that are not listed are dropped, whatever the caller passes. */
-export function createOperatorLog(level: string, stream: DestinationStream = linesOfOneTurn()): OperatorLog {
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  const logger: Logger = pino(options, stream);
+/**
+ * JSON lines on standard output. Fields that are not listed are dropped, whatever the caller passes.
+ * @param process the number of this process, where the server has several: every line then says it.
+ */
+export function createOperatorLog(level: string, process?: number): OperatorLog {
+  const base = process === undefined ? null : { process };
+  const options = { level, base, timestamp: pino.stdTimeFunctions.isoTime };
+  const logger: Logger = pino(options, linesOfOneTurn(process === undefined ? undefined : MOST_SHARED_WRITE));
   const write = (line: "debug" | "info" | "warn" | "error") => (fields: LogFields, message: string) => {
     if (logger.isLevelEnabled(line)) logger[line](onlyListed(fields), message);
   };
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }
+
+/**
+ * Bytes of one write where several processes write to one pipe. Linux keeps up to 4,096 together (PIPE_BUF): a longer write
+ * can have lines of another process within it.
+ */
+const MOST_SHARED_WRITE = 4_096;
 
 /** Bytes that are kept while they cannot be written. What comes beyond is dropped. */
 const MOST_UNWRITTEN = 1024 * 1024;
@@ -66,10 +81,16 @@ const MOST_UNWRITTEN = 1024 * 1024;
 /**
  * Standard output, where the lines of one turn of the event loop are written at once: a write of its own for each line took
  * 9 % of a server's time under load.
+ * @param mostAtOnce bytes of one write. Absent: no limit.
  */
-function linesOfOneTurn(): DestinationStream {
+function linesOfOneTurn(mostAtOnce?: number): DestinationStream {
   // Where nobody reads any more (EPIPE) it drops what it is given.
-  const output = pino.destination({ dest: 1, sync: true, maxLength: MOST_UNWRITTEN });
+  const output = pino.destination({
+    dest: 1,
+    sync: true,
+    maxLength: MOST_UNWRITTEN,
+    ...(mostAtOnce ? { maxWrite: mostAtOnce } : {}),
+  });
   // A log that cannot be written (its disk is full) must not end the server. What was not written is tried again with the
   // next lines.
   output.on("error", () => {});
@@ -83,6 +104,7 @@ function linesOfOneTurn(): DestinationStream {
   process.once("exit", write);
   return {
     write(line) {
+      if (mostAtOnce && lines.length + line.length > mostAtOnce) write();
       if (lines === "") setImmediate(write);
       lines += line;
     },

@@ -63,6 +63,9 @@ export interface PipelineParts {
   readonly log: OperatorLog;
 }
 
+/** Says that an answer is that of an earlier request with the same idempotency key. */
+const REPLAYED = ["bt-idempotency-replayed", "true"] as const;
+
 /** How often a request authorizes again because the tenant's rights changed under it. */
 const STALE_ATTEMPTS = 5;
 
@@ -76,6 +79,8 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
   const fieldChecks = fieldChecksOf(desc);
   const path = pathVariablesOf(desc);
   const resourceFields = desc.input.fields.filter(({ name }) => path.includes(name));
+  const { replay: rule } = method;
+  if (policy.idempotent && !rule) throw new Error(`${rpc} takes idempotency keys and has no rule for replays`);
   const updateMask = desc.input.fields.find(({ message }) => message?.typeName === "google.protobuf.FieldMask");
 
   const missingFrom = ({ grant }: Caller) =>
@@ -103,10 +108,10 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
 
   const idempotencyOf = async (head: RequestHead, caller: Caller | undefined, request: Message) => {
     const key = policy.idempotent ? head.header("bt-idempotency-key") : undefined;
-    if (key === undefined || !caller) return undefined;
+    if (key === undefined || !caller || !rule) return undefined;
     const keys = await parts.keyring.of(caller.tenantId);
     const resource = resourceFields.map((field) => String(Reflect.get(request, field.localName)));
-    return new Idempotency(key, caller, keys, rpc, resource, toBinary(desc.input, request));
+    return new Idempotency({ key, method: rpc, resource, body: toBinary(desc.input, request), rule }, caller, keys);
   };
 
   const answer = async (
@@ -117,6 +122,7 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
     partial: Message | undefined,
   ): Promise<Answer> => {
     const reply = new CollectedReply();
+    const headersOf = (message: Message) => [...method.headersOf(message), ...(reply.isReplayed ? [REPLAYED] : [])];
     let idempotency = await idempotencyOf(head, caller, request);
     const call: CallParts = {
       ...{ database: parts.database, caller, head, reply },
@@ -136,16 +142,15 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
       validate(request);
       const message = await method.serve(request, (output) => transactingCall(output, call));
       return {
-        ...{ message, headers: method.headersOf(message), accepted: reply.isAccepted, verbatim: reply.written },
+        ...{ message, headers: headersOf(message), accepted: reply.isAccepted, verbatim: reply.written },
         lasting: () => reply.lasting?.() ?? message,
       };
     } catch (thrown) {
       const error = thrown instanceof Denied ? await recordDenial(parts.database, thrown) : thrown;
-      const replay = error instanceof Fault ? await earlierAnswer(desc.output, call, error) : undefined;
-      if (!replay) throw error instanceof Fault ? everyFault(error, unreadable ? partial : request) : error;
-      const { response, accepted } = replay;
-      const headers = method.headersOf(response);
-      return { message: response, headers, accepted, verbatim: undefined, lasting: () => response };
+      const message = error instanceof Fault ? await earlierAnswer(desc.output, call, error) : undefined;
+      if (!message) throw error instanceof Fault ? everyFault(error, unreadable ? partial : request) : error;
+      const headers = headersOf(message);
+      return { message, headers, accepted: reply.isAccepted, verbatim: undefined, lasting: () => message };
     }
   };
 
@@ -197,11 +202,16 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
 
 class CollectedReply implements Reply {
   isAccepted = false;
+  isReplayed = false;
   written: VerbatimAnswer | undefined;
   lasting: (() => Message) | undefined;
 
   accepted(): void {
     this.isAccepted = true;
+  }
+
+  replayed(): void {
+    this.isReplayed = true;
   }
 
   verbatim(answer: VerbatimAnswer): void {

@@ -1,6 +1,5 @@
-import { create, type DescMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type DescMessage, type Message, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import type { Caller } from "../access/caller.js";
-import { Refused } from "../access/refusal.js";
 import { Fault } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { Call, EngagedOperation, Reply } from "../services/call.js";
@@ -15,10 +14,15 @@ export interface CallParts {
   readonly database: Database;
   readonly caller: Caller | undefined;
   readonly head: RequestHead;
-  readonly reply: Reply & { readonly isAccepted: boolean; keepAs(message: () => Message): void };
+  readonly reply: Reply & {
+    readonly isAccepted: boolean;
+    keepAs(message: () => Message): void;
+    /** The answer is that of an earlier request. */
+    replayed(): void;
+  };
   /** What the request's idempotency key stands for, once: whoever takes it asks what became of an earlier request. */
   takeIdempotency(): Idempotency | undefined;
-  /** Told when a repeat brought another request. */
+  /** Called when a repeat brought another request. */
   onDifferentRepeat(): void;
 }
 
@@ -31,25 +35,24 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
   /** Runs work under the caller's rights, and shows its result. */
   const transactIn =
     <Tx extends Transaction>(kind: Transactions<Tx>): Transact<Output, Tx> =>
-    async (work, show, showStored = show) => {
+    async (work, show, showLasting = show) => {
       const { tenantId, revision } = caller();
       const idempotency = parts.takeIdempotency();
       if (idempotency) {
-        return onceOnly(() =>
-          kind.run(tenantId, revision, (tx) =>
-            withStoredAnswer(output, parts, idempotency, tx, work, show, showStored),
-          ),
+        const outcome = await onceOnly(() =>
+          kind.run(tenantId, revision, (tx) => answerOnce(output, parts, idempotency, tx, work, show)),
         );
+        return outcome.kind === "shown" ? outcome.message : showReplay(parts, outcome.replay);
       }
-      const result = answerOf(await kind.run(tenantId, revision, work));
-      parts.reply.keepAs(() => create(output, showStored(result)));
+      const result = await kind.run(tenantId, revision, work);
+      parts.reply.keepAs(() => create(output, showLasting(result)));
       return show(result);
     };
   const commitIn =
     <Tx extends Transaction>(kind: Transactions<Tx>) =>
-    async <T>(work: Work<T | Refused, Tx>): Promise<T> => {
+    async <T>(work: Work<T, Tx>): Promise<T> => {
       const { tenantId, revision } = caller();
-      return answerOf(await kind.run(tenantId, revision, work));
+      return kind.run(tenantId, revision, work);
     };
   return {
     traceId: parts.head.traceId,
@@ -75,15 +78,13 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
       const idempotency = parts.takeIdempotency();
       if (!idempotency) {
         const begun = await database.ordinary.run(tenantId, revision, (tx) => operation.begin(tx));
-        return show(await operation.act(answerOf(begun)));
+        return show(await operation.act(begun));
       }
       const met = await onceOnly(() =>
         database.ordinary.run(tenantId, revision, (tx) => beginOnce(output, idempotency, tx, operation)),
       );
-      if (met.kind === "answered") {
-        if (met.replay.differs) parts.onDifferentRepeat();
-        return met.replay.response;
-      }
+      if (met.kind === "answered") return showReplay(parts, met.replay);
+      if (met.kind === "resumed") parts.reply.replayed();
       const result = met.kind === "begun" ? await operation.act(met.begun) : met.result;
       const shown = create(output, show(result));
       await database.ordinary.run(tenantId, "unguarded", async (tx) => idempotency.complete(tx, output, shown));
@@ -96,9 +97,9 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
 }
 
 type Transact<Output extends DescMessage, Tx extends Transaction> = <T>(
-  work: Work<T | Refused, Tx>,
+  work: Work<T, Tx>,
   show: (result: T) => MessageInitShape<Output>,
-  showStored?: (result: T) => MessageInitShape<Output>,
+  showLasting?: (result: T) => MessageInitShape<Output>,
 ) => Promise<MessageInitShape<Output>>;
 
 /**
@@ -106,9 +107,9 @@ type Transact<Output extends DescMessage, Tx extends Transaction> = <T>(
  * key's row, or takes it each time.
  * @throws {Fault} idempotency_in_flight then.
  */
-async function onceOnly<T>(run: () => Promise<T | Refused>): Promise<T> {
+async function onceOnly<T>(run: () => Promise<T>): Promise<T> {
   try {
-    return answerOf(await run());
+    return await run();
   } catch (error) {
     const isContention = error instanceof UniqueViolation || error instanceof LockTimeout;
     throw isContention && error.table === "idempotency_keys" ? stillRunning() : error;
@@ -125,48 +126,53 @@ async function beginOnce<Output extends DescMessage, B extends { readonly subjec
   idempotency: Idempotency,
   tx: OrdinaryTransaction,
   operation: EngagedOperation<B, T>,
-): Promise<Met<Output, B, T> | Refused> {
-  const earlier = await idempotency.findOperation(tx, output);
+): Promise<Met<Output, B, T>> {
+  const earlier = await idempotency.find(tx, output);
   switch (earlier?.kind) {
     case "answered":
       return earlier;
     case "running":
-      return new Refused(stillRunning());
+      throw stillRunning();
     case "left": {
       const result = await operation.resume(tx, earlier.subject);
-      return result instanceof Refused ? result : { kind: "resumed", result };
+      return { kind: "resumed", result };
     }
     case undefined: {
       const begun = await operation.begin(tx);
-      if (begun instanceof Refused) return begun;
       idempotency.begin(tx, begun.subject);
       return { kind: "begun", begun };
     }
   }
 }
 
-async function withStoredAnswer<Output extends DescMessage, T, Tx extends Transaction>(
+type Answered<Output extends DescMessage> =
+  | { readonly kind: "shown"; readonly message: MessageShape<Output> }
+  | { readonly kind: "replayed"; readonly replay: Replay<Output> };
+
+/** Carries a request out and stores what is kept of its answer, unless an earlier request with the key was answered. */
+async function answerOnce<Output extends DescMessage, T, Tx extends Transaction>(
   output: Output,
-  { reply, onDifferentRepeat }: CallParts,
+  { reply }: CallParts,
   idempotency: Idempotency,
   tx: Tx,
-  work: Work<T | Refused, Tx>,
+  work: Work<T, Tx>,
   show: (result: T) => MessageInitShape<Output>,
-  showStored: (result: T) => MessageInitShape<Output>,
-): Promise<MessageInitShape<Output> | Replay<Output>["response"] | Refused> {
-  const replay = await idempotency.find(tx, output);
-  if (replay) {
-    if (replay.differs) onDifferentRepeat();
-    if (replay.accepted) reply.accepted();
-    return replay.response;
-  }
+): Promise<Answered<Output>> {
+  const earlier = await idempotency.find(tx, output);
+  if (earlier?.kind === "answered") return { kind: "replayed", replay: earlier.replay };
   const result = await work(tx);
-  if (result instanceof Refused) return result;
-  idempotency.store(tx, output, create(output, showStored(result)), reply.isAccepted);
-  return show(result);
+  const message = create(output, show(result));
+  idempotency.store(tx, output, message, reply.isAccepted);
+  return { kind: "shown", message };
 }
 
-function answerOf<T>(result: T | Refused): T {
-  if (result instanceof Refused) throw result.fault;
-  return result;
+/** The message of a replay, whose transaction is committed. */
+export function showReplay<Output extends DescMessage>(
+  { reply, onDifferentRepeat }: CallParts,
+  replay: Replay<Output>,
+): MessageShape<Output> {
+  if (replay.differs) onDifferentRepeat();
+  if (replay.accepted) reply.accepted();
+  reply.replayed();
+  return replay.show();
 }

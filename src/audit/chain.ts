@@ -1,37 +1,58 @@
 import type { TenantId } from "../base/ids.js";
-import { type ChainEnd, isMac, macOfEnd, NO_SEAL } from "../crypto/log-seal.js";
+import {
+  type ChainEnd,
+  type ChainMark,
+  isMac,
+  MARK_KINDS,
+  type MarkKind,
+  macOfEnd,
+  macOfEndV1,
+  macOfMark,
+  macOfMinute,
+  NO_SEAL,
+} from "../crypto/log-seal.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { type EndRow, readChainEnd, readLastSeal, type SealRow } from "../store/audit-seals.js";
 import type { Transaction } from "../store/transaction.js";
 
-/** Another process has gone on with the chain meanwhile: what it wrote stands. */
+/** Another process extended the chain in the meantime; what it wrote is valid. */
 export class ChainMoved extends Error {
   override readonly name = "ChainMoved";
 }
 
-/** Where the next seal of a tenant goes. */
+/** Where the next entry of a chain goes. */
 export interface Chain {
   /** The end as it is stored. Absent: there is none. */
   readonly stored: EndRow | undefined;
+  /** What the end says, where its mac fits. */
+  readonly end: ChainEnd | undefined;
   readonly last: SealRow | undefined;
-  /** The end fits its mac and the last seal: nothing was taken off or put on. */
+  /** The end fits its mac and the last entry: nothing was taken off or put on. */
   readonly isWhole: boolean;
 }
 
 export async function readChain(tx: Transaction, keys: TenantKeys): Promise<Chain> {
-  const [stored, last] = await Promise.all([tx.ask(readChainEnd, "end"), tx.ask(readLastSeal, "last")]);
+  const [stored, last] = await Promise.all([tx.query(readChainEnd, "end"), tx.query(readLastSeal, "last")]);
+  const end = stored === null ? undefined : verifiedEnd(keys, tx.tenantId, stored);
   const isWhole =
     stored === null
       ? last === null
-      : isEnd(keys, tx.tenantId, stored) &&
-        stored.number === (last?.number ?? 0) &&
-        stored.last_mac.equals(macOf(last));
-  return { stored: stored ?? undefined, last: last ?? undefined, isWhole };
+      : end !== undefined && stored.number === (last?.number ?? 0) && stored.last_mac.equals(last?.mac ?? NO_SEAL);
+  return { stored: stored ?? undefined, end, last: last ?? undefined, isWhole };
 }
 
-/** Whether the stored end of a chain is one that we made. */
-export function isEnd(keys: TenantKeys, tenantId: TenantId, row: EndRow): boolean {
-  return isMac(row.mac, () => macOfEnd(keys.audit, row.key_version, tenantId, endOf(row)));
+/** What a stored end says; undefined unless the vault made it. */
+export function verifiedEnd(keys: TenantKeys, tenantId: TenantId, row: EndRow): ChainEnd | undefined {
+  const { number, last_mac, kept_from, key_version, mac, attested_number, attested_mac, attested_at } = row;
+  const plain = { number, lastMac: last_mac, keptFrom: kept_from ?? undefined, attested: undefined };
+  const attested =
+    attested_number !== null && attested_mac && attested_at
+      ? { number: attested_number, mac: attested_mac, at: attested_at }
+      : undefined;
+  const end = { ...plain, attested };
+  if (isMac(mac, () => macOfEnd(keys.audit, key_version, tenantId, end))) return end;
+  // A replica of an earlier release may have written it, without an attestation.
+  return isMac(mac, () => macOfEndV1(keys.audit, key_version, tenantId, plain)) ? plain : undefined;
 }
 
 /** The end of a chain with its mac, to be stored. */
@@ -43,13 +64,42 @@ export function signEnd(keys: TenantKeys, tenantId: TenantId, end: ChainEnd): En
     kept_from: end.keptFrom ?? null,
     key_version: version,
     mac: macOfEnd(keys.audit, version, tenantId, end),
+    attested_number: end.attested?.number ?? null,
+    attested_mac: end.attested ? Buffer.from(end.attested.mac) : null,
+    attested_at: end.attested?.at ?? null,
   };
 }
 
-function endOf({ number, last_mac, kept_from }: EndRow): ChainEnd {
-  return { number, lastMac: last_mac, keptFrom: kept_from ?? undefined };
+/** The end of a chain that has no entry yet. A tenant is made with it: a tenant without an end lost it. */
+export function firstEnd(keys: TenantKeys, tenantId: TenantId): EndRow {
+  return signEnd(keys, tenantId, { number: 0, lastMac: NO_SEAL, keptFrom: undefined, attested: undefined });
 }
 
-function macOf(seal: SealRow | null): Uint8Array {
-  return seal?.mac ?? NO_SEAL;
+/** An entry that seals no minute, with its mac, to be stored. */
+export function signMark(keys: TenantKeys, tenantId: TenantId, mark: ChainMark): Omit<SealRow, "sealed_at"> {
+  const version = keys.audit.current;
+  return {
+    ...{ kind: mark.kind, window_start: mark.at, number: mark.number, row_count: mark.count },
+    ...{ digest: Buffer.from(mark.digest), previous: Buffer.from(mark.previous), subject: mark.subject ?? null },
+    ...{ key_version: version, version: 1, mac: macOfMark(keys.audit, version, tenantId, mark) },
+  };
+}
+
+/** Whether the vault made an entry of a chain, in this place. */
+export function isOwnEntry(keys: TenantKeys, tenantId: TenantId, row: SealRow): boolean {
+  const { window_start, number, row_count, digest, previous, key_version, mac, subject } = row;
+  if (row.version !== 1) return false;
+  const shared = { number, digest, previous };
+  if (row.kind === "minute") {
+    const minute = { windowStart: window_start, rowCount: row_count, ...shared };
+    return isMac(mac, () => macOfMinute(keys.audit, key_version, tenantId, minute));
+  }
+  const kind = row.kind;
+  if (!isMarkKind(kind)) return false;
+  const mark = { kind, at: window_start, count: row_count, subject: subject ?? undefined, ...shared };
+  return isMac(mac, () => macOfMark(keys.audit, key_version, tenantId, mark));
+}
+
+function isMarkKind(kind: string): kind is MarkKind {
+  return MARK_KINDS.some((known) => known === kind);
 }

@@ -1,5 +1,5 @@
 import type { TenantId } from "../base/ids.js";
-import { macOfMinute, NO_SEAL, RowDigest, type SealedMinute } from "../crypto/log-seal.js";
+import { type ChainEnd, macOfMinute, RowDigest, type SealedMinute } from "../crypto/log-seal.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import {
   cellsOf,
@@ -14,8 +14,12 @@ import {
 import type { Database } from "../store/database.js";
 import { UniqueViolation } from "../store/database-error.js";
 import { MINUTE_MS, noteDue } from "../store/due.js";
+import { holdClosed } from "../store/log-clock.js";
 import type { Keyring } from "../tenancy/keyring.js";
+import { ATTESTED_EVERY_MS, attest, nextPlace } from "./attestations.js";
 import { type Chain, ChainMoved, readChain, signEnd } from "./chain.js";
+import { ChainHistory } from "./chain-history.js";
+import { minuteOf } from "./minute-counts.js";
 
 /** Rows that are read at once, and seals that are written at once. */
 const PAGE = 5_000;
@@ -24,15 +28,20 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 export interface SealParts {
   readonly database: Database;
   readonly keyring: Keyring;
+  /** What this process knows of chains. Absent: nothing yet. */
+  readonly history?: ChainHistory;
+  /** Called when the vault's own chain turns out to have been cut or changed. */
+  readonly onVaultBroken?: () => void;
 }
 
 /**
  * - `sealed`: every minute up to this one that has rows has its seal, made now or by another process
  * - `early`: the database's clock says that the minute has not been over for long enough
  * - `broken`: sealed, but the chain before was tampered with: the new seals leave a gap that verification will show
+ * - `refused`: the head of the chain is gone, and nothing is sealed until an operator has the chain go on
  * - `stopped`: the rest is for the next run
  */
-export type SealOutcome = "sealed" | "early" | "broken" | "stopped";
+export type SealOutcome = "sealed" | "early" | "broken" | "refused" | "stopped";
 
 export interface SealTask {
   readonly minute: Date;
@@ -48,32 +57,56 @@ export interface SealTask {
  * next run seals. Of two that do it at the same time one finds its minutes sealed, and stops.
  */
 export async function sealLog(
-  { database, keyring }: SealParts,
+  parts: SealParts,
   tenantId: TenantId,
   { minute, dueAt, signal }: SealTask,
 ): Promise<SealOutcome> {
+  const { database } = parts;
   const until = new Date(minute.getTime() + MINUTE_MS);
   const hasClosed = await database.slow.run(tenantId, "unguarded", (tx) =>
-    tx.ask(closeLog, { until, notBefore: new Date(until.getTime() + MINUTE_MS) }),
+    tx.query(closeLog, { until, notBefore: new Date(until.getTime() + MINUTE_MS) }),
   );
   if (!hasClosed) return "early";
+  const outcome = await sealClosed(parts, tenantId, { until, signal });
+  if (outcome === "sealed" || outcome === "broken") {
+    await database.slow.run(tenantId, "unguarded", async (tx) => {
+      tx.enqueue(forgetLogDue, { kind: "log_seal", minute: dueAt });
+    });
+  }
+  return outcome === "overtaken" ? "sealed" : outcome;
+}
+
+/** `overtaken`: another process has sealed these minutes, and forgets that they are due. */
+export type ClosedOutcome = Exclude<SealOutcome, "early"> | "overtaken";
+
+/** Seals minutes that are closed already. */
+export async function sealClosed(
+  parts: SealParts,
+  tenantId: TenantId,
+  { until, signal }: { readonly until: Date; readonly signal?: AbortSignal | undefined },
+): Promise<ClosedOutcome> {
+  const { database, keyring, history = new ChainHistory() } = parts;
   const keys = await keyring.of(tenantId);
-  const chain = await database.slow.run(tenantId, "unguarded", (tx) => readChain(tx, keys));
+  const { chain, now } = await database.slow.run(tenantId, "unguarded", async (tx) => ({
+    chain: await readChain(tx, keys),
+    now: tx.now,
+  }));
+  const state = await history.stateOf(parts, tenantId, chain);
+  if (state === "headless") return "refused";
+  const place = { database, keys, tenantId };
   try {
-    let sealed = chain;
+    let sealed: Chain = { ...chain, isWhole: state === "whole" };
     for await (const minutes of minutesToSeal(database, tenantId, chain, { until, signal })) {
-      sealed = await append({ database, keys, tenantId }, sealed, minutes);
+      sealed = await append(place, sealed, minutes, { until, reached: history.reached(tenantId) });
     }
+    history.note(tenantId, sealed.stored?.number ?? 0);
+    await attestWhenDue(parts, place, sealed, now);
   } catch (error) {
     if (!(error instanceof UniqueViolation || error instanceof ChainMoved)) throw error;
-    // Whoever was first forgets the minute, once it is done.
-    return "sealed";
+    return "overtaken";
   }
   if (signal?.aborted) return "stopped";
-  await database.slow.run(tenantId, "unguarded", async (tx) => {
-    tx.tell(forgetLogDue, { kind: "log_seal", minute: dueAt });
-  });
-  return chain.isWhole ? "sealed" : "broken";
+  return state === "whole" ? "sealed" : "broken";
 }
 
 /** A minute with what is in it, before it has its place in the chain. */
@@ -86,7 +119,7 @@ async function* minutesToSeal(
   { last }: Chain,
   { until, signal }: { readonly until: Date; readonly signal: AbortSignal | undefined },
 ): AsyncGenerator<readonly CountedMinute[]> {
-  const from = last && new Date(last.window_start.getTime() + MINUTE_MS);
+  const from = last && sealedUntil(last);
   let open: { readonly windowStart: Date; readonly digest: RowDigest } | undefined;
   let counted: CountedMinute[] = [];
   const close = () => {
@@ -96,8 +129,8 @@ async function* minutesToSeal(
   let after: RawLogRow | undefined;
   for (;;) {
     if (signal?.aborted) return;
-    const range = { from, until, after, limit: PAGE };
-    const rows = await database.slow.run(tenantId, "unguarded", (tx) => tx.ask(readRawLog, range));
+    const range = { strand: "main", from, until, after, limit: PAGE } as const;
+    const rows = await database.slow.run(tenantId, "unguarded", (tx) => tx.query(readRawLog, range));
     for (const row of rows) {
       const windowStart = minuteOf(row);
       if (open?.windowStart.getTime() !== windowStart.getTime()) {
@@ -115,9 +148,9 @@ async function* minutesToSeal(
   if (counted.length > 0) yield counted;
 }
 
-/** The first moment of a row's minute. */
-export function minuteOf({ micros }: Pick<RawLogRow, "micros">): Date {
-  return new Date(Math.floor(Number(micros) / 1_000 / MINUTE_MS) * MINUTE_MS);
+/** Up to where the log has seals, by the last entry of its chain: a mark says where sealing goes on. */
+export function sealedUntil({ kind, window_start }: Pick<SealRow, "kind" | "window_start">): Date {
+  return kind === "minute" ? new Date(window_start.getTime() + MINUTE_MS) : window_start;
 }
 
 interface Place {
@@ -126,31 +159,56 @@ interface Place {
   readonly tenantId: TenantId;
 }
 
-async function append({ database, keys, tenantId }: Place, chain: Chain, counted: readonly CountedMinute[]) {
-  // A tampered chain is gone on with, but not as if it were whole: the number that is left out can never be filled.
-  let number = chain.isWhole
-    ? (chain.stored?.number ?? 0)
-    : Math.max(chain.stored?.number ?? 0, chain.last?.number ?? 0) + 1;
-  let previous: Uint8Array = chain.stored?.last_mac ?? chain.last?.mac ?? NO_SEAL;
-  const seals = counted.map((minute): Omit<SealRow, "sealed_at"> => {
-    number += 1;
+async function append(
+  { database, keys, tenantId }: Place,
+  chain: Chain,
+  counted: readonly CountedMinute[],
+  { until, reached }: { readonly until: Date; readonly reached: number },
+): Promise<Chain> {
+  let { number, previous } = nextPlace(chain, reached);
+  const seals = counted.map((minute, index): Omit<SealRow, "sealed_at"> => {
+    if (index > 0) number += 1;
     const version = keys.audit.current;
     const mac = macOfMinute(keys.audit, version, tenantId, { ...minute, number, previous });
     const seal = {
+      ...{ kind: "minute", version: 1, subject: null },
       ...{ window_start: minute.windowStart, number, row_count: minute.rowCount, digest: Buffer.from(minute.digest) },
       ...{ previous: Buffer.from(previous), key_version: version, mac },
     };
     previous = mac;
     return seal;
   });
-  const stored = signEnd(keys, tenantId, { number, lastMac: previous, keptFrom: chain.stored?.kept_from ?? undefined });
+  // What an end that was tampered with says is not carried on.
+  const { keptFrom, attested } = chain.end ?? { keptFrom: undefined, attested: undefined };
+  const end: ChainEnd = { number, lastMac: previous, keptFrom, attested };
+  const stored = signEnd(keys, tenantId, end);
   const tomorrow = nextDay(counted.at(-1)?.windowStart ?? new Date(0));
   await database.slow.run(tenantId, "unguarded", async (tx) => {
-    for (const seal of seals) tx.tell(insertSeal, seal);
+    // Another process may have set the log back since its rows were read: its last minutes are open again.
+    if (!(await tx.query(holdClosed, until))) throw new ChainMoved();
+    for (const seal of seals) tx.enqueue(insertSeal, seal);
     noteDue(tx, { kind: "log_retention", at: tomorrow });
-    if (!(await tx.ask(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
+    if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
   });
-  return { stored, last: undefined, isWhole: true };
+  return { stored, end, last: undefined, isWhole: true };
+}
+
+/** Names the last seal in the vault's own chain, unless that was done less than an hour ago. */
+export async function attestWhenDue(
+  parts: SealParts,
+  { database, keys, tenantId }: Place,
+  { stored, end }: Pick<Chain, "stored" | "end">,
+  now: Date,
+): Promise<void> {
+  if (!stored || !end || end.number === 0) return;
+  // A clock that was set back leaves attestations of the future.
+  if (end.attested && Math.abs(now.getTime() - end.attested.at.getTime()) < ATTESTED_EVERY_MS) return;
+  const { ref, isVaultBroken } = await attest(parts, tenantId, end);
+  if (isVaultBroken) parts.onVaultBroken?.();
+  const attested = signEnd(keys, tenantId, { ...end, attested: ref });
+  const before = stored.mac;
+  // Where another process has moved the end meanwhile, the head names an older attestation until the next.
+  await database.slow.run(tenantId, "unguarded", (tx) => tx.query(moveChainEnd, { before, end: attested }));
 }
 
 /** Midnight after a moment: rows that may have to be removed are looked for once a day. */

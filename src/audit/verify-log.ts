@@ -1,20 +1,26 @@
-import type { TenantId } from "../base/ids.js";
-import { isMac, macOfMinute, NO_SEAL, RowDigest } from "../crypto/log-seal.js";
+import { type TenantId, timeOfUuid } from "../base/ids.js";
+import { NO_SEAL, RowDigest } from "../crypto/log-seal.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { cellsOf, type EndRow, type SealRow } from "../store/audit-seals.js";
 import { MINUTE_MS } from "../store/due.js";
 import type { LogSnapshot } from "../store/log-snapshot.js";
-import { isEnd } from "./chain.js";
-import { type Finding, Findings } from "./findings.js";
-import { RowFeed } from "./row-feed.js";
-import { minuteOf } from "./seal-log.js";
+import { isOwnEntry, verifiedEnd } from "./chain.js";
+import { type Finding, Findings, readAcknowledged } from "./findings.js";
+import { MinuteCounts } from "./minute-counts.js";
+import { Strands } from "./strands.js";
 
-/** A seal that was seen at an earlier time, and kept where whoever changes the database cannot reach it. */
+/** A seal that was seen at an earlier time, and kept where whoever changes the log cannot reach it. */
 export interface SeenSeal {
   readonly number: number;
   readonly minute: Date;
   /** In hexadecimal. */
   readonly mac: string;
+}
+
+/** What an attestation in the vault's own chain says of a tenant's chain. */
+export interface AttestedSeal extends SeenSeal {
+  /** When it was attested. */
+  readonly at: Date;
 }
 
 export interface LogVerdict {
@@ -26,141 +32,226 @@ export interface LogVerdict {
   readonly keptFrom: Date | undefined;
   /** To be compared with at a later time. Absent: there is no seal yet. */
   readonly lastSeal: SeenSeal | undefined;
+  /** Where the log's time was set back, since the clock had run fast. Absent: nowhere. */
+  readonly setBacks?: readonly { readonly at: Date; readonly to: Date }[];
   /** The first thousand. */
   readonly findings: readonly Finding[];
   readonly findingCount: number;
+  /** What was found of the time before an operator had the chain go on. Absent: nothing. */
+  readonly acknowledged?: readonly Finding[];
 }
 
 export interface VerifyOptions {
   /** The last seal that an earlier verification saw. */
   readonly seen: SeenSeal | undefined;
-  /** Told how many rows have been read so far. */
+  /** The last seal that the vault's own chain names. */
+  readonly attested?: AttestedSeal | undefined;
+  /** A server was running at this time and has been since: rows of before should have a seal. */
+  readonly sealedBy?: Date | undefined;
+  /** Called with how many rows have been read so far. */
   readonly onProgress: (rows: number) => void;
 }
 
+/** A tenant's chain begins with its own rows: a tenant id carries the time of its making. */
+const LATEST_BEGIN_MS = 10 * MINUTE_MS;
+
 /**
  * Compares a tenant's log with its seals, minute by minute, in flat memory. Finds what anybody without the tenant's key did
- * to rows or seals, unless it took away the whole end of the log and put an end of the chain in place that was true at
- * that time: only a seal that was `seen` before tells of that.
+ * to rows or seals, and an end that was taken off the log, where an attested or `seen` seal was part of it.
  */
 export async function verifyLog(
   snapshot: LogSnapshot,
   tenantId: TenantId,
   keys: TenantKeys,
-  { seen, onProgress }: VerifyOptions,
+  options: VerifyOptions,
 ): Promise<LogVerdict> {
-  const findings = new Findings();
-  const end = snapshot.end && isEnd(keys, tenantId, snapshot.end) ? snapshot.end : undefined;
-  const keptFrom = end?.kept_from ?? undefined;
-  let rows = 0;
-  const feed = new RowFeed(snapshot.rows(), (count) => {
-    rows += count;
-    onProgress(rows);
-  });
-  let last: SealRow | undefined;
-  let seals = 0;
-  let awaited = seen;
-  for await (const page of snapshot.seals()) {
-    for (const seal of page) {
-      await findStrays(feed, seal.window_start, keptFrom, findings);
-      checkPlace(seal, last, findings);
-      if (!isMac(seal.mac, () => macOfMinute(keys.audit, seal.key_version, tenantId, sealedMinuteOf(seal)))) {
-        findings.add("seal_changed", seal.window_start, "the seal of this minute was not made by this vault");
+  const verification = new Verification(snapshot, tenantId, keys, options);
+  return verification.run();
+}
+
+class Verification {
+  readonly #snapshot: LogSnapshot;
+  readonly #tenantId: TenantId;
+  readonly #keys: TenantKeys;
+  readonly #options: VerifyOptions;
+  readonly #findings = new Findings();
+  readonly #acknowledged = new Findings();
+  readonly #keptFrom: Date | undefined;
+  readonly #isOwnEnd: boolean;
+  readonly #strands: Strands;
+  #awaited: SeenSeal[];
+  #rows = 0;
+  #seals = 0;
+  #last: SealRow | undefined;
+
+  constructor(snapshot: LogSnapshot, tenantId: TenantId, keys: TenantKeys, options: VerifyOptions) {
+    this.#snapshot = snapshot;
+    this.#tenantId = tenantId;
+    this.#keys = keys;
+    this.#options = options;
+    const end = snapshot.end && verifiedEnd(keys, tenantId, snapshot.end);
+    this.#isOwnEnd = end !== undefined;
+    this.#keptFrom = end?.keptFrom;
+    this.#strands = new Strands(snapshot, (count) => {
+      this.#rows += count;
+      options.onProgress(this.#rows);
+    });
+    const { seen, attested } = options;
+    const isSame = seen && attested && seen.number === attested.number && seen.mac === attested.mac;
+    this.#awaited = [...(seen ? [seen] : []), ...(attested && !isSame ? [attested] : [])];
+  }
+
+  async run(): Promise<LogVerdict> {
+    for await (const page of this.#snapshot.seals()) for (const seal of page) await this.#check(seal);
+    // Where nothing is left, one finding says so.
+    const isGone = !this.#snapshot.end && !this.#last && this.#options.attested !== undefined;
+    for (const { number, minute } of isGone ? [] : this.#awaited) {
+      this.#findings.add("seal_missing", minute, `seal ${number}, which was seen before, is not there`);
+    }
+    this.#checkEnd(this.#snapshot.end);
+    const unsealedRows = await this.#checkUnsealed();
+    const last = this.#last;
+    const setBacks = this.#snapshot.setBacks.map(({ sealed_at, window_start }) => ({
+      at: sealed_at,
+      to: window_start,
+    }));
+    return {
+      ...{ rows: this.#rows, seals: this.#seals, unsealedRows, keptFrom: this.#keptFrom },
+      lastSeal: last && { number: last.number, minute: last.window_start, mac: last.mac.toString("hex") },
+      ...(setBacks.length > 0 ? { setBacks } : {}),
+      findings: this.#findings.list,
+      findingCount: this.#findings.count,
+      ...(this.#acknowledged.count > 0 ? { acknowledged: this.#acknowledged.list } : {}),
+    };
+  }
+
+  async #check(seal: SealRow): Promise<void> {
+    if (seal.kind === "minute" || seal.kind === "restart") await this.#findStrays(seal);
+    this.#checkPlace(seal);
+    if (!isOwnEntry(this.#keys, this.#tenantId, seal)) {
+      this.#findings.add("seal_changed", seal.window_start, "the seal of this minute was not made by this vault");
+    }
+    if (seal.kind === "minute") await this.#checkRows(seal);
+    this.#awaited = this.#awaited.filter(
+      ({ number, mac }) => number !== seal.number || mac !== seal.mac.toString("hex"),
+    );
+    if (seal.kind === "restart") this.#acknowledge(seal);
+    this.#last = seal;
+    this.#seals += 1;
+  }
+
+  /** An operator, who holds the root key, knew what had been found when he had the chain go on. */
+  #acknowledge(restart: SealRow): void {
+    this.#findings.acknowledge(readAcknowledged(restart), this.#acknowledged);
+    const isPast = ({ number }: SeenSeal) => number < restart.number;
+    for (const { number, minute } of this.#awaited.filter(isPast)) {
+      this.#acknowledged.add("seal_missing", minute, `seal ${number}, which was seen before, is not there`);
+    }
+    this.#awaited = this.#awaited.filter((seen) => !isPast(seen));
+  }
+
+  /** Rows before a sealed minute that belong to no sealed minute themselves. */
+  async #findStrays(seal: SealRow): Promise<void> {
+    const strays = new MinuteCounts();
+    await this.#strands.take(seal, seal.window_start, (row) => strays.add(row));
+    for (const { minute, count } of strays.list) {
+      // What is left of removed minutes is on its way out.
+      if (this.#keptFrom && minute < this.#keptFrom) continue;
+      this.#findings.add("rows_unsealed", minute, `${numbered(count, "row")} in a minute that has no seal`);
+    }
+  }
+
+  #checkPlace(seal: SealRow): void {
+    const last = this.#last;
+    const findings = this.#findings;
+    const expected = (last?.number ?? 0) + 1;
+    // A restarted chain leaves a number out, and follows what was left when it was restarted.
+    if (seal.kind !== "restart" && seal.number > expected) {
+      const gone = numbered(seal.number - expected, "seal");
+      const since = last ? `after ${last.window_start.toISOString()}` : "at the beginning";
+      findings.add("seal_missing", seal.window_start, `${gone} between this minute and the one ${since} are gone`);
+    } else if (seal.number < expected) {
+      findings.add("seal_changed", seal.window_start, `seal ${seal.number} stands where seal ${expected} belongs`);
+    } else if (!seal.previous.equals(last?.mac ?? NO_SEAL)) {
+      findings.add("seal_changed", seal.window_start, "the seal of this minute does not follow the one before");
+    }
+    if (!last && seal.number === 1 && seal.kind === "minute") this.#checkBegin(seal);
+  }
+
+  #checkBegin({ window_start }: SealRow): void {
+    const made = timeOfUuid(this.#tenantId);
+    if (!made || window_start.getTime() <= made.getTime() + LATEST_BEGIN_MS) return;
+    // Rows that were removed before there were seals are no sign of anything.
+    if (this.#keptFrom && this.#keptFrom >= window_start) return;
+    this.#findings.add(
+      "chain_late",
+      window_start,
+      `the tenant was made at ${made.toISOString()}, and its first seal is of this minute`,
+    );
+  }
+
+  async #checkRows(seal: SealRow): Promise<void> {
+    const start = seal.window_start;
+    const digest = new RowDigest(this.#tenantId, start);
+    await this.#strands.take(seal, new Date(start.getTime() + MINUTE_MS), (row) => digest.add(cellsOf(row)));
+    if (this.#keptFrom && start < this.#keptFrom) return;
+    const { count } = digest;
+    const findings = this.#findings;
+    if (count < seal.row_count) {
+      const missing = numbered(seal.row_count - count, "row");
+      findings.add("rows_missing", start, `${missing} of ${seal.row_count} missing, if the others are unchanged`);
+    } else if (count > seal.row_count) {
+      const added = numbered(count - seal.row_count, "row");
+      findings.add("rows_added", start, `${added} more than the ${seal.row_count} that were sealed`);
+    } else if (!digest.finish().equals(seal.digest)) {
+      findings.add(
+        "rows_changed",
+        start,
+        `the ${numbered(count, "row")} of this minute are not those that were sealed`,
+      );
+    }
+  }
+
+  #checkEnd(end: EndRow | undefined): void {
+    const last = this.#last;
+    const minute = last?.window_start;
+    const findings = this.#findings;
+    if (!end) {
+      if (last) findings.add("end_changed", minute, "the record of where the chain ends is gone");
+      else if (this.#options.attested) {
+        const { attested } = this.#options;
+        const detail = `the log had ${attested.number} seals at ${attested.at.toISOString()}, and none is left`;
+        findings.add("chain_missing", undefined, detail);
       }
-      await checkRows(feed, tenantId, seal, keptFrom, findings);
-      if (awaited?.number === seal.number && awaited.mac === seal.mac.toString("hex")) awaited = undefined;
-      last = seal;
-      seals += 1;
+    } else if (!this.#isOwnEnd) {
+      findings.add("end_changed", minute, "the record of where the chain ends was not made by this vault");
+    } else if (end.number > (last?.number ?? 0)) {
+      const gone = numbered(end.number - (last?.number ?? 0), "seal");
+      findings.add("seal_missing", minute, `${gone} after ${minute ? "this minute" : "the beginning"} are gone`);
+    } else if (end.number < (last?.number ?? 0) || !end.last_mac.equals(last?.mac ?? NO_SEAL)) {
+      findings.add("end_changed", minute, "the record of where the chain ends is not that of its last seal");
     }
   }
-  if (awaited)
-    findings.add("seal_missing", awaited.minute, `seal ${awaited.number}, which was seen before, is not there`);
-  checkEnd(snapshot.end, end !== undefined, last, findings);
-  let unsealedRows = 0;
-  await feed.take(undefined, () => {
-    unsealedRows += 1;
-  });
-  return {
-    ...{ rows, seals, unsealedRows, keptFrom },
-    lastSeal: last && { number: last.number, minute: last.window_start, mac: last.mac.toString("hex") },
-    findings: findings.list,
-    findingCount: findings.count,
-  };
-}
 
-/** Rows before a sealed minute that belong to no sealed minute themselves. */
-async function findStrays(feed: RowFeed, until: Date, keptFrom: Date | undefined, findings: Findings): Promise<void> {
-  let minute: Date | undefined;
-  let count = 0;
-  const tell = () => {
-    // What is left of removed minutes is on its way out.
-    if (!minute || (keptFrom && minute < keptFrom)) return;
-    findings.add("rows_unsealed", minute, `${numbered(count, "row")} in a minute that has no seal`);
-  };
-  await feed.take(until, (row) => {
-    const of = minuteOf(row);
-    if (minute?.getTime() !== of.getTime()) {
-      tell();
-      minute = of;
-      count = 0;
+  /** What is left has no seal: of the last minutes, or of minutes that nobody sealed. */
+  async #checkUnsealed(): Promise<number> {
+    const { sealedBy } = this.#options;
+    const late = new MinuteCounts();
+    let count = 0;
+    await this.#strands.takeRest((row) => {
+      count += 1;
+      if (sealedBy && Number(row.micros) / 1_000 < sealedBy.getTime()) late.add(row);
+    });
+    for (const { minute, count: rows } of late.list) {
+      if (this.#keptFrom && minute < this.#keptFrom) continue;
+      const detail = `${numbered(rows, "row")} in a minute that no server has sealed, although one is running`;
+      this.#findings.add("rows_unsealed", minute, detail);
     }
-    count += 1;
-  });
-  tell();
-}
-
-function checkPlace(seal: SealRow, last: SealRow | undefined, findings: Findings): void {
-  const expected = (last?.number ?? 0) + 1;
-  if (seal.number > expected) {
-    const gone = numbered(seal.number - expected, "seal");
-    const since = last ? `after ${last.window_start.toISOString()}` : "at the beginning";
-    findings.add("seal_missing", seal.window_start, `${gone} between this minute and the one ${since} are gone`);
-  } else if (seal.number < expected) {
-    findings.add("seal_changed", seal.window_start, `seal ${seal.number} stands where seal ${expected} belongs`);
-  } else if (!seal.previous.equals(last?.mac ?? NO_SEAL)) {
-    findings.add("seal_changed", seal.window_start, "the seal of this minute does not follow the one before");
+    for (const { minute, count: rows } of this.#strands.unknown.list) {
+      this.#findings.add("rows_added", minute, `${numbered(rows, "row")} set aside by a seal that is not there`);
+    }
+    return count;
   }
-}
-
-async function checkRows(
-  feed: RowFeed,
-  tenantId: TenantId,
-  seal: SealRow,
-  keptFrom: Date | undefined,
-  findings: Findings,
-): Promise<void> {
-  const start = seal.window_start;
-  const digest = new RowDigest(tenantId, start);
-  await feed.take(new Date(start.getTime() + MINUTE_MS), (row) => digest.add(cellsOf(row)));
-  if (keptFrom && start < keptFrom) return;
-  const { count } = digest;
-  if (count < seal.row_count) {
-    const missing = numbered(seal.row_count - count, "row");
-    findings.add("rows_missing", start, `${missing} of ${seal.row_count} missing, if the others are unchanged`);
-  } else if (count > seal.row_count) {
-    const added = numbered(count - seal.row_count, "row");
-    findings.add("rows_added", start, `${added} more than the ${seal.row_count} that were sealed`);
-  } else if (!digest.finish().equals(seal.digest)) {
-    findings.add("rows_changed", start, `the ${numbered(count, "row")} of this minute are not those that were sealed`);
-  }
-}
-
-function checkEnd(end: EndRow | undefined, isOurs: boolean, last: SealRow | undefined, findings: Findings): void {
-  const minute = last?.window_start;
-  if (!end) {
-    if (last) findings.add("end_changed", minute, "the record of where the chain ends is gone");
-  } else if (!isOurs) {
-    findings.add("end_changed", minute, "the record of where the chain ends was not made by this vault");
-  } else if (end.number > (last?.number ?? 0)) {
-    const gone = numbered(end.number - (last?.number ?? 0), "seal");
-    findings.add("seal_missing", minute, `${gone} after ${minute ? "this minute" : "the beginning"} are gone`);
-  } else if (end.number < (last?.number ?? 0) || !end.last_mac.equals(last?.mac ?? NO_SEAL)) {
-    findings.add("end_changed", minute, "the record of where the chain ends is not that of its last seal");
-  }
-}
-
-function sealedMinuteOf({ window_start, number, row_count, digest, previous }: SealRow) {
-  return { windowStart: window_start, number, rowCount: row_count, digest, previous };
 }
 
 function numbered(count: number, thing: string): string {

@@ -25,6 +25,17 @@ export function parseUuid(text: string): Uuid | undefined {
   return isUuid(lower) ? lower : undefined;
 }
 
+/**
+ * Owns what the vault records of itself, under keys of its own: the chain that attests the last seals of all tenants. No
+ * tenant has this id: those that are made carry the time.
+ */
+export const VAULT: TenantId = fixedTenantId("00000000-0000-7000-8000-000000000000");
+
+function fixedTenantId(id: string): TenantId {
+  if (!isTenantId(id)) throw new Error("a fixed tenant id is malformed");
+  return id;
+}
+
 const POOL_BYTES = 8 * 512;
 const pool = Buffer.alloc(POOL_BYTES);
 let poolUsed = POOL_BYTES;
@@ -55,6 +66,11 @@ export function newUuid(): Uuid {
   const id = `${time.slice(0, 8)}-${time.slice(8)}-7${sequence.toString(16).padStart(3, "0")}-${random.slice(0, 4)}-${random.slice(4)}`;
   if (!isUuid(id)) throw new Error("a UUIDv7 came out malformed");
   return id;
+}
+
+/** The time that a UUID of version 7 carries (RFC 9562, 5.7); undefined for other versions. */
+export function timeOfUuid(id: Uuid): Date | undefined {
+  return id[14] === "7" ? new Date(Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16)) : undefined;
 }
 
 export function newTenantId(): TenantId {

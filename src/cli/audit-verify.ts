@@ -1,16 +1,24 @@
+import { verifiedEnd } from "../audit/chain.js";
 import type { Finding } from "../audit/findings.js";
-import { type LogVerdict, type SeenSeal, verifyLog } from "../audit/verify-log.js";
+import { type AttestedSeal, type LogVerdict, type SeenSeal, verifyLog } from "../audit/verify-log.js";
+import { contradictionOf, isOwnDeletion, type VaultVerdict, verifyVault } from "../audit/verify-vault.js";
 import { systemClock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
-import type { TenantId } from "../base/ids.js";
+import { type TenantId, VAULT } from "../base/ids.js";
+import type { AttestationRef } from "../crypto/log-seal.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { readSeal } from "../store/audit-seals.js";
+import { MINUTE_MS } from "../store/due.js";
 import { readLogSnapshot } from "../store/log-snapshot.js";
-import { deletionOf, listActiveTenants } from "../store/operator-tenants.js";
+import { deletionOf, listActiveTenants, sealingSince } from "../store/operator-tenants.js";
 import { openVault, type Vault } from "../vault.js";
 import { chosenOf } from "./chosen-tenants.js";
 import type { Command, CommandInput } from "./command.js";
 import { progressOf } from "./progress.js";
-import { readSeen } from "./seen-seals.js";
+import { type EarlierAnswer, readSeen } from "./seen-seals.js";
+
+/** A minute is sealed within 130 s of its begin while a server runs. */
+const SEALED_WITHIN_MS = 5 * MINUTE_MS;
 
 export const auditVerify: Command = {
   summary: "Compare the log with its seals, and say which minutes were tampered with (exit code 1)",
@@ -20,45 +28,134 @@ export const auditVerify: Command = {
     "--since FILE       what an earlier run printed with --json, kept elsewhere: its tenants and seals must still be there",
   ],
   async run({ config, options, say, answer }) {
-    const seen = typeof options.since === "string" ? await readSeen(options.since) : new Map<TenantId, undefined>();
+    const earlier = typeof options.since === "string" ? await readSeen(options.since) : undefined;
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const active = new Set(await listActiveTenants(vault.ownerAddress));
+    const vaultKeys = await vault.keyring.of(VAULT);
+    const own = await readLogSnapshot(vault.address, VAULT, (snapshot) => verifyVault(snapshot, vaultKeys));
+    const parts: Parts = { vault, vaultKeys, own, say, sealing: await sealingSince(vault.ownerAddress) };
     const shown: Readonly<Record<string, unknown>>[] = [];
-    for (const tenantId of chosenOf([...new Set([...active, ...seen.keys()])], options)) {
-      const earlier = seen.get(tenantId);
+    const contradictions: Finding[] = [];
+    for (const tenantId of chosenOf(awaitedTenants(active, own, earlier), options)) {
       const verdict = active.has(tenantId)
-        ? await verify(vault, tenantId, earlier, say)
-        : unchecked({ kind: "tenant_gone", minute: undefined, detail: await whereIs(vault, tenantId) });
+        ? await verify(parts, tenantId, earlier?.tenants.get(tenantId))
+        : await verifyGone(parts, tenantId, earlier?.tenants.has(tenantId) ?? false);
+      if (!verdict) continue;
       shown.push(show(tenantId, verdict, options.json === true));
       if (verdict.findingCount > 0) process.exitCode = 1;
+      const contradiction = verdict.claimed && (await contradicted(parts, tenantId, verdict.claimed));
+      if (contradiction) contradictions.push(contradiction);
+    }
+    const findings = [...own.findings, ...contradictions];
+    if (findings.length > 0) {
+      process.exitCode = 1;
+      const verdict = { lastSeal: undefined, findings, findingCount: own.findingCount + contradictions.length };
+      shown.push({ ...show(VAULT, verdict, options.json === true), of: "the vault itself" });
     }
     answer(shown);
   },
 };
 
+/** All tenants that are there, or should be: by the vault's own chain, and by an earlier answer. */
+function awaitedTenants(
+  active: ReadonlySet<TenantId>,
+  { attested }: VaultVerdict,
+  earlier: EarlierAnswer | undefined,
+): readonly TenantId[] {
+  const isReported = (at: Date) => earlier !== undefined && at <= earlier.until;
+  const ofVault = [...attested].flatMap(([tenantId, { at }]) => (isReported(at) ? [] : tenantId));
+  return [...new Set([...active, ...(earlier?.tenants.keys() ?? []), ...ofVault])];
+}
+
+interface Parts {
+  readonly vault: Vault;
+  readonly vaultKeys: TenantKeys;
+  /** What the vault's own chain says. */
+  readonly own: VaultVerdict;
+  readonly say: CommandInput["say"];
+  /** Since when a server has been sealing, if one is. */
+  readonly sealing: Date | undefined;
+}
+
 /** Where a log could not be looked at, nothing is known of it but why. */
-type Verdict = LogVerdict | Pick<LogVerdict, "lastSeal" | "findings" | "findingCount">;
+type Verdict = (LogVerdict | Pick<LogVerdict, "lastSeal" | "findings" | "findingCount">) & {
+  /** The entry of the vault's own chain that the tenant's head names. */
+  readonly claimed?: AttestationRef | undefined;
+};
 
 function unchecked(finding: Finding, lastSeal?: SeenSeal): Verdict {
   return { lastSeal, findings: [finding], findingCount: 1 };
 }
 
-/** A tenant whose keys do not open holds up no other: its last seal of before stands for the next comparison. */
+/** A tenant whose keys do not open holds up no other: its last seal of before is kept for the next comparison. */
 async function verify(
-  vault: Vault,
+  { vault, own, say, sealing }: Parts,
   tenantId: TenantId,
   seen: SeenSeal | undefined,
-  say: CommandInput["say"],
 ): Promise<Verdict> {
-  let keys: TenantKeys;
   try {
-    keys = await vault.keyring.of(tenantId);
+    return await verifyTenant(vault, tenantId, own.attested.get(tenantId), say, { seen, sealing });
   } catch (error) {
-    return unchecked({ kind: "keys_closed", minute: undefined, detail: whyClosed(error) }, seen);
+    if (!(error instanceof KeysClosed)) throw error;
+    return unchecked({ kind: "keys_closed", minute: undefined, detail: error.message }, seen);
   }
-  return readLogSnapshot(vault.address, tenantId, (snapshot) => {
+}
+
+/** The message says why. */
+class KeysClosed extends Error {
+  override readonly name = "KeysClosed";
+}
+
+/**
+ * Verifies the log of a tenant as it is now.
+ * @throws {KeysClosed}
+ */
+export async function verifyTenant(
+  vault: Vault,
+  tenantId: TenantId,
+  attested: AttestedSeal | undefined,
+  say: CommandInput["say"],
+  { seen, sealing }: { readonly seen?: SeenSeal | undefined; readonly sealing?: Date | undefined } = {},
+): Promise<LogVerdict & { readonly claimed: AttestationRef | undefined }> {
+  const keys = await vault.keyring.of(tenantId).catch((error: unknown) => {
+    throw new KeysClosed(whyClosed(error));
+  });
+  return readLogSnapshot(vault.address, tenantId, async (snapshot) => {
     const onProgress = progressOf(say, `Tenant ${tenantId}`, snapshot.sealedRows);
-    return verifyLog(snapshot, tenantId, keys, { seen, onProgress });
+    const late = new Date(snapshot.takenAt.getTime() - SEALED_WITHIN_MS);
+    const sealedBy = sealing && sealing < late ? late : undefined;
+    const verdict = await verifyLog(snapshot, tenantId, keys, { seen, attested, sealedBy, onProgress });
+    return { ...verdict, claimed: snapshot.end && verifiedEnd(keys, tenantId, snapshot.end)?.attested };
+  });
+}
+
+/** A tenant that is not there any more. One that the vault itself deleted is told of only where it was seen before. */
+async function verifyGone(
+  { vault, vaultKeys }: Parts,
+  tenantId: TenantId,
+  isAwaited: boolean,
+): Promise<Verdict | undefined> {
+  const gone = (detail: string) => unchecked({ kind: "tenant_gone", minute: undefined, detail });
+  const deletion = await deletionOf(vault.ownerAddress, tenantId);
+  if (!deletion) return gone("the tenant was there before, and there is no record of it");
+  const isOwn = isOwnDeletion(vaultKeys, tenantId, deletion);
+  if (isOwn && !isAwaited) return undefined;
+  const when = deletion.at ? `at ${deletion.at.toISOString()}` : "without a time";
+  const by = deletion.by ? `by application ${deletion.by}` : "without a name";
+  const proof = isOwn ? "" : "; this vault did not delete it";
+  return gone(
+    `the tenant was there before: it is recorded as deleted, ${when} ${by}, and its log is gone with it${proof}`,
+  );
+}
+
+function contradicted(
+  { vault, own }: Parts,
+  tenantId: TenantId,
+  claimed: AttestationRef,
+): Promise<Finding | undefined> {
+  return contradictionOf(tenantId, claimed, own, async (number) => {
+    const entry = await vault.database.slow.run(VAULT, "unguarded", (tx) => tx.query(readSeal, number));
+    return entry?.mac;
   });
 }
 
@@ -69,14 +166,6 @@ function whyClosed(error: unknown): string {
   return `the tenant's keys could not be opened${reason}`;
 }
 
-async function whereIs(vault: Vault, tenantId: TenantId): Promise<string> {
-  const deletion = await deletionOf(vault.ownerAddress, tenantId);
-  if (!deletion) return "the tenant was there before, and there is no record of it";
-  const when = deletion.at ? `at ${deletion.at.toISOString()}` : "without a time";
-  const by = deletion.by ? `by application ${deletion.by}` : "without a name";
-  return `the tenant was there before: it is recorded as deleted, ${when} ${by}, and its log is gone with it`;
-}
-
 function show(tenantId: TenantId, verdict: Verdict, asJson: boolean): Readonly<Record<string, unknown>> {
   const { findings, lastSeal } = verdict;
   return {
@@ -84,6 +173,7 @@ function show(tenantId: TenantId, verdict: Verdict, asJson: boolean): Readonly<R
     intact: verdict.findingCount === 0,
     ...("rows" in verdict ? showCounts(verdict) : {}),
     ...(lastSeal ? { last_seal: asJson ? lastSeal : `${lastSeal.number} of ${lastSeal.minute.toISOString()}` } : {}),
+    ...("rows" in verdict ? showHistory(verdict, asJson) : {}),
     finding_count: verdict.findingCount,
     findings: asJson ? findings : findings.map(inWords).join(""),
   };
@@ -93,6 +183,15 @@ function showCounts({ rows, seals, unsealedRows, keptFrom }: LogVerdict): Readon
   return {
     ...{ rows, seals, unsealed_rows: unsealedRows },
     ...(keptFrom ? { kept_from: keptFrom.toISOString() } : {}),
+  };
+}
+
+/** What is no finding and yet to be known: the log's time was set back, or an operator had a broken chain go on. */
+function showHistory({ setBacks, acknowledged }: LogVerdict, asJson: boolean): Readonly<Record<string, unknown>> {
+  const shown = setBacks?.map(({ at, to }) => ({ at: at.toISOString(), to: to.toISOString() }));
+  return {
+    ...(shown ? { clock_set_back: shown } : {}),
+    ...(acknowledged ? { acknowledged: asJson ? acknowledged : acknowledged.map(inWords).join("") } : {}),
   };
 }
 

@@ -2,11 +2,15 @@ import { systemClock } from "../base/clock.js";
 import { KeyFileError } from "../crypto/key-file.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
 import { ShareError } from "../crypto/shares.js";
+import { clockGap, clockProblem } from "../store/clock-gap.js";
+import { type ClusterReport, reportCluster } from "../store/cluster/cluster-report.js";
 import { connect, type DatabaseAddress } from "../store/connect.js";
+import { SINGLE_CONNECTIONS } from "../store/database.js";
 import { readDiskUse } from "../store/disk-use.js";
 import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
+import { listClosedAhead } from "../store/operator-tenants.js";
 import { DatabaseSetupError } from "../store/roles.js";
-import { openVault, privilegedLogins } from "../vault.js";
+import { openVault, privilegedLogins, type Vault } from "../vault.js";
 import type { Command } from "./command.js";
 
 /** Whose messages say what to do. */
@@ -19,27 +23,24 @@ export const doctor: Command = {
   async run({ config, say, answer }) {
     try {
       await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-      const sql = connect(vault.address, { role: "cloakroom_app", connections: 1, statementTimeout: 10_000 });
-      try {
-        const [facts] = await sql<{ version: string; role: string; bytes: number }[]>`
-          select current_setting('server_version') as version, current_user as role, pg_database_size(current_database()) as bytes`;
-        const warnings = (await privilegedLogins(config)).map(({ warning }) => warning);
-        answer({
-          healthy: true,
-          ...(warnings.length > 0 ? { warnings } : {}),
-          database: vault.embedded ? `embedded, ${vault.embedded.dataDir}` : "DATABASE_URL",
-          server_version: facts?.version ?? "unknown",
-          role: facts?.role ?? "unknown",
-          database_bytes: facts?.bytes ?? 0,
-          root_key: vault.rootKey.id,
-          ...(await showDisk(vault.ownerAddress)),
-          connections_needed: config.fastConnections + config.slowConnections + 2,
-          rate_limits: config.rateLimits ?? "off",
-          rate_limits_shared: config.redisUrl !== undefined,
-        });
-      } finally {
-        await sql.end({ timeout: 5 });
-      }
+      const cluster = vault.embedded ? undefined : await reportCluster(vault.ownerAddress);
+      const clocks = await clockTrouble(vault);
+      const problems = [...(cluster?.problems ?? []), ...(clocks === undefined ? [] : [clocks])];
+      const warnings = (await privilegedLogins(config)).map(({ warning }) => warning);
+      answer({
+        healthy: problems.length === 0,
+        ...(problems.length > 0 ? { problem: problems.join("\n") } : {}),
+        ...(warnings.length > 0 ? { warnings } : {}),
+        database: vault.embedded ? `embedded, ${vault.embedded.dataDir}` : "DATABASE_URL",
+        ...(await readServer(vault.address)),
+        root_key: vault.rootKey.id,
+        ...(cluster ? showCluster(cluster) : {}),
+        ...(await showDisk(vault.ownerAddress, cluster)),
+        connections_needed: config.fastConnections + config.slowConnections + SINGLE_CONNECTIONS,
+        rate_limits: config.rateLimits ?? "off",
+        rate_limits_shared: config.redisUrl !== undefined,
+      });
+      if (problems.length > 0) process.exitCode = 1;
     } catch (error) {
       if (!(error instanceof Error) || !OURS.some((kind) => error instanceof kind)) throw error;
       answer({ healthy: false, problem: error.message });
@@ -48,13 +49,62 @@ export const doctor: Command = {
   },
 };
 
-/** Sizes, growth and connections: as the owner of the tables, since the other role may not see them all. */
-async function showDisk(address: DatabaseAddress) {
+/** What is wrong with the clocks of this machine and the database, or was, so that logs are closed beyond the present. */
+async function clockTrouble({ database, ownerAddress }: Vault): Promise<string | undefined> {
+  const apart = clockProblem(await clockGap(database, systemClock));
+  if (apart) return `The clock of this machine ${apart}. Set both right (NTP).`;
+  const { length } = await listClosedAhead(ownerAddress);
+  if (length === 0) return undefined;
+  return `The clock was set back, and the logs of ${length} tenants are closed beyond it. Servers open them at the next request; to do so now, run: cloakroom audit reopen`;
+}
+
+/** As the application sees it. */
+async function readServer(address: DatabaseAddress) {
+  const sql = connect(address, { role: "cloakroom_app", connections: 1, statementTimeout: 10_000 });
+  try {
+    const [facts] = await sql<{ version: string; role: string; bytes: number }[]>`
+      select current_setting('server_version') as version, current_user as role, pg_database_size(current_database()) as bytes`;
+    return {
+      server_version: facts?.version ?? "unknown",
+      role: facts?.role ?? "unknown",
+      database_bytes: facts?.bytes ?? 0,
+    };
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+function showCluster({ version, nodes }: ClusterReport) {
+  return {
+    citus_version: version,
+    nodes: nodes.map((node) => ({
+      node: node.address,
+      kind: node.isCoordinator ? "coordinator" : "worker",
+      answers: node.version !== undefined,
+      bytes: node.bytes,
+      shards: node.shards,
+      connections: node.connections,
+      max_connections: node.maxConnections,
+      logins: node.logins,
+    })),
+  };
+}
+
+/**
+ * Sizes, growth and connections: as the owner of the tables, since the other role may not see them all. The coordinator of a
+ * cluster has no rows of tables that are distributed.
+ */
+async function showDisk(address: DatabaseAddress, cluster: ClusterReport | undefined) {
   const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
   try {
     const use = await readDiskUse(sql);
+    const onNodes = new Map(cluster?.tables.map((found) => [found.table, found]));
+    const tables = use.tables.map((here) => onNodes.get(here.table) ?? here).sort((a, b) => b.bytes - a.bytes);
+    const placements = new Map(cluster?.placements.map(({ table, actual }) => [table, actual]));
     return {
-      tables: use.tables,
+      tables: cluster
+        ? tables.map((found) => ({ ...found, placement: placements.get(found.table) ?? "coordinator" }))
+        : tables,
       statistics_since: use.statisticsSince?.toISOString() ?? "the start",
       wal_bytes: use.walBytes ?? "not visible to this login (it takes pg_monitor)",
       wal_written_bytes: use.walWritten,

@@ -104,7 +104,11 @@ async function rotateTenants(
     // All of them get their new keys at once, so that the time for which old ones are kept passes for all together.
     const begun: TenantId[] = [];
     for (const tenantId of tenants) {
-      const start = await beginRotation(vault, tenantId);
+      const start = await beginRotation(vault, tenantId).catch(refusal);
+      if (typeof start !== "string") {
+        rotated.push({ tenant_id: tenantId, ...tellRefused(tenantId, say) });
+        continue;
+      }
       if (start === "under way") say(`${tenantId}: an earlier rotation is under way, and is ended first.`);
       if (start !== "gone") begun.push(tenantId);
     }
@@ -148,12 +152,8 @@ async function finish(
       case "done":
         say(`${tenantId}: ${resealed} rows sealed anew; the old keys are destroyed.`);
         return { resealed };
-      case "refused": {
-        const problem = "its keys do not open under the root key that they name: restore them from a backup";
-        say(`${tenantId}: ${problem}.`);
-        process.exitCode = 1;
-        return { resealed, problem };
-      }
+      case "refused":
+        return { ...tellRefused(tenantId, say), resealed };
       case "broken": {
         const { count, named } = outcome.rows;
         say(
@@ -171,6 +171,13 @@ async function finish(
         await pause(1_000);
     }
   }
+}
+
+function tellRefused(tenantId: TenantId, say: CommandInput["say"]): Finished {
+  const problem = "its keys do not open under the root key that they name: restore them from a backup";
+  say(`${tenantId}: ${problem}.`);
+  process.exitCode = 1;
+  return { resealed: 0, problem };
 }
 
 function refusal(error: unknown): { readonly state: "refused" } {

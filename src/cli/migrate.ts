@@ -13,6 +13,6 @@ export const migrate: Command = {
       answer({ applied: vault.migrated });
       return;
     }
-    answer({ applied: await migrateVault(config) });
+    answer({ applied: await migrateVault(config, say) });
   },
 };

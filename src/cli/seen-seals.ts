@@ -1,24 +1,35 @@
 import { readFile } from "node:fs/promises";
 import type { SeenSeal } from "../audit/verify-log.js";
-import { isTenantId, type TenantId } from "../base/ids.js";
+import { isTenantId, type TenantId, VAULT } from "../base/ids.js";
 import { UsageError } from "./command.js";
 
+/** What an earlier answer of `audit verify --json` says. */
+export interface EarlierAnswer {
+  /**
+   * Its tenants with their last seals; undefined where there was none yet. One that was reported as gone then is left out: it
+   * is reported once.
+   */
+  readonly tenants: ReadonlyMap<TenantId, SeenSeal | undefined>;
+  /** The latest minute that it knows: a tenant of before that it does not name was gone by then. */
+  readonly until: Date;
+}
+
 /**
- * The tenants of an earlier answer of `audit verify --json`, with their last seals: undefined where there was none yet. One that
- * was told to be gone then is left out: it was told.
+ * Reads an earlier answer of `audit verify --json`.
  * @throws {UsageError} where the file is no such answer.
  */
-export async function readSeen(path: string): Promise<ReadonlyMap<TenantId, SeenSeal | undefined>> {
+export async function readSeen(path: string): Promise<EarlierAnswer> {
   const text = await readFile(path, "utf8").catch(() => {
     throw new UsageError(`--since ${path} cannot be read.`);
   });
-  const seen = new Map<TenantId, SeenSeal | undefined>();
+  const tenants = new Map<TenantId, SeenSeal | undefined>();
   for (const entry of parseList(text, path)) {
     if (!isObject(entry) || typeof entry.tenant_id !== "string" || !isTenantId(entry.tenant_id))
       throw notAnAnswer(path);
-    if (!wasGone(entry)) seen.set(entry.tenant_id, readSeal(entry.last_seal, path));
+    if (!wasGone(entry) && entry.tenant_id !== VAULT) tenants.set(entry.tenant_id, readSeal(entry.last_seal, path));
   }
-  return seen;
+  const times = [...tenants.values()].map((seal) => seal?.minute.getTime() ?? 0);
+  return { tenants, until: new Date(times.reduce((latest, time) => Math.max(latest, time), 0)) };
 }
 
 function readSeal(last: unknown, path: string): SeenSeal | undefined {

@@ -1,5 +1,5 @@
 import { systemClock } from "../base/clock.js";
-import type { RunningServer } from "../serve.js";
+import type { RunningServer } from "../running-server.js";
 import { PROCESS_ENDS_MS } from "../shutdown.js";
 import { provisionTenant } from "../tenancy/provision.js";
 import { StoppedSealed } from "../unsealing.js";
@@ -12,6 +12,11 @@ export const serve: Command = {
   options: {},
   help: [],
   async run({ config, say }) {
+    // Loaded here, so that a setting that is wrong is told at once.
+    if (config.processes > 1) {
+      const { default: cluster } = await import("node:cluster");
+      if (cluster.isWorker) return (await import("../processes/worker.js")).serveAsOneOfSeveral(config);
+    }
     // Heard from the first moment on: a process that a signal ends leaves its database running.
     const signal = signalled();
     const stopping = new AbortController();
@@ -23,9 +28,11 @@ export const serve: Command = {
         process.exitCode = 1;
       });
     });
-    // Loaded here, so that a setting that is wrong is told at once.
-    const { startServer } = await import("../serve.js");
-    const server = await startServer(config, say, systemClock, stopping.signal).catch((error: unknown) => {
+    const start =
+      config.processes > 1
+        ? (await import("../processes/primary.js")).startProcesses
+        : (await import("../serve.js")).startServer;
+    const server = await start(config, say, systemClock, stopping.signal).catch((error: unknown) => {
       if (error instanceof StoppedSealed) return undefined;
       throw error;
     });
@@ -35,7 +42,7 @@ export const serve: Command = {
       if (server.vault.isEmpty && server.vault.embedded) await introduce(server, config.dataDir, say);
       const reason = await Promise.race([server.failed, signal]);
       if (reason) {
-        say(`The embedded database has ended: ${reason}.`);
+        say(reason);
         process.exitCode = 1;
       } else {
         say("Stopping: requests in flight may end.");

@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import type { TenantId } from "../base/ids.js";
+import type { TenantId, Uuid } from "../base/ids.js";
 import { lengthPrefixed } from "./bytes.js";
 import { type KeyVersions, SealBroken } from "./sealed.js";
 
@@ -15,11 +15,42 @@ export interface SealedMinute {
   readonly previous: Uint8Array;
 }
 
+/**
+ * An entry of a chain that seals no minute:
+ * - `set_back`: the log goes on at `at`, since the clock was set back; earlier seals of later minutes are set aside
+ * - `restart`: an operator had a broken chain go on, with the minutes from `at`
+ * - `attestation`: the last seal of a tenant, in the vault's own chain
+ */
+export interface ChainMark {
+  readonly kind: MarkKind;
+  readonly at: Date;
+  readonly number: number;
+  /** How many rows were set aside; of an attestation, the number of the attested seal. */
+  readonly count: number;
+  /** Of an attestation, the mac of the attested seal; otherwise {@link NO_SEAL}. */
+  readonly digest: Uint8Array;
+  /** Of an attestation, the tenant. */
+  readonly subject: Uuid | undefined;
+  readonly previous: Uint8Array;
+}
+
+export const MARK_KINDS = ["set_back", "restart", "attestation"] as const;
+export type MarkKind = (typeof MARK_KINDS)[number];
+
+/** An entry of the vault's own chain that names the last seal of a tenant. */
+export interface AttestationRef {
+  readonly number: number;
+  readonly mac: Uint8Array;
+  readonly at: Date;
+}
+
 /** Where a tenant's chain of seals ends, and from when on its rows are still there. */
 export interface ChainEnd {
   readonly number: number;
   readonly lastMac: Uint8Array;
   readonly keptFrom: Date | undefined;
+  /** The latest attestation of the chain. Absent before the first, and in ends that an earlier release wrote. */
+  readonly attested: AttestationRef | undefined;
 }
 
 /** What stands for the seal before the first. */
@@ -66,17 +97,61 @@ export function macOfMinute(keys: KeyVersions, version: number, tenantId: Tenant
 }
 
 /** @throws {SealBroken} when the key of that version is gone. */
-export function macOfEnd(keys: KeyVersions, version: number, tenantId: TenantId, end: ChainEnd): Buffer {
+export function macOfMark(keys: KeyVersions, version: number, tenantId: TenantId, mark: ChainMark): Buffer {
   return mac(keys, version, [
-    "cloakroom/log-end/1",
+    "cloakroom/log-mark/1",
+    tenantId,
+    mark.kind,
+    mark.at.toISOString(),
+    String(mark.number),
+    String(mark.count),
+    mark.digest,
+    mark.subject ?? "",
+    mark.previous,
+  ]);
+}
+
+/** @throws {SealBroken} when the key of that version is gone. */
+export function macOfEnd(keys: KeyVersions, version: number, tenantId: TenantId, end: ChainEnd): Buffer {
+  const { number, mac: attestedMac, at } = end.attested ?? { number: "", mac: "", at: undefined };
+  return mac(keys, version, [
+    "cloakroom/log-end/2",
     tenantId,
     String(end.number),
     end.lastMac,
     end.keptFrom?.toISOString() ?? "",
+    String(number),
+    attestedMac,
+    at?.toISOString() ?? "",
   ]);
 }
 
-/** Whether `given` is the mac that `make` gives. One whose key is gone is none. */
+/**
+ * The mac of an end as the first releases wrote it, without an attestation.
+ * @throws {SealBroken} when the key of that version is gone.
+ */
+export function macOfEndV1(keys: KeyVersions, version: number, tenantId: TenantId, end: ChainEnd): Buffer {
+  const keptFrom = end.keptFrom?.toISOString() ?? "";
+  return mac(keys, version, ["cloakroom/log-end/1", tenantId, String(end.number), end.lastMac, keptFrom]);
+}
+
+/**
+ * Proves that the vault itself deleted a tenant. The tenant's own keys are gone by then: this takes those of the vault.
+ * @throws {SealBroken} when the key of that version is gone.
+ */
+export function macOfClosing(keys: KeyVersions, version: number, closing: TenantClosing): Buffer {
+  const { tenantId, at, by } = closing;
+  return mac(keys, version, ["cloakroom/tenant-closing/1", tenantId, at.toISOString(), by]);
+}
+
+/** Which tenant was deleted, when, and by which application. */
+export interface TenantClosing {
+  readonly tenantId: TenantId;
+  readonly at: Date;
+  readonly by: string;
+}
+
+/** Whether `given` is the mac that `make` gives. False if the key no longer exists. */
 export function isMac(given: Uint8Array, make: () => Buffer): boolean {
   try {
     const expected = make();

@@ -1,5 +1,6 @@
 import { hasKeyFile, isFileKeyId, readKeyFile, retiredPlace } from "./key-file.js";
 import { KmsRootKey } from "./kms-key.js";
+import { LocalRootKey } from "./local-root-key.js";
 import type { RootKey } from "./root-key.js";
 import type { TransitSettings } from "./transit-client.js";
 import { TransitRootKey, transitKeyId } from "./transit-key.js";
@@ -65,9 +66,14 @@ export class RootKeys {
     return found || !isFileKeyId(id) ? found : this.#read(retiredPlace(this.#keyFile, id), id);
   }
 
-  /** Takes a key that is in no file: it was put together from shares. */
+  /** Takes a key that is in no file: it was put together from shares, or another process of this server read it. */
   hold(key: RootKey): void {
     this.#known.set(key.id, key);
+  }
+
+  /** The keys that this process holds itself, and no service for it. */
+  get local(): readonly LocalRootKey[] {
+    return [...this.#known.values()].filter((key) => key instanceof LocalRootKey);
   }
 
   async #read(path: string, id: string): Promise<RootKey | undefined> {

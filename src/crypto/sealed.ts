@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, type KeyObject } from "node:crypto";
+import { Reason } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { lengthPrefixed, newNonce } from "./bytes.js";
 
@@ -14,18 +15,26 @@ export interface SealedPlace {
   readonly entity: string;
   /** The field of that entity: `data`, `attributes`, `cvc` ... */
   readonly field: string;
+  /** Plain columns of the same row that the value does not open beside once they are changed: see {@link boundTo}. */
+  readonly bound?: Uint8Array;
 }
+
+/** A plain column, as the database's client reads it. */
+export type BoundValue = string | number | boolean | null | Date | Uint8Array | readonly string[];
 
 /** The versions of one tenant key. New values are sealed under the current one. */
 export interface KeyVersions {
   readonly current: number;
   readonly byVersion: ReadonlyMap<number, KeyObject>;
+  /**
+   * Values under this version and later ones are bound to the plain columns beside them. Undefined: none is, in a tenant
+   * whose keys were made before keys bound anything.
+   */
+  readonly bindsFrom?: number | undefined;
 }
 
 /** A sealed value cannot be opened: it was changed, belongs elsewhere, or its key is gone. */
-export class SealBroken extends Error {
-  override readonly name = "SealBroken";
-}
+export class SealBroken extends Reason {}
 
 /**
  * A sealed value names a key version that is not among the keys at hand: they were read before the tenant's keys were
@@ -42,7 +51,7 @@ export function seal(keys: KeyVersions, place: SealedPlace, plaintext: Uint8Arra
   const version = keys.current;
   const nonce = newNonce();
   const cipher = createCipheriv("aes-256-gcm", entityKey(keys, version, place.entity), nonce);
-  cipher.setAAD(additionalData(place, version));
+  cipher.setAAD(additionalData(keys, place, version));
   const sealed = Buffer.allocUnsafe(HEADER + plaintext.length + TAG);
   sealed[0] = FORMAT;
   sealed.writeUInt32BE(version, 1);
@@ -61,7 +70,7 @@ export function open(keys: KeyVersions, place: SealedPlace, sealed: Uint8Array):
   if (!keys.byVersion.has(version)) throw new KeyVersionUnknown("the key of a sealed value is not at hand");
   try {
     const decipher = createDecipheriv("aes-256-gcm", entityKey(keys, version, place.entity), bytes.subarray(5, HEADER));
-    decipher.setAAD(additionalData(place, version));
+    decipher.setAAD(additionalData(keys, place, version));
     decipher.setAuthTag(bytes.subarray(bytes.length - TAG));
     const plaintext = decipher.update(bytes.subarray(HEADER, bytes.length - TAG));
     decipher.final();
@@ -69,15 +78,6 @@ export function open(keys: KeyVersions, place: SealedPlace, sealed: Uint8Array):
   } catch {
     throw new SealBroken("a sealed value does not open");
   }
-}
-
-/**
- * The key version a sealed value needs.
- * @throws {SealBroken} where it is too short to name one.
- */
-export function sealedVersion(sealed: Uint8Array): number {
-  if (sealed.byteLength < HEADER) throw new SealBroken("a sealed value is malformed");
-  return Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength).readUInt32BE(1);
 }
 
 /** Given as bytes, a key costs a cipher or an HMAC 16 us more than as a `KeyObject` (Node 24.21). */
@@ -92,8 +92,27 @@ function entityKey(keys: KeyVersions, version: number, entity: string): KeyObjec
   return derivedKey;
 }
 
-function additionalData(place: SealedPlace, version: number): Buffer {
+/**
+ * What a value is bound to: plain columns of its row that decide who may see it. They become part of the additional data,
+ * so that a value opens beside exactly them.
+ */
+export function boundTo<Column extends string>(
+  row: Readonly<Record<Column, BoundValue>>,
+  columns: readonly Column[],
+): Buffer {
+  return Buffer.from(JSON.stringify(columns.map((column) => writable(row[column]))));
+}
+
+/** Each column has one type, so that the hexadecimal text of bytes is not mistaken for a text. JSON writes dates itself. */
+function writable(value: BoundValue): Exclude<BoundValue, Uint8Array> {
+  if (!(value instanceof Uint8Array)) return value;
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("hex");
+}
+
+function additionalData({ bindsFrom }: KeyVersions, place: SealedPlace, version: number): Buffer {
   const versionBytes = Buffer.allocUnsafe(4);
   versionBytes.writeUInt32BE(version);
-  return lengthPrefixed([place.tenantId, place.entity, place.field, versionBytes]);
+  const parts = [place.tenantId, place.entity, place.field, versionBytes];
+  const binds = place.bound !== undefined && bindsFrom !== undefined && version >= bindsFrom;
+  return lengthPrefixed(binds ? [...parts, place.bound] : parts);
 }

@@ -46,19 +46,38 @@ export interface TenantKeys {
   readonly audit: KeyVersions;
 }
 
+/**
+ * The length of a tenant key in bytes tells what its values are bound to. The root key's seal covers the length, so the
+ * owner of the database cannot pass a key off as one that binds less. All of the bytes are random: more of them than 32
+ * do no harm to an HMAC key, and keys of 32 bytes were made before values were bound to anything.
+ */
+const KEY_BYTES = {
+  /** Values are bound to nothing but their place. */
+  unbound: 32,
+  /** Values are bound to the plain columns beside them; those of the tenant's older keys may not be. */
+  bound: 33,
+  /** The same, and no older key of the tenant is to open an unbound value either. */
+  allBound: 34,
+} as const;
+
 /** The keys of a tenant that does not have any yet: one of each purpose. */
 export async function generateTenantKeys(root: RootKey, tenantId: TenantId): Promise<WrappedTenantKey[]> {
   return Promise.all(KEY_PURPOSES.map((purpose) => generateTenantKey(root, tenantId, purpose, 1)));
 }
 
-/** Makes a key of one purpose, wrapped at once: its bytes leave this function only so. */
+/**
+ * Makes a key of one purpose, wrapped at once: its bytes leave this function only so.
+ * @param older the tenant's data keys so far, where there are any: values under them may be bound to nothing.
+ */
 export async function generateTenantKey(
   root: RootKey,
   tenantId: TenantId,
   purpose: KeyPurpose,
   version: number,
+  older?: KeyVersions,
 ): Promise<WrappedTenantKey> {
-  const secret = randomBytes(32);
+  const areAllBound = !older || [...older.byVersion.values()].every(binds);
+  const secret = randomBytes(areAllBound ? KEY_BYTES.allBound : KEY_BYTES.bound);
   const wrapped = await root.wrap(secret, wrappingContext(tenantId, purpose, version));
   secret.fill(0);
   return { purpose, version, wrapped, rootKeyId: root.id, state: "current" };
@@ -82,18 +101,8 @@ export async function unwrapTenantKeys(
   rows: readonly WrappedTenantKey[],
   known: UnwrappedKeys = new Map(),
 ): Promise<UnwrappedTenant> {
-  const unwrapped = await Promise.all(
-    rows.map(async (row) => {
-      const name = `${row.purpose} ${row.version}`;
-      return { row, name, key: known.get(name) ?? createSecretKey(await unwrapTenantKey(roots, tenantId, row)) };
-    }),
-  );
-  const versions = (purpose: KeyPurpose): KeyVersions => {
-    const mine = unwrapped.filter(({ row }) => row.purpose === purpose);
-    const current = mine.find(({ row }) => row.state === "current");
-    if (!current) throw new Error(`the tenant has no current ${purpose} key`);
-    return { current: current.row.version, byVersion: new Map(mine.map(({ row, key }) => [row.version, key])) };
-  };
+  const unwrapped = await unwrapAll(roots, tenantId, rows, known);
+  const versions = (purpose: KeyPurpose): KeyVersions => versionsOf(unwrapped, purpose);
   const single = (purpose: KeyPurpose): KeyObject => {
     const { current, byVersion } = versions(purpose);
     const key = byVersion.get(current);
@@ -109,6 +118,65 @@ export async function unwrapTenantKeys(
     audit: versions("audit"),
   };
   return { keys, unwrapped: new Map(unwrapped.map(({ name, key }) => [name, key])) };
+}
+
+/** Unwraps the keys of one purpose alone. For errors see {@link unwrapTenantKeys}. */
+export async function unwrapKeyVersions(
+  roots: Pick<RootKeys, "find">,
+  tenantId: TenantId,
+  purpose: KeyPurpose,
+  rows: readonly WrappedTenantKey[],
+): Promise<KeyVersions> {
+  const mine = rows.filter((row) => row.purpose === purpose);
+  return versionsOf(await unwrapAll(roots, tenantId, mine, new Map()), purpose);
+}
+
+interface UnwrappedKey {
+  readonly row: WrappedTenantKey;
+  readonly name: string;
+  readonly key: KeyObject;
+}
+
+function unwrapAll(
+  roots: Pick<RootKeys, "find">,
+  tenantId: TenantId,
+  rows: readonly WrappedTenantKey[],
+  known: UnwrappedKeys,
+): Promise<UnwrappedKey[]> {
+  return Promise.all(
+    rows.map(async (row) => {
+      const name = `${row.purpose} ${row.version}`;
+      return { row, name, key: known.get(name) ?? createSecretKey(await unwrapTenantKey(roots, tenantId, row)) };
+    }),
+  );
+}
+
+function versionsOf(unwrapped: readonly UnwrappedKey[], purpose: KeyPurpose): KeyVersions {
+  const mine = unwrapped.filter(({ row }) => row.purpose === purpose);
+  const current = mine.find(({ row }) => row.state === "current");
+  if (!current) throw new Error(`the tenant has no current ${purpose} key`);
+  // Rotations retire what is older. New values under an older key might be bound to nothing.
+  if (mine.some(({ row }) => row.version > current.row.version)) {
+    throw new Error(`a replaced ${purpose} key of the tenant is marked as the current one`);
+  }
+  const byVersion = new Map(mine.map(({ row, key }) => [row.version, key]));
+  return { current: current.row.version, byVersion, bindsFrom: bindsFrom(byVersion) };
+}
+
+/** Whether rows that decide what a key may do are refused without a seal: all of the tenant's have one. */
+export function requiresSeals({ data }: Pick<TenantKeys, "data">): boolean {
+  return data.bindsFrom !== undefined;
+}
+
+function bindsFrom(byVersion: ReadonlyMap<number, KeyObject>): number | undefined {
+  const binding = [...byVersion].filter(([, key]) => binds(key));
+  if (binding.length === 0) return undefined;
+  if (binding.some(([, key]) => key.symmetricKeySize === KEY_BYTES.allBound)) return 0;
+  return Math.min(...binding.map(([version]) => version));
+}
+
+function binds({ symmetricKeySize = 0 }: KeyObject): boolean {
+  return symmetricKeySize > KEY_BYTES.unbound;
 }
 
 /** Wraps a tenant key by another root key. Its bytes pass through this process, and stay the same. */

@@ -24,7 +24,7 @@ export interface KeyRotationParts {
 export function keyRotationsJob({ database, keyring, clock, onFailure, onBroken }: KeyRotationParts): Job {
   const forget = ({ tenantId, kind, minute }: DueMinute, again: Date | undefined) =>
     database.ordinary.run(tenantId, "unguarded", async (tx) => {
-      tx.tell(forgetDue, { kind, minute });
+      tx.enqueue(forgetDue, { kind, minute });
       if (again) noteDue(tx, { kind, at: again });
     });
   return {

@@ -1,23 +1,30 @@
+import { LRUCache } from "lru-cache";
 import { removeOldLog } from "../audit/retain-log.js";
 import { type SealOutcome, type SealParts, sealLog } from "../audit/seal-log.js";
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import { SEALED_AFTER_MS } from "../store/audit-logs.js";
 import { type DueMinute, LOG_KINDS, type LogDueKind } from "../store/due.js";
+import { SEALING_LEASE } from "../store/operator-tenants.js";
 import { JobLease } from "./job-lease.js";
 import type { Job } from "./schedule.js";
 
 /** A minute is to be sealed 60 s after its end, and ten seconds more at most. */
 const EVERY_MS = 10_000;
 const LEASE_SECONDS = 60;
+/** A chain that waits for an operator is met at every run, and told of once an hour. */
+const TOLD_EVERY_MS = 60 * 60_000;
 
 export interface LogSealsParts extends SealParts {
   readonly clock: Clock;
   /** Days that rows are kept for; 0: for ever. */
   readonly retentionDays: number;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
-  /** The chain of seals was tampered with. */
-  readonly onBroken: (tenantId: TenantId) => void;
+  /**
+   * The chain of seals was tampered with: it goes on with a gap (`broken`), or is not sealed until an operator has it go on
+   * (`refused`).
+   */
+  readonly onBroken: (tenantId: TenantId, outcome: "broken" | "refused") => void;
 }
 
 /**
@@ -26,7 +33,8 @@ export interface LogSealsParts extends SealParts {
  */
 export function logSealsJob(parts: LogSealsParts): Job {
   const { database, clock } = parts;
-  const lease = new JobLease(database, "log-seals", LEASE_SECONDS);
+  const lease = new JobLease(database, SEALING_LEASE, LEASE_SECONDS);
+  const told = new LRUCache<TenantId, true>({ max: 10_000, ttl: TOLD_EVERY_MS });
   return {
     name: "log seals",
     every: EVERY_MS,
@@ -37,7 +45,7 @@ export function logSealsJob(parts: LogSealsParts): Job {
         due = await database.due(LOG_KINDS, new Date(clock.now()), due.at(-1));
         for (const minute of due) {
           if (signal.aborted) return;
-          await serve(parts, minute, signal).catch((error: unknown) => parts.onFailure(minute.tenantId, error));
+          await serve(parts, minute, signal, told).catch((error: unknown) => parts.onFailure(minute.tenantId, error));
         }
       } while (due.length > 0 && !signal.aborted && (await lease.hold()));
     },
@@ -49,6 +57,7 @@ async function serve(
   parts: LogSealsParts,
   { tenantId, kind, minute: dueAt }: DueMinute<LogDueKind>,
   signal: AbortSignal,
+  told: LRUCache<TenantId, true>,
 ): Promise<void> {
   if (kind === "log_retention") {
     const now = new Date(parts.clock.now());
@@ -56,5 +65,8 @@ async function serve(
   }
   const minute = new Date(dueAt.getTime() - SEALED_AFTER_MS);
   const outcome: SealOutcome = await sealLog(parts, tenantId, { minute, dueAt, signal });
-  if (outcome === "broken") parts.onBroken(tenantId);
+  if (outcome === "broken") parts.onBroken(tenantId, outcome);
+  if (outcome !== "refused" || told.has(tenantId)) return;
+  told.set(tenantId, true);
+  parts.onBroken(tenantId, outcome);
 }

@@ -32,6 +32,8 @@ export interface SweepParts {
   readonly keyring: Keyring;
   readonly clock: Clock;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
+  /** Keeps a job from removing for good what is not over by the database's clock. */
+  readonly timely?: (job: Job) => Job;
 }
 
 /** What is swept together, by one replica at a time. */
@@ -40,6 +42,8 @@ interface Sweep {
   /** For as long as nobody sweeps after a replica that died. */
   readonly leaseSeconds: number;
   readonly kinds: readonly SweptKind[];
+  /** Of what is better removed too early than too late. */
+  readonly mayComeEarly?: boolean;
 }
 
 /**
@@ -47,7 +51,7 @@ interface Sweep {
  * root key's holder where that is away.
  */
 const SWEEPS: readonly Sweep[] = [
-  { name: "sweep of codes", leaseSeconds: 20, kinds: ["cvc"] },
+  { name: "sweep of codes", leaseSeconds: 20, kinds: ["cvc"], mayComeEarly: true },
   { name: "sweep of tokens", leaseSeconds: 60, kinds: ["token"] },
   {
     name: "sweep",
@@ -58,7 +62,8 @@ const SWEEPS: readonly Sweep[] = [
 
 /** Delete what has expired: tokens, verification codes after an hour, sessions, stored answers, results of runs, failed runs. */
 export function sweepJobs(parts: SweepParts): readonly Job[] {
-  return SWEEPS.map((sweep) => sweepJob(parts, sweep));
+  const { timely = (job) => job } = parts;
+  return SWEEPS.map((sweep) => (sweep.mayComeEarly ? sweepJob(parts, sweep) : timely(sweepJob(parts, sweep))));
 }
 
 function sweepJob(parts: SweepParts, { name, leaseSeconds, kinds }: Sweep): Job {
@@ -132,7 +137,7 @@ async function takeTurn(
   for (let step = 0; step < STEPS && !signal.aborted; step += 1) {
     const outcome = await database.slow.run(tenantId, "unguarded", async (tx) => {
       const reached = await remove(tx);
-      if (reached === "done") tx.tell(forgetDue, { kind, minute });
+      if (reached === "done") tx.enqueue(forgetDue, { kind, minute });
       return reached;
     });
     if (outcome === "stuck") throw new Error("tokens that have expired cannot be opened, and are left");
@@ -148,7 +153,7 @@ type Step = (tx: Transaction) => Promise<Outcome>;
 /** Tokens are removed one by one, with their log rows. One that somebody has tampered with holds up no other. */
 function expire(keys: TenantKeys): Step {
   return async (tx) => {
-    const rows = await tx.ask(listExpiredRows, { limit: BATCH });
+    const rows = await tx.query(listExpiredRows, { limit: BATCH });
     let broken = 0;
     const remove = (row: TokenRow) =>
       removeToken(tx, keys, row, expiryEntry(row)).catch((error: unknown) => {
@@ -162,7 +167,7 @@ function expire(keys: TenantKeys): Step {
 }
 
 function removal(statement: Statement<"due", number>): Step {
-  return async (tx) => ((await tx.ask(statement, "due")) < REMOVED_AT_ONCE ? "done" : "more");
+  return async (tx) => ((await tx.query(statement, "due")) < REMOVED_AT_ONCE ? "done" : "more");
 }
 
 const REMOVALS: Readonly<Record<Exclude<SweptKind, "token">, Statement<"due", number>>> = {

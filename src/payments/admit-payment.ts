@@ -53,7 +53,7 @@ export async function admitPayment(
   { connectionId, tokenId, order, threeDSSessionId }: PaymentDraft,
 ): Promise<AdmittedPayment> {
   requireFlags(order);
-  const connectionRow = await tx.ask(readConnection, connectionId);
+  const connectionRow = await tx.query(readConnection, connectionId);
   if (!connectionRow) throw invalid("connection_id", "must be the id of a connection");
   const connection = openConnection(keys, tx.tenantId, connectionRow);
   const objection = objectionOf(connection, order);
@@ -97,7 +97,7 @@ export async function admitPayment(
     dueAt: new Date(now + FLIGHT_MS),
   };
   const { revision: _, ...written } = paymentRowOf(keys, tx.tenantId, payment);
-  tx.tell(insertPayment, written);
+  tx.enqueue(insertPayment, written);
   noteDue(tx, { kind: "payment", at: new Date(now + FLIGHT_MS) });
   writeLog(tx, logEntry(actorOf(caller), "transaction", id, "create"));
   writeLog(tx, logEntry(actorOf(caller), entityType, tokenId, "use"));

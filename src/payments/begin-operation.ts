@@ -89,7 +89,7 @@ export async function beginRefund(
     return beginRefundAttempt(payment, amount, tx.now.getTime());
   });
   const refund = plannedRefund(begun.payment, reason, tx.now);
-  tx.tell(insertRefund, sealRefund(keys, tx.tenantId, refund));
+  tx.enqueue(insertRefund, sealRefund(keys, tx.tenantId, refund));
   return { ...begun, refund };
 }
 

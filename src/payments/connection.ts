@@ -1,9 +1,9 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
-import { Fault, invalid, notFound } from "../base/fault.js";
+import { invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
-import { open, seal } from "../crypto/sealed.js";
+import { boundTo, open, seal } from "../crypto/sealed.js";
+import { nameColumns, openName } from "../crypto/sealed-name.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
@@ -13,11 +13,13 @@ import {
   deleteConnectionRow,
   insertConnection,
   listConnections,
+  lockConnection,
   readConnection,
   updateConnection,
 } from "../store/connections.js";
 import { noteDue } from "../store/due.js";
-import type { Transaction } from "../store/transaction.js";
+import { BOUND } from "../store/sealed-rows.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { type ConnectionFields, type GivenField, readFields, sameFields } from "./connection-fields.js";
 import { FORMULAS, type Formula, type FormulaId, findFormula } from "./formulas.js";
 
@@ -46,8 +48,6 @@ export interface ConnectionDraft extends ConnectionProperties {
   readonly formula: Formula;
   readonly fields: readonly GivenField[];
 }
-
-const TRIES = 5;
 
 /** @throws {Fault} validation_failed naming connection_formula_id or method. */
 export function chooseFormula(id: string, method: string): Formula {
@@ -83,7 +83,7 @@ export function createConnection(
     ...{ id: newUuid(), formula, fields: readFields(formula, given), ...properties },
     ...{ status: "pending", checks: 0, revision: 1 },
   };
-  tx.tell(insertConnection, {
+  tx.enqueue(insertConnection, {
     ...rowOf(tx.tenantId, keys, connection),
     check_due_at: tx.now,
     created_by: caller.application.id,
@@ -98,9 +98,9 @@ export async function getConnection(
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
-): Promise<Connection | Refused> {
-  const row = await tx.ask(readConnection, id);
-  if (!row) return new Refused(notFound("connection"));
+): Promise<Connection> {
+  const row = await tx.query(readConnection, id);
+  if (!row) throw notFound("connection");
   writeLog(tx, logEntry(actorOf(caller), "connection", id, "read"));
   return openConnection(keys, tx.tenantId, row);
 }
@@ -110,7 +110,7 @@ export async function allConnections(
   caller: Caller,
   keys: TenantKeys,
 ): Promise<readonly Connection[]> {
-  const rows = await tx.ask(listConnections, "all");
+  const rows = await tx.query(listConnections, "all");
   writeLog(tx, logEntry(actorOf(caller), "connection", ALL, "list"));
   return rows.map((row) => openConnection(keys, tx.tenantId, row));
 }
@@ -123,48 +123,49 @@ export async function allFormulas(tx: Transaction, caller: Caller): Promise<read
 
 /** Other credentials are checked anew; a change of the rest leaves the status as it is, unless the check had failed. */
 export async function replaceConnection(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
   { formula, fields: given, ...properties }: ConnectionDraft,
-): Promise<Connection | Refused> {
-  for (let attempt = 0; attempt < TRIES; attempt += 1) {
-    const row = await tx.ask(readConnection, id);
-    if (!row) return new Refused(notFound("connection"));
-    const current = openConnection(keys, tx.tenantId, row);
-    const isSameService = current.formula.id === formula.id;
-    const fields = readFields(formula, given, isSameService ? current.fields : undefined);
-    const isChecked = isSameService && sameFields(fields, current.fields) && current.status === "available";
-    const changed: Connection = {
-      ...{ id, formula, fields, ...properties },
-      ...{ status: isChecked ? "available" : "pending", checks: 0, revision: row.revision },
-    };
-    const written = {
-      ...rowOf(tx.tenantId, keys, changed),
-      check_due_at: isChecked ? null : tx.now,
-      modified_by: caller.application.id,
-    };
-    if (!(await tx.ask(updateConnection, { ...written, revision: row.revision }))) continue;
-    if (!isChecked) noteDue(tx, { kind: "connection_check", at: tx.now });
-    writeLog(tx, logEntry(actorOf(caller), "connection", id, "update"));
-    return changed;
-  }
-  return new Refused(new Fault("conflict", "The connection keeps being changed. Try again."));
+): Promise<Connection> {
+  const row = await lockConnection(tx, id);
+  if (!row) throw notFound("connection");
+  const current = openConnection(keys, tx.tenantId, row);
+  const isSameService = current.formula.id === formula.id;
+  const fields = readFields(formula, given, isSameService ? current.fields : undefined);
+  const isChecked = isSameService && sameFields(fields, current.fields) && current.status === "available";
+  const changed: Connection = {
+    ...{ id, formula, fields, ...properties },
+    ...{ status: isChecked ? "available" : "pending", checks: 0, revision: row.revision },
+  };
+  tx.enqueue(updateConnection, {
+    ...rowOf(tx.tenantId, keys, changed),
+    check_due_at: isChecked ? null : tx.now,
+    modified_by: caller.application.id,
+    revision: row.revision,
+  });
+  if (!isChecked) noteDue(tx, { kind: "connection_check", at: tx.now });
+  writeLog(tx, logEntry(actorOf(caller), "connection", id, "update"));
+  return changed;
 }
 
-export async function deleteConnection(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
-  if (!(await tx.ask(deleteConnectionRow, id))) return new Refused(notFound("connection"));
+export async function deleteConnection(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
+  if (!(await tx.query(deleteConnectionRow, id))) throw notFound("connection");
   writeLog(tx, logEntry(actorOf(caller), "connection", id, "delete"));
-  return undefined;
 }
 
 export function openConnection(keys: TenantKeys, tenantId: TenantId, row: ConnectionRow): Connection {
   const formula = findFormula(row.formula_id);
   if (!formula) throw new Error("a connection of an unknown formula is stored");
-  const fields: Record<string, string> = JSON.parse(open(keys.data, placeOf(tenantId, row.id), row.fields).toString());
+  const place = { tenantId, entity: row.id };
+  const bound = boundTo(row, BOUND.connections);
+  const fields: Record<string, string> = JSON.parse(
+    open(keys.data, { ...place, field: "connection", bound }, row.fields).toString(),
+  );
+  const displayName = openName(keys, place, { name: row.display_name, label: row.label });
   return {
-    ...{ id: row.id, formula, displayName: row.display_name },
+    ...{ id: row.id, formula, displayName },
     fields: new Map(Object.entries(fields).map(([key, value]) => [key, new Sensitive(value)])),
     ...{ acceptedCountries: row.accepted_countries, acceptedCurrencies: row.accepted_currencies },
     ...{ active: row.active, status: row.status, checks: row.checks, revision: row.revision },
@@ -189,13 +190,15 @@ function rowOf(tenantId: TenantId, keys: TenantKeys, connection: Connection) {
   const { id, formula, fields, displayName, acceptedCountries, acceptedCurrencies, active, status, checks } =
     connection;
   const written = Object.fromEntries([...fields].map(([key, value]) => [key, value.reveal()]));
-  return {
-    ...{ id, formula_id: formula.id, display_name: displayName, active, status, checks },
-    fields: seal(keys.data, placeOf(tenantId, id), Buffer.from(JSON.stringify(written))),
+  const plain = {
+    ...{ formula_id: formula.id, active },
     ...{ accepted_countries: [...acceptedCountries], accepted_currencies: [...acceptedCurrencies] },
   };
-}
-
-function placeOf(tenantId: TenantId, entity: Uuid) {
-  return { tenantId, entity, field: "connection" };
+  const place = { tenantId, entity: id };
+  const bound = boundTo(plain, BOUND.connections);
+  const { name, label } = nameColumns(keys, place, displayName);
+  return {
+    ...{ id, ...plain, display_name: name, label, status, checks },
+    fields: seal(keys.data, { ...place, field: "connection", bound }, Buffer.from(JSON.stringify(written))),
+  };
 }

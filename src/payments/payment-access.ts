@@ -12,8 +12,14 @@ import { openPayment, type Payment } from "./payment.js";
  * need a permission of their own instead, which was asked for before.
  * @throws {Fault} not_found; {Denied}.
  */
-export async function findPayment(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<Payment> {
-  return accessible(caller, keys, id, "token:use", await tx.query(readPayment, id)).payment;
+export async function findPayment(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid,
+  right: PaymentRight = "token:use",
+): Promise<Payment> {
+  return accessible(caller, keys, id, right, await tx.query(readPayment, id)).payment;
 }
 
 /** The same, locked until the transaction ends. `leased` tells whether somebody works on it. */

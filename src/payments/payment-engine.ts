@@ -1,15 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { Refused } from "../access/refusal.js";
-import { notFound } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { readConnection } from "../store/connections.js";
-import { readPayment } from "../store/payments.js";
 import { readRefund } from "../store/refunds.js";
-import type { Transaction } from "../store/transaction.js";
 import type { SensitiveCard } from "./card.js";
 import type { Connection } from "./connection.js";
-import { openPayment, type Payment } from "./payment.js";
+import type { Payment } from "./payment.js";
 import { perform } from "./perform.js";
 import { type ReconcileParts, reconcile, reconcileTenant } from "./reconcile.js";
 import { openRefund, type Refund } from "./refund.js";
@@ -53,20 +49,15 @@ export class PaymentEngine {
   async awaitConnection(tenantId: TenantId, id: Uuid, signal: AbortSignal): Promise<void> {
     const until = performance.now() + CONNECTION_WAIT_MS;
     while (performance.now() < until && !signal.aborted) {
-      const row = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.ask(readConnection, id));
+      const row = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.query(readConnection, id));
       if (row?.status !== "pending" || !row.active || row.checks > 0) return;
       await pause(CONNECTION_LOOK_MS);
     }
   }
 
-  async find(tx: Transaction, keys: TenantKeys, id: Uuid): Promise<Payment | Refused> {
-    const row = await tx.ask(readPayment, id);
-    return row ? openPayment(keys, tx.tenantId, row) : new Refused(notFound("transaction"));
-  }
-
   /** A refund as it stands now. */
   async refund(keys: TenantKeys, tenantId: TenantId, refund: Refund): Promise<Refund> {
-    const row = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.ask(readRefund, refund.id));
+    const row = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.query(readRefund, refund.id));
     return row ? openRefund(keys, tenantId, row) : refund;
   }
 

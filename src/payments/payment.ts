@@ -3,9 +3,10 @@ import { storedContainer } from "../access/container.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
 import { searchTerm } from "../crypto/keyed-hash.js";
-import { open, seal } from "../crypto/sealed.js";
+import { boundTo, open, type SealedPlace, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { PaymentRow } from "../store/payments.js";
+import { BOUND } from "../store/sealed-rows.js";
 import { base62Of } from "./addresses.js";
 import type { ErrorCode } from "./error-code.js";
 import type { FormulaId } from "./formulas.js";
@@ -133,7 +134,7 @@ export function externalTerm(keys: TenantKeys, identifier: string): Buffer {
 }
 
 export function openPayment(keys: TenantKeys, tenantId: TenantId, row: PaymentRow): Payment {
-  const record: PaymentRecord = JSON.parse(open(keys.data, placeOf(tenantId, row.id), row.record).toString());
+  const record: PaymentRecord = JSON.parse(open(keys.data, placeOf(tenantId, row), row.record).toString());
   return {
     ...record,
     ...{ id: row.id, connectionId: row.connection_id, tokenId: row.token_id, createdAt: row.created_at },
@@ -149,11 +150,14 @@ export function openPayment(keys: TenantKeys, tenantId: TenantId, row: PaymentRo
 export function paymentRowOf(keys: TenantKeys, tenantId: TenantId, payment: Payment): Omit<PaymentRow, "created_at"> {
   const { id, connectionId, tokenId, containers, status, providerId, revision, createdAt, dueAt, ...record } = payment;
   const { externalIdentifier } = record.order;
-  return {
-    ...{ id, connection_id: connectionId, token_id: tokenId, containers: [...containers], status, revision },
-    external_term: externalIdentifier === undefined ? null : externalTerm(keys, externalIdentifier),
+  const plain = {
+    ...{ id, connection_id: connectionId, token_id: tokenId, containers: [...containers], status },
     provider_id: providerId ?? null,
-    record: seal(keys.data, placeOf(tenantId, id), Buffer.from(JSON.stringify(record))),
+  };
+  return {
+    ...{ ...plain, revision },
+    external_term: externalIdentifier === undefined ? null : externalTerm(keys, externalIdentifier),
+    record: seal(keys.data, placeOf(tenantId, plain), Buffer.from(JSON.stringify(record))),
     due_at: dueAt ?? null,
   };
 }
@@ -164,6 +168,6 @@ function storedStatus(text: string): Status {
   return status;
 }
 
-function placeOf(tenantId: TenantId, entity: Uuid) {
-  return { tenantId, entity, field: "payment" };
+function placeOf(tenantId: TenantId, row: Pick<PaymentRow, "id" | (typeof BOUND.payments)[number]>): SealedPlace {
+  return { tenantId, entity: row.id, field: "payment", bound: boundTo(row, BOUND.payments) };
 }

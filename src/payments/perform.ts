@@ -42,7 +42,7 @@ export async function perform(
     // The simulator's amounts that play this cause say nothing about its connection.
     if (connection.formula.id !== "simulator-card") {
       await parts.database.ordinary.run(tenantId, "unguarded", async (tx) =>
-        tx.tell(markCredentialsFailed, { id: connection.id, revision: connection.revision }),
+        tx.enqueue(markCredentialsFailed, { id: connection.id, revision: connection.revision }),
       );
     }
   }

@@ -10,12 +10,18 @@ import { listRefundRows, readRefund } from "../store/refunds.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { uuidFrom } from "./addresses.js";
 import { externalTerm, openPayment, type Payment, paymentRowOf } from "./payment.js";
-import { busy, findPayment, findPaymentToChange } from "./payment-access.js";
+import { busy, findPayment, findPaymentToChange, type PaymentRight } from "./payment-access.js";
 import { usableScope } from "./payment-scope.js";
 import { openRefund, type Refund } from "./refund.js";
 
-export async function getPayment(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<Payment> {
-  const payment = await findPayment(tx, caller, keys, id);
+export async function getPayment(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid,
+  right: PaymentRight = "token:use",
+): Promise<Payment> {
+  const payment = await findPayment(tx, caller, keys, id, right);
   writeLog(tx, logEntry(actorOf(caller), "transaction", id, "read"));
   return payment;
 }
@@ -37,7 +43,7 @@ export async function pageOfPayments(
   if (reconciliationId !== undefined && id === undefined) return { items: [], total: 0 };
   const externalTermOf = externalIdentifier === undefined ? undefined : externalTerm(keys, externalIdentifier);
   const scopes = usableScope(caller.grant);
-  const { items, total } = await tx.ask(listPayments, { ...filter, id, externalTerm: externalTermOf, scopes });
+  const { items, total } = await tx.query(listPayments, { ...filter, id, externalTerm: externalTermOf, scopes });
   return { items: items.map((row) => openPayment(keys, tx.tenantId, row)), total };
 }
 
@@ -62,13 +68,13 @@ export async function refundsOf(
   id: Uuid,
 ): Promise<readonly Refund[]> {
   await findPayment(tx, caller, keys, id);
-  const rows = await tx.ask(listRefundRows, id);
+  const rows = await tx.query(listRefundRows, id);
   writeLog(tx, logEntry(actorOf(caller), "transaction", id, "read"));
   return rows.map((row) => openRefund(keys, tx.tenantId, row));
 }
 
 export async function getRefund(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<Refund> {
-  const row = await tx.ask(readRefund, id);
+  const row = await tx.query(readRefund, id);
   if (!row) throw notFound("refund");
   await findPayment(tx, caller, keys, row.payment_id);
   writeLog(tx, logEntry(actorOf(caller), "transaction", row.payment_id, "read"));

@@ -1,7 +1,8 @@
 import type { TenantId, Uuid } from "../base/ids.js";
-import { open, seal } from "../crypto/sealed.js";
+import { boundTo, open, type SealedPlace, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { RefundRow } from "../store/refunds.js";
+import { BOUND } from "../store/sealed-rows.js";
 import type { ErrorCode } from "./error-code.js";
 import type { FollowUpOutcome } from "./outcome.js";
 
@@ -59,18 +60,15 @@ export function claimedBy(refunds: readonly Refund[]): number {
 }
 
 export function openRefund(keys: TenantKeys, tenantId: TenantId, row: RefundRow): Refund {
-  const record: RefundRecord = JSON.parse(open(keys.data, placeOf(tenantId, row.id), row.record).toString());
+  const record: RefundRecord = JSON.parse(open(keys.data, placeOf(tenantId, row), row.record).toString());
   return { ...record, id: row.id, paymentId: row.payment_id, createdAt: row.created_at };
 }
 
 export function sealRefund(keys: TenantKeys, tenantId: TenantId, { id, paymentId, createdAt, ...record }: Refund) {
-  return {
-    id,
-    payment_id: paymentId,
-    record: seal(keys.data, placeOf(tenantId, id), Buffer.from(JSON.stringify(record))),
-  };
+  const plain = { id, payment_id: paymentId };
+  return { ...plain, record: seal(keys.data, placeOf(tenantId, plain), Buffer.from(JSON.stringify(record))) };
 }
 
-function placeOf(tenantId: TenantId, entity: Uuid) {
-  return { tenantId, entity, field: "refund" };
+function placeOf(tenantId: TenantId, row: Pick<RefundRow, "id" | (typeof BOUND.refunds)[number]>): SealedPlace {
+  return { tenantId, entity: row.id, field: "refund", bound: boundTo(row, BOUND.refunds) };
 }

@@ -1,9 +1,11 @@
 import { isUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
-import { open, seal } from "../crypto/sealed.js";
+import { boundTo, open, seal } from "../crypto/sealed.js";
+import { nameColumns, openName } from "../crypto/sealed-name.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { ProxyRow } from "../store/proxies.js";
+import type { ProxyColumns, ProxyRow } from "../store/proxies.js";
+import { BOUND } from "../store/sealed-rows.js";
 import { parseTransform, readTransform, type Transform, writeTransform } from "./transform.js";
 
 /** What a proxy does with requests. Sealed where it is stored. */
@@ -48,6 +50,9 @@ export interface ConfiguredProxy {
   readonly modifiedAt: Date | null;
 }
 
+/** What a proxy is made of, or changed to. */
+export type NewProxy = Pick<ConfiguredProxy, "id" | "name" | "key" | "definition" | "applicationId" | "requireAuth">;
+
 /** All steps of a direction, in the order in which they run: the oldest form first. */
 export function requestSteps({ requestReactorId, requestTransform, requestTransforms }: ProxyDefinition): ProxyStep[] {
   return stepsOf(requestReactorId, requestTransform, requestTransforms);
@@ -66,13 +71,19 @@ export function baseUrl({ destinationUrl }: ProxyDefinition): string {
   return destinationUrl.includes("?") ? destinationUrl : destinationUrl.replace(/\/+$/, "");
 }
 
-export function sealProxy(
+/** The columns of a proxy that a caller decides on. */
+export function proxyRowOf(
   keys: TenantKeys,
   tenantId: TenantId,
-  id: Uuid,
-  key: Sensitive<string>,
-  definition: ProxyDefinition,
-): Buffer {
+  { id, name, applicationId, requireAuth, ...sealed }: NewProxy,
+): ProxyColumns {
+  const plain = { application_id: applicationId ?? null, require_auth: requireAuth };
+  const bound = boundTo(plain, BOUND.proxies);
+  const definition = seal(keys.data, { tenantId, entity: id, field: "proxy", bound }, writeSealed(sealed));
+  return { id, ...plain, definition, ...nameColumns(keys, { tenantId, entity: id }, name) };
+}
+
+function writeSealed({ key, definition }: Pick<ConfiguredProxy, "key" | "definition">): Buffer {
   const { destinationUrl, requestTransform, responseTransform, requestTransforms, responseTransforms } = definition;
   const { requestReactorId, responseReactorId, disableDetokenization } = definition;
   const written: JsonObject = {
@@ -87,16 +98,17 @@ export function sealProxy(
     ...(responseReactorId ? { response_reactor_id: responseReactorId } : {}),
     ...(disableDetokenization ? { disable_detokenization: true } : {}),
   };
-  return seal(keys.data, { tenantId, entity: id, field: "proxy" }, Buffer.from(JSON.stringify(written)));
+  return Buffer.from(JSON.stringify(written));
 }
 
 export function openProxy(keys: TenantKeys, tenantId: TenantId, row: ProxyRow): ConfiguredProxy {
-  const sealedPlace = { tenantId, entity: row.id, field: "proxy" };
-  const written: Json = JSON.parse(open(keys.data, sealedPlace, row.definition).toString());
+  const place = { tenantId, entity: row.id };
+  const bound = boundTo(row, BOUND.proxies);
+  const written: Json = JSON.parse(open(keys.data, { ...place, field: "proxy", bound }, row.definition).toString());
   if (!isJsonObject(written)) throw new Error("the definition of a proxy is no object");
   return {
     id: row.id,
-    name: row.name,
+    name: openName(keys, place, row),
     key: new Sensitive(String(written.key)),
     definition: definitionOf(written),
     applicationId: row.application_id ?? undefined,

@@ -47,9 +47,9 @@ export async function admitRun(
   id: Uuid,
   tokenIds: readonly string[],
 ): Promise<AdmittedRun> {
-  const reactor = await tx.ask(readReactor, id);
+  const reactor = await tx.query(readReactor, id);
   if (!reactor) throw notFound("reactor");
-  const formula = reactor.formula_id ? await tx.ask(readFormula, reactor.formula_id) : null;
+  const formula = reactor.formula_id ? await tx.query(readFormula, reactor.formula_id) : null;
   if (reactor.formula_id && !formula) throw notFound("reactor formula");
   const tokens = await findTokens(tx, caller, tokenIds, "token:use", "use");
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "invoke"));

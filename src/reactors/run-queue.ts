@@ -81,7 +81,7 @@ export class RunQueue {
     let runs: readonly RunRow[];
     do {
       runs = await this.#parts.database.ordinary.run(tenantId, "unguarded", (tx) =>
-        tx.ask(claimRuns, { limit: AT_ONCE, seconds: LEASE_SECONDS }),
+        tx.query(claimRuns, { limit: AT_ONCE, seconds: LEASE_SECONDS }),
       );
       const keys = await this.#parts.keyring.of(tenantId);
       // All of them, also where one fails: let go of, they would go on beside those that are taken next, and after the end.
@@ -105,9 +105,9 @@ export class RunQueue {
     }
     // The run took its time, and the tenant's keys may have been replaced meanwhile.
     const current = await this.#parts.keyring.of(tenantId);
-    const result = sealEnd(current, tenantId, run.id, end);
+    const result = sealEnd(current, tenantId, run, end);
     // What it was called with, a card's verification code perhaps, is not kept for as long as its result.
-    const spent = sealRequest(current, tenantId, run.id, { ...request, args: null });
+    const spent = sealRequest(current, tenantId, run, { ...request, args: null });
     if (request.callbackUrl === undefined) {
       await this.#later(tenantId, run, { state: "done", result, attempts: run.attempts, delay: 0, spent });
     } else {
@@ -166,7 +166,7 @@ export class RunQueue {
     const delay = retryDelay(failed);
     const attempt = failed + 1;
     if (error && !signal.aborted) onUndelivered(tenantId, { error, attempt, delay: isLast ? undefined : delay });
-    if (!error || isLast) return this.#write(tenantId, (tx) => tx.tell(deleteRun, run));
+    if (!error || isLast) return this.#write(tenantId, (tx) => tx.enqueue(deleteRun, run));
     const spent = run.state === "delivering" ? null : run.request;
     await this.#later(tenantId, run, { ...run, state: "delivering", attempts: attempt, delay, spent });
   }
@@ -186,7 +186,7 @@ export class RunQueue {
   ): Promise<void> {
     await this.#write(tenantId, (tx) => {
       const due = new Date(tx.now.getTime() + delay);
-      tx.tell(advanceRun, { id, claim, state, result, attempts, spent, due_at: due });
+      tx.enqueue(advanceRun, { id, claim, state, result, attempts, spent, due_at: due });
       if (state !== "done") noteDue(tx, { kind: "reactor_run", at: due });
     });
   }

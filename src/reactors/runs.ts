@@ -4,12 +4,13 @@ import { logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
-import { open, seal } from "../crypto/sealed.js";
+import { boundTo, open, type SealedPlace, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
 import { insertRun, type RunRow, readRun } from "../store/reactor-runs.js";
 import { readReactor } from "../store/reactors.js";
+import { BOUND } from "../store/sealed-rows.js";
 import type { Transaction } from "../store/transaction.js";
 import { type RunEnd, readEnd, writeEnd } from "./outcome.js";
 
@@ -36,14 +37,13 @@ export async function startRun(
   request: RunRequest,
 ): Promise<Uuid> {
   if (caller.session) throw deniedWith(caller, sessionsDoNotOutlast(), "reactor", reactorId, "later, by a session");
-  if (!(await tx.ask(readReactor, reactorId))) throw notFound("reactor");
+  if (!(await tx.query(readReactor, reactorId))) throw notFound("reactor");
   const id = newUuid();
   const expiresAt = new Date(tx.now.getTime() + KEPT_MS);
-  tx.tell(insertRun, {
-    id,
-    reactor_id: reactorId,
-    application_id: caller.application.id,
-    request: sealRequest(keys, tx.tenantId, id, request),
+  const run = { id, reactor_id: reactorId, application_id: caller.application.id };
+  tx.enqueue(insertRun, {
+    ...run,
+    request: sealRequest(keys, tx.tenantId, run, request),
     due_at: tx.now,
     expires_at: expiresAt,
   });
@@ -60,40 +60,45 @@ export async function readRunEnd(
   reactorId: Uuid,
   id: Uuid,
 ): Promise<RunEnd> {
-  const row = await tx.ask(readRun, id);
+  const row = await tx.query(readRun, id);
   const isTheirs = row?.reactor_id === reactorId && row.application_id === caller.application.id && !caller.session;
   if (!row?.result || !isTheirs || row.state !== "done") throw notFound("result, or not yet");
   writeLog(tx, logEntry(actorOf(caller), "reactor", reactorId, "read", "result"));
   return openEnd(keys, tx.tenantId, row);
 }
 
-export function sealRequest(keys: TenantKeys, tenantId: TenantId, id: Uuid, { args, callbackUrl }: RunRequest): Buffer {
-  return sealPart(keys, tenantId, id, "run_request", { args, callback_url: callbackUrl ?? null });
+/** What a run's sealed parts belong to: it runs this reactor, as this application. */
+type RunPlace = Pick<RunRow, "id" | (typeof BOUND.reactor_runs)[number]>;
+
+export function sealRequest(
+  keys: TenantKeys,
+  tenantId: TenantId,
+  run: RunPlace,
+  { args, callbackUrl }: RunRequest,
+): Buffer {
+  const part = { args, callback_url: callbackUrl ?? null };
+  return seal(keys.data, placeOf(tenantId, run, "run_request"), Buffer.from(JSON.stringify(part)));
 }
 
 /** @throws {Error} when the row is not what {@link sealRequest} wrote. */
 export function openRequest(keys: TenantKeys, tenantId: TenantId, row: RunRow): RunRequest {
-  const stored: Json = JSON.parse(openPart(keys, tenantId, row.id, "run_request", row.request));
+  const stored: Json = JSON.parse(open(keys.data, placeOf(tenantId, row, "run_request"), row.request).toString());
   if (!isJsonObject(stored)) throw new Error("the request of a run is no object");
   const { args = null, callback_url: url } = stored;
   return { args, callbackUrl: typeof url === "string" ? url : undefined };
 }
 
-export function sealEnd(keys: TenantKeys, tenantId: TenantId, id: Uuid, end: RunEnd): Buffer {
-  return sealPart(keys, tenantId, id, "run_result", writeEnd(end));
+export function sealEnd(keys: TenantKeys, tenantId: TenantId, run: RunPlace, end: RunEnd): Buffer {
+  return seal(keys.data, placeOf(tenantId, run, "run_result"), Buffer.from(JSON.stringify(writeEnd(end))));
 }
 
-export function openEnd(keys: TenantKeys, tenantId: TenantId, { id, result }: Pick<RunRow, "id" | "result">): RunEnd {
-  if (!result) throw new Error("a run without a result was asked for it");
-  return readEnd(JSON.parse(openPart(keys, tenantId, id, "run_result", result)));
+export function openEnd(keys: TenantKeys, tenantId: TenantId, run: RunPlace & Pick<RunRow, "result">): RunEnd {
+  if (!run.result) throw new Error("a run without a result was asked for it");
+  return readEnd(JSON.parse(open(keys.data, placeOf(tenantId, run, "run_result"), run.result).toString()));
 }
 
-function sealPart(keys: TenantKeys, tenantId: TenantId, entity: Uuid, field: string, part: Json): Buffer {
-  return seal(keys.data, { tenantId, entity, field }, Buffer.from(JSON.stringify(part)));
-}
-
-function openPart(keys: TenantKeys, tenantId: TenantId, entity: Uuid, field: string, sealed: Buffer): string {
-  return open(keys.data, { tenantId, entity, field }, sealed).toString();
+function placeOf(tenantId: TenantId, run: RunPlace, field: "run_request" | "run_result"): SealedPlace {
+  return { tenantId, entity: run.id, field, bound: boundTo(run, BOUND.reactor_runs) };
 }
 
 function sessionsDoNotOutlast(): Fault {

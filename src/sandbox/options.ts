@@ -9,6 +9,7 @@ import {
   type RunLimits,
 } from "./limits.js";
 import type { RunnerSettings } from "./runner/settings.js";
+import type { SharedRunnerPlace } from "./shared-runner.js";
 
 export interface SandboxOptions {
   /** Threads that run code. Default: twice the processors, at least 4 and at most 16. */
@@ -23,6 +24,8 @@ export interface SandboxOptions {
   readonly instances?: Partial<InstanceLimits>;
   readonly kill?: Partial<KillLimits>;
   readonly breaker?: Partial<Breakers>;
+  /** A runner that another process has started. Absent: the sandbox starts its own. */
+  readonly sharedRunner?: SharedRunnerPlace | undefined;
   /** For the operator's log. */
   readonly onIncident?: (incident: SandboxIncident) => void;
 }
@@ -69,6 +72,7 @@ const defaultBreakers: Breakers = {
 };
 
 export interface SandboxSettings {
+  readonly sharedRunner: SharedRunnerPlace | undefined;
   readonly runner: RunnerSettings;
   readonly limits: Partial<RunLimits>;
   readonly breaker: Breakers;
@@ -85,6 +89,7 @@ export function settingsOf(options: SandboxOptions): SandboxSettings {
       instances: { ...defaultInstanceLimits, ...options.instances },
       kill: { ...defaultKillLimits, ...options.kill },
     },
+    sharedRunner: options.sharedRunner,
     limits: options.limits ?? {},
     breaker: { ...defaultBreakers, ...options.breaker },
     onIncident: options.onIncident ?? (() => {}),

@@ -16,6 +16,9 @@ export interface InstanceKey {
   readonly kind: FunctionKind;
 }
 
+/** Whose code it is, as the circuit breakers count. */
+export type CodeSource = Pick<InstanceKey, "tenantId" | "functionId">;
+
 export interface RunRequest {
   readonly key: InstanceKey;
   /** CommonJS: `module.exports = async function (req) { ... }`. */

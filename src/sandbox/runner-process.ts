@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Socket } from "node:net";
 import { dirname } from "node:path";
@@ -13,7 +14,7 @@ const image = fileURLToPath(
 );
 
 /** A value of 5 MB with its console is the largest that a runner has to send. */
-const MOST_FRAME_BYTES = 32 * 1024 * 1024;
+export const MOST_FRAME_BYTES = 32 * 1024 * 1024;
 
 export interface RunnerHooks {
   readonly onFrame: (frame: Frame) => void;
@@ -36,6 +37,8 @@ export class RunnerProcess {
   #broke = false;
 
   constructor(settings: RunnerSettings, hooks: RunnerHooks) {
+    // Left by a runner that was killed. The next one may not remove files.
+    if (settings.socketPath !== undefined) rmSync(settings.socketPath, { force: true });
     this.#child = spawn(process.execPath, [...flags(), `${image}runner.js`], {
       cwd: image,
       env: {},

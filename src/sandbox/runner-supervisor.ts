@@ -2,6 +2,7 @@ import { performance } from "node:perf_hooks";
 import type { SandboxIncident } from "./options.js";
 import type { RunnerSettings } from "./runner/settings.js";
 import { RunnerProcess } from "./runner-process.js";
+import { type ReadyRunner, RunnerWaiters } from "./runner-waiters.js";
 import { type Frame, FrameKind } from "./wire/frame.js";
 import { type RunnerHealth, readHealth } from "./wire/orders.js";
 
@@ -11,10 +12,20 @@ const LONGEST_PAUSE_MS = 5_000;
 /** A runner that lived this long was no failed start. */
 const HEALTHY_MS = 10_000;
 
-type ExitReason = Extract<SandboxIncident, { type: "runner_exited" }>["reason"];
+export type ExitReason = Extract<SandboxIncident, { type: "runner_exited" }>["reason"];
+
+/** The way to the runner, whichever process has started it. */
+export interface RunnerLink {
+  readonly isReady: boolean;
+  /** The runner, as soon as one is ready; undefined when none is within this time, or none will be. */
+  ready(withinMs: number): Promise<ReadyRunner | undefined>;
+  /** Ends the runner; another is started. */
+  kill(reason: ExitReason): void;
+  close(): Promise<void>;
+}
 
 export interface SupervisorHooks {
-  readonly onFrame: (runner: RunnerProcess, frame: Frame) => void;
+  readonly onFrame: (runner: ReadyRunner, frame: Frame) => void;
   readonly onHealth: (health: RunnerHealth) => void;
   /** No frame of this runner comes any more. */
   readonly onExit: (exit: {
@@ -25,10 +36,10 @@ export interface SupervisorHooks {
 }
 
 /** Keeps one runner alive: starts it, watches that it answers, and starts another when it is gone. */
-export class RunnerSupervisor {
+export class RunnerSupervisor implements RunnerLink {
   readonly #settings: RunnerSettings;
   readonly #hooks: SupervisorHooks;
-  readonly #waiting = new Set<(runner: RunnerProcess | undefined) => void>();
+  readonly #waiting = new RunnerWaiters();
   readonly #pings: NodeJS.Timeout;
   #runner: RunnerProcess | undefined;
   #isReady = false;
@@ -49,26 +60,16 @@ export class RunnerSupervisor {
     this.#start();
   }
 
-  /** The runner, as soon as one is ready; undefined when none is within this time, or none will be. */
-  ready(withinMs: number): Promise<RunnerProcess | undefined> {
+  ready(withinMs: number): Promise<ReadyRunner | undefined> {
     if (this.#runner && this.#isReady) return Promise.resolve(this.#runner);
     if (this.#isClosed) return Promise.resolve(undefined);
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => settle(undefined), withinMs);
-      const settle = (runner: RunnerProcess | undefined) => {
-        clearTimeout(timer);
-        this.#waiting.delete(settle);
-        resolve(runner);
-      };
-      this.#waiting.add(settle);
-    });
+    return this.#waiting.wait(withinMs);
   }
 
   get isReady(): boolean {
     return this.#isReady;
   }
 
-  /** Ends the runner; another is started. */
   kill(reason: ExitReason): void {
     this.#exitReason ??= reason;
     this.#runner?.kill();
@@ -78,7 +79,7 @@ export class RunnerSupervisor {
     this.#isClosed = true;
     clearInterval(this.#pings);
     clearTimeout(this.#restart);
-    this.#settleWaiting(undefined);
+    this.#waiting.settle(undefined);
     if (this.#runner === undefined) return;
     this.#runner.kill();
     await this.#gone.promise;
@@ -99,7 +100,7 @@ export class RunnerSupervisor {
     if (frame.kind === FrameKind.ready) {
       this.#isReady = true;
       this.#lastPong = performance.now();
-      this.#settleWaiting(runner);
+      this.#waiting.settle(runner);
     } else if (frame.kind === FrameKind.pong) {
       this.#lastPong = performance.now();
       this.#hooks.onHealth(readHealth(frame.payload));
@@ -133,9 +134,5 @@ export class RunnerSupervisor {
     if (!onTime) this.#lastPong = now;
     else if (now - this.#lastPong > silenceMs) this.kill("silent");
     this.#runner.socket.send(FrameKind.ping);
-  }
-
-  #settleWaiting(runner: RunnerProcess | undefined): void {
-    for (const settle of [...this.#waiting]) settle(runner);
   }
 }

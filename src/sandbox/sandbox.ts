@@ -7,15 +7,16 @@ import { CODE_CHARACTERS, defaultLimits, type RunLimits } from "./limits.js";
 import { SandboxCounters, type SandboxMetrics } from "./metrics.js";
 import { type SandboxOptions, type SandboxSettings, settingsOf } from "./options.js";
 import {
+  type CodeSource,
   type CompileProblem,
   failed,
-  type InstanceKey,
   type RunFailure,
   type RunOutcome,
   type RunRequest,
 } from "./run.js";
-import type { RunnerProcess } from "./runner-process.js";
-import { RunnerSupervisor } from "./runner-supervisor.js";
+import { type RunnerLink, RunnerSupervisor } from "./runner-supervisor.js";
+import type { ReadyRunner } from "./runner-waiters.js";
+import { SharedRunner } from "./shared-runner.js";
 import { type Frame, FrameKind, readParts } from "./wire/frame.js";
 import type { CompileOrder, RunOrder } from "./wire/orders.js";
 import { type RunReport, readCompileReport, readReport } from "./wire/report.js";
@@ -61,9 +62,6 @@ const MOST_RESULT_BYTES = 24 * 1024 * 1024;
 /** Stands for a function in the circuit breaker: code that is compiled may belong to none yet. */
 const COMPILING = "compile";
 
-/** Whose code it is, as the circuit breakers count. */
-type CodeSource = Pick<InstanceKey, "tenantId" | "functionId">;
-
 /** Something that the runner was asked for. */
 interface Pending {
   /** @throws ProtocolError where the answer is none. */
@@ -76,7 +74,7 @@ interface Pending {
 
 class RunnerSandbox implements Sandbox {
   readonly #settings: SandboxSettings;
-  readonly #supervisor: RunnerSupervisor;
+  readonly #link: RunnerLink;
   readonly #counters = new SandboxCounters();
   readonly #byFunction: CircuitBreaker;
   readonly #byTenant: CircuitBreaker;
@@ -89,8 +87,14 @@ class RunnerSandbox implements Sandbox {
     const now = () => performance.now();
     this.#byFunction = new CircuitBreaker(settings.breaker.byFunction, now);
     this.#byTenant = new CircuitBreaker(settings.breaker.byTenant, now);
-    this.#supervisor = new RunnerSupervisor(settings.runner, {
-      onFrame: (runner, frame) => this.#receive(runner, frame),
+    const onFrame = (runner: ReadyRunner, frame: Frame) => this.#receive(runner, frame);
+    if (settings.sharedRunner) {
+      settings.sharedRunner.onFailure((source) => this.#countIn(source));
+      this.#link = new SharedRunner(settings.sharedRunner, { onFrame, onLost: () => this.#failAll() });
+      return;
+    }
+    this.#link = new RunnerSupervisor(settings.runner, {
+      onFrame,
       onHealth: (health) => {
         this.#counters.runner = health;
       },
@@ -179,7 +183,7 @@ class RunnerSandbox implements Sandbox {
   }
 
   async close(): Promise<void> {
-    await this.#supervisor.close();
+    await this.#link.close();
     this.#failAll();
   }
 
@@ -190,12 +194,12 @@ class RunnerSandbox implements Sandbox {
   }
 
   /** Waits for a runner while one is being started, as long as it would wait in its queue. */
-  async #runner(): Promise<RunnerProcess | undefined> {
+  async #runner(): Promise<ReadyRunner | undefined> {
     const { total, waitMs } = this.#settings.runner.queue;
-    if (!this.#supervisor.isReady && this.#early >= total) return undefined;
+    if (!this.#link.isReady && this.#early >= total) return undefined;
     this.#early += 1;
     try {
-      return await this.#supervisor.ready(waitMs);
+      return await this.#link.ready(waitMs);
     } finally {
       this.#early -= 1;
     }
@@ -210,7 +214,7 @@ class RunnerSandbox implements Sandbox {
   /** @returns the id under which the runner answers: nobody can guess it, and it says nothing. */
   #expect(withinMs: number, pending: Pending): string {
     const id = randomBytes(16).toString("hex");
-    const timer = setTimeout(() => this.#supervisor.kill("silent"), withinMs);
+    const timer = setTimeout(() => this.#link.kill("silent"), withinMs);
     this.#pending.set(id, {
       ...pending,
       onResult: (report, value) => {
@@ -228,7 +232,7 @@ class RunnerSandbox implements Sandbox {
     return id;
   }
 
-  #receive(runner: RunnerProcess, { kind, lease, number, payload }: Frame): void {
+  #receive(runner: ReadyRunner, { kind, lease, number, payload }: Frame): void {
     const pending = this.#pending.get(lease);
     // The run has ended here, by its caller's wish, and the runner does not know yet.
     if (pending === undefined) return;
@@ -240,18 +244,12 @@ class RunnerSandbox implements Sandbox {
     }
   }
 
-  async #answer(
-    runner: RunnerProcess,
-    pending: Pending,
-    lease: string,
-    number: number,
-    payload: Buffer,
-  ): Promise<void> {
+  async #answer(runner: ReadyRunner, pending: Pending, lease: string, number: number, payload: Buffer): Promise<void> {
     const reply = await pending.onHostCall(payload);
     if (reply && this.#pending.has(lease)) runner.socket.send(FrameKind.hostReply, lease, reply, number);
   }
 
-  async #unlessAborted(lease: Lease, id: string, runner: RunnerProcess, signal?: AbortSignal): Promise<RunOutcome> {
+  async #unlessAborted(lease: Lease, id: string, runner: ReadyRunner, signal?: AbortSignal): Promise<RunOutcome> {
     if (signal === undefined) return await lease.outcome;
     const abort = () => {
       runner.socket.send(FrameKind.cancel, id);
@@ -282,7 +280,12 @@ class RunnerSandbox implements Sandbox {
     this.#countFailure({ tenantId, functionId });
   }
 
-  #countFailure({ tenantId, functionId }: CodeSource): void {
+  #countFailure(source: CodeSource): void {
+    this.#countIn(source);
+    this.#settings.sharedRunner?.tellFailure(source);
+  }
+
+  #countIn({ tenantId, functionId }: CodeSource): void {
     if (this.#byFunction.fail(`${tenantId} ${functionId}`)) {
       this.#settings.onIncident({ type: "function_held", tenantId, functionId });
       if (functionId === COMPILING)

@@ -20,56 +20,76 @@ import { actorOf } from "../access/caller.js";
 import { isApplicationType, PERMISSIONS } from "../access/permissions.js";
 import { invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
+import type { Keyring } from "../tenancy/keyring.js";
 import { ruleDraft, showRule } from "./access-rules.js";
 import { NOTHING, type ServedMethod, serve } from "./call.js";
+import { replayWhole } from "./replay.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 
-export function applicationService(): ServedMethod[] {
+export function applicationService(keyring: Keyring): ServedMethod[] {
   const { method } = ApplicationService;
   return [
-    serve(method.createApplication, async ({ name, type, permissions, rules, createKey: withKey = true }, call) => {
-      if (!isApplicationType(type)) throw invalid("type", "must be private, public or management");
-      const draft = { name, permissions, rules: rules.map(ruleDraft) };
-      const { tenantId } = call.caller;
-      return call.transact(prepareApplication(actorOf(call.caller), type, draft, withKey), (created) =>
-        showCreated(tenantId, created),
-      );
-    }),
+    serve(
+      method.createApplication,
+      async ({ name, type, permissions, rules, createKey: withKey = true }, call) => {
+        if (!isApplicationType(type)) throw invalid("type", "must be private, public or management");
+        const draft = { name, permissions, rules: rules.map(ruleDraft) };
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        return call.transact(prepareApplication(keys, actorOf(call.caller), type, draft, withKey), (created) =>
+          showCreated(tenantId, created),
+        );
+      },
+      { replay: replayWhole("application", withoutKey) },
+    ),
     serve(method.listApplications, async (request, call) => {
       const page = pageRequest(request);
       const listing = { ...page, ids: request.id.map(uuidOf), types: request.type };
+      const keys = await keyring.of(call.caller.tenantId);
       return call.list(
-        (tx) => pageOfApplications(tx, actorOf(call.caller), listing),
+        (tx) => pageOfApplications(tx, keys, actorOf(call.caller), listing),
         (found) => ({
           pagination: showPage(found, page),
           data: found.items.map((item) => show(call.caller.tenantId, item)),
         }),
       );
     }),
-    serve(method.getApplication, async ({ id }, call) =>
-      call.transact(
-        (tx) => getApplication(tx, actorOf(call.caller), uuidOf(id)),
+    serve(method.getApplication, async ({ id }, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      return call.transact(
+        (tx) => getApplication(tx, keys, actorOf(call.caller), uuidOf(id)),
         (found) => show(call.caller.tenantId, found),
-      ),
-    ),
-    serve(method.getApplicationByKey, async (_request, call) =>
-      call.transact(
-        (tx) => getApplication(tx, actorOf(call.caller), call.caller.application.id),
+      );
+    }),
+    serve(method.getApplicationByKey, async (_request, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      return call.transact(
+        (tx) => getApplication(tx, keys, actorOf(call.caller), call.caller.application.id),
         (found) => show(call.caller.tenantId, found),
-      ),
+      );
+    }),
+    serve(
+      method.updateApplication,
+      async ({ id, name, permissions, rules }, call) => {
+        const keys = await keyring.of(call.caller.tenantId);
+        const draft = { name, permissions, rules: rules.map(ruleDraft) };
+        return call.transact(
+          (tx) => replaceApplication(tx, keys, actorOf(call.caller), uuidOf(id), draft),
+          (changed) => show(call.caller.tenantId, changed),
+        );
+      },
+      { replay: replayWhole("application") },
     ),
-    serve(method.updateApplication, async ({ id, name, permissions, rules }, call) =>
-      call.transact(
-        (tx) =>
-          replaceApplication(tx, actorOf(call.caller), uuidOf(id), { name, permissions, rules: rules.map(ruleDraft) }),
-        (changed) => show(call.caller.tenantId, changed),
-      ),
-    ),
-    serve(method.regenerateApplicationKey, async ({ id }, call) =>
-      call.transact(
-        (tx) => regenerateKey(tx, actorOf(call.caller), uuidOf(id)),
-        (regenerated) => showCreated(call.caller.tenantId, regenerated),
-      ),
+    serve(
+      method.regenerateApplicationKey,
+      async ({ id }, call) => {
+        const keys = await keyring.of(call.caller.tenantId);
+        return call.transact(
+          (tx) => regenerateKey(tx, keys, actorOf(call.caller), uuidOf(id)),
+          (regenerated) => showCreated(call.caller.tenantId, regenerated),
+        );
+      },
+      { replay: replayWhole("application", withoutKey) },
     ),
     serve(method.deleteApplication, async ({ id }, call) =>
       call.transact(
@@ -80,14 +100,19 @@ export function applicationService(): ServedMethod[] {
   ];
 }
 
-export function applicationKeyService(): ServedMethod[] {
+export function applicationKeyService(keyring: Keyring): ServedMethod[] {
   const { method } = ApplicationKeyService;
   return [
-    serve(method.createApplicationKey, async ({ id }, call) =>
-      call.transact(
-        (tx) => createKey(tx, actorOf(call.caller), uuidOf(id)),
-        ({ made, key }) => ({ ...showKey(call.caller.tenantId, made), ...(key ? { key: key.reveal() } : {}) }),
-      ),
+    serve(
+      method.createApplicationKey,
+      async ({ id }, call) => {
+        const keys = await keyring.of(call.caller.tenantId);
+        return call.transact(
+          (tx) => createKey(tx, keys, actorOf(call.caller), uuidOf(id)),
+          ({ made, key }) => ({ ...showKey(call.caller.tenantId, made), ...(key ? { key: key.reveal() } : {}) }),
+        );
+      },
+      { replay: replayWhole("application_key", withoutKey) },
     ),
     serve(method.listApplicationKeys, async (request, call) => {
       const page = pageRequest(request);
@@ -129,6 +154,11 @@ export function permissionService(): ServedMethod[] {
 /** The only places where the value of a key is handed out: the answers that create it. */
 function showCreated(tenantId: TenantId, { made, key }: WithKey<Application>) {
   return { ...show(tenantId, made), ...(key ? { key: key.reveal() } : {}) };
+}
+
+/** The same answer for every key but the one that it was shown to. */
+function withoutKey<T extends { readonly key?: string | undefined }>({ key: _, ...answer }: T) {
+  return answer;
 }
 
 function show(tenantId: TenantId, application: Application) {

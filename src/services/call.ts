@@ -8,10 +8,10 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import type { Caller } from "../access/caller.js";
-import type { Refused } from "../access/refusal.js";
 import type { Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import type { OrdinaryTransaction, Work } from "../store/transaction.js";
+import { type ReplayRule, type ServedReplay, servedReplay } from "./replay.js";
 
 /** An HTTP answer that tenant code wrote. */
 export interface VerbatimAnswer {
@@ -31,11 +31,19 @@ export interface Reply {
   verbatim(answer: VerbatimAnswer): void;
 }
 
+/** What serving a method takes beside its handler. */
+export interface ServeOptions<O extends DescMessage> {
+  /** Reads headers from an answer. */
+  readonly headersOf?: (answer: MessageShape<O>) => AnswerHeaders;
+  /** How a repeat with the same idempotency key is answered. Methods that take no such key have none. */
+  readonly replay?: ReplayRule<O>;
+}
+
 /** An operation with effects outside of the database. */
 export interface EngagedOperation<B extends { readonly subject: Uuid }, T> {
-  begin(tx: OrdinaryTransaction): Promise<B | Refused>;
+  begin(tx: OrdinaryTransaction): Promise<B>;
   act(begun: B): Promise<T>;
-  resume(tx: OrdinaryTransaction, subject: Uuid): Promise<T | Refused>;
+  resume(tx: OrdinaryTransaction, subject: Uuid): Promise<T>;
 }
 
 /** One request on its way through a method, whatever protocol it came by. */
@@ -52,24 +60,25 @@ export interface Call<Output extends DescMessage = DescMessage> {
   readonly reply: Reply;
   /**
    * Runs work in a transaction of its own, guarded by the caller's revision, and shows its result once it is committed: what
-   * is opened for an answer has its log row by then. With an idempotency key the answer is stored in the same transaction;
-   * `showStored` leaves out what may not be kept, there and wherever else an answer is. A `throw` rolls everything back.
+   * is opened for an answer has its log row by then. With an idempotency key the part of the answer that the method's
+   * {@link ReplayRule} keeps is stored in the same transaction. `showLasting` leaves out what may not be kept with the result
+   * of tenant code. A `throw` rolls everything back.
    */
   transact<T>(
-    work: Work<T | Refused, OrdinaryTransaction>,
+    work: Work<T, OrdinaryTransaction>,
     show: (result: T) => MessageInitShape<Output>,
-    showStored?: (result: T) => MessageInitShape<Output>,
+    showLasting?: (result: T) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
   /** As {@link transact}, in a transaction that the requests of a tenant share: for the hot path. */
   transactShared<T>(
-    work: Work<T | Refused>,
+    work: Work<T>,
     show: (result: T) => MessageInitShape<Output>,
-    showStored?: (result: T) => MessageInitShape<Output>,
+    showLasting?: (result: T) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
   /** A transaction that comes before other work: what it leaves is no answer yet. */
-  commit<T>(work: Work<T | Refused, OrdinaryTransaction>): Promise<T>;
+  commit<T>(work: Work<T, OrdinaryTransaction>): Promise<T>;
   /** As {@link commit}, in a shared transaction. */
-  commitShared<T>(work: Work<T | Refused>): Promise<T>;
+  commitShared<T>(work: Work<T>): Promise<T>;
   /**
    * Runs an operation with effects outside of the database. `begin` commits what is about to happen; `act` does it and
    * notes its end by itself. With an idempotency key nothing is ever begun twice: a repeat is told the stored answer, a
@@ -81,7 +90,7 @@ export interface Call<Output extends DescMessage = DescMessage> {
   ): Promise<MessageInitShape<Output>>;
   /** As {@link transact}, for lists and counts: on connections of their own. */
   list<T>(
-    work: Work<T | Refused, OrdinaryTransaction>,
+    work: Work<T, OrdinaryTransaction>,
     show: (result: T) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
 }
@@ -100,13 +109,14 @@ export interface ServedMethod {
   readonly desc: DescMethodUnary;
   serve(request: Message, makeCall: <O extends DescMessage>(output: O) => Call<O>): Promise<Message>;
   headersOf(answer: Message): AnswerHeaders;
+  readonly replay: ServedReplay | undefined;
 }
 
-/** Ties a handler to its method, and checks that both are about the same message. `headersOf` reads headers from an answer. */
+/** Ties a handler to its method, and checks that both are about the same message. */
 export function serve<I extends DescMessage, O extends DescMessage>(
   desc: DescMethodUnary<I, O>,
   handler: Handler<I, O>,
-  headersOf: (answer: MessageShape<O>) => AnswerHeaders = () => [],
+  { headersOf = () => [], replay }: ServeOptions<O> = {},
 ): ServedMethod {
   return {
     desc,
@@ -115,5 +125,6 @@ export function serve<I extends DescMessage, O extends DescMessage>(
       return create(desc.output, await handler(request, makeCall(desc.output)));
     },
     headersOf: (answer) => (isMessage(answer, desc.output) ? headersOf(answer) : []),
+    replay: replay && servedReplay(desc.output, replay),
   };
 }

@@ -17,6 +17,7 @@ import {
 import { FEATURES, type Formula, hasThreeDSecure } from "../payments/formulas.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
+import { replayWhole } from "./replay.js";
 import { uuidOf } from "./show.js";
 
 export interface ConnectionServiceParts {
@@ -30,17 +31,21 @@ export interface ConnectionServiceParts {
 export function connectionService({ keyring, webhookUrl, checkSoon }: ConnectionServiceParts): ServedMethod[] {
   const { method } = ConnectionService;
   return [
-    serve(method.createConnection, async (request, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      const draft = readDraft(request);
-      const shown = await call.transact(
-        async (tx) => createConnection(tx, call.caller, keys, draft),
-        ({ id, ...rest }) => ({ ...show({ id, ...rest }), webhookUrl: webhookUrl(keys, tenantId, id) }),
-      );
-      checkSoon(tenantId);
-      return shown;
-    }),
+    serve(
+      method.createConnection,
+      async (request, call) => {
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        const draft = readDraft(request);
+        const shown = await call.transact(
+          async (tx) => createConnection(tx, call.caller, keys, draft),
+          ({ id, ...rest }) => ({ ...show({ id, ...rest }), webhookUrl: webhookUrl(keys, tenantId, id) }),
+        );
+        checkSoon(tenantId);
+        return shown;
+      },
+      { replay: replayWhole("connection") },
+    ),
     serve(method.listConnections, async (_request, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
@@ -57,17 +62,21 @@ export function connectionService({ keyring, webhookUrl, checkSoon }: Connection
         (found) => showWhole(found, webhookUrl(keys, tenantId, found.id)),
       );
     }),
-    serve(method.replaceConnection, async (request, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      const draft = readDraft(request);
-      const shown = await call.transact(
-        (tx) => replaceConnection(tx, call.caller, keys, uuidOf(request.id), draft),
-        (changed) => showWhole(changed, webhookUrl(keys, tenantId, changed.id)),
-      );
-      checkSoon(tenantId);
-      return shown;
-    }),
+    serve(
+      method.replaceConnection,
+      async (request, call) => {
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        const draft = readDraft(request);
+        const shown = await call.transact(
+          (tx) => replaceConnection(tx, call.caller, keys, uuidOf(request.id), draft),
+          (changed) => showWhole(changed, webhookUrl(keys, tenantId, changed.id)),
+        );
+        checkSoon(tenantId);
+        return shown;
+      },
+      { replay: replayWhole("connection") },
+    ),
     serve(method.deleteConnection, async ({ id }, call) =>
       call.transact(
         (tx) => deleteConnection(tx, call.caller, uuidOf(id)),

@@ -14,23 +14,28 @@ import {
 import type { Keyring } from "../tenancy/keyring.js";
 import { requireGivenRole } from "../tenancy/role.js";
 import { type ServedMethod, serve } from "./call.js";
+import { replayWhole } from "./replay.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 
 export function invitationService({ keyring }: { readonly keyring: Keyring }): ServedMethod[] {
   const { method } = InvitationService;
   return [
-    serve(method.createInvitation, async (request, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      const draft = {
-        email: requireEmailAddress("email", request.email),
-        role: requireGivenRole(request.role ?? "ADMIN"),
-      };
-      return call.transact(
-        (tx) => createInvitation(tx, call.caller, keys, draft),
-        (made) => show(tenantId, made),
-      );
-    }),
+    serve(
+      method.createInvitation,
+      async (request, call) => {
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        const draft = {
+          email: requireEmailAddress("email", request.email),
+          role: requireGivenRole(request.role ?? "ADMIN"),
+        };
+        return call.transact(
+          (tx) => createInvitation(tx, call.caller, keys, draft),
+          (made) => show(tenantId, made),
+        );
+      },
+      { replay: replayWhole("invitation") },
+    ),
     serve(method.listInvitations, async (request, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
@@ -49,14 +54,18 @@ export function invitationService({ keyring }: { readonly keyring: Keyring }): S
         (found) => show(tenantId, found),
       );
     }),
-    serve(method.resendInvitation, async ({ id }, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      return call.transact(
-        (tx) => resendInvitation(tx, call.caller, keys, uuidOf(id)),
-        (sent) => show(tenantId, sent),
-      );
-    }),
+    serve(
+      method.resendInvitation,
+      async ({ id }, call) => {
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        return call.transact(
+          (tx) => resendInvitation(tx, call.caller, keys, uuidOf(id)),
+          (sent) => show(tenantId, sent),
+        );
+      },
+      { replay: replayWhole("invitation") },
+    ),
     serve(method.deleteInvitation, async ({ id }, call) =>
       call.transact(
         (tx) => removeInvitation(tx, call.caller, uuidOf(id)),

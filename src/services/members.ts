@@ -5,6 +5,7 @@ import type { Keyring } from "../tenancy/keyring.js";
 import { changeRole, getOwner, type Member, pageOfMembers, removeMember } from "../tenancy/member.js";
 import { namesOfRoles } from "../tenancy/role.js";
 import { type ServedMethod, serve } from "./call.js";
+import { replayWhole } from "./replay.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 
 export function memberService({ keyring }: { readonly keyring: Keyring }): ServedMethod[] {
@@ -19,14 +20,18 @@ export function memberService({ keyring }: { readonly keyring: Keyring }): Serve
         (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => show(tenantId, item)) }),
       );
     }),
-    serve(method.updateMember, async ({ id, role }, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      return call.transact(
-        (tx) => changeRole(tx, call.caller, keys, uuidOf(id), role),
-        (changed) => show(tenantId, changed),
-      );
-    }),
+    serve(
+      method.updateMember,
+      async ({ id, role }, call) => {
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        return call.transact(
+          (tx) => changeRole(tx, call.caller, keys, uuidOf(id), role),
+          (changed) => show(tenantId, changed),
+        );
+      },
+      { replay: replayWhole("member") },
+    ),
     serve(method.deleteMember, async ({ id }, call) =>
       call.transact(
         (tx) => removeMember(tx, call.caller, uuidOf(id)),

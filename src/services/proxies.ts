@@ -27,6 +27,7 @@ import type { Transform, TransformDraft } from "../proxy/transform.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
 import { invokeOverRpc } from "./invoke-proxy.js";
+import { replayWhole } from "./replay.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
@@ -45,15 +46,19 @@ export function proxyService(parts: ProxyServiceParts): ServedMethod[] {
     compile: parts.compileFor(tenantId),
   });
   return [
-    serve(method.createProxy, async (request, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      const definition = await checkProxy(checksFor(tenantId), draftOf(request));
-      return call.transact(
-        (tx) => createProxy(tx, call.caller, keys, propertiesOf(request), definition),
-        (made) => show(tenantId, made),
-      );
-    }),
+    serve(
+      method.createProxy,
+      async (request, call) => {
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        const definition = await checkProxy(checksFor(tenantId), draftOf(request));
+        return call.transact(
+          (tx) => createProxy(tx, call.caller, keys, propertiesOf(request), definition),
+          (made) => show(tenantId, made),
+        );
+      },
+      { replay: replayWhole("proxy") },
+    ),
     serve(method.listProxies, async (request, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
@@ -72,28 +77,36 @@ export function proxyService(parts: ProxyServiceParts): ServedMethod[] {
         (found) => show(tenantId, found),
       );
     }),
-    serve(method.replaceProxy, async (request, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      const definition = await checkProxy(checksFor(tenantId), draftOf(request));
-      const replaced = { ...propertiesOf(request), definition };
-      return call.transact(
-        (tx) => changeProxy(tx, call.caller, keys, uuidOf(request.id), () => replaced),
-        (changed) => show(tenantId, changed),
-      );
-    }),
-    serve(method.updateProxy, async (request, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
-      const patchDefinition = await checkPatch(checksFor(call.caller.tenantId), patchOf(request));
-      return call.transact(
-        (tx) =>
-          changeProxy(tx, call.caller, keys, uuidOf(request.id), (current) => ({
-            ...patchedProperties(request, current),
-            definition: patchDefinition(current.definition),
-          })),
-        () => ({}),
-      );
-    }),
+    serve(
+      method.replaceProxy,
+      async (request, call) => {
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        const definition = await checkProxy(checksFor(tenantId), draftOf(request));
+        const replaced = { ...propertiesOf(request), definition };
+        return call.transact(
+          (tx) => changeProxy(tx, call.caller, keys, uuidOf(request.id), () => replaced),
+          (changed) => show(tenantId, changed),
+        );
+      },
+      { replay: replayWhole("proxy") },
+    ),
+    serve(
+      method.updateProxy,
+      async (request, call) => {
+        const keys = await keyring.of(call.caller.tenantId);
+        const patchDefinition = await checkPatch(checksFor(call.caller.tenantId), patchOf(request));
+        return call.transact(
+          (tx) =>
+            changeProxy(tx, call.caller, keys, uuidOf(request.id), (current) => ({
+              ...patchedProperties(request, current),
+              definition: patchDefinition(current.definition),
+            })),
+          () => ({}),
+        );
+      },
+      { replay: replayWhole("proxy") },
+    ),
     serve(method.deleteProxy, async ({ id }, call) =>
       call.transact(
         (tx) => deleteProxy(tx, call.caller, uuidOf(id)),

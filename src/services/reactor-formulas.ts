@@ -12,13 +12,13 @@ import {
   type FormulaDraft,
   getFormula,
   pageOfFormulas,
-  refuseOfficial,
   removeFormula,
   replaceFormula,
 } from "../reactors/formula.js";
 import { type ConfigurationEntry, checkContract, type ValueType } from "../reactors/formula-contract.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
+import { replayWhole } from "./replay.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 
 export interface ReactorFormulaParts {
@@ -29,15 +29,21 @@ export interface ReactorFormulaParts {
 export function reactorFormulaService({ keyring, compileFor }: ReactorFormulaParts): ServedMethod[] {
   const { method } = ReactorFormulaService;
   return [
-    serve(method.createReactorFormula, async (request, call) => {
-      const wantedId = request.id === undefined ? undefined : uuidOf(request.id);
-      if (request.type !== "private") {
-        return call.transact(async (tx) => refuseOfficial(tx, call.caller, wantedId), showFormula);
-      }
-      const keys = await keyring.of(call.caller.tenantId);
-      const draft = await readFormulaDraft(compileFor(call.caller.tenantId), request);
-      return call.transact((tx) => createFormula(tx, call.caller, keys, draft, wantedId), showFormula);
-    }),
+    serve(
+      method.createReactorFormula,
+      async (request, call) => {
+        const wantedId = request.id === undefined ? undefined : uuidOf(request.id);
+        if (request.type !== "private") {
+          return call.transact(async () => {
+            throw deniedOfficial(call.caller, wantedId);
+          }, showFormula);
+        }
+        const keys = await keyring.of(call.caller.tenantId);
+        const draft = await readFormulaDraft(compileFor(call.caller.tenantId), request);
+        return call.transact((tx) => createFormula(tx, call.caller, keys, draft, wantedId), showFormula);
+      },
+      { replay: replayWhole("reactor_formula") },
+    ),
     serve(method.listReactorFormulas, async (request, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       const page = pageRequest(request);
@@ -50,15 +56,21 @@ export function reactorFormulaService({ keyring, compileFor }: ReactorFormulaPar
       const keys = await keyring.of(call.caller.tenantId);
       return call.transact((tx) => getFormula(tx, call.caller, keys, uuidOf(id)), showFormula);
     }),
-    serve(method.replaceReactorFormula, async (request, call) => {
-      const id = uuidOf(request.id);
-      if (request.type !== "private") {
-        return call.transact(async (tx) => refuseOfficial(tx, call.caller, id), showFormula);
-      }
-      const keys = await keyring.of(call.caller.tenantId);
-      const draft = await readFormulaDraft(compileFor(call.caller.tenantId), request);
-      return call.transact((tx) => replaceFormula(tx, call.caller, keys, id, draft), showFormula);
-    }),
+    serve(
+      method.replaceReactorFormula,
+      async (request, call) => {
+        const id = uuidOf(request.id);
+        if (request.type !== "private") {
+          return call.transact(async () => {
+            throw deniedOfficial(call.caller, id);
+          }, showFormula);
+        }
+        const keys = await keyring.of(call.caller.tenantId);
+        const draft = await readFormulaDraft(compileFor(call.caller.tenantId), request);
+        return call.transact((tx) => replaceFormula(tx, call.caller, keys, id, draft), showFormula);
+      },
+      { replay: replayWhole("reactor_formula") },
+    ),
     serve(method.deleteReactorFormula, async ({ id }, call) =>
       call.transact(
         (tx) => removeFormula(tx, call.caller, uuidOf(id)),

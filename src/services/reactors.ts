@@ -27,6 +27,7 @@ import {
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
 import { showFormula } from "./reactor-formulas.js";
+import { replayWhole } from "./replay.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
@@ -39,17 +40,21 @@ export interface ReactorServiceParts {
 export function reactorService({ keyring, compileFor }: ReactorServiceParts): ServedMethod[] {
   const { method } = ReactorService;
   return [
-    serve(method.createReactor, async (request, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      const { code, ...others } = await readProperties(compileFor(tenantId), request);
-      if (!code) throw lacksCode();
-      const properties = { ...others, code };
-      return call.transact(
-        (tx) => createReactor(tx, call.caller, keys, properties),
-        (made) => show(tenantId, made),
-      );
-    }),
+    serve(
+      method.createReactor,
+      async (request, call) => {
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        const { code, ...others } = await readProperties(compileFor(tenantId), request);
+        if (!code) throw lacksCode();
+        const properties = { ...others, code };
+        return call.transact(
+          (tx) => createReactor(tx, call.caller, keys, properties),
+          (made) => show(tenantId, made),
+        );
+      },
+      { replay: replayWhole("reactor") },
+    ),
     serve(method.listReactors, async (request, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
@@ -68,24 +73,32 @@ export function reactorService({ keyring, compileFor }: ReactorServiceParts): Se
         (found) => show(tenantId, found),
       );
     }),
-    serve(method.replaceReactor, async (request, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      const { code, ...others } = await readProperties(compileFor(tenantId), request);
-      const replace = (current: Reactor) => ({ ...others, code: code ?? keptFormula(current) });
-      return call.transact(
-        (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), replace),
-        (changed) => show(tenantId, changed),
-      );
-    }),
-    serve(method.updateReactor, async (request, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
-      const patch = await readPatch(compileFor(call.caller.tenantId), request);
-      return call.transact(
-        (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), patch),
-        () => ({}),
-      );
-    }),
+    serve(
+      method.replaceReactor,
+      async (request, call) => {
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        const { code, ...others } = await readProperties(compileFor(tenantId), request);
+        const replace = (current: Reactor) => ({ ...others, code: code ?? keptFormula(current) });
+        return call.transact(
+          (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), replace),
+          (changed) => show(tenantId, changed),
+        );
+      },
+      { replay: replayWhole("reactor") },
+    ),
+    serve(
+      method.updateReactor,
+      async (request, call) => {
+        const keys = await keyring.of(call.caller.tenantId);
+        const patch = await readPatch(compileFor(call.caller.tenantId), request);
+        return call.transact(
+          (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), patch),
+          () => ({}),
+        );
+      },
+      { replay: replayWhole("reactor") },
+    ),
     serve(method.deleteReactor, async ({ id }, call) =>
       call.transact(
         (tx) => deleteReactor(tx, call.caller, uuidOf(id)),

@@ -1,32 +1,71 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { SessionService } from "../../gen/cloakroom/v1/sessions_pb.js";
-import { createSession, isKeyOf, prepareAuthorization, refuseKind } from "../access/session.js";
+import { type SessionSchema, SessionService } from "../../gen/cloakroom/v1/sessions_pb.js";
+import { actorOf } from "../access/caller.js";
+import { deniedWith } from "../access/refusal.js";
+import { createSession, isKeyOf, deniedKind, prepareAuthorization } from "../access/session.js";
+import { ALL, logEntry } from "../audit/log-entry.js";
+import { Fault } from "../base/fault.js";
+import { writeLog } from "../store/audit-logs.js";
+import type { Keyring } from "../tenancy/keyring.js";
 import { ruleDraft } from "./access-rules.js";
 import { type ServedMethod, serve } from "./call.js";
+import { type ReplayRule, replayWhole } from "./replay.js";
 
-export function sessionService(): ServedMethod[] {
+/** All that a new session's answer tells is shown once: another key of the application is refused. */
+const REPLAY_SESSION: ReplayRule<typeof SessionSchema> = {
+  keep: (answer) => answer,
+  async replay({ tx, caller, hasSameKey }, kept) {
+    if (!hasSameKey) throw deniedWith(caller, madeByAnother(), "session", ALL, "another key");
+    writeLog(tx, logEntry(actorOf(caller), "session", ALL, "replay"));
+    return () => kept;
+  },
+};
+
+function madeByAnother(): Fault {
+  return new Fault(
+    "conflict",
+    "Another key of this application made a session with this idempotency key. Send another idempotency key.",
+  );
+}
+
+export function sessionService(keyring: Keyring): ServedMethod[] {
   const { method } = SessionService;
   return [
-    serve(method.createSession, async (_request, call) => {
-      return call.transact(
-        (tx) =>
-          isKeyOf("public", call.caller) ? createSession(tx, call.caller) : refuseKind(tx, call.caller, "public"),
-        ({ key, nonce, expiresAt }) => ({
-          sessionKey: key.reveal(),
-          nonce: nonce.reveal(),
-          expiresAt: timestampFromDate(expiresAt),
-        }),
-      );
-    }),
-    serve(method.authorizeSession, async ({ nonce, permissions, rules, expiresAt }, call) => {
-      if (!isKeyOf("private", call.caller)) {
+    serve(
+      method.createSession,
+      async (_request, call) => {
+        const keys = await keyring.of(call.caller.tenantId);
         return call.transact(
-          (tx) => refuseKind(tx, call.caller, "private"),
-          () => ({}),
+          async (tx) => {
+            if (!isKeyOf("public", call.caller)) throw deniedKind(call.caller, "public");
+            return createSession(tx, call.caller, keys);
+          },
+          ({ key, nonce, expiresAt }) => ({
+            sessionKey: key.reveal(),
+            nonce: nonce.reveal(),
+            expiresAt: timestampFromDate(expiresAt),
+          }),
         );
-      }
-      const request = { nonce, permissions, rules: rules.map(ruleDraft), expiresAt };
-      return call.transact(prepareAuthorization(call.caller, request), () => ({}));
-    }),
+      },
+      { replay: REPLAY_SESSION },
+    ),
+    serve(
+      method.authorizeSession,
+      async ({ nonce, permissions, rules, expiresAt }, call) => {
+        if (!isKeyOf("private", call.caller)) {
+          // In a transaction, which guards the rights that it is refused for.
+          return call.transact(
+            async () => {
+              throw deniedKind(call.caller, "private");
+            },
+            () => ({}),
+          );
+        }
+        const request = { nonce, permissions, rules: rules.map(ruleDraft), expiresAt };
+        const keys = await keyring.of(call.caller.tenantId);
+        return call.transact(prepareAuthorization(call.caller, keys, request), () => ({}));
+      },
+      { replay: replayWhole("session") },
+    ),
   ];
 }

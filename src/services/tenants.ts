@@ -1,12 +1,14 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { TenantService } from "../../gen/cloakroom/v1/tenants_pb.js";
 import type { Caller } from "../access/caller.js";
+import { VAULT } from "../base/ids.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { removeTenant } from "../tenancy/remove-tenant.js";
 import { showSettings } from "../tenancy/settings.js";
 import { changeTenant, getTenant, type Tenant } from "../tenancy/tenant.js";
 import { readUsage, type Usage } from "../tenancy/usage.js";
 import { type ServedMethod, serve } from "./call.js";
+import { replayWhole } from "./replay.js";
 import { showAudit } from "./show.js";
 
 export interface TenantServiceParts {
@@ -21,11 +23,14 @@ export function tenantService({ includedMonthlyActiveTokens, keyring, onRemoved 
   const { method } = TenantService;
   return [
     serve(method.getTenant, async (_request, call) => call.transact((tx) => getTenant(tx, call.caller), show)),
-    serve(method.updateTenant, async ({ name, settings }, call) =>
-      call.transact((tx) => changeTenant(tx, call.caller, name, settings), show),
+    serve(
+      method.updateTenant,
+      async ({ name, settings }, call) => call.transact((tx) => changeTenant(tx, call.caller, name, settings), show),
+      { replay: replayWhole("tenant") },
     ),
     serve(method.deleteTenant, async (_request, call) => {
-      await call.commit((tx) => removeTenant(tx, call.caller));
+      const vaultKeys = await keyring.of(VAULT);
+      await call.commit((tx) => removeTenant(tx, call.caller, vaultKeys));
       keyring.forget(call.caller.tenantId);
       onRemoved(call.caller);
       return {};

@@ -18,6 +18,7 @@ import {
 } from "../payments/three-ds/sessions.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
+import { replayWhole } from "./replay.js";
 import { uuidOf } from "./show.js";
 
 export interface ThreeDSServiceParts {
@@ -30,19 +31,23 @@ export interface ThreeDSServiceParts {
 export function threeDSService({ keyring, directory, challengeUrl }: ThreeDSServiceParts): ServedMethod[] {
   const { method } = ThreeDSService;
   return [
-    serve(method.createThreeDSSession, async (request, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
-      const draft: SessionDraft = {
-        tokenId: tokenOf(request),
-        type: request.type === "merchant" ? "merchant" : "customer",
-        device: request.device === "app" ? "app" : "browser",
-        deviceInfo: request.deviceInfo,
-      };
-      return call.transact(
-        (tx) => createSession(tx, call.caller, keys, draft),
-        ({ id, type, cardBrand }) => ({ id, type, cardBrand, recommendedVersion: THREE_DS_VERSION }),
-      );
-    }),
+    serve(
+      method.createThreeDSSession,
+      async (request, call) => {
+        const keys = await keyring.of(call.caller.tenantId);
+        const draft: SessionDraft = {
+          tokenId: tokenOf(request),
+          type: request.type === "merchant" ? "merchant" : "customer",
+          device: request.device === "app" ? "app" : "browser",
+          deviceInfo: request.deviceInfo,
+        };
+        return call.transact(
+          (tx) => createSession(tx, call.caller, keys, draft),
+          ({ id, type, cardBrand }) => ({ id, type, cardBrand, recommendedVersion: THREE_DS_VERSION }),
+        );
+      },
+      { replay: replayWhole("three_ds_session") },
+    ),
     serve(method.getThreeDSSession, async ({ id }, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
@@ -51,15 +56,19 @@ export function threeDSService({ keyring, directory, challengeUrl }: ThreeDSServ
         (session) => show(tenantId, session, challengeUrl(keys, tenantId, session.id)),
       );
     }),
-    serve(method.authenticateThreeDSSession, async (request, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      const purchase = readPurchase(request);
-      return call.transact(
-        (tx) => authenticateSession(tx, call.caller, keys, directory, uuidOf(request.id), purchase),
-        (session) => showAuthentication(session, challengeUrl(keys, tenantId, session.id)),
-      );
-    }),
+    serve(
+      method.authenticateThreeDSSession,
+      async (request, call) => {
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        const purchase = readPurchase(request);
+        return call.transact(
+          (tx) => authenticateSession(tx, call.caller, keys, directory, uuidOf(request.id), purchase),
+          (session) => showAuthentication(session, challengeUrl(keys, tenantId, session.id)),
+        );
+      },
+      { replay: replayWhole("three_ds_session") },
+    ),
     serve(method.getThreeDSChallengeResult, async ({ id }, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);

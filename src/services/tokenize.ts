@@ -7,6 +7,7 @@ import { createTokens, planTokenize } from "../tokens/tokenize.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { viewToJson, withoutCvc } from "../tokens/view.js";
 import { type ServedMethod, serve } from "./call.js";
+import { replayTokenize } from "./replay-tokens.js";
 import { toJson, toValue } from "./value.js";
 
 export interface TokenizeServiceParts {
@@ -18,17 +19,21 @@ export interface TokenizeServiceParts {
 export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts): ServedMethod[] {
   const { method } = TokenizeService;
   return [
-    serve(method.tokenize, async ({ value }, call) => {
-      if (!value) throw invalid("value", "must be given");
-      const keys = await keyring.of(call.caller.tenantId);
-      const now = new Date(clock.now());
-      const plan = planTokenize(call.caller, keys, toJson(value, "value"), now);
-      return call.transactShared(
-        async (tx) => createTokens(tx, call.caller, keys, plan.items, bins),
-        (views) => ({ value: toValue(plan.assemble(views, viewToJson)) }),
-        (views) => ({ value: toValue(plan.assemble(views, (view) => viewToJson(withoutCvc(view)))) }),
-      );
-    }),
+    serve(
+      method.tokenize,
+      async ({ value }, call) => {
+        if (!value) throw invalid("value", "must be given");
+        const keys = await keyring.of(call.caller.tenantId);
+        const now = new Date(clock.now());
+        const plan = planTokenize(call.caller, keys, toJson(value, "value"), now);
+        return call.transactShared(
+          async (tx) => createTokens(tx, call.caller, keys, plan.items, bins),
+          (views) => ({ value: toValue(plan.assemble(views, viewToJson)) }),
+          (views) => ({ value: toValue(plan.assemble(views, (view) => viewToJson(withoutCvc(view)))) }),
+        );
+      },
+      { replay: replayTokenize(bins) },
+    ),
     serve(method.detokenize, async ({ value }, call) => {
       if (!value) throw invalid("value", "must be given");
       const keys = await keyring.of(call.caller.tenantId);

@@ -10,6 +10,7 @@ import type { BinTable } from "../tokens/types/bin-table.js";
 import { patchToken } from "../tokens/update.js";
 import { withoutCvc } from "../tokens/view.js";
 import { type ServedMethod, serve } from "./call.js";
+import { replayToken } from "./replay-tokens.js";
 import { showToken } from "./show-token.js";
 import { tokenLists } from "./token-lists.js";
 import { draftOf, patchOf } from "./token-requests.js";
@@ -35,7 +36,10 @@ export function tokenService({ keyring, clock, bins }: TokenServiceParts): Serve
           (view) => showToken(withoutCvc(view)),
         );
       },
-      ({ id }) => [["location", `/tokens/${encodeURIComponent(id)}`]],
+      {
+        headersOf: ({ id }) => [["location", `/tokens/${encodeURIComponent(id)}`]],
+        replay: replayToken("token:create", bins),
+      },
     ),
     serve(method.getToken, async ({ id }, call) => {
       const keys = await keyring.of(call.caller.tenantId);
@@ -44,15 +48,19 @@ export function tokenService({ keyring, clock, bins }: TokenServiceParts): Serve
       if (found.isFirstUse) await call.commitShared((tx) => touch(tx, id, found.row.active_month));
       return showToken(showReadable(call.caller, keys, found, { bins }));
     }),
-    serve(method.updateToken, async (request, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
-      const patch = patchOf(request);
-      return call.transact(
-        (tx) => patchToken(tx, call.caller, keys, request.id, patch, { bins }),
-        showToken,
-        (view) => showToken(withoutCvc(view)),
-      );
-    }),
+    serve(
+      method.updateToken,
+      async (request, call) => {
+        const keys = await keyring.of(call.caller.tenantId);
+        const patch = patchOf(request);
+        return call.transact(
+          (tx) => patchToken(tx, call.caller, keys, request.id, patch, { bins }),
+          showToken,
+          (view) => showToken(withoutCvc(view)),
+        );
+      },
+      { replay: replayToken("token:update", bins) },
+    ),
     serve(method.deleteToken, async ({ id }, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       return call.transact(

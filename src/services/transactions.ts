@@ -11,6 +11,7 @@ import type { PaymentSource } from "../payments/payment-request.js";
 import { getPayment, getRefund, leasePayment, pageOfPayments, refundsOf } from "../payments/read-payments.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
+import { REPLAY_REFUND, replayPayment } from "./replay-payments.js";
 import { pageRequest, showPage, uuidOf } from "./show.js";
 import { showPayment, showRefund } from "./show-payment.js";
 import { toJson } from "./value.js";
@@ -23,20 +24,24 @@ export interface TransactionServiceParts {
 export function transactionService({ keyring, engine }: TransactionServiceParts): ServedMethod[] {
   const { method } = TransactionService;
   return [
-    serve(method.createTransaction, async (request, call) => {
-      const { caller } = call;
-      const keys = await keyring.of(caller.tenantId);
-      const draft = readDraft(request);
-      await engine.awaitConnection(caller.tenantId, draft.connectionId, call.signal);
-      return call.engage(
-        {
-          begin: async (tx) => withSubject(await admitPayment(tx, caller, keys, draft)),
-          act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, begun.card),
-          resume: (tx, id) => getPayment(tx, caller, keys, id),
-        },
-        showPayment,
-      );
-    }),
+    serve(
+      method.createTransaction,
+      async (request, call) => {
+        const { caller } = call;
+        const keys = await keyring.of(caller.tenantId);
+        const draft = readDraft(request);
+        await engine.awaitConnection(caller.tenantId, draft.connectionId, call.signal);
+        return call.engage(
+          {
+            begin: async (tx) => withSubject(await admitPayment(tx, caller, keys, draft)),
+            act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, begun.card),
+            resume: (tx, id) => getPayment(tx, caller, keys, id),
+          },
+          showPayment,
+        );
+      },
+      { replay: replayPayment("token:use") },
+    ),
     serve(method.listTransactions, async ({ status, externalIdentifier, reconciliationId, ...request }, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       const page = pageRequest(request);
@@ -49,56 +54,68 @@ export function transactionService({ keyring, engine }: TransactionServiceParts)
       const keys = await keyring.of(call.caller.tenantId);
       return call.transact((tx) => getPayment(tx, call.caller, keys, uuidOf(id)), showPayment);
     }),
-    serve(method.captureTransaction, async ({ id, amount }, call) => {
-      const { caller } = call;
-      const keys = await keyring.of(caller.tenantId);
-      const wanted = amount === undefined ? undefined : Number(amount);
-      return call.engage(
-        {
-          begin: async (tx) => withSubject(await beginCapture(tx, caller, keys, uuidOf(id), wanted)),
-          act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, undefined),
-          resume: (tx, subject) => engine.find(tx, keys, subject),
-        },
-        showPayment,
-      );
-    }),
-    serve(method.voidTransaction, async ({ id }, call) => {
-      const { caller } = call;
-      const keys = await keyring.of(caller.tenantId);
-      return call.engage(
-        {
-          begin: async (tx) => withSubject(await beginVoid(tx, caller, keys, uuidOf(id))),
-          act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, undefined),
-          resume: (tx, subject) => engine.find(tx, keys, subject),
-        },
-        showPayment,
-      );
-    }),
+    serve(
+      method.captureTransaction,
+      async ({ id, amount }, call) => {
+        const { caller } = call;
+        const keys = await keyring.of(caller.tenantId);
+        const wanted = amount === undefined ? undefined : Number(amount);
+        return call.engage(
+          {
+            begin: async (tx) => withSubject(await beginCapture(tx, caller, keys, uuidOf(id), wanted)),
+            act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, undefined),
+            resume: (tx, subject) => getPayment(tx, caller, keys, subject, "capture"),
+          },
+          showPayment,
+        );
+      },
+      { replay: replayPayment("capture") },
+    ),
+    serve(
+      method.voidTransaction,
+      async ({ id }, call) => {
+        const { caller } = call;
+        const keys = await keyring.of(caller.tenantId);
+        return call.engage(
+          {
+            begin: async (tx) => withSubject(await beginVoid(tx, caller, keys, uuidOf(id))),
+            act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, undefined),
+            resume: (tx, subject) => getPayment(tx, caller, keys, subject),
+          },
+          showPayment,
+        );
+      },
+      { replay: replayPayment("token:use") },
+    ),
     serve(method.syncTransaction, async ({ id }, call) => {
       const { caller } = call;
       const keys = await keyring.of(caller.tenantId);
       const leased = await call.commit((tx) => leasePayment(tx, caller, keys, uuidOf(id)));
       return showPayment(await engine.reconcile(keys, caller.tenantId, leased));
     }),
-    serve(method.createRefund, async ({ id, amount, reason }, call) => {
-      const { caller } = call;
-      const keys = await keyring.of(caller.tenantId);
-      const wanted = amount === undefined ? undefined : Number(amount);
-      return call.engage(
-        {
-          begin: async (tx) => {
-            const begun = await beginRefund(tx, caller, keys, uuidOf(id), wanted, reason);
-            return { ...begun, subject: begun.refund.id };
+    serve(
+      method.createRefund,
+      async ({ id, amount, reason }, call) => {
+        const { caller } = call;
+        const keys = await keyring.of(caller.tenantId);
+        const wanted = amount === undefined ? undefined : Number(amount);
+        return call.engage(
+          {
+            begin: async (tx) => {
+              const begun = await beginRefund(tx, caller, keys, uuidOf(id), wanted, reason);
+              return { ...begun, subject: begun.refund.id };
+            },
+            act: async (begun) => {
+              await engine.send(keys, caller.tenantId, begun.payment, begun.connection, undefined);
+              return engine.refund(keys, caller.tenantId, begun.refund);
+            },
+            resume: (tx, subject) => getRefund(tx, caller, keys, subject),
           },
-          act: async (begun) => {
-            await engine.send(keys, caller.tenantId, begun.payment, begun.connection, undefined);
-            return engine.refund(keys, caller.tenantId, begun.refund);
-          },
-          resume: (tx, subject) => getRefund(tx, caller, keys, subject),
-        },
-        showRefund,
-      );
-    }),
+          showRefund,
+        );
+      },
+      { replay: REPLAY_REFUND },
+    ),
     serve(method.listRefunds, async ({ id }, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       return call.transact(

@@ -14,6 +14,8 @@ export interface NewApplicationKey {
   readonly id: Uuid;
   readonly application_id: Uuid;
   readonly key_hash: Buffer;
+  /** Null where the tenant's keys were made before keys of applications were sealed. */
+  readonly proof: Buffer | null;
   readonly created_by: Uuid | null;
 }
 

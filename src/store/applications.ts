@@ -4,24 +4,26 @@ import { offsetOf, type PageRequest } from "../base/page.js";
 import { definePage } from "./counted-page.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
-export interface ApplicationRow {
-  readonly id: Uuid;
-  readonly name: string;
+/** What an application may do: sealed, or in the clear where the tenant's keys were made before rights were sealed. */
+export interface RightsColumns {
   readonly type: string;
-  readonly permissions: string[];
-  readonly rules: JsonObject[];
+  readonly definition: Buffer | null;
+  /** This and the others are empty where there is a definition. */
+  readonly name: string;
+  readonly permissions: readonly string[];
+  readonly rules: readonly JsonObject[];
+}
+
+export interface ApplicationRow extends RightsColumns {
+  readonly id: Uuid;
   readonly created_by: Uuid | null;
   readonly created_at: Date;
   readonly modified_by: Uuid | null;
   readonly modified_at: Date | null;
 }
 
-export interface NewApplication {
+export interface NewApplication extends RightsColumns {
   readonly id: Uuid;
-  readonly name: string;
-  readonly type: string;
-  readonly permissions: readonly string[];
-  readonly rules: readonly JsonObject[];
   readonly created_by: Uuid | null;
 }
 
@@ -30,9 +32,10 @@ export const insertApplication = defineWrite<NewApplication>({
   sortKey: ({ id }) => id,
   queries: (sql, tenantId, inputs, at) =>
     inputs.map(
-      ({ id, name, type, permissions, rules, created_by }) => sql`
-        insert into applications (tenant_id, id, name, type, permissions, rules, created_by, created_at)
-        values (${tenantId}, ${id}, ${name}, ${type}, ${[...permissions]}::text[], ${sql.json([...rules])}, ${created_by}, ${at})`,
+      ({ id, name, type, permissions, rules, definition, created_by }) => sql`
+        insert into applications (tenant_id, id, name, type, permissions, rules, definition, created_by, created_at)
+        values (${tenantId}, ${id}, ${name}, ${type}, ${[...permissions]}::text[], ${sql.json([...rules])},
+          ${definition}, ${created_by}, ${at})`,
     ),
 });
 
@@ -42,7 +45,7 @@ export const readApplication = defineStatement<Uuid, ApplicationRow | null, Appl
   sortKey: (id) => id,
   queries: (sql, tenantId, ids) => [
     sql`
-      select id, name, type, permissions, rules, created_by, created_at, modified_by, modified_at
+      select id, name, type, permissions, rules, definition, created_by, created_at, modified_by, modified_at
       from applications where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])`,
   ],
   answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
@@ -66,18 +69,15 @@ export const listApplications = definePage<ApplicationListing, ApplicationRow>({
     return {
       total: sql`select count(*) as total from applications where ${wanted}`,
       rows: sql`
-        select id, name, type, permissions, rules, created_by, created_at, modified_by, modified_at
+        select id, name, type, permissions, rules, definition, created_by, created_at, modified_by, modified_at
         from applications where ${wanted}
         order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
     };
   },
 });
 
-export interface ApplicationChange {
+export interface ApplicationChange extends RightsColumns {
   readonly id: Uuid;
-  readonly name: string;
-  readonly permissions: readonly string[];
-  readonly rules: readonly JsonObject[];
   readonly modified_by: Uuid;
 }
 
@@ -86,9 +86,9 @@ export const updateApplication = defineWrite<ApplicationChange>({
   sortKey: ({ id }) => id,
   queries: (sql, tenantId, inputs, at) =>
     inputs.map(
-      ({ id, name, permissions, rules, modified_by }) => sql`
+      ({ id, name, permissions, rules, definition, modified_by }) => sql`
         update applications set name = ${name}, permissions = ${[...permissions]}::text[],
-          rules = ${sql.json([...rules])}, modified_by = ${modified_by}, modified_at = ${at}
+          rules = ${sql.json([...rules])}, definition = ${definition}, modified_by = ${modified_by}, modified_at = ${at}
         where tenant_id = ${tenantId} and id = ${id}`,
     ),
 });

@@ -1,9 +1,15 @@
+import type { TenantId, Uuid } from "../base/ids.js";
 import type { Cell } from "../crypto/log-seal.js";
 import type { LogDueKind } from "./due.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
-/** A seal as it is stored. */
+/** An entry of a chain as it is stored: the seal of a minute, or a mark. */
 export interface SealRow {
+  /** `minute`, or the kind of a mark. */
+  readonly kind: string;
+  /** The layout of the digest. */
+  readonly version: number;
+  /** The first moment of the minute, or the time of the mark. */
   readonly window_start: Date;
   readonly number: number;
   readonly row_count: number;
@@ -12,6 +18,8 @@ export interface SealRow {
   readonly key_version: number;
   readonly mac: Buffer;
   readonly sealed_at: Date;
+  /** Of an attestation: whose seal it names. */
+  readonly subject: Uuid | null;
 }
 
 /** The end of a tenant's chain as it is stored. */
@@ -21,6 +29,9 @@ export interface EndRow {
   readonly kept_from: Date | null;
   readonly key_version: number;
   readonly mac: Buffer;
+  readonly attested_number: number | null;
+  readonly attested_mac: Buffer | null;
+  readonly attested_at: Date | null;
 }
 
 /** A log row for its digest. */
@@ -34,9 +45,15 @@ export interface RawLogRow {
   readonly entity_id: string;
   readonly operation: string;
   readonly message: string;
+  /** The number of the mark that set the row's minute aside. */
+  readonly set_aside: number | null;
 }
 
+/** Which rows: those of no mark, those of one mark, or all. */
+export type Strand = "main" | number | "all";
+
 export interface RawLogRange {
+  readonly strand: Strand;
   readonly from: Date | undefined;
   /** created_at less than. Absent: to the end. */
   readonly until: Date | undefined;
@@ -52,11 +69,12 @@ export function cellsOf(row: RawLogRow): readonly Cell[] {
 }
 
 /** A text and its parameters, for whichever client runs it. */
-export function rawLogText(tenantId: string, { from, until, after, limit }: RawLogRange) {
+export function rawLogText(tenantId: string, { strand, from, until, after, limit }: RawLogRange) {
   const values: (string | number | Date)[] = [tenantId, limit];
-  const behind = (value: string | Date) => `$${values.push(value)}`;
+  const behind = (value: string | number | Date) => `$${values.push(value)}`;
   const conditions = [
     "tenant_id = $1::uuid",
+    ...strandCondition(strand, behind),
     ...(from ? [`created_at >= ${behind(from)}`] : []),
     ...(until ? [`created_at < ${behind(until)}`] : []),
     ...(after
@@ -67,10 +85,15 @@ export function rawLogText(tenantId: string, { from, until, after, limit }: RawL
   ];
   const text = `
     select (extract(epoch from created_at) * 1000000)::bigint::text as micros, id, actor_id, actor_type, entity_type,
-      entity_id, operation, message
+      entity_id, operation, message, set_aside
     from audit_logs where ${conditions.join(" and ")}
     order by created_at, id limit $2::int`;
   return { text, values };
+}
+
+function strandCondition(strand: Strand, behind: (value: number) => string): readonly string[] {
+  if (strand === "all") return [];
+  return [strand === "main" ? "set_aside is null" : `set_aside = ${behind(strand)}::bigint`];
 }
 
 /** Rows of the log as they are digested, oldest first. */
@@ -112,33 +135,63 @@ export const closeLog = defineStatement<Closing, boolean, unknown>({
   answers: (rows, closings) => closings.map((_, index) => (rows[2 * index + 1]?.length ?? 0) > 0),
 });
 
-/** The seal of the latest minute. */
+export const SEAL_COLUMNS =
+  "kind, version, window_start, number, row_count, digest, previous, key_version, mac, sealed_at, subject";
+
+/** The last entry of the chain. */
 export const readLastSeal = defineStatement<"last", SealRow | null, SealRow>({
   table: "audit_seals",
   kind: "read",
   sortKey: () => "",
   queries: (sql, tenantId) => [
     sql`
-      select window_start, number, row_count, digest, previous, key_version, mac, sealed_at
-      from audit_seals where tenant_id = ${tenantId} order by window_start desc limit 1`,
+      select ${sql.unsafe(SEAL_COLUMNS)}
+      from audit_seals where tenant_id = ${tenantId} order by number desc limit 1`,
   ],
   answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
 });
+
+/** The entry with a number. */
+export const readSeal = defineStatement<number, SealRow | null, SealRow>({
+  table: "audit_seals",
+  kind: "read",
+  sortKey: String,
+  queries: (sql, tenantId, numbers) =>
+    numbers.map(
+      (number) => sql`
+        select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals where tenant_id = ${tenantId} and number = ${number}`,
+    ),
+  answers: (rows) => rows.map(([row]) => row ?? null),
+});
+
+/** The latest attestation of a tenant, in the vault's own chain. */
+export const readAttestation = defineStatement<TenantId, SealRow | null, SealRow>({
+  table: "audit_seals",
+  kind: "read",
+  sortKey: (subject) => subject,
+  queries: (sql, tenantId, subjects) =>
+    subjects.map(
+      (subject) => sql`
+        select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
+        where tenant_id = ${tenantId} and subject = ${subject} order by number desc limit 1`,
+    ),
+  answers: (rows) => rows.map(([row]) => row ?? null),
+});
+
+export const END_COLUMNS = "number, last_mac, kept_from, key_version, mac, attested_number, attested_mac, attested_at";
 
 export const readChainEnd = defineStatement<"end", EndRow | null, EndRow>({
   table: "audit_heads",
   kind: "read",
   sortKey: () => "",
-  queries: (sql, tenantId) => [
-    sql`select number, last_mac, kept_from, key_version, mac from audit_heads where tenant_id = ${tenantId}`,
-  ],
+  queries: (sql, tenantId) => [sql`select ${sql.unsafe(END_COLUMNS)} from audit_heads where tenant_id = ${tenantId}`],
   answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
 });
 
-/** A minute that has a seal already meets a unique violation. */
+/** A number that is taken already meets a unique violation. */
 export const insertSeal = defineWrite<Omit<SealRow, "sealed_at">>({
   table: "audit_seals",
-  sortKey: ({ window_start }) => window_start.toISOString(),
+  sortKey: ({ number }) => String(number).padStart(16, "0"),
   queries: (sql, tenantId, seals, at) =>
     inSizes(seals, (piece) => {
       const rows = piece.map((seal) => ({ tenant_id: tenantId, ...seal, sealed_at: at }));

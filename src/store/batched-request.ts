@@ -81,14 +81,6 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
     wanted.push({ isWrite: statement.kind === "write", joinTo: (batch) => statement.joinTo(batch, input) });
   }
 
-  ask<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output> {
-    return this.query(statement, input);
-  }
-
-  tell<Input>(statement: Statement<Input, unknown>, input: Input): void {
-    this.enqueue(statement, input);
-  }
-
   markCommit(marker: CommitMarker): void {
     this.marker ??= marker;
   }

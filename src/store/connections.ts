@@ -1,4 +1,6 @@
 import type { Uuid } from "../base/ids.js";
+import { uuid } from "./parameter.js";
+import { lockedRead } from "./row-lock.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
 export type ConnectionStatus = "pending" | "available" | "failed";
@@ -7,6 +9,7 @@ export interface ConnectionRow {
   readonly id: Uuid;
   readonly formula_id: string;
   readonly display_name: string;
+  readonly label: Buffer | null;
   readonly fields: Buffer;
   readonly accepted_countries: string[];
   readonly accepted_currencies: string[];
@@ -30,7 +33,7 @@ export const insertConnection = defineWrite<NewConnection>({
 });
 
 const COLUMNS =
-  "id, formula_id, display_name, fields, accepted_countries, accepted_currencies, active, status, checks, check_due_at, revision";
+  "id, formula_id, display_name, label, fields, accepted_countries, accepted_currencies, active, status, checks, check_due_at, revision";
 
 export const readConnection = defineStatement<Uuid, ConnectionRow | null, ConnectionRow>({
   table: "connections",
@@ -43,6 +46,9 @@ export const readConnection = defineStatement<Uuid, ConnectionRow | null, Connec
   ],
   answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
 });
+
+/** The same, locked until the transaction ends. */
+export const lockConnection = lockedRead("connections", { id: uuid((id: Uuid) => id) }, readConnection);
 
 /** All of a tenant, newest first. */
 export const listConnections = defineStatement<"all", readonly ConnectionRow[], ConnectionRow>({
@@ -95,7 +101,7 @@ export const updateConnection = defineStatement<ConnectionChange, boolean, unkno
     changes.map(
       (change) => sql`
         update connections set formula_id = ${change.formula_id}, display_name = ${change.display_name},
-          fields = ${change.fields}, accepted_countries = ${change.accepted_countries},
+          label = ${change.label}, fields = ${change.fields}, accepted_countries = ${change.accepted_countries},
           accepted_currencies = ${change.accepted_currencies}, active = ${change.active}, status = ${change.status},
           checks = ${change.checks}, check_due_at = ${change.check_due_at}, modified_by = ${change.modified_by},
           modified_at = ${at}, revision = revision + 1

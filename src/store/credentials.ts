@@ -1,28 +1,35 @@
 import type { Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
+import type { RightsColumns } from "./applications.js";
 import { boundQuery } from "./bound-statement.js";
 import { bytes, uuid } from "./parameter.js";
 import type { Columns } from "./wire/columns.js";
 
 /** What a key is good for, read in one row. */
-export interface CredentialRow {
+export interface CredentialRow extends RightsColumns {
   readonly revision: number;
   readonly settings: JsonObject;
   readonly application_id: Uuid;
-  readonly application_type: string;
-  readonly permissions: string[];
-  readonly rules: JsonObject[];
+}
+
+/** What a key is good for, and which one it is. */
+export interface KeyCredentialRow extends CredentialRow {
+  readonly key_id: Uuid;
+  readonly key_hash: Buffer;
+  readonly proof: Buffer | null;
 }
 
 const COLUMNS = `
-  t.auth_revision as revision, t.settings, a.id as application_id, a.type as application_type, a.permissions, a.rules`;
+  t.auth_revision as revision, t.settings, a.id as application_id, a.type, a.definition, a.name, a.permissions, a.rules`;
 
 function readCredentials(column: Columns): CredentialRow {
   return {
     revision: column.integer(),
     settings: column.jsonObject(),
     application_id: column.uuid(),
-    application_type: column.text(),
+    type: column.text(),
+    definition: column.bytesOrNull(),
+    name: column.text(),
     permissions: column.texts(),
     rules: column.jsonObjects(),
   };
@@ -44,17 +51,22 @@ export const findApplicationRights = boundQuery<Uuid, CredentialRow | null, Cred
 });
 
 /** Finds the application of a key by the key's hash. Answers null where there is none, or its tenant is not active. */
-export const findApplicationKey = boundQuery<Buffer, CredentialRow | null, CredentialRow>({
+export const findApplicationKey = boundQuery<Buffer, KeyCredentialRow | null, KeyCredentialRow>({
   table: "application_keys",
   kind: "read",
   sql: `
-    select ${COLUMNS}
+    select ${COLUMNS}, k.id as key_id, k.key_hash, k.proof
     from application_keys k
     join applications a on a.tenant_id = k.tenant_id and a.id = k.application_id
     join tenants t on t.tenant_id = k.tenant_id and t.state = 'active'
     where k.tenant_id = :tenant and k.key_hash = :key_hash`,
   parameters: { key_hash: bytes((hash) => hash) },
   sortKey: (hash) => hash.toString("hex"),
-  row: readCredentials,
+  row: (column) => ({
+    ...readCredentials(column),
+    key_id: column.uuid(),
+    key_hash: column.bytes(),
+    proof: column.bytesOrNull(),
+  }),
   answers: (rows) => rows.map(([row]) => row ?? null),
 });

@@ -10,6 +10,7 @@ import { probeDisk } from "./disk-probe.js";
 import { type DueKind, type DueMinute, listDue, listOldestDue } from "./due.js";
 import { Lane } from "./lane.js";
 import { releaseLease, takeLease } from "./lease.js";
+import { probeService, type ServiceProbe } from "./service-probe.js";
 import type { Guard } from "./shared-transaction.js";
 import type { OrdinaryTransaction, Transaction, Work } from "./transaction.js";
 import { TransactionBatcher } from "./transaction-batcher.js";
@@ -55,6 +56,13 @@ export interface Database extends AsyncDisposable {
   lease(name: string, holder: Uuid, seconds: number): Promise<boolean>;
   /** Gives it up, if `holder` has it. */
   release(name: string, holder: Uuid): Promise<void>;
+  /** Calls `listener` when a tenant's log turns out to be closed beyond this server's clock. */
+  onClosedMinute(listener: (tenantId: TenantId) => void): void;
+  /**
+   * Tries what tenants ask for.
+   * @throws when the database does not answer within two seconds.
+   */
+  probe(): Promise<ServiceProbe>;
   /**
    * The time by the database's clock.
    * @throws when it does not answer within two seconds.
@@ -67,6 +75,11 @@ export interface Database extends AsyncDisposable {
 const FAST_STATEMENT_MS = 5_000;
 const ORDINARY_STATEMENT_MS = 5_000;
 const SLOW_STATEMENT_MS = 2_000;
+/** A node of a cluster that has fallen silent holds readiness up for so long. */
+const PROBE_STATEMENT_MS = 1_000;
+
+/** Connections beside those of the pools: for leases, readiness and what is due. */
+export const SINGLE_CONNECTIONS = 3;
 
 /** Opens the pools of a database. No connection is made before its first use. */
 export function openDatabase({
@@ -91,6 +104,11 @@ export function openDatabase({
   );
   const batchers = [fast, ordinary, slow];
   const heartbeat = new Lane(address, { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 });
+  const readiness = new Lane(address, {
+    role: "cloakroom_app",
+    statementTimeout: PROBE_STATEMENT_MS,
+    connectTimeout: 2,
+  });
   const jobs = new Lane(address, { role: "cloakroom_jobs", statementTimeout: SLOW_STATEMENT_MS });
   return {
     fast,
@@ -100,9 +118,18 @@ export function openDatabase({
     oldestDue: () => renewing(jobs, listOldestDue),
     lease: (name, holder, seconds) => renewing(heartbeat, (sql) => takeLease(sql, name, holder, seconds)),
     release: (name, holder) => renewing(heartbeat, (sql) => releaseLease(sql, name, holder)),
+    async probe() {
+      const probe = await renewing(readiness, probeService, 2_000);
+      // A session may refuse writes that a new one takes.
+      if (probe.failing > 0) readiness.renew();
+      return probe;
+    },
+    onClosedMinute(listener) {
+      for (const batcher of [fast, slow]) batcher.onClosedMinute = listener;
+    },
     async ping() {
       const [row] = await renewing(heartbeat, (sql) => sql<{ now: Date }[]>`select clock_timestamp() as now`, 2_000);
-      if (!row) throw new Error("the database told no time");
+      if (!row) throw new Error("the database returned no row for its clock");
       return row.now;
     },
     async takesWrites() {
@@ -115,7 +142,8 @@ export function openDatabase({
       return takes;
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([...batchers.map((batcher) => batcher.close()), heartbeat.close(), jobs.close()]);
+      const closing = [...batchers, heartbeat, readiness, jobs].map((each) => each.close());
+      await Promise.all(closing);
     },
   };
 }

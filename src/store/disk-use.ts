@@ -25,7 +25,7 @@ export interface DiskUse {
 export async function readDiskUse(sql: Sql): Promise<DiskUse> {
   const tables = await sql<{ table: string; bytes: number; rows: number; inserted: number }[]>`
     select relname as "table", pg_total_relation_size(relid) as bytes, n_live_tup as rows, n_tup_ins as inserted
-    from pg_stat_user_tables order by bytes desc, relname`;
+    from pg_stat_user_tables where schemaname = current_schema() order by bytes desc, relname`;
   const [facts] = await sql<{ since: Date | null; most: number; used: number; written: number }[]>`
     select stats_reset as since, current_setting('max_connections')::int as most, numbackends as used,
       pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint as written

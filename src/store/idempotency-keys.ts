@@ -10,6 +10,8 @@ export interface IdempotencyRow {
   readonly accepted: boolean;
   readonly response: Buffer;
   readonly expires_at: Date;
+  /** A keyed hash of the application key or session that made the request. Null in rows of earlier releases. */
+  readonly maker: Buffer | null;
 }
 
 /** A stored key. Operations with outside effects store theirs before they act, and the answer when that has ended. */
@@ -28,7 +30,7 @@ export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey
   table: "idempotency_keys",
   kind: "read",
   sql: `
-    select key_hash, request_hash, accepted, response, expires_at, subject,
+    select key_hash, request_hash, accepted, response, expires_at, subject, maker,
       coalesce(lease_until > now(), false) as leased from idempotency_keys
     where tenant_id = :tenant and key_hash = :key_hash and ${IS_NOT_OVER}`,
   parameters: { key_hash: bytes((hash) => hash) },
@@ -40,6 +42,7 @@ export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey
     response: column.bytesOrNull(),
     expires_at: column.time(),
     subject: column.uuidOrNull(),
+    maker: column.bytesOrNull(),
     leased: column.boolean(),
   }),
   answers: (rows) => rows.map(([row]) => row ?? null),
@@ -60,14 +63,15 @@ export const insertIdempotencyKey = boundWrite<IdempotencyRow>({
   table: "idempotency_keys",
   isAtCommit: true,
   sql: `
-    insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, response, expires_at)
-    values {(:tenant, :key_hash, :request_hash, :accepted, :response, :expires_at)}`,
+    insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, response, expires_at, maker)
+    values {(:tenant, :key_hash, :request_hash, :accepted, :response, :expires_at, :maker)}`,
   parameters: {
     key_hash: bytes(({ key_hash }) => key_hash),
     request_hash: bytes(({ request_hash }) => request_hash),
     accepted: boolean(({ accepted }) => accepted),
     response: bytes(({ response }) => response),
     expires_at: time(({ expires_at }) => expires_at),
+    maker: bytes(({ maker }) => maker),
   },
   sortKey: ({ key_hash }) => key_hash.toString("hex"),
 });
@@ -82,8 +86,8 @@ export const insertKeyInFlight = boundWrite<KeyInFlight>({
   table: "idempotency_keys",
   isAtCommit: true,
   sql: `
-    insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, expires_at, subject, lease_until)
-    values {(:tenant, :key_hash, :request_hash, :accepted, :expires_at, :subject,
+    insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, expires_at, subject, maker, lease_until)
+    values {(:tenant, :key_hash, :request_hash, :accepted, :expires_at, :subject, :maker,
       now() + ${LEASE_SECONDS} * interval '1 second')}`,
   parameters: {
     key_hash: bytes(({ key_hash }) => key_hash),
@@ -91,6 +95,7 @@ export const insertKeyInFlight = boundWrite<KeyInFlight>({
     accepted: boolean(({ accepted }) => accepted),
     expires_at: time(({ expires_at }) => expires_at),
     subject: uuid(({ subject }) => subject),
+    maker: bytes(({ maker }) => maker),
   },
   sortKey: ({ key_hash }) => key_hash.toString("hex"),
 });

@@ -2,9 +2,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import { newUuid, type Uuid } from "../base/ids.js";
 import { connect, type DatabaseAddress, type Sql } from "./connect.js";
 
+/** The lease of whatever changes the schema. */
+export const SCHEMA_LEASE = "migrate";
+
 /**
  * Takes a named lock for some time, on the database's clock. No advisory lock: distributed engines keep those per node
- * or not at all.
+ * or not at all. A lease that would last more than twice as long as it can be taken for is of a time when that clock ran
+ * fast: its holder has prolonged it since, or is gone.
  * @returns whether `holder` has it now, newly or still.
  */
 export async function takeLease(sql: Sql, name: string, holder: Uuid, seconds: number): Promise<boolean> {
@@ -14,6 +18,7 @@ export async function takeLease(sql: Sql, name: string, holder: Uuid, seconds: n
     insert into leases (name, holder, until) values (${name}, ${holder}, clock_timestamp() + ${until}::interval)
     on conflict (name) do update set holder = excluded.holder, until = excluded.until
     where leases.until < excluded.until - ${until}::interval or leases.holder = excluded.holder
+      or (${seconds > 0} and leases.until > excluded.until + ${until}::interval)
     returning name`;
   return rows.length > 0;
 }

@@ -1,5 +1,13 @@
 import type { TenantId } from "../base/ids.js";
-import { type EndRow, type RawLogRow, rawLogText, type SealRow } from "./audit-seals.js";
+import {
+  END_COLUMNS,
+  type EndRow,
+  type RawLogRow,
+  rawLogText,
+  SEAL_COLUMNS,
+  type SealRow,
+  type Strand,
+} from "./audit-seals.js";
 import type { DatabaseAddress, Sql } from "./connect.js";
 import { connectOnce } from "./one-connection.js";
 
@@ -11,10 +19,14 @@ export interface LogSnapshot {
   readonly end: EndRow | undefined;
   /** How many rows the seals count, those that were removed when their time was over included. */
   readonly sealedRows: number;
-  /** Pages of seals, oldest first. */
+  /** Entries that say where the log's time was set back, oldest first. */
+  readonly setBacks: readonly SealRow[];
+  /** The database's own time. */
+  readonly takenAt: Date;
+  /** Pages of the chain's entries, in its order. */
   seals(): AsyncGenerator<readonly SealRow[]>;
-  /** Pages of rows, oldest first. */
-  rows(): AsyncGenerator<readonly RawLogRow[]>;
+  /** Pages of rows, oldest first: all, or those that an entry has set aside. */
+  rows(strand: Strand): AsyncGenerator<readonly RawLogRow[]>;
 }
 
 /** Reads a tenant's log page by page in one transaction, so that what is sealed meanwhile does not show halfway. */
@@ -42,15 +54,18 @@ export async function openLogSnapshot(
   await sql.unsafe(`set local app.tenant_id = '${tenantId}'`);
   await sql.unsafe("set local idle_in_transaction_session_timeout = 0");
   const [end] = await sql<EndRow[]>`
-    select number, last_mac, kept_from, key_version, mac from audit_heads where tenant_id = ${tenantId}`;
-  const [sum] = await sql<{ rows: number }[]>`
-    select coalesce(sum(row_count), 0)::bigint as rows from audit_seals where tenant_id = ${tenantId}`;
+    select ${sql.unsafe(END_COLUMNS)} from audit_heads where tenant_id = ${tenantId}`;
+  const [sum] = await sql<{ rows: number; now: Date }[]>`
+    select coalesce(sum(row_count), 0)::bigint as rows, now() as now
+    from audit_seals where tenant_id = ${tenantId} and kind = 'minute'`;
+  const setBacks = await sql<SealRow[]>`
+    select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
+    where tenant_id = ${tenantId} and kind = 'set_back' order by number`;
   const owned = stack.move();
   return {
-    end,
-    sealedRows: sum?.rows ?? 0,
+    ...{ end, setBacks, sealedRows: sum?.rows ?? 0, takenAt: sum?.now ?? new Date(0) },
     seals: () => sealPages(sql, tenantId),
-    rows: () => rowPages(sql, tenantId),
+    rows: (strand) => rowPages(sql, tenantId, strand),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -60,17 +75,17 @@ async function* sealPages(sql: Sql, tenantId: TenantId): AsyncGenerator<readonly
   do {
     const last = page.at(-1);
     page = await sql<SealRow[]>`
-      select window_start, number, row_count, digest, previous, key_version, mac, sealed_at from audit_seals
-      where tenant_id = ${tenantId} ${last ? sql`and window_start > ${last.window_start}` : sql``}
-      order by window_start limit ${PAGE}`;
+      select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
+      where tenant_id = ${tenantId} ${last ? sql`and number > ${last.number}` : sql``}
+      order by number limit ${PAGE}`;
     yield page;
   } while (page.length === PAGE);
 }
 
-async function* rowPages(sql: Sql, tenantId: TenantId): AsyncGenerator<readonly RawLogRow[]> {
+async function* rowPages(sql: Sql, tenantId: TenantId, strand: Strand): AsyncGenerator<readonly RawLogRow[]> {
   let page: readonly RawLogRow[] = [];
   do {
-    const range = { from: undefined, until: undefined, after: page.at(-1), limit: PAGE };
+    const range = { strand, from: undefined, until: undefined, after: page.at(-1), limit: PAGE };
     const { text, values } = rawLogText(tenantId, range);
     page = await sql.unsafe<RawLogRow[]>(text, values);
     yield page;

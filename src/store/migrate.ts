@@ -1,36 +1,44 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
+import { distributeNewTables } from "./cluster/distribute.js";
 import { connect, type DatabaseAddress, type Sql } from "./connect.js";
 import { codeOf } from "./database-error.js";
-import { underLease } from "./lease.js";
+import { SCHEMA_LEASE, underLease } from "./lease.js";
+import { retryingLocks } from "./lock-retries.js";
 import { DatabaseSetupError, ensureRoles, quoteName } from "./roles.js";
 
 const FOLDER = join(import.meta.dirname, "migrations");
 const LEASE_SECONDS = 60;
-/** With a lock timeout of two seconds: a minute. */
-const LOCK_ATTEMPTS = 30;
-/** A lock that was not granted in time, and a deadlock that was ended at our cost. */
-const RETRIED = ["55P03", "40P01"];
+
+export interface MigrateOptions {
+  /** The roles that will act as the application, besides the one that migrates. */
+  readonly logins?: readonly string[];
+  /** A process that dies keeps the others waiting for as long, at most. */
+  readonly leaseSeconds?: number;
+  /** Where the .sql files are. Absent: those of this release. */
+  readonly folder?: string;
+  readonly announce?: (line: string) => void;
+}
 
 /**
- * Brings the schema up to date: numbered .sql files, forward only, one process at a time. `logins` are the roles that
- * will act as the application, besides the one that migrates. A process that dies keeps the others waiting for
- * `leaseSeconds` at most.
+ * Brings the schema up to date: numbered .sql files, forward only, one process at a time. In a cluster that the vault is
+ * distributed over, new tables are distributed too.
  * @returns the names of the migrations that ran.
  * @throws {DatabaseSetupError} with the statements to run, where the login lacks a right.
  */
 export async function migrate(
   address: DatabaseAddress,
-  logins: readonly string[] = [],
-  leaseSeconds = LEASE_SECONDS,
+  { logins = [], leaseSeconds = LEASE_SECONDS, folder = FOLDER, announce = () => {} }: MigrateOptions = {},
 ): Promise<string[]> {
   const sql = connect(address, { connections: 1, statementTimeout: 0 });
   try {
     await ensureLedger(sql);
-    return await underLease(address, "migrate", leaseSeconds, async () => {
+    return await underLease(address, SCHEMA_LEASE, leaseSeconds, async () => {
       await ensureRoles(sql, [...new Set([await currentUser(sql), ...logins])]);
-      return runPending(sql);
+      const ran = await runPending(sql, folder);
+      // Also where none ran: a run before may have been cut off here.
+      await distributeNewTables(sql, announce);
+      return ran;
     });
   } finally {
     await sql.end({ timeout: 5 });
@@ -43,7 +51,7 @@ export async function pendingMigrations(address: DatabaseAddress): Promise<strin
   try {
     const [ledger] = await sql<{ found: string | null }[]>`select to_regclass('migrations')::text as found`;
     const done = ledger?.found ? await ranMigrations(sql) : [];
-    return (await migrationFiles()).filter((name) => !done.includes(name));
+    return (await migrationFiles(FOLDER)).filter((name) => !done.includes(name));
   } finally {
     await sql.end({ timeout: 5 });
   }
@@ -75,16 +83,19 @@ async function currentUser(sql: Sql): Promise<string> {
   return me?.name ?? "";
 }
 
-async function runPending(sql: Sql): Promise<string[]> {
+async function runPending(sql: Sql, folder: string): Promise<string[]> {
   const done = await ranMigrations(sql);
-  const names = await migrationFiles();
+  const names = await migrationFiles(folder);
   if (names.every((name) => done.includes(name))) return [];
   // Loading it takes a tenth of a second, which every start would pay.
   const { Umzug } = await import("umzug");
   const umzug = new Umzug({
     migrations: names.map((name) => ({
       name,
-      up: async () => patiently(sql, await readFile(join(FOLDER, name), "utf8")),
+      up: async () => {
+        const statements = await readFile(join(folder, name), "utf8");
+        await retryingLocks(() => sql.unsafe(asBlock(statements)));
+      },
     })),
     storage: {
       executed: () => ranMigrations(sql),
@@ -101,23 +112,16 @@ async function runPending(sql: Sql): Promise<string[]> {
 }
 
 /**
- * Runs a file beside a running server. A lock that is not granted within the lock timeout is given back, so that the
- * requests that have gathered behind it are served, and asked for again. A file is one transaction: nothing of it is left.
+ * Makes a file of statements one block, which is one transaction. Citus (13.0.5) sends the whole text that a change to a
+ * distributed table stands in on to its nodes, where it may be one statement only: "cannot insert multiple commands into a
+ * prepared statement". Statements of a block are texts of their own. A block takes no select without a target.
  */
-async function patiently(sql: Sql, statements: string): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await sql.unsafe(statements);
-      return;
-    } catch (error) {
-      if (!RETRIED.includes(codeOf(error)) || attempt === LOCK_ATTEMPTS) throw error;
-      await pause(100);
-    }
-  }
+function asBlock(statements: string): string {
+  return `do $migration$ begin\n${statements}\nend $migration$`;
 }
 
-async function migrationFiles(): Promise<string[]> {
-  return (await readdir(FOLDER)).filter((name) => name.endsWith(".sql")).sort();
+async function migrationFiles(folder: string): Promise<string[]> {
+  return (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
 }
 
 /** The migrations that have run, in their order. */

@@ -1,5 +1,8 @@
-import { isTenantId, type TenantId } from "../base/ids.js";
+import { isTenantId, type TenantId, timeOfUuid, type Uuid } from "../base/ids.js";
 import { connect, type DatabaseAddress, type Sql } from "./connect.js";
+
+/** The lease of the server that seals logs. */
+export const SEALING_LEASE = "log-seals";
 
 /** The tenants that are not deleted, oldest first, as whoever owns the tables may list them. */
 export async function activeTenants(sql: Sql): Promise<TenantId[]> {
@@ -17,14 +20,34 @@ export function listActiveTenants(ownerAddress: DatabaseAddress): Promise<Tenant
 export interface Deletion {
   readonly at: Date | null;
   readonly by: string | null;
+  /** By which the vault knows that it deleted the tenant itself. */
+  readonly mac: Buffer | null;
 }
 
 /** When and by which application a tenant was deleted; undefined where there is no record of a tenant that was. */
 export function deletionOf(ownerAddress: DatabaseAddress, tenantId: TenantId): Promise<Deletion | undefined> {
   return asOwner(ownerAddress, async (sql) => {
     const [row] = await sql<Deletion[]>`
-      select modified_at as at, modified_by as by from tenants where tenant_id = ${tenantId} and state = 'deleted'`;
+      select modified_at as at, modified_by as by, closing_mac as mac from tenants where tenant_id = ${tenantId} and state = 'deleted'`;
     return row;
+  });
+}
+
+/** Tenants whose log is closed beyond the present, by the database's clock: it was set back. */
+export function listClosedAhead(ownerAddress: DatabaseAddress): Promise<TenantId[]> {
+  return asOwner(ownerAddress, async (sql) => {
+    const rows = await sql<{ id: string }[]>`
+      select tenant_id as id from tenants where state = 'active' and audit_closed_until > now() order by tenant_id`;
+    return rows.map(({ id }) => id).filter(isTenantId);
+  });
+}
+
+/** Since when a server has been sealing logs, if one is: its id in the lease carries the time. */
+export function sealingSince(address: DatabaseAddress): Promise<Date | undefined> {
+  return asOwner(address, async (sql) => {
+    const [lease] = await sql<{ holder: Uuid }[]>`
+      select holder from leases where name = ${SEALING_LEASE} and until > clock_timestamp()`;
+    return lease && timeOfUuid(lease.holder);
   });
 }
 

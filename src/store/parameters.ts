@@ -5,9 +5,3 @@ export function byteaArray(sql: SqlTag, values: readonly Uint8Array[]) {
   const items = values.map((value) => `"\\\\x${Buffer.from(value).toString("hex")}"`);
   return sql.typed(`{${items.join(",")}}`, 1001);
 }
-
-/** A name search as a `like` pattern: `*` stands for any text, and a name without one is searched for anywhere. */
-export function likePattern(name: string): string {
-  const escaped = name.replaceAll(/[\\%_]/g, (char) => `\\${char}`);
-  return name.includes("*") ? escaped.replaceAll("*", "%") : `%${escaped}%`;
-}

@@ -1,13 +1,16 @@
 import type { Uuid } from "../base/ids.js";
-import { offsetOf } from "../base/page.js";
+import { offsetOf, type PageRequest } from "../base/page.js";
 import { definePage } from "./counted-page.js";
-import { type NamedListing, wantedRows } from "./named-listing.js";
+import { defineNames } from "./named-listing.js";
 import { byteaArray } from "./parameters.js";
+import { uuid } from "./parameter.js";
+import { lockedRead } from "./row-lock.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
 export interface ProxyRow {
   readonly id: Uuid;
   readonly name: string;
+  readonly label: Buffer | null;
   readonly definition: Buffer;
   readonly application_id: Uuid | null;
   readonly require_auth: boolean;
@@ -18,10 +21,16 @@ export interface ProxyRow {
   readonly modified_at: Date | null;
 }
 
-export interface NewProxy
-  extends Pick<ProxyRow, "id" | "name" | "definition" | "application_id" | "require_auth" | "created_by"> {
+/** What a caller decides on. */
+export type ProxyColumns = Pick<ProxyRow, "id" | "name" | "label" | "definition" | "application_id" | "require_auth">;
+
+export interface NewProxy extends ProxyColumns {
   readonly key_hash: Buffer;
+  readonly created_by: Uuid | null;
 }
+
+const COLUMNS =
+  "id, name, label, definition, application_id, require_auth, revision, created_by, created_at, modified_by, modified_at";
 
 export const insertProxy = defineWrite<NewProxy>({
   table: "proxies",
@@ -39,11 +48,13 @@ export const readProxy = defineStatement<Uuid, ProxyRow | null, ProxyRow>({
   sortKey: (id) => id,
   queries: (sql, tenantId, ids) => [
     sql`
-      select id, name, definition, application_id, require_auth, revision, created_by, created_at, modified_by, modified_at
-      from proxies where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])`,
+      select ${sql.unsafe(COLUMNS)} from proxies where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])`,
   ],
   answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
 });
+
+/** The same, locked until the transaction ends. */
+export const lockProxy = lockedRead("proxies", { id: uuid((id: Uuid) => id) }, readProxy);
 
 /** A proxy by its key's hash, with the tenant's revision and whether its settings allow ephemeral ones. */
 export const findProxyByKey = defineStatement<
@@ -56,7 +67,7 @@ export const findProxyByKey = defineStatement<
   sortKey: (hash) => hash.toString("hex"),
   queries: (sql, tenantId, hashes) => [
     sql`
-      select t.auth_revision, p.key_hash, p.id, p.name, p.definition, p.application_id, p.require_auth, p.revision,
+      select t.auth_revision, p.key_hash, p.id, p.name, p.label, p.definition, p.application_id, p.require_auth, p.revision,
         p.created_by, p.created_at, p.modified_by, p.modified_at
       from proxies p join tenants t on t.tenant_id = p.tenant_id and t.state = 'active'
       where p.tenant_id = ${tenantId} and p.key_hash = any(${byteaArray(sql, hashes)})`,
@@ -68,24 +79,31 @@ interface Guarded {
   readonly auth_revision: number;
 }
 
+export const namesOfProxies = defineNames("proxies");
+
+export interface ProxyListing extends PageRequest {
+  /** Only these, where any are given. */
+  readonly ids: readonly Uuid[];
+}
+
 /** A page, newest first. */
-export const listProxies = definePage<NamedListing, ProxyRow>({
+export const listProxies = definePage<ProxyListing, ProxyRow>({
   table: "proxies",
   sortKey: () => "",
   pair(sql, tenantId, listing) {
-    const wanted = wantedRows(sql, tenantId, listing);
+    const wanted = sql`
+      tenant_id = ${tenantId} ${listing.ids.length > 0 ? sql`and id = any(${[...listing.ids]}::uuid[])` : sql``}`;
     return {
       total: sql`select count(*) as total from proxies where ${wanted}`,
       rows: sql`
-        select id, name, definition, application_id, require_auth, revision, created_by, created_at, modified_by, modified_at
-        from proxies where ${wanted}
+        select ${sql.unsafe(COLUMNS)} from proxies where ${wanted}
         order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
     };
   },
 });
 
-export interface ProxyChange
-  extends Pick<ProxyRow, "id" | "name" | "definition" | "application_id" | "require_auth" | "revision"> {
+export interface ProxyChange extends ProxyColumns {
+  readonly revision: number;
   readonly modified_by: Uuid;
 }
 
@@ -96,8 +114,8 @@ export const updateProxy = defineStatement<ProxyChange, boolean, unknown>({
   sortKey: ({ id }) => id,
   queries: (sql, tenantId, changes, at) =>
     changes.map(
-      ({ id, name, definition, application_id, require_auth, revision, modified_by }) => sql`
-        update proxies set name = ${name}, definition = ${definition}, application_id = ${application_id},
+      ({ id, name, label, definition, application_id, require_auth, revision, modified_by }) => sql`
+        update proxies set name = ${name}, label = ${label}, definition = ${definition}, application_id = ${application_id},
           require_auth = ${require_auth}, modified_by = ${modified_by}, modified_at = ${at}, revision = revision + 1
         where tenant_id = ${tenantId} and id = ${id} and revision = ${revision} returning 1`,
     ),

@@ -3,13 +3,14 @@ import type { JsonObject } from "../base/json.js";
 import { offsetOf, type PageRequest } from "../base/page.js";
 import type { Sql } from "./connect.js";
 import { definePage } from "./counted-page.js";
-import { likePattern } from "./parameters.js";
+import { defineNames } from "./named-listing.js";
 import { defineStatement } from "./statement.js";
 
 /** A formula as it is stored: the tenant's own sealed, an official one readable. */
 export interface FormulaRow {
   readonly id: Uuid;
   readonly name: string;
+  readonly label: Buffer | null;
   readonly sealed: Buffer | null;
   readonly official: JsonObject | null;
   readonly revision: number;
@@ -22,6 +23,7 @@ export interface FormulaRow {
 export interface FormulaDraftRow {
   readonly id: Uuid;
   readonly name: string;
+  readonly label: Buffer | null;
   readonly definition: Buffer;
   readonly created_by: Uuid;
 }
@@ -47,10 +49,10 @@ export const readFormula = defineStatement<Uuid, FormulaRow | null, FormulaRow>(
   queries: (sql, tenantId, ids) =>
     ids.map(
       (id) => sql`
-        select id, name, definition as sealed, null::jsonb as official, revision, created_by, created_at, modified_by, modified_at
+        select id, name, label, definition as sealed, null::jsonb as official, revision, created_by, created_at, modified_by, modified_at
         from reactor_formulas where tenant_id = ${tenantId} and id = ${id}
         union all
-        select id, name, null, definition, 0, null, created_at, null, modified_at from official_formulas where id = ${id}
+        select id, name, null, null, definition, 0, null, created_at, null, modified_at from official_formulas where id = ${id}
         limit 1`,
     ),
   answers: (rows) => rows.map(([row]) => row ?? null),
@@ -66,27 +68,24 @@ export const holdFormula = defineStatement<Uuid, boolean, unknown>({
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-export interface FormulaListing extends PageRequest {
-  /** Without case; `*` stands for any text. */
-  readonly name: string | undefined;
-}
+/** The official ones among them. */
+export const namesOfFormulas = defineNames("reactor_formulas");
 
 /** A page of the official formulas and the tenant's own, newest first. */
-export const listFormulas = definePage<FormulaListing, FormulaRow>({
+export const listFormulas = definePage<PageRequest, FormulaRow>({
   table: "reactor_formulas",
   sortKey: () => "",
   pair(sql, tenantId, listing) {
-    const named = listing.name === undefined ? sql`` : sql`and name ilike ${likePattern(listing.name)}`;
     return {
       total: sql`
-        select (select count(*) from reactor_formulas where tenant_id = ${tenantId} ${named})
-          + (select count(*) from official_formulas where true ${named}) as total`,
+        select (select count(*) from reactor_formulas where tenant_id = ${tenantId})
+          + (select count(*) from official_formulas) as total`,
       rows: sql`
         select * from (
-          select id, name, definition as sealed, null::jsonb as official, revision, created_by, created_at, modified_by, modified_at
-          from reactor_formulas where tenant_id = ${tenantId} ${named}
+          select id, name, label, definition as sealed, null::jsonb as official, revision, created_by, created_at, modified_by, modified_at
+          from reactor_formulas where tenant_id = ${tenantId}
           union all
-          select id, name, null, definition, 0, null, created_at, null, modified_at from official_formulas where true ${named}
+          select id, name, null, null, definition, 0, null, created_at, null, modified_at from official_formulas
         ) formulas
         order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
     };
@@ -96,6 +95,7 @@ export const listFormulas = definePage<FormulaListing, FormulaRow>({
 export interface FormulaChange {
   readonly id: Uuid;
   readonly name: string;
+  readonly label: Buffer | null;
   readonly definition: Buffer;
   readonly modified_by: Uuid;
 }
@@ -107,8 +107,8 @@ export const updateFormula = defineStatement<FormulaChange, boolean, unknown>({
   sortKey: ({ id }) => id,
   queries: (sql, tenantId, changes, at) =>
     changes.map(
-      ({ id, name, definition, modified_by }) => sql`
-        update reactor_formulas set name = ${name}, definition = ${definition}, modified_by = ${modified_by},
+      ({ id, name, label, definition, modified_by }) => sql`
+        update reactor_formulas set name = ${name}, label = ${label}, definition = ${definition}, modified_by = ${modified_by},
           modified_at = ${at}, revision = revision + 1
         where tenant_id = ${tenantId} and id = ${id} returning 1`,
     ),

@@ -1,12 +1,15 @@
 import type { Uuid } from "../base/ids.js";
-import { offsetOf } from "../base/page.js";
+import { offsetOf, type PageRequest } from "../base/page.js";
 import { definePage } from "./counted-page.js";
-import { type NamedListing, wantedRows } from "./named-listing.js";
+import { defineNames } from "./named-listing.js";
+import { uuid } from "./parameter.js";
+import { lockedRead } from "./row-lock.js";
 import { defineStatement } from "./statement.js";
 
 export interface ReactorRow {
   readonly id: Uuid;
   readonly name: string;
+  readonly label: Buffer | null;
   readonly definition: Buffer;
   readonly application_id: Uuid | null;
   readonly formula_id: Uuid | null;
@@ -17,10 +20,13 @@ export interface ReactorRow {
   readonly modified_at: Date | null;
 }
 
-export type NewReactor = Pick<
-  ReactorRow,
-  "id" | "name" | "definition" | "application_id" | "formula_id" | "created_by"
->;
+/** What a caller decides on. */
+export type ReactorColumns = Pick<ReactorRow, "id" | "name" | "label" | "definition" | "application_id" | "formula_id">;
+
+export type NewReactor = ReactorColumns & Pick<ReactorRow, "created_by">;
+
+const COLUMNS =
+  "id, name, label, definition, application_id, formula_id, revision, created_by, created_at, modified_by, modified_at";
 
 /** Answers once it is stored. */
 export const insertReactor = defineStatement<NewReactor, boolean, unknown>({
@@ -41,34 +47,38 @@ export const readReactor = defineStatement<Uuid, ReactorRow | null, ReactorRow>(
   sortKey: (id) => id,
   queries: (sql, tenantId, ids) => [
     sql`
-      select id, name, definition, application_id, formula_id, revision, created_by, created_at, modified_by, modified_at
-      from reactors where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])`,
+      select ${sql.unsafe(COLUMNS)} from reactors where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])`,
   ],
   answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
 });
 
+/** The same, locked until the transaction ends. */
+export const lockReactor = lockedRead("reactors", { id: uuid((id: Uuid) => id) }, readReactor);
+
+export const namesOfReactors = defineNames("reactors");
+
+export interface ReactorListing extends PageRequest {
+  /** Only these, where any are given. */
+  readonly ids: readonly Uuid[];
+}
+
 /** A page, newest first. */
-export const listReactors = definePage<NamedListing, ReactorRow>({
+export const listReactors = definePage<ReactorListing, ReactorRow>({
   table: "reactors",
   sortKey: () => "",
   pair(sql, tenantId, listing) {
-    const wanted = wantedRows(sql, tenantId, listing);
+    const wanted = sql`
+      tenant_id = ${tenantId} ${listing.ids.length > 0 ? sql`and id = any(${[...listing.ids]}::uuid[])` : sql``}`;
     return {
       total: sql`select count(*) as total from reactors where ${wanted}`,
       rows: sql`
-        select id, name, definition, application_id, formula_id, revision, created_by, created_at, modified_by, modified_at
-        from reactors where ${wanted}
+        select ${sql.unsafe(COLUMNS)} from reactors where ${wanted}
         order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
     };
   },
 });
 
-export type ReactorChange = Pick<
-  ReactorRow,
-  "id" | "name" | "definition" | "application_id" | "formula_id" | "revision"
-> & {
-  readonly modified_by: Uuid;
-};
+export type ReactorChange = ReactorColumns & Pick<ReactorRow, "revision"> & { readonly modified_by: Uuid };
 
 /** Answers whether nobody changed the reactor since it was read. */
 export const updateReactor = defineStatement<ReactorChange, boolean, unknown>({
@@ -77,8 +87,8 @@ export const updateReactor = defineStatement<ReactorChange, boolean, unknown>({
   sortKey: ({ id }) => id,
   queries: (sql, tenantId, changes, at) =>
     changes.map(
-      ({ id, name, definition, application_id, formula_id, revision, modified_by }) => sql`
-        update reactors set name = ${name}, definition = ${definition}, application_id = ${application_id},
+      ({ id, name, label, definition, application_id, formula_id, revision, modified_by }) => sql`
+        update reactors set name = ${name}, label = ${label}, definition = ${definition}, application_id = ${application_id},
           formula_id = ${formula_id}, modified_by = ${modified_by}, modified_at = ${at}, revision = revision + 1
         where tenant_id = ${tenantId} and id = ${id} and revision = ${revision} returning 1`,
     ),

@@ -1,3 +1,4 @@
+import type { BoundValue } from "../crypto/sealed.js";
 import { defineStatement, type Statement, type Table } from "./statement.js";
 
 /** The purposes of the keys that seal rows. */
@@ -8,6 +9,10 @@ export interface SealedColumn {
   readonly name: string;
   readonly purpose: SealingPurpose;
   readonly field: string;
+  /** The plain columns that it is bound to. */
+  readonly bound?: readonly string[];
+  /** The plain column that held the value in releases that did not seal it. Empty once it is sealed. */
+  readonly plain?: string;
 }
 
 /** A table with sealed values. The second part of its primary key names the entity that they are sealed for. */
@@ -15,41 +20,78 @@ export interface SealedTable {
   readonly table: Table;
   readonly key: string;
   readonly keyType: "text" | "uuid" | "bytea";
-  /** Whether changes to its rows are compared by a revision: one that is sealed anew counts as changed. */
+  /** Whether changes to its rows are compared by a revision: one that is sealed again counts as changed. */
   readonly hasRevision: boolean;
   readonly columns: readonly SealedColumn[];
 }
 
-const one = (name: string, field: string, purpose: SealingPurpose = "data"): readonly SealedColumn[] => [
-  { name, field, purpose },
-];
-const byId = { key: "id", keyType: "uuid" } as const;
+const one = (name: string, field: string, bound?: readonly string[]): SealedColumn => ({
+  ...{ name, field, purpose: "data" },
+  ...(bound && { bound }),
+});
+const label = (plain: string): SealedColumn => ({ ...one("label", "name"), plain });
+const byId = { key: "id", keyType: "uuid", hasRevision: false } as const;
+const versioned = { ...byId, hasRevision: true } as const;
+
+/** The plain columns that sealed values of the same row are bound to: what decides who may see or use them, and how. */
+export const BOUND = {
+  applications: ["type"],
+  application_keys: ["application_id", "key_hash"],
+  sessions: ["key_hash", "nonce_hash", "application_id", "authorized_by", "expires_at"],
+  proxies: ["application_id", "require_auth"],
+  reactors: ["application_id", "formula_id"],
+  reactor_runs: ["reactor_id", "application_id"],
+  connections: ["formula_id", "accepted_countries", "accepted_currencies", "active"],
+  payments: ["connection_id", "token_id", "containers", "status", "provider_id"],
+  refunds: ["payment_id"],
+  three_ds_sessions: ["token_id", "payment_id"],
+  // The revision: data and attributes that were written apart do not open together.
+  tokens: ["type", "containers", "revision", "fingerprint", "dedupe_key"],
+} as const;
 
 /** Every sealed column there is; a test compares this with the schema. */
 export const SEALED_TABLES: readonly SealedTable[] = [
-  { table: "members", ...byId, hasRevision: false, columns: one("profile", "profile") },
-  { table: "invitations", ...byId, hasRevision: false, columns: one("email", "email") },
-  { table: "proxies", ...byId, hasRevision: true, columns: one("definition", "proxy") },
-  { table: "reactor_formulas", ...byId, hasRevision: true, columns: one("definition", "formula") },
-  { table: "reactors", ...byId, hasRevision: true, columns: one("definition", "reactor") },
+  { table: "members", ...byId, columns: [one("profile", "profile")] },
+  { table: "invitations", ...byId, columns: [one("email", "email")] },
+  { table: "applications", ...byId, columns: [one("definition", "application", BOUND.applications)] },
   {
-    ...{ table: "reactor_runs", ...byId, hasRevision: false },
-    columns: [...one("request", "run_request"), ...one("result", "run_result")],
+    ...{ table: "application_keys", ...byId },
+    columns: [one("proof", "application_key", BOUND.application_keys)],
   },
-  { table: "failed_runs", ...byId, hasRevision: false, columns: one("record", "failed_run") },
-  { table: "connections", ...byId, hasRevision: true, columns: one("fields", "connection") },
+  { table: "sessions", ...byId, columns: [one("rights", "session", BOUND.sessions)] },
+  {
+    ...{ table: "proxies", ...versioned },
+    columns: [one("definition", "proxy", BOUND.proxies), label("name")],
+  },
+  { table: "reactor_formulas", ...versioned, columns: [one("definition", "formula"), label("name")] },
+  {
+    ...{ table: "reactors", ...versioned },
+    columns: [one("definition", "reactor", BOUND.reactors), label("name")],
+  },
+  {
+    ...{ table: "reactor_runs", ...byId },
+    columns: [one("request", "run_request", BOUND.reactor_runs), one("result", "run_result", BOUND.reactor_runs)],
+  },
+  {
+    ...{ table: "connections", ...versioned },
+    columns: [one("fields", "connection", BOUND.connections), label("display_name")],
+  },
+  { table: "failed_runs", ...byId, columns: [one("record", "failed_run")] },
   // Work on payments goes on between reading and writing: it must not find that they changed.
-  { table: "payments", ...byId, hasRevision: false, columns: one("record", "payment") },
-  { table: "refunds", ...byId, hasRevision: false, columns: one("record", "refund") },
-  { table: "three_ds_sessions", ...byId, hasRevision: false, columns: one("record", "three_ds_session") },
+  { table: "payments", ...byId, columns: [one("record", "payment", BOUND.payments)] },
+  { table: "refunds", ...byId, columns: [one("record", "refund", BOUND.refunds)] },
+  { table: "three_ds_sessions", ...byId, columns: [one("record", "three_ds_session", BOUND.three_ds_sessions)] },
   {
     ...{ table: "tokens", key: "id", keyType: "text", hasRevision: true },
-    columns: [...one("data", "data"), ...one("attributes", "attributes")],
+    columns: [one("data", "data", BOUND.tokens), one("attributes", "attributes", BOUND.tokens)],
   },
-  { table: "token_cvc", key: "token_id", keyType: "text", hasRevision: false, columns: one("code", "cvc", "cvc") },
+  {
+    ...{ table: "token_cvc", key: "token_id", keyType: "text", hasRevision: false },
+    columns: [{ ...one("code", "cvc"), purpose: "cvc" }],
+  },
   {
     ...{ table: "idempotency_keys", key: "key_hash", keyType: "bytea", hasRevision: false },
-    columns: one("response", "idempotency"),
+    columns: [one("response", "idempotency")],
   },
 ];
 
@@ -63,10 +105,11 @@ export interface Stretch {
 /** The key versions that new values are sealed under. */
 export type CurrentVersions = Readonly<Record<SealingPurpose, number>>;
 
-/** A row with its sealed columns, in the order of the table's description. */
+/** A row with its sealed columns, in the order of the table's description, and the plain ones that belong to them. */
 export interface SealedRow {
   readonly key: string;
   readonly sealed: readonly (Buffer | null)[];
+  readonly plain: Readonly<Record<string, BoundValue>>;
 }
 
 export interface Resealed {
@@ -92,8 +135,12 @@ export function sealedRowStatements({ table, key, keyType, hasRevision, columns 
   // Layout of a sealed value: format (1), key version (4), ... `<>` with null is not true.
   const staleness = (current: CurrentVersions) =>
     columns
-      .map(({ name, purpose }) => `substring(${name} from 2 for 4) <> '\\x${hexOf(current[purpose])}'`)
+      .flatMap(({ name, purpose, plain }) => [
+        `substring(${name} from 2 for 4) <> '\\x${hexOf(current[purpose])}'`,
+        ...(plain ? [`${plain} <> ''`] : []),
+      ])
       .join(" or ");
+  const plainColumns = [...new Set(columns.flatMap(({ bound = [], plain }) => (plain ? [...bound, plain] : bound)))];
   const shared = { table, sortKey: () => "" };
   return {
     endOf: defineStatement<{ after: string | undefined; rows: number }, string | null, { key: string }>({
@@ -114,7 +161,7 @@ export function sealedRowStatements({ table, key, keyType, hasRevision, columns 
       queries: (sql, tenantId, inputs) =>
         inputs.map(
           ({ after, last, current }) => sql`
-            select ${sql.unsafe(key)}::text as sealed_key, ${sql(columns.map(({ name }) => name))}
+            select ${sql.unsafe(key)}::text as sealed_key, ${sql([...columns.map(({ name }) => name), ...plainColumns])}
             from ${sql(table)} where tenant_id = ${tenantId} and (${sql.unsafe(staleness(current))})
               ${after === undefined ? sql`` : sql`and ${sql(key)} > ${after}::text::${sql.unsafe(keyType)}`}
               ${last === undefined ? sql`` : sql`and ${sql(key)} <= ${last}::text::${sql.unsafe(keyType)}`}
@@ -125,6 +172,7 @@ export function sealedRowStatements({ table, key, keyType, hasRevision, columns 
           found.map((row) => ({
             key: String(row.sealed_key),
             sealed: columns.map(({ name }) => bytesOf(row[name])),
+            plain: Object.fromEntries(plainColumns.map((name) => [name, boundValueOf(row[name])])),
           })),
         ),
     }),
@@ -147,7 +195,10 @@ export function sealedRowStatements({ table, key, keyType, hasRevision, columns 
       sortKey: ({ key: name }) => name,
       queries: (sql, tenantId, inputs) =>
         inputs.map(({ key: name, from, to }) => {
-          const values = Object.fromEntries(columns.map((column, index) => [column.name, to[index] ?? null]));
+          const values = Object.fromEntries([
+            ...columns.map((column, index) => [column.name, to[index] ?? null]),
+            ...columns.flatMap(({ plain }) => (plain ? [[plain, ""]] : [])),
+          ]);
           // Every sealed value is unlike all others: the same bytes mean that nobody has written meanwhile.
           const unchanged = columns.map(
             (column, index) => sql`and ${sql(column.name)} is not distinct from ${from[index] ?? null}`,
@@ -166,6 +217,18 @@ type StaleRow = Readonly<Record<string, unknown>>;
 
 function bytesOf(value: unknown): Buffer | null {
   return Buffer.isBuffer(value) ? value : null;
+}
+
+function boundValueOf(value: unknown): BoundValue {
+  switch (typeof value) {
+    case "string":
+    case "number":
+    case "boolean":
+      return value;
+  }
+  if (value === null || value instanceof Date || value instanceof Uint8Array) return value;
+  if (Array.isArray(value)) return value.map(String);
+  throw new Error("a sealed value is bound to a column of a type that is not known");
 }
 
 function hexOf(version: number): string {

@@ -5,13 +5,20 @@ import { byteaArray } from "./parameters.js";
 import { defineRemoval } from "./removal.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
-export interface NewSession {
+/** The columns that tell whose a session is, and until when. */
+export interface SessionColumns {
   readonly id: Uuid;
   readonly key_hash: Buffer;
   readonly nonce_hash: Buffer;
   readonly application_id: Uuid;
+  /** Null until it is authorized. */
+  readonly authorized_by: Uuid | null;
   readonly expires_at: Date;
+  /** Sealed. Null where the tenant's keys were made before rights were sealed. */
+  readonly rights: Buffer | null;
 }
+
+export type NewSession = Omit<SessionColumns, "authorized_by">;
 
 export const insertSession = defineWrite<NewSession>({
   table: "sessions",
@@ -23,21 +30,14 @@ export const insertSession = defineWrite<NewSession>({
     }),
 });
 
-export interface SessionByNonce {
-  readonly id: Uuid;
-  readonly application_id: Uuid;
-  readonly authorized_by: Uuid | null;
-  readonly expires_at: Date;
-}
-
-export const findSessionByNonce = defineStatement<Buffer, SessionByNonce | null, SessionByNonce>({
+export const findSessionByNonce = defineStatement<Buffer, SessionColumns | null, SessionColumns>({
   table: "sessions",
   kind: "read",
   sortKey: (hash) => hash.toString("hex"),
   queries: (sql, tenantId, hashes, at) =>
     hashes.map(
       (hash) => sql`
-        select id, application_id, authorized_by, expires_at from sessions
+        select id, key_hash, nonce_hash, application_id, authorized_by, expires_at, rights from sessions
         where tenant_id = ${tenantId} and nonce_hash = ${hash} and ${isNotOver(sql, "expires_at", at)}`,
     ),
   answers: (rows) => rows.map(([row]) => row ?? null),
@@ -45,8 +45,10 @@ export const findSessionByNonce = defineStatement<Buffer, SessionByNonce | null,
 
 export interface SessionAuthorization {
   readonly id: Uuid;
+  /** This and the rules are empty where the rights are sealed. */
   readonly permissions: readonly string[];
   readonly rules: readonly JsonObject[];
+  readonly rights: Buffer | null;
   readonly authorized_by: Uuid;
   readonly expires_at: Date;
 }
@@ -58,41 +60,39 @@ export const authorizeSession = defineStatement<SessionAuthorization, boolean, u
   sortKey: ({ id }) => id,
   queries: (sql, tenantId, inputs) =>
     inputs.map(
-      ({ id, permissions, rules, authorized_by, expires_at }) => sql`
+      ({ id, permissions, rules, rights, authorized_by, expires_at }) => sql`
         update sessions set permissions = ${[...permissions]}::text[], rules = ${sql.json([...rules])},
-          authorized_by = ${authorized_by}, expires_at = ${expires_at}
+          rights = ${rights}, authorized_by = ${authorized_by}, expires_at = ${expires_at}
         where tenant_id = ${tenantId} and id = ${id} and authorized_by is null returning 1`,
     ),
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
 /** What a session key is good for: its own rights, within those that its authorizer has now. */
-export interface SessionRow {
+export interface SessionRow extends SessionColumns {
   readonly revision: number;
   readonly settings: JsonObject;
-  readonly id: Uuid;
-  readonly expires_at: Date;
-  readonly application_id: Uuid;
   readonly application_type: string;
-  /** Null until it is authorized. */
+  /** Null until it is authorized, and empty where its rights are sealed. */
   readonly permissions: string[] | null;
   readonly rules: JsonObject[] | null;
   /** Null until it is authorized, and once its authorizer is deleted. */
   readonly authorizer_type: string | null;
   readonly authorizer_permissions: string[] | null;
   readonly authorizer_rules: JsonObject[] | null;
+  readonly authorizer_definition: Buffer | null;
 }
 
 /** Finds a session that is not over by its key's hash. */
-export const findSession = defineStatement<Buffer, SessionRow | null, SessionRow & { readonly key_hash: Buffer }>({
+export const findSession = defineStatement<Buffer, SessionRow | null, SessionRow>({
   table: "sessions",
   kind: "read",
   sortKey: (hash) => hash.toString("hex"),
   queries: (sql, tenantId, hashes, at) => [
     sql`
-      select t.auth_revision as revision, t.settings, s.key_hash, s.id, s.expires_at, s.permissions, s.rules,
-        a.id as application_id, a.type as application_type,
-        b.type as authorizer_type, b.permissions as authorizer_permissions, b.rules as authorizer_rules
+      select t.auth_revision as revision, t.settings, s.key_hash, s.nonce_hash, s.id, s.expires_at, s.permissions, s.rules, s.rights,
+        s.authorized_by, a.id as application_id, a.type as application_type, b.type as authorizer_type,
+        b.permissions as authorizer_permissions, b.rules as authorizer_rules, b.definition as authorizer_definition
       from sessions s
       join applications a on a.tenant_id = s.tenant_id and a.id = s.application_id
       join tenants t on t.tenant_id = s.tenant_id and t.state = 'active'

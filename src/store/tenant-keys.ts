@@ -1,4 +1,4 @@
-import type { TenantId } from "../base/ids.js";
+import { type TenantId, VAULT } from "../base/ids.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
 /** A tenant key as it is stored. */
@@ -16,13 +16,17 @@ export interface ListedTenantKey extends TenantKeyRow {
   readonly created_at: Date;
 }
 
-/** All keys of the tenant. */
+/** All keys of the tenant, or of the vault itself, which is no tenant. */
 export const listTenantKeys = defineStatement<TenantId, readonly ListedTenantKey[], ListedTenantKey>({
   table: "tenant_keys",
   kind: "read",
   sortKey: () => "",
   queries: (sql, tenantId) => [
-    sql`
+    tenantId === VAULT
+      ? sql`
+      select purpose, version, wrapped, root_key_id, state, created_at, 0::bigint as auth_revision
+      from tenant_keys where tenant_id = ${tenantId} order by purpose, version`
+      : sql`
       select k.purpose, k.version, k.wrapped, k.root_key_id, k.state, k.created_at, t.auth_revision
       from tenant_keys k join tenants t on t.tenant_id = k.tenant_id
       where k.tenant_id = ${tenantId} order by k.purpose, k.version`,

@@ -31,7 +31,7 @@ const KEYS: Readonly<Record<Table, string | "kept">> = {
   token_activity: "month, slot",
   token_counts: "type, slot",
   audit_logs: "created_at, id",
-  audit_seals: "window_start",
+  audit_seals: "number",
   // One row, whatever its number.
   audit_heads: "number",
 };

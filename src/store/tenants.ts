@@ -86,19 +86,25 @@ export const raiseAuthRevision = boundWrite<TenantId>({
   combine: (inputs) => inputs.slice(0, 1),
 });
 
+export interface TenantEnd {
+  readonly modified_by: Uuid;
+  /** By which the vault knows later that it deleted the tenant itself. */
+  readonly closing_mac: Buffer;
+}
+
 /**
  * Ends a tenant for good, and forgets what it was called. Its row stays, so that its id is never another's. Answers whether
  * it was active.
  */
-export const closeTenant = defineStatement<{ readonly modified_by: Uuid }, boolean, unknown>({
+export const closeTenant = defineStatement<TenantEnd, boolean, unknown>({
   table: "tenants",
   kind: "write",
   sortKey: () => "",
   queries: (sql, tenantId, inputs, at) =>
     inputs.map(
-      ({ modified_by }) => sql`
+      ({ modified_by, closing_mac }) => sql`
         update tenants set state = 'deleted', name = '', settings = '{}', auth_revision = auth_revision + 1,
-          modified_by = ${modified_by}, modified_at = ${at}
+          modified_by = ${modified_by}, modified_at = ${at}, closing_mac = ${closing_mac}
         where tenant_id = ${tenantId} and state = 'active' returning 1`,
     ),
   answers: (rows) => rows.map(({ length }) => length > 0),

@@ -44,6 +44,8 @@ export class TransactionBatcher {
   #inFlight = 0;
   #transactions = 0;
   #requests = 0;
+  /** Called when a tenant's log turns out to be closed beyond this server's clock. */
+  onClosedMinute: ((tenantId: TenantId) => void) | undefined;
   /** The database said so, and has not been seen to take writes since. */
   lacksDisk = false;
   #scheduled = false;
@@ -297,7 +299,8 @@ export class TransactionBatcher {
       case "connection":
         return this.#again(tenantId, batch, unavailable("the database is away"));
       case "closed_minute":
-        return this.#again(tenantId, batch, unavailable("the clock of this server is more than a minute slow"));
+        this.onClosedMinute?.(tenantId);
+        return this.#again(tenantId, batch, unavailable("the tenant's log is closed beyond this server's clock"));
       default:
     }
     if (batch.length === 1) {

@@ -55,10 +55,6 @@ export interface Transaction {
   markCommit(marker: CommitMarker): void;
   /** Tells that this request has noted that log rows came into the transaction's minute. */
   markLogged(): void;
-  /** As {@link query}, for statements that are not bound yet. */
-  ask<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output>;
-  /** As {@link enqueue}, for statements that are not bound yet. */
-  tell<Input>(statement: Statement<Input, unknown>, input: Input): void;
 }
 
 /** A query that locks what it finds. No {@link Statement}, since a shared transaction must not run it. */

@@ -35,6 +35,8 @@ export function gaugeDatabase(registry: Registry, database: Database, now: () =>
     name: "cloakroom_due_age_seconds",
     help: "Age of the oldest minute with background work that is not done, by kind. Above 300, work is falling behind.",
     labelNames: ["kind"],
+    // Every process sees the same.
+    aggregator: "max",
     registers,
     async collect() {
       // A database that is away is told of by readiness; the rest of the page is then worth all the more.

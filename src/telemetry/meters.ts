@@ -21,6 +21,16 @@ export interface EndedOperation {
   readonly parent: ParentSpan | undefined;
 }
 
+/**
+ * - `broken`: seals were changed or removed, and new ones leave a gap
+ * - `refused`: the head of a chain is gone, and it waits for an operator
+ * - `vault_broken`: the vault's own record of tenants' seals was cut or changed
+ * - `set_back`: the clock had run fast, and a log was set back to the present
+ * - `behind`: this server's clock is behind the database's
+ */
+export const LOG_TROUBLES = ["broken", "refused", "vault_broken", "set_back", "behind"] as const;
+export type LogTrouble = (typeof LOG_TROUBLES)[number];
+
 /** What the process counts. Every label is from a closed list: none ever holds what a caller or a tenant wrote. */
 export interface Meters {
   readonly registry: Registry;
@@ -28,6 +38,8 @@ export interface Meters {
   request(method: string, route: string | undefined, status: number, seconds: number): void;
   operation(ended: EndedOperation): void;
   rateRefused(scope: RateScope): void;
+  /** Something is wrong with a tenant's log, or with the clock that it is kept by. */
+  logTrouble(trouble: LogTrouble): void;
   /** A request that was one too many for its tenant. */
   turnedAway(): void;
   /** The same job, its runs counted. */
@@ -70,6 +82,13 @@ export function createMeters(): Meters {
     registers,
   });
   for (const scope of RATE_SCOPES) refusals.inc({ scope }, 0);
+  const logTroubles = new Counter({
+    name: "cloakroom_log_trouble_total",
+    help: "What was found wrong with logs and their seals, or with the clock that they are kept by.",
+    labelNames: ["trouble"],
+    registers,
+  });
+  for (const trouble of LOG_TROUBLES) logTroubles.inc({ trouble }, 0);
   const jobs = new Histogram({
     name: "cloakroom_job_duration_seconds",
     help: "Duration of background jobs.",
@@ -102,6 +121,7 @@ export function createMeters(): Meters {
       operations.inc({ rpc, code });
       if (route === undefined) calls.observe({ rpc_method: rpc, code }, seconds);
     },
+    logTrouble: (trouble) => logTroubles.inc({ trouble }),
     turnedAway: () => turnedAway.inc(),
     rateRefused: (scope) => refusals.inc({ scope }),
     timed: (job) => ({

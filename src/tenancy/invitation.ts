@@ -41,7 +41,7 @@ export interface Invitation {
   readonly modifiedAt: Date | null;
 }
 
-/** Invites an address, and has it told. Refused for who is a member or invited already. */
+/** Invites an address, and has it told. @throws {Fault} validation_failed for the address of a member, or one invited already. */
 export async function createInvitation(
   tx: Transaction,
   caller: Caller,
@@ -49,7 +49,7 @@ export async function createInvitation(
   { email, role }: { readonly email: string; readonly role: Role },
 ): Promise<Invitation> {
   const term = emailTerm(keys, email);
-  const [isMember, isInvited] = await Promise.all([tx.ask(isMemberAddress, term), tx.ask(isInvitedAddress, term)]);
+  const [isMember, isInvited] = await Promise.all([tx.query(isMemberAddress, term), tx.query(isInvitedAddress, term)]);
   if (isMember) throw invalid("email", "must not be the address of a member");
   if (isInvited) throw invalid("email", "must not be invited already: send that invitation again");
   const id = newUuid();
@@ -61,7 +61,7 @@ export async function createInvitation(
     expires_at: new Date(tx.now.getTime() + LIFETIME_MS),
     created_by: actor.id,
   };
-  tx.tell(insertInvitation, { ...row, email_term: term });
+  tx.enqueue(insertInvitation, { ...row, email_term: term });
   tellInvited(tx, id, 1);
   writeLog(tx, logEntry(actor, "invitation", id, "create"));
   const untouched = { revision: 1, created_at: tx.now, modified_by: null, modified_at: null };
@@ -69,7 +69,7 @@ export async function createInvitation(
 }
 
 export async function getInvitation(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<Invitation> {
-  const row = await tx.ask(readInvitation, id);
+  const row = await tx.query(readInvitation, id);
   if (!row) throw notFound("invitation");
   writeLog(tx, logEntry(actorOf(caller), "invitation", id, "read"));
   return invitationOf(keys, tx, row);
@@ -82,7 +82,7 @@ export async function pageOfInvitations(
   { status, ...page }: PageRequest & { readonly status: InvitationStatus | undefined },
 ): Promise<Page<Invitation>> {
   const isOver = status === undefined ? undefined : status === "EXPIRED";
-  const { items, total } = await tx.ask(listInvitations, { ...page, isOver, now: tx.now });
+  const { items, total } = await tx.query(listInvitations, { ...page, isOver, now: tx.now });
   writeLog(tx, logEntry(actorOf(caller), "invitation", ALL, "list"));
   return { items: items.map((row) => invitationOf(keys, tx, row)), total };
 }
@@ -109,8 +109,8 @@ export async function resendInvitation(
 
 /** Withdraws an invitation; its links open nothing any more. */
 export async function removeInvitation(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
-  if (!(await tx.ask(deleteInvitationRow, id))) throw notFound("invitation");
-  tx.tell(deleteMessagesOf, id);
+  if (!(await tx.query(deleteInvitationRow, id))) throw notFound("invitation");
+  tx.enqueue(deleteMessagesOf, id);
   writeLog(tx, logEntry(actorOf(caller), "invitation", id, "delete"));
 }
 
@@ -124,7 +124,7 @@ function sealEmail(keys: TenantKeys, tenantId: TenantId, id: Uuid, email: string
 
 /** Has the message sent that carries a link. */
 function tellInvited(tx: Transaction, invitationId: Uuid, revision: number): void {
-  tx.tell(insertMessage, { id: newUuid(), invitation_id: invitationId, invitation_revision: revision });
+  tx.enqueue(insertMessage, { id: newUuid(), invitation_id: invitationId, invitation_revision: revision });
   noteDue(tx, { kind: "mail", at: tx.now });
 }
 

@@ -39,14 +39,14 @@ export async function pageOfMembers(
   keys: TenantKeys,
   listing: MemberListing,
 ): Promise<Page<Member>> {
-  const { items, total } = await tx.ask(listMembers, listing);
+  const { items, total } = await tx.query(listMembers, listing);
   writeLog(tx, logEntry(actorOf(caller), "member", ALL, "list"));
   return { items: items.map((row) => memberOf(keys, tx.tenantId, row)), total };
 }
 
 /** The one member that the tenant was made with. */
 export async function getOwner(tx: Transaction, caller: Caller, keys: TenantKeys): Promise<Member> {
-  const row = await tx.ask(readOwner, "owner");
+  const row = await tx.query(readOwner, "owner");
   if (!row) throw notFound("owner");
   writeLog(tx, logEntry(actorOf(caller), "member", row.id, "read"));
   return memberOf(keys, tx.tenantId, row);
@@ -65,7 +65,7 @@ export async function changeRole(
   const actor = actorOf(caller);
   if (row.role === "OWNER" && role === "ADMIN") throw ownerStays("given another role");
   const given = row.role === "OWNER" && role === "OWNER" ? role : requireGivenRole(role);
-  tx.tell(updateMemberRole, { id, role: given, modified_by: actor.id });
+  tx.enqueue(updateMemberRole, { id, role: given, modified_by: actor.id });
   writeLog(tx, logEntry(actor, "member", id, "update"));
   return memberOf(keys, tx.tenantId, { ...row, role: given, modified_by: actor.id, modified_at: tx.now });
 }
@@ -80,8 +80,8 @@ export async function removeMember(tx: OrdinaryTransaction, caller: Caller, id: 
   if (row.role === "OWNER") throw ownerStays("removed");
   tx.enqueue(deleteMemberRow, id);
   const actor = actorOf(caller);
-  for (const invitation of await tx.ask(deleteInvitationsOf, row.email_term)) {
-    tx.tell(deleteMessagesOf, invitation.id);
+  for (const invitation of await tx.query(deleteInvitationsOf, row.email_term)) {
+    tx.enqueue(deleteMessagesOf, invitation.id);
     if (invitation.member_id === null) writeLog(tx, logEntry(actor, "invitation", invitation.id, "delete"));
   }
   writeLog(tx, logEntry(actor, "member", id, "delete"));

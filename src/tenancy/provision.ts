@@ -1,11 +1,13 @@
 import { prepareApplication } from "../access/applications.js";
 import { mayHold, PERMISSIONS } from "../access/permissions.js";
+import { firstEnd } from "../audit/chain.js";
 import { logEntry } from "../audit/log-entry.js";
 import { newTenantId, newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import type { RootKey } from "../crypto/root-key.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import { generateTenantKeys, unwrapTenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
+import { moveChainEnd } from "../store/audit-seals.js";
 import type { Database } from "../store/database.js";
 import { insertMember } from "../store/members.js";
 import { DatabaseSetupError } from "../store/roles.js";
@@ -36,6 +38,7 @@ export async function provisionTenant(
     mayHold("management", permission),
   );
   const makeApplication = prepareApplication(
+    keys,
     undefined,
     "management",
     { name: "Management", permissions, rules: [] },
@@ -43,14 +46,14 @@ export async function provisionTenant(
   );
 
   const application = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
-    if ((await tx.ask(wrappingRootKey, "wrapping")) !== root.id) {
+    if ((await tx.query(wrappingRootKey, "wrapping")) !== root.id) {
       throw new DatabaseSetupError("The root key was replaced meanwhile. Run this again, with the new one.");
     }
-    tx.tell(insertTenant, { name, owner_id: ownerId, settings: { ...DEFAULT_SETTINGS } });
+    tx.enqueue(insertTenant, { name, owner_id: ownerId, settings: { ...DEFAULT_SETTINGS } });
     for (const { purpose, version, wrapped: bytes, rootKeyId, state } of wrapped) {
-      tx.tell(insertTenantKey, { purpose, version, wrapped: Buffer.from(bytes), root_key_id: rootKeyId, state });
+      tx.enqueue(insertTenantKey, { purpose, version, wrapped: Buffer.from(bytes), root_key_id: rootKeyId, state });
     }
-    tx.tell(insertMember, {
+    tx.enqueue(insertMember, {
       id: memberId,
       user_id: ownerId,
       role: "OWNER",
@@ -58,6 +61,8 @@ export async function provisionTenant(
       email_term: emailTerm(keys, ownerEmail),
       created_by: null,
     });
+    // Whoever deletes a tenant's seals has to delete its head too, and a tenant without a head is found.
+    tx.enqueue(moveChainEnd, { before: undefined, end: firstEnd(keys, tenantId) });
     writeLog(tx, logEntry(undefined, "tenant", tenantId, "create"));
     writeLog(tx, logEntry(undefined, "member", memberId, "create"));
     return makeApplication(tx);

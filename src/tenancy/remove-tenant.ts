@@ -2,6 +2,8 @@ import { actorOf, type Caller } from "../access/caller.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
+import { macOfClosing } from "../crypto/log-seal.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { forgetAllDue, noteDue } from "../store/due.js";
@@ -14,14 +16,16 @@ import type { Transaction } from "../store/transaction.js";
 const BATCH = 500;
 
 /**
- * Deletes the tenant. From the commit on none of its keys works anywhere, and what is stored can be opened by nobody: the
+ * Deletes the tenant, with a record under a key of the vault itself. From the commit on none of its keys works anywhere, and what is stored can be opened by nobody: the
  * keys that it is sealed under are gone. The rows are removed afterwards ({@link removeRows}).
  */
-export async function removeTenant(tx: Transaction, caller: Caller): Promise<void> {
+export async function removeTenant(tx: Transaction, caller: Caller, vaultKeys: TenantKeys): Promise<void> {
   const actor = actorOf(caller);
-  if (!(await tx.ask(closeTenant, { modified_by: actor.id }))) throw notFound("tenant");
-  tx.tell(deleteTenantKeys, tx.tenantId);
-  tx.tell(forgetAllDue, "all");
+  const { audit } = vaultKeys;
+  const closing = macOfClosing(audit, audit.current, { tenantId: tx.tenantId, at: tx.now, by: actor.id });
+  if (!(await tx.query(closeTenant, { modified_by: actor.id, closing_mac: closing }))) throw notFound("tenant");
+  tx.enqueue(deleteTenantKeys, tx.tenantId);
+  tx.enqueue(forgetAllDue, "all");
   noteDue(tx, { kind: "tenant", at: tx.now });
   writeLog(tx, logEntry(actor, "tenant", tx.tenantId, "delete"));
 }
@@ -32,8 +36,8 @@ export async function removeRows(database: Database, tenantId: TenantId, signal:
     let removed = BATCH;
     while (removed > 0 && !signal.aborted) {
       removed = await database.slow.run(tenantId, "unguarded", async (tx) => {
-        const count = await tx.ask(some, BATCH);
-        if (count === 0) tx.tell(rest, "all");
+        const count = await tx.query(some, BATCH);
+        if (count === 0) tx.enqueue(rest, "all");
         return count;
       });
     }

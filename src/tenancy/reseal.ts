@@ -1,13 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
-import { type KeyVersions, open, SealBroken, type SealedPlace, seal, sealedVersion } from "../crypto/sealed.js";
+import { boundTo, open, SealBroken, type SealedPlace, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
 import {
   type CurrentVersions,
   type Resealed,
   SEALED_TABLES,
+  type SealedColumn,
   type SealedRow,
   type SealedTable,
   sealedRowStatements,
@@ -50,14 +51,15 @@ export async function resealPass({ database, tenantId, keys, onStretch }: PassOp
       const started = performance.now();
       const { last, renewed, unopened } = await patiently(() =>
         database.slow.run(tenantId, "unguarded", async (tx) => {
-          const end = await tx.ask(statements.endOf, { after, rows: STRETCH });
-          const rows = await tx.ask(statements.stale, { after, last: end ?? undefined, current });
-          const sealedAnew = rows.map((row) => resealed(tx.tenantId, keys, table, row));
-          for (const { to, isRenewed } of sealedAnew) if (isRenewed) tx.tell(statements.replace, to);
+          const end = await tx.query(statements.endOf, { after, rows: STRETCH });
+          const rows = await tx.query(statements.stale, { after, last: end ?? undefined, current });
+          const sealedAgain = rows.map((row) => resealed(tx.tenantId, keys, table, row));
+          const renewed = sealedAgain.filter(({ isBroken }) => !isBroken);
+          for (const { to } of renewed) tx.enqueue(statements.replace, to);
           return {
             last: end,
-            renewed: sealedAnew.filter(({ isBroken, isRenewed }) => isRenewed || !isBroken).length,
-            unopened: sealedAnew.filter(({ isBroken }) => isBroken).map(({ to }) => to.key),
+            renewed: renewed.length,
+            unopened: sealedAgain.filter(({ isBroken }) => isBroken).map(({ to }) => to.key),
           };
         }),
       );
@@ -83,8 +85,8 @@ export async function countStale(
     let n = 0;
     await eachStretch((after) =>
       database.slow.run(tenantId, "unguarded", async (tx) => {
-        const end = await tx.ask(statements.endOf, { after, rows: 10_000 });
-        n += await tx.ask(statements.countStale, { after, last: end ?? undefined, current });
+        const end = await tx.query(statements.endOf, { after, rows: 10_000 });
+        n += await tx.query(statements.countStale, { after, last: end ?? undefined, current });
         return end;
       }),
     );
@@ -106,37 +108,45 @@ async function eachStretch(look: (after: string | undefined) => Promise<string |
   }
 }
 
-interface SealedAnew {
+interface SealedAgain {
   readonly to: Resealed;
-  /** Whether any value of the row is under another key than before. */
-  readonly isRenewed: boolean;
   readonly isBroken: boolean;
 }
 
-function resealed(tenantId: TenantId, keys: TenantKeys, table: SealedTable, { key, sealed }: SealedRow): SealedAnew {
-  // PostgreSQL writes a bytea with its mark; whoever sealed for it named the digits alone.
+/** Seals all values of a row again, and those that were plain: each may be bound to columns that change with the others. */
+function resealed(tenantId: TenantId, keys: TenantKeys, table: SealedTable, row: SealedRow): SealedAgain {
+  const { key, sealed, plain } = row;
+  // PostgreSQL writes a bytea with its mark; its values are sealed for the digits alone.
   const entity = table.keyType === "bytea" ? key.replace(/^\\x/, "") : key;
-  let isBroken = false;
-  const to = table.columns.map(({ purpose, field }, index) => {
-    const value = sealed[index] ?? null;
-    try {
-      return value && resealedValue(keys[purpose], { tenantId, entity, field }, value);
-    } catch (error) {
-      if (!(error instanceof SealBroken)) throw error;
-      // One value that was spoiled must not keep all others under a key that is to go.
-      isBroken = true;
-      return value;
-    }
-  });
-  return { to: { key, from: sealed, to }, isRenewed: to.some((value, index) => value !== sealed[index]), isBroken };
+  const later = { ...plain, ...(table.hasRevision && { revision: Number(plain.revision) + 1 }) };
+  try {
+    const to = table.columns.map((column, index) => {
+      const place = { tenantId, entity, field: column.field };
+      const value = sealed[index];
+      const plaintext = value
+        ? open(keys[column.purpose], { ...place, ...bindingOf(column, plain) }, value)
+        : plaintextOf(column, plain);
+      if (!plaintext) return null;
+      const renewed = seal(keys[column.purpose], { ...place, ...bindingOf(column, later) }, plaintext);
+      plaintext.fill(0);
+      return renewed;
+    });
+    return { to: { key, from: sealed, to }, isBroken: false };
+  } catch (error) {
+    if (!(error instanceof SealBroken)) throw error;
+    // One row that was spoiled must not keep all others under a key that is to go.
+    return { to: { key, from: sealed, to: sealed }, isBroken: true };
+  }
 }
 
-function resealedValue(keys: KeyVersions, place: SealedPlace, value: Buffer): Buffer {
-  if (sealedVersion(value) === keys.current) return value;
-  const plaintext = open(keys, place, value);
-  const renewed = seal(keys, place, plaintext);
-  plaintext.fill(0);
-  return renewed;
+function bindingOf({ bound }: SealedColumn, plain: SealedRow["plain"]): Pick<SealedPlace, "bound"> {
+  return bound ? { bound: boundTo(plain, bound) } : {};
+}
+
+/** What an earlier release left in the clear. */
+function plaintextOf({ plain: column }: SealedColumn, plain: SealedRow["plain"]): Buffer | undefined {
+  const text = column === undefined ? "" : plain[column];
+  return typeof text === "string" && text !== "" ? Buffer.from(text) : undefined;
 }
 
 /** Callers come first: where they keep the database busy, this waits. */

@@ -1,4 +1,4 @@
-import type { TenantId } from "../base/ids.js";
+import { type TenantId, VAULT } from "../base/ids.js";
 import { addToKeyFile, hasKeyFile, retireFromKeyFile } from "../crypto/key-file.js";
 import { makeCheckValue, type RootKey, RootKeyDenied, RootKeyRefused } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
@@ -98,14 +98,16 @@ interface RewrapPass {
 async function rewrapAll(parts: RootRotationParts, rootKey: RootKey, generation: number): Promise<RewrapPass> {
   let rewrapped = 0;
   const broken: BrokenKey[] = [];
+  const rewrapAllOf = async (tenantId: TenantId) => {
+    const done = await rewrapTenant(parts, rootKey, generation, tenantId);
+    rewrapped += done.rewrapped;
+    broken.push(...done.broken);
+  };
+  await rewrapAllOf(VAULT);
   let after: TenantId | undefined;
   for (;;) {
     const tenants = await listTenantIds(parts.owner, after);
-    for (const tenantId of tenants) {
-      const done = await rewrapTenant(parts, rootKey, generation, tenantId);
-      rewrapped += done.rewrapped;
-      broken.push(...done.broken);
-    }
+    for (const tenantId of tenants) await rewrapAllOf(tenantId);
     after = tenants.at(-1);
     if (after === undefined) return { rewrapped, broken };
   }
@@ -117,13 +119,13 @@ async function rewrapTenant(
   generation: number,
   tenantId: TenantId,
 ): Promise<RewrapPass> {
-  const rows = await database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listTenantKeys, tenantId));
+  const rows = await database.fast.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
   const stale = rows.filter((row) => row.root_key_id !== rootKey.id || rootKey.generationOf(row.wrapped) < generation);
   const results = await Promise.all(stale.map((row) => rewrap(rootKeys, rootKey, tenantId, row)));
   const rewrapped = results.filter((result) => "to" in result);
   if (rewrapped.length > 0) {
     await database.ordinary.run(tenantId, "unguarded", async (tx) => {
-      for (const row of rewrapped) tx.tell(rewrapTenantKeyRow, row);
+      for (const row of rewrapped) tx.enqueue(rewrapTenantKeyRow, row);
     });
   }
   return { rewrapped: rewrapped.length, broken: results.filter((result) => "rootKeyId" in result) };

@@ -3,7 +3,7 @@ import type { Clock } from "../base/clock.js";
 import { newUuid, type TenantId } from "../base/ids.js";
 import type { RootKey } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
-import { generateTenantKey, ROTATED_PURPOSES } from "../crypto/tenant-keys.js";
+import { generateTenantKey, ROTATED_PURPOSES, unwrapKeyVersions } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { noteDue } from "../store/due.js";
@@ -18,8 +18,9 @@ import {
 } from "../store/tenant-keys.js";
 import { raiseAuthRevision } from "../store/tenants.js";
 import type { BrokenRows } from "./broken-rows.js";
-import type { Keyring } from "./keyring.js";
+import { type Keyring, wrappedKeyOf } from "./keyring.js";
 import { resealPass } from "./reseal.js";
+import { sealAccess } from "./seal-access.js";
 
 /**
  * Whoever writes unguarded may hold a key for as long after it was retired: 10 s of the keyring, and a call to a payment
@@ -49,6 +50,7 @@ const ATTEMPTS = 3;
  * so that every caller is authorized again, with the new keys.
  * @returns "under way" where an earlier rotation has not ended, which is to be ended first.
  * @throws {DatabaseSetupError} where the root key that wraps now is not at hand.
+ * @throws {RootKeyRefused} where the tenant's keys do not open.
  */
 export async function beginRotation(
   { database, rootKeys }: { readonly database: Database; readonly rootKeys: Pick<RootKeys, "find"> },
@@ -77,23 +79,28 @@ async function tryToBegin(
   if (rows.some(isRetired)) return "under way";
   const rootKey = await wrappingKey(database, rootKeys, tenantId);
   const current = ROTATED_PURPOSES.flatMap((purpose) => rows.filter((row) => row.purpose === purpose));
+  const wrapped = current.map(wrappedKeyOf);
+  const older = await unwrapKeyVersions(rootKeys, tenantId, "data", wrapped);
   const added = await Promise.all(
     ROTATED_PURPOSES.map((purpose) => {
       const version = Math.max(...current.filter((row) => row.purpose === purpose).map((row) => row.version)) + 1;
-      return generateTenantKey(rootKey, tenantId, purpose, version);
+      return generateTenantKey(rootKey, tenantId, purpose, version, older);
     }),
   );
-  return database.ordinary.run(tenantId, "unguarded", async (tx): Promise<RotationStart> => {
-    tx.tell(raiseAuthRevision, tenantId);
+  const retiring = wrapped.map((row) => ({ ...row, state: "retired" as const }));
+  const data = await unwrapKeyVersions(rootKeys, tenantId, "data", [...retiring, ...added]);
+  return database.slow.run(tenantId, "unguarded", async (tx): Promise<RotationStart> => {
+    tx.enqueue(raiseAuthRevision, tenantId);
     const [wrapping, ...retired] = await Promise.all([
-      tx.ask(wrappingRootKey, "wrapping"),
-      ...current.map(({ purpose, version }) => tx.ask(retireTenantKey, { purpose, version })),
+      tx.query(wrappingRootKey, "wrapping"),
+      ...current.map(({ purpose, version }) => tx.query(retireTenantKey, { purpose, version })),
     ]);
     // A root key that was replaced is thrown away once it wraps nothing any more, and these keys with it.
     if (wrapping !== rootKey.id || retired.includes(false)) throw new Overtaken();
-    for (const { purpose, version, wrapped, rootKeyId, state } of added) {
-      tx.tell(insertTenantKey, { purpose, version, wrapped: Buffer.from(wrapped), root_key_id: rootKeyId, state });
+    for (const { purpose, version, wrapped: bytes, rootKeyId, state } of added) {
+      tx.enqueue(insertTenantKey, { purpose, version, wrapped: Buffer.from(bytes), root_key_id: rootKeyId, state });
     }
+    if (older.bindsFrom === undefined) await sealAccess(tx, { data });
     noteDue(tx, { kind: "key_rotation", at: tx.now });
     writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", "keys rotated"));
     return "begun";
@@ -102,7 +109,7 @@ async function tryToBegin(
 
 /** The root key that wraps by now: pages of a long run are minutes apart, and it may have been replaced in between. */
 async function wrappingKey(database: Database, rootKeys: Pick<RootKeys, "find">, tenantId: TenantId): Promise<RootKey> {
-  const id = await database.fast.run(tenantId, "unguarded", (tx) => tx.ask(wrappingRootKey, "wrapping"));
+  const id = await database.fast.run(tenantId, "unguarded", (tx) => tx.query(wrappingRootKey, "wrapping"));
   const rootKey = id === undefined ? undefined : await rootKeys.find(id);
   if (rootKey) return rootKey;
   throw new DatabaseSetupError(
@@ -160,7 +167,7 @@ export async function finishRotation(
     return isLate ? { state: "broken", rows: broken } : { state: "later" };
   }
   await database.ordinary.run(tenantId, "unguarded", async (tx) => {
-    for (const { purpose, version } of retired) tx.tell(deleteRetiredTenantKey, { purpose, version });
+    for (const { purpose, version } of retired) tx.enqueue(deleteRetiredTenantKey, { purpose, version });
     writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", "retired keys destroyed"));
   });
   keyring.forget(tenantId);
@@ -192,7 +199,7 @@ function leaseOf({ database }: RotationParts, tenantId: TenantId): HeldLease {
 }
 
 function readKeys(database: Database, tenantId: TenantId): Promise<readonly ListedTenantKey[]> {
-  return database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listTenantKeys, tenantId));
+  return database.fast.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
 }
 
 function isRetired({ state }: ListedTenantKey): boolean {

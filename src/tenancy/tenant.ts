@@ -13,7 +13,7 @@ export interface Tenant {
 
 /** The caller's own tenant, with its settings. */
 export async function getTenant(tx: Transaction, caller: Caller): Promise<Tenant> {
-  const row = await tx.ask(readTenant, tx.tenantId);
+  const row = await tx.query(readTenant, tx.tenantId);
   if (!row) throw notFound("tenant");
   writeLog(tx, logEntry(actorOf(caller), "tenant", tx.tenantId, "read"));
   return { row, settings: readSettings(row.settings) };

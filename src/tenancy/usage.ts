@@ -19,9 +19,9 @@ export interface Usage {
 /** Reads the counters that the tenant's own transactions keep: exact, and the same cost at any size. */
 export async function readUsage(tx: Transaction, caller: Caller): Promise<Usage> {
   const [tenant, byType, monthlyActive] = await Promise.all([
-    tx.ask(readTenant, tx.tenantId),
-    tx.ask(usageByType, tx.tenantId),
-    tx.ask(activeInMonth, monthOf(tx.now)),
+    tx.query(readTenant, tx.tenantId),
+    tx.query(usageByType, tx.tenantId),
+    tx.query(activeInMonth, monthOf(tx.now)),
   ]);
   if (!tenant) throw notFound("tenant");
   writeLog(tx, logEntry(actorOf(caller), "report", ALL, "read"));

@@ -21,7 +21,7 @@ import { monthOf, touch } from "./activity.js";
 import { expiryEntry, removeToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
 import type { PreparedToken } from "./prepare.js";
-import { openToken, sealAttributes, sealCvc, sealData, splitCvc } from "./sealing.js";
+import { openToken, sealCvc, sealToken, splitCvc } from "./sealing.js";
 import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
 import { forWriteAnswer, outlineOf, type Showing, type TokenView, viewOf } from "./view.js";
@@ -83,17 +83,19 @@ function rowOf(
   id: string,
   data: ReturnType<typeof splitCvc>["data"],
 ): TokenRow {
-  return {
+  const bound = {
     id,
     type: prepared.type.name,
-    data: sealData(keys, tx.tenantId, id, data),
-    attributes: sealAttributes(keys, tx.tenantId, id, prepared.attributes, prepared.indexValues),
     containers: [...prepared.containers],
     fingerprint: prepared.fingerprint ?? null,
     dedupe_key: prepared.isDeduplicated ? (prepared.fingerprint ?? null) : null,
+    revision: 1,
+  };
+  return {
+    ...bound,
+    ...sealToken(keys, tx.tenantId, bound, data, prepared.attributes, prepared.indexValues),
     expires_at: prepared.expiry?.at ?? null,
     expires_at_text: prepared.expiry?.text ?? null,
-    revision: 1,
     active_month: monthOf(tx.now),
     created_by: caller.application.id,
     created_at: tx.now,

@@ -94,7 +94,7 @@ function keysFromStart(
   before: TokenKey | undefined,
 ): Promise<readonly TokenKey[]> {
   const offset = before ? 0 : offsetOf(page);
-  return tx.ask(listTokenKeys, { selection, order: "newest_first", after: before, offset, limit: page.size });
+  return tx.query(listTokenKeys, { selection, order: "newest_first", after: before, offset, limit: page.size });
 }
 
 async function keysFromNearerEnd(
@@ -107,7 +107,7 @@ async function keysFromNearerEnd(
   if (offset <= total / 2) return keysFromStart(tx, selection, page, undefined);
   const limit = Math.min(page.size, total - offset);
   const walk: KeyPage = { selection, order: "oldest_first", after: undefined, offset: total - offset - limit, limit };
-  return (await tx.ask(listTokenKeys, walk)).toReversed();
+  return (await tx.query(listTokenKeys, walk)).toReversed();
 }
 
 /** Its keys are those of one index, in whose order they are walked. */
@@ -119,11 +119,11 @@ function isOneWalk({ source, also, scopes }: TokenSelection): boolean {
 async function totalOf(tx: Transaction, selection: TokenSelection, list: string, memory: ListMemory): Promise<number> {
   const isWalk = isOneWalk(selection);
   if (isWalk && selection.source.kind === "all" && !selection.span?.from && !selection.span?.before)
-    return tx.ask(sumTokenCounts, tx.tenantId);
+    return tx.query(sumTokenCounts, tx.tenantId);
   const remembered = memory.largeTotal(list);
   if (remembered !== undefined) return remembered;
   const most = isWalk ? MAX_FRESH_COUNT : MAX_FRESH_COMPARED;
-  const few = await tx.ask(countTokenKeys, { selection, most: most + 1 });
+  const few = await tx.query(countTokenKeys, { selection, most: most + 1 });
   if (few <= most) return few;
   const total = await countAll(tx, selection);
   memory.rememberTotal(list, total);
@@ -138,14 +138,14 @@ const COMPARED_AT_ONCE = 100_000;
 async function countAll(tx: Transaction, selection: TokenSelection): Promise<number> {
   const { source, scopes, without } = selection;
   // The containers of a scope are read as a whole: with each step it would be once more.
-  if (scopes.length > 0) return tx.ask(countTokenKeys, { selection, most: Number.MAX_SAFE_INTEGER });
+  if (scopes.length > 0) return tx.query(countTokenKeys, { selection, most: Number.MAX_SAFE_INTEGER });
   const step = source.kind === "terms" || without.kind === "many" ? COMPARED_AT_ONCE : COUNTED_AT_ONCE;
   let counted = 0;
   let after: TokenKey | undefined;
   for (;;) {
     const last: KeyPage = { selection, order: "newest_first", after, offset: step - 1, limit: 1 };
-    const [end] = await tx.ask(listTokenKeys, last);
-    if (!end) return counted + (await tx.ask(countTokenKeys, { selection, after, most: step }));
+    const [end] = await tx.query(listTokenKeys, last);
+    if (!end) return counted + (await tx.query(countTokenKeys, { selection, after, most: step }));
     counted += step;
     after = end;
   }

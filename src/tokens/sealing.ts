@@ -1,9 +1,10 @@
 import { storedContainer } from "../access/container.js";
 import type { TenantId } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
-import { open, type SealedPlace, seal } from "../crypto/sealed.js";
+import { boundTo, open, type SealedPlace, seal } from "../crypto/sealed.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { BOUND } from "../store/sealed-rows.js";
 import type { TokenRow, TokenRowWithCvc } from "../store/tokens.js";
 import { EXPRESSION_FIELDS, type Token, type TokenAttributes } from "./token.js";
 import { tokenType } from "./types/registry.js";
@@ -24,27 +25,38 @@ export function splitCvc(type: string, data: Json): SplitData {
   return { data: rest, cvc };
 }
 
-/** Seals data without a verification code; see {@link splitCvc}. */
-export function sealData(keys: TenantKeys, tenantId: TenantId, tokenId: string, data: Json): Buffer {
-  return seal(keys.data, placeOf(tenantId, tokenId, "data"), Buffer.from(JSON.stringify(data)));
+/** The plain columns of a token that its sealed values are bound to. */
+export type BoundRow = Pick<TokenRow, "id" | (typeof BOUND.tokens)[number]>;
+
+/** What a token's row holds sealed: its data without a verification code (see {@link splitCvc}) and its attributes. */
+export function sealToken(
+  keys: TenantKeys,
+  tenantId: TenantId,
+  row: BoundRow,
+  data: Json,
+  attributes: TokenAttributes,
+  indexValues: readonly string[],
+): Pick<TokenRow, "data" | "attributes"> {
+  const bound = boundTo(row, BOUND.tokens);
+  const written = writeAttributes(attributes, indexValues);
+  const sealPart = (field: string, part: Json) =>
+    seal(keys.data, { tenantId, entity: row.id, field, bound }, Buffer.from(JSON.stringify(part)));
+  return { data: sealPart("data", data), attributes: written && sealPart("attributes", written) };
 }
 
 /** Seals a verification code under the key of its own purpose. */
 export function sealCvc(keys: TenantKeys, tenantId: TenantId, tokenId: string, cvc: string): Buffer {
-  return seal(keys.cvc, placeOf(tenantId, tokenId, "cvc"), Buffer.from(cvc));
+  return seal(keys.cvc, cvcPlace(tenantId, tokenId), Buffer.from(cvc));
 }
 
 /**
  * Null where nothing was given: most tokens have only defaults.
  * @param indexValues are kept beside search indexes of the token's own.
  */
-export function sealAttributes(
-  keys: TenantKeys,
-  tenantId: TenantId,
-  tokenId: string,
+function writeAttributes(
   { mask, metadata, searchIndexes, fingerprintExpression, dormant }: TokenAttributes,
   indexValues: readonly string[],
-): Buffer | null {
+): JsonObject | null {
   const written: JsonObject = {
     ...(mask === undefined ? {} : { mask }),
     ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
@@ -52,23 +64,22 @@ export function sealAttributes(
     ...(fingerprintExpression === undefined ? {} : { fingerprint_expression: fingerprintExpression }),
     ...(dormant === undefined ? {} : { dormant: [...dormant] }),
   };
-  if (Object.keys(written).length === 0) return null;
-  return seal(keys.data, placeOf(tenantId, tokenId, "attributes"), Buffer.from(JSON.stringify(written)));
+  return Object.keys(written).length === 0 ? null : written;
 }
 
 /** Opens a stored token, with its verification code where that is still there. */
 export function openToken(keys: TenantKeys, tenantId: TenantId, row: TokenRow | TokenRowWithCvc): Token {
-  const data: Json = JSON.parse(open(keys.data, placeOf(tenantId, row.id, "data"), row.data).toString());
+  const bound = boundTo(row, BOUND.tokens);
+  const place = { tenantId, entity: row.id, bound };
+  const data: Json = JSON.parse(open(keys.data, { ...place, field: "data" }, row.data).toString());
   const code = "cvc" in row ? row.cvc : null;
   const whole =
-    code && isJsonObject(data)
-      ? { ...data, cvc: open(keys.cvc, placeOf(tenantId, row.id, "cvc"), code).toString() }
-      : data;
+    code && isJsonObject(data) ? { ...data, cvc: open(keys.cvc, cvcPlace(tenantId, row.id), code).toString() } : data;
   return {
     id: row.id,
     type: tokenType(row.type),
     data: new Sensitive(whole),
-    ...openAttributes(keys, tenantId, row),
+    ...openAttributes(keys, { ...place, field: "attributes" }, row),
     containers: row.containers.map(storedContainer),
     fingerprint: row.fingerprint ?? undefined,
     isDeduplicated: row.dedupe_key !== null,
@@ -85,11 +96,11 @@ export function openToken(keys: TenantKeys, tenantId: TenantId, row: TokenRow | 
 
 function openAttributes(
   keys: TenantKeys,
-  tenantId: TenantId,
+  place: SealedPlace,
   row: TokenRow,
 ): Pick<Token, "attributes" | "indexValues"> {
   if (!row.attributes) return { attributes: {}, indexValues: undefined };
-  const written: Json = JSON.parse(open(keys.data, placeOf(tenantId, row.id, "attributes"), row.attributes).toString());
+  const written: Json = JSON.parse(open(keys.data, place, row.attributes).toString());
   if (!isJsonObject(written)) throw new Error("the attributes of a token are no object");
   const { mask, metadata, search_indexes, index_values, fingerprint_expression, dormant } = written;
   const attributes = {
@@ -106,6 +117,6 @@ function textsOf(object: JsonObject): Record<string, string> {
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, String(value)]));
 }
 
-function placeOf(tenantId: TenantId, entity: string, field: string): SealedPlace {
-  return { tenantId, entity, field };
+function cvcPlace(tenantId: TenantId, tokenId: string): SealedPlace {
+  return { tenantId, entity: tokenId, field: "cvc" };
 }

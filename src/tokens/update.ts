@@ -18,7 +18,7 @@ import { expiryEntry, removeToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
 import { applyPatch, type PatchedToken, patchedContainers, requireFixed, type TokenPatch } from "./patch.js";
 import { indexValuesOf } from "./prepare.js";
-import { openToken, sealAttributes, sealData, splitCvc } from "./sealing.js";
+import { openToken, sealToken, splitCvc } from "./sealing.js";
 import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
 import { forWriteAnswer, type Showing, type TokenView, viewOf } from "./view.js";
@@ -106,13 +106,17 @@ function isChanged(token: Token, patched: PatchedToken): boolean {
 
 function changeOf(tx: Transaction, caller: Caller, keys: TenantKeys, row: TokenRow, patched: PatchedToken) {
   const { id, type } = row;
-  return {
+  const changed = {
     id,
-    data: sealData(keys, tx.tenantId, id, splitCvc(type, patched.data.reveal()).data),
-    attributes: sealAttributes(keys, tx.tenantId, id, patched.attributes, patched.indexValues),
     containers: patched.containers,
     fingerprint: patched.fingerprint ?? null,
     dedupe_key: dedupeKeyOf(patched) ?? null,
+  };
+  const { data } = splitCvc(type, patched.data.reveal());
+  const bound = { ...changed, containers: [...patched.containers], type, revision: row.revision + 1 };
+  return {
+    ...changed,
+    ...sealToken(keys, tx.tenantId, bound, data, patched.attributes, patched.indexValues),
     expires_at: patched.expiry?.at ?? null,
     expires_at_text: patched.expiry?.text ?? null,
     modified_by: caller.application.id,

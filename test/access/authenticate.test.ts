@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => vault?.[Symbol.asyncDispose]());
 
-const opened = () => new Authenticator(vault.database, systemClock, () => {});
+const opened = () => new Authenticator(vault.database, vault.keyring, systemClock);
 const madeUp = (count: number) => Array.from({ length: count }, () => newKey("pvt", tenantId).text.reveal());
 
 /** How each of many keys fares that nobody has. */

@@ -27,6 +27,7 @@ beforeAll(async () => {
       desc: TokenService.method.createToken,
       serve: () => Promise.reject(new Error("is not called")),
       headersOf: () => [],
+      replay: undefined,
     },
     takesMask: false,
     admit: async (head) => ({ head, caller: undefined, renew: async () => undefined }),

@@ -9,7 +9,7 @@ import type { TermRow } from "../../src/store/token-terms.js";
 import type { TokenRow } from "../../src/store/tokens.js";
 import { monthOf } from "../../src/tokens/activity.js";
 import { prepareToken } from "../../src/tokens/prepare.js";
-import { sealAttributes, sealData } from "../../src/tokens/sealing.js";
+import { sealToken } from "../../src/tokens/sealing.js";
 import { termsOf } from "../../src/tokens/terms.js";
 import { openVault } from "../../src/vault.js";
 import type { BenchServer } from "./bench-server.js";
@@ -37,7 +37,7 @@ export function metadataOf(n: number): Record<"customer" | "country", string> {
 export async function fill(server: Pick<BenchServer, "environment">, key: string, count: number): Promise<void> {
   const config = readConfig(server.environment);
   await using vault = await openVault({ config, as: "command", announce: () => {}, clock: systemClock });
-  const caller = await new Authenticator(vault.database, systemClock, () => {}).authenticate(key);
+  const caller = await new Authenticator(vault.database, vault.keyring, systemClock).authenticate(key);
   const keys = await vault.keyring.of(caller.tenantId);
   const sql = connect(vault.ownerAddress, { role: "cloakroom_app", connections: 1, statementTimeout: 60_000 });
   const oldest = Date.now() - count;
@@ -73,11 +73,18 @@ function batchOf(caller: Caller, keys: TenantKeys, from: number, to: number, old
     const { attributes, containers, fingerprint = null, indexValues } = prepared;
     const id = newUuid();
     const createdAt = new Date(oldest + n);
+    const plain = {
+      id,
+      type: prepared.type.name,
+      containers: [...containers],
+      fingerprint,
+      dedupe_key: null,
+      revision: 1,
+    };
     tokens.push({
-      ...{ id, type: prepared.type.name, containers: [...containers], fingerprint, dedupe_key: null },
-      data: sealData(keys, caller.tenantId, id, prepared.data.reveal()),
-      attributes: sealAttributes(keys, caller.tenantId, id, attributes, indexValues),
-      ...{ expires_at: null, expires_at_text: null, revision: 1, active_month: monthOf(now) },
+      ...plain,
+      ...sealToken(keys, caller.tenantId, plain, prepared.data.reveal(), attributes, indexValues),
+      ...{ expires_at: null, expires_at_text: null, active_month: monthOf(now) },
       ...{ created_by: caller.application.id, created_at: createdAt, modified_by: null, modified_at: null },
     });
     const { metadata = {} } = attributes;

@@ -29,6 +29,7 @@ describe("a wrong setting", () => {
     [{ CLOAKROOM_LOG_LEVEL: "loud" }, /CLOAKROOM_LOG_LEVEL must be one of debug, info, warn, error, silent/],
     [{ CLOAKROOM_LOG_RETENTION_DAYS: "forever" }, /CLOAKROOM_LOG_RETENTION_DAYS must be/],
     [{ CLOAKROOM_DB_POOL_FAST: "0" }, /CLOAKROOM_DB_POOL_FAST must be/],
+    [{ CLOAKROOM_PROCESSES: "many" }, /CLOAKROOM_PROCESSES must be auto or a whole number from 1 to 64; it is "many"/],
     [{ CLOAKROOM_PUBLIC_URL: "vault.example.com" }, /CLOAKROOM_PUBLIC_URL must be an address such as https:/],
     [{ CLOAKROOM_CORS_ORIGINS: "shop.example.com" }, /CLOAKROOM_CORS_ORIGINS must be/],
     [{ CLOAKROOM_CORS_ORIGINS: "https://shop.example.com/path" }, /CLOAKROOM_CORS_ORIGINS must be/],

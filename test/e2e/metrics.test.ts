@@ -106,8 +106,21 @@ describe("/metrics", () => {
     expect([...labels].sort()).toEqual(
       [
         ...["code", "db_client_connection_pool_name", "http_request_method", "http_response_status_code", "http_route"],
-        ...["job", "kind", "le", "major", "minor", "outcome", "patch", "rpc", "rpc_method", "scope", "space", "type"],
-        ...["version"],
+        ...[
+          "job",
+          "kind",
+          "le",
+          "major",
+          "minor",
+          "outcome",
+          "patch",
+          "rpc",
+          "rpc_method",
+          "scope",
+          "space",
+          "trouble",
+        ],
+        ...["type", "version"],
       ].sort(),
     );
   });

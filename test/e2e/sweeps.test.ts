@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isTenantId } from "../../src/base/ids.js";
 import { readConfig } from "../../src/config.js";
-import type { RunningServer } from "../../src/serve.js";
+import type { RunningServer } from "../../src/running-server.js";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { asTenant } from "../support/databases.js";
 import { copyMigratedData } from "../support/migrated-data.js";

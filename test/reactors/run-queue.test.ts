@@ -25,7 +25,7 @@ it("runs that were taken together with one that cannot be read are waited for", 
     const owner = { name: "Test", ownerEmail: "owner@example.com" };
     const { tenantId, applicationId } = await provisionTenant(database, vault.rootKey, owner);
     const keys = await keyring.of(tenantId);
-    const authenticator = new Authenticator(database, systemClock, () => {});
+    const authenticator = new Authenticator(database, keyring, systemClock);
     const caller = await authenticator.application(tenantId, applicationId);
     if (!caller) throw new Error("the tenant has no application");
     const run = <T>(work: (tx: Transaction) => Promise<T>) => database.fast.run(tenantId, "unguarded", work);
@@ -43,7 +43,7 @@ it("runs that were taken together with one that cannot be read are waited for", 
     const times = { due_at: new Date(), expires_at: expiresAt };
     await run(async (tx) => {
       const ids = { id: newUuid(), reactor_id: reactor.id, application_id: applicationId };
-      tx.tell(insertRun, { ...ids, request: Buffer.from("changed by somebody else"), ...times });
+      tx.enqueue(insertRun, { ...ids, request: Buffer.from("changed by somebody else"), ...times });
     });
     const _id = await run((tx) => startRun(tx, caller, keys, reactor.id, { args: 1, callbackUrl: undefined }));
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { listNodeTables } from "../../src/store/cluster/table-placements.js";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { migrate } from "../../src/store/migrate.js";
 import { SEALED_TABLES } from "../../src/store/sealed-rows.js";
@@ -43,6 +44,19 @@ describe("every table", () => {
     expect(all.filter((table) => !ours.includes(table))).toEqual(Object.keys(OF_NO_TENANT));
   });
 
+  it("of tenants goes to the nodes of a cluster, behind all that it refers to", async () => {
+    const tables = await listNodeTables(sql);
+    const wanted = (placement: string) => tables.filter((one) => one.wanted === placement).map(({ table }) => table);
+    expect(wanted("distributed").toSorted()).toEqual(ours);
+    expect(wanted("reference")).toEqual(["official_formulas"]);
+    expect(tables[0]?.table).toBe("tenants");
+    const order = tables.map(({ table }) => table);
+    const references = await sql<{ from: string; to: string }[]>`
+      select conrelid::regclass::text as "from", confrelid::regclass::text as "to" from pg_constraint where contype = 'f'`;
+    expect(references.length).toBeGreaterThan(0);
+    for (const { from, to } of references) expect(order.indexOf(from)).toBeGreaterThan(order.indexOf(to));
+  });
+
   it("of tenants enables and forces row-level security", async () => {
     const guarded = await column(`
       select relname::text as value from pg_class
@@ -83,12 +97,14 @@ describe("every table", () => {
 /** Bytes that nobody can open: hashes and keyed hashes, and keys that are wrapped by a root key. */
 const NOT_SEALED = [
   "application_keys.key_hash",
+  "audit_heads.attested_mac",
   "audit_heads.last_mac",
   "audit_heads.mac",
   "audit_seals.digest",
   "audit_seals.mac",
   "audit_seals.previous",
   "idempotency_keys.key_hash",
+  "idempotency_keys.maker",
   "idempotency_keys.request_hash",
   "invitations.email_term",
   "members.email_term",
@@ -97,6 +113,7 @@ const NOT_SEALED = [
   "sessions.key_hash",
   "sessions.nonce_hash",
   "tenant_keys.wrapped",
+  "tenants.closing_mac",
   "token_terms.term",
   "tokens.dedupe_key",
   "tokens.fingerprint",

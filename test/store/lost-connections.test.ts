@@ -26,13 +26,13 @@ const UNAVAILABLE = expect.objectContaining({ name: "Fault", code: "unavailable"
 const WORKS: Record<string, (runs: () => number) => (tx: Transaction) => Promise<unknown>> = {
   "one step": (runs) => async (tx) => hangAndLog(tx, `run ${runs()}`),
   "two steps": (runs) => async (tx) => {
-    await tx.ask(seeCoat, "warm");
+    await tx.query(seeCoat, "warm");
     hangAndLog(tx, `run ${runs()}`);
   },
   "three steps": (runs) => async (tx) => {
     const run = runs();
-    if (!(await tx.ask(hangIfFree, `run ${run}`))) throw new Error("somebody hung this coat");
-    if (!(await tx.ask(seeCoat, `run ${run}`))) throw new Error("the coat is not there");
+    if (!(await tx.query(hangIfFree, `run ${run}`))) throw new Error("somebody hung this coat");
+    if (!(await tx.query(seeCoat, `run ${run}`))) throw new Error("the coat is not there");
     writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "update"));
   },
 };
@@ -112,14 +112,14 @@ describe("a connection that is lost", () => {
   it("between two steps is noticed, and the work begins anew", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     await deck.hang("warm");
-    await deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(seeCoat, "warm"));
+    await deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.query(seeCoat, "warm"));
     for (const writes of [false, true]) {
       const sprung = deck.proxy.set({ at: "pause", statement: /^select kind/, does: "cut" });
       const seen = await deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
-        const first = await tx.ask(seeCoat, "warm");
+        const first = await tx.query(seeCoat, "warm");
         if (writes) hangAndLog(tx, "second step");
         // Outside of its transaction this would find nothing, as row-level security has it, and not fail.
-        return [first, await tx.ask(seeCoat, "warm")];
+        return [first, await tx.query(seeCoat, "warm")];
       });
       await sprung;
       expect(seen).toEqual([true, true]);
@@ -275,9 +275,9 @@ describe("a database that is away", () => {
     await leave(deck);
     const outcomes = await together<unknown>(deck, [
       async (tx) => hangAndLog(tx, "never"),
-      (tx) => tx.ask(seeCoat, "warm"),
+      (tx) => tx.query(seeCoat, "warm"),
       async (tx) => {
-        await tx.ask(seeCoat, "warm");
+        await tx.query(seeCoat, "warm");
         hangAndLog(tx, "never either");
       },
     ]);
@@ -306,7 +306,7 @@ describe("a database that is away", () => {
     const address = { ...database.address, host: "255.255.255.255" };
     const lanes = [new ConnectionSlot(address, { role: "cloakroom_app", statementTimeout: 5_000 })];
     const flights = new TransactionBatcher(lanes, FAST_LIMITS, systemClock, commitLookupIn(address));
-    await expect(flights.run(newTenantId(), "unguarded", (tx) => tx.ask(seeCoat, "any"))).rejects.toEqual(UNAVAILABLE);
+    await expect(flights.run(newTenantId(), "unguarded", (tx) => tx.query(seeCoat, "any"))).rejects.toEqual(UNAVAILABLE);
     await flights.close();
   });
 
@@ -318,7 +318,7 @@ describe("a database that is away", () => {
     const note = (error: unknown) => void failures.push(error);
     process.on("unhandledRejection", note);
     for (let lost = 0; lost < 10; lost += 1) void deck.proxy.set({ at: "before", does: "cut" });
-    const see = () => deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(seeCoat, "any"));
+    const see = () => deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.query(seeCoat, "any"));
     await expect(see()).rejects.toEqual(UNAVAILABLE);
     await deck[Symbol.asyncDispose]();
     process.off("unhandledRejection", note);

@@ -88,7 +88,9 @@ describe("migrations", () => {
       // Holds the first of them up for longer than the lease.
       await sql`begin`;
       await sql`lock table tenants in access exclusive mode`;
-      const both = awaitedLater(Promise.all([migrate(address, [], 1), migrate(address, [], 1)]));
+      const both = awaitedLater(
+        Promise.all([migrate(address, { leaseSeconds: 1 }), migrate(address, { leaseSeconds: 1 })]),
+      );
       await pause(2_500);
       await sql`commit`;
       const ran = await both;

@@ -125,7 +125,7 @@ describe("a transaction of one request", () => {
     const kinds = transaction.map((text) => /^(insert into \w+|select \w+ from due|select ln|commit)/.exec(text)?.[0]);
     expect(kinds.filter((kind) => kind !== undefined)).toEqual([
       ...["insert into due", "select kind from due", "insert into due", "insert into due"],
-      ...["insert into audit_logs", "select ln", "commit"],
+      ...["insert into audit_logs", "select ln", "insert into due", "commit"],
     ]);
   });
 

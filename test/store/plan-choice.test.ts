@@ -85,7 +85,7 @@ async function everything(tx: OrdinaryTransaction, id: string): Promise<void> {
   updateToken(tx, { ...row, data: Buffer.from("y"), modified_by: newUuid() });
   tx.enqueue(dropExpiredIdempotencyKey, hash);
   tx.enqueue(insertIdempotencyKey, {
-    ...{ key_hash: hash, request_hash: hash, accepted: false, response: hash, expires_at: tx.now },
+    ...{ key_hash: hash, request_hash: hash, accepted: false, response: hash, expires_at: tx.now, maker: null },
   });
   deleteCvc(tx, id);
   deleteTerm(tx, term);
@@ -108,7 +108,7 @@ it("every statement of the hot path has one plan, which is kept", async () => {
       expect(outcomes).toEqual(works.map(() => ({ status: "fulfilled", value: undefined })));
     }
   }
-  const plans = await deck.flights.run(deck.tenantId, "unguarded", (tx) => tx.ask(plansOf, "this session"));
+  const plans = await deck.flights.run(deck.tenantId, "unguarded", (tx) => tx.query(plansOf, "this session"));
   const planned = plans.filter(({ generic_plans, custom_plans }) => generic_plans + custom_plans >= 10);
   expect(planned.length, "statements").toBeGreaterThan(30);
   // PostgreSQL plans each five times before it compares. An array as a parameter would be planned at each execution.

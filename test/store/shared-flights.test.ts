@@ -54,10 +54,10 @@ describe("requests that share a flight", () => {
     await together(
       deck,
       [
-        async (tx) => tx.tell(insertMessage, { id: newUuid(), invitation_id: invited, invitation_revision: 1 }),
+        async (tx) => tx.enqueue(insertMessage, { id: newUuid(), invitation_id: invited, invitation_revision: 1 }),
         async (tx) => {
-          tx.tell(deleteMessagesOf, resent);
-          tx.tell(insertMessage, { id: newUuid(), invitation_id: resent, invitation_revision: 2 });
+          tx.enqueue(deleteMessagesOf, resent);
+          tx.enqueue(insertMessage, { id: newUuid(), invitation_id: resent, invitation_revision: 2 });
         },
       ],
       "unguarded",
@@ -69,9 +69,9 @@ describe("requests that share a flight", () => {
   it("do not both delete one application", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     const id = newUuid();
-    const made = { id, name: "A", type: "private", permissions: [], rules: [], created_by: null };
-    await deck.flights.run(deck.tenantId, "unguarded", async (tx) => tx.tell(insertApplication, made));
-    const remove = (tx: Transaction) => tx.ask(deleteApplication, id);
+    const made = { id, name: "A", type: "private", permissions: [], rules: [], definition: null, created_by: null };
+    await deck.flights.run(deck.tenantId, "unguarded", async (tx) => tx.enqueue(insertApplication, made));
+    const remove = (tx: Transaction) => tx.query(deleteApplication, id);
     const outcomes = await together(deck, [remove, remove], "unguarded");
     expect(outcomes).toEqual([true, false].map((value) => ({ status: "fulfilled", value })));
   });

@@ -6,5 +6,8 @@ import { methods } from "./methods.js";
 export const routes: readonly RestMethod[] = methods
   .filter((method): method is DescMethodUnary => method.methodKind === "unary")
   .flatMap((desc) =>
-    restMethodsOf({ desc, serve: () => Promise.reject(new Error("not called")), headersOf: () => [] }, 1_000),
+    restMethodsOf(
+      { desc, serve: () => Promise.reject(new Error("not called")), headersOf: () => [], replay: undefined },
+      1_000,
+    ),
   );

@@ -17,14 +17,14 @@ export class Books {
   }
 
   async find(tenantId: TenantId, reference: string): Promise<Page | undefined> {
-    const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(readSimulatorPayment, reference));
+    const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.query(readSimulatorPayment, reference));
     return row ? readPage(row.ledger) : undefined;
   }
 
   /** Opens a page unless there is one. Answers the page that is there then. */
   async open(tenantId: TenantId, reference: string, page: Page): Promise<Page> {
     const isNew = await this.#database.ordinary.run(tenantId, "unguarded", (tx) =>
-      tx.ask(insertSimulatorPayment, { reference, ledger: writePage(page) }),
+      tx.query(insertSimulatorPayment, { reference, ledger: writePage(page) }),
     );
     return isNew ? page : ((await this.find(tenantId, reference)) ?? page);
   }

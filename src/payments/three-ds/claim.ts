@@ -5,7 +5,7 @@ import { lockThreeDSSession, updateThreeDSSession } from "../../store/three-ds-s
 import type { OrdinaryTransaction } from "../../store/transaction.js";
 import { numericOf } from "../currency.js";
 import type { ThreeDSData } from "../payment-request.js";
-import { openSession, THREE_DS_VERSION } from "./session.js";
+import { openSession, sealSession, THREE_DS_VERSION } from "./session.js";
 
 /** The payment that wants to lean on a session. */
 export interface SessionUse {
@@ -43,7 +43,8 @@ export async function claimThreeDSData(
   if (currency !== undefined && currency !== numericOf(order.currency)) {
     throw invalid(FIELD, "must be a session that was authenticated for this currency");
   }
-  tx.enqueue(updateThreeDSSession, { id, record: row.record, payment_id: paymentId });
+  const record = sealSession(keys, tx.tenantId, { ...session, paymentId });
+  tx.enqueue(updateThreeDSSession, { id, record, payment_id: paymentId });
   return {
     ...{ version: THREE_DS_VERSION, authenticationValue, eci, dsTransactionId: authentication.dsTransactionId },
     directoryStatus: authentication.wasChallenged ? "C" : statusCode,

@@ -1,7 +1,8 @@
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
-import { open, seal } from "../../crypto/sealed.js";
+import { boundTo, open, type SealedPlace, seal } from "../../crypto/sealed.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
+import { BOUND } from "../../store/sealed-rows.js";
 import type { ThreeDSSessionRow } from "../../store/three-ds-sessions.js";
 
 export type AuthenticationStatus = "successful" | "attempted" | "failed" | "unavailable" | "challenge" | "rejected";
@@ -53,7 +54,7 @@ export interface ThreeDSSession extends SessionRecord {
 export const THREE_DS_VERSION = "2.2.0";
 
 export function openSession(keys: TenantKeys, tenantId: TenantId, row: ThreeDSSessionRow): ThreeDSSession {
-  const record: SessionRecord = JSON.parse(open(keys.data, placeOf(tenantId, row.id), row.record).toString());
+  const record: SessionRecord = JSON.parse(open(keys.data, placeOf(tenantId, row), row.record).toString());
   return {
     ...record,
     ...{ id: row.id, tokenId: row.token_id, paymentId: row.payment_id ?? undefined, revision: row.revision },
@@ -62,18 +63,13 @@ export function openSession(keys: TenantKeys, tenantId: TenantId, row: ThreeDSSe
 }
 
 export function sealSession(keys: TenantKeys, tenantId: TenantId, session: ThreeDSSession): Buffer {
-  const {
-    id,
-    tokenId: _token,
-    paymentId: _payment,
-    revision: _revision,
-    expiresAt: _end,
-    createdAt: _start,
-    ...record
-  } = session;
-  return seal(keys.data, placeOf(tenantId, id), Buffer.from(JSON.stringify(record)));
+  const { id, tokenId, paymentId, revision: _revision, expiresAt: _end, createdAt: _start, ...record } = session;
+  const place = placeOf(tenantId, { id, token_id: tokenId, payment_id: paymentId ?? null });
+  return seal(keys.data, place, Buffer.from(JSON.stringify(record)));
 }
 
-function placeOf(tenantId: TenantId, entity: Uuid) {
-  return { tenantId, entity, field: "three_ds_session" };
+type SessionPlace = Pick<ThreeDSSessionRow, "id" | (typeof BOUND.three_ds_sessions)[number]>;
+
+function placeOf(tenantId: TenantId, row: SessionPlace): SealedPlace {
+  return { tenantId, entity: row.id, field: "three_ds_session", bound: boundTo(row, BOUND.three_ds_sessions) };
 }

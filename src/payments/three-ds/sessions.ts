@@ -56,7 +56,7 @@ export async function createSession(
     ...{ revision: 1, expiresAt, createdAt: tx.now },
   };
   const { id } = session;
-  tx.tell(insertThreeDSSession, {
+  tx.enqueue(insertThreeDSSession, {
     id,
     token_id: tokenId,
     record: sealSession(keys, tx.tenantId, session),
@@ -126,7 +126,7 @@ export async function endChallenge(
 }
 
 export async function find(tx: Transaction, keys: TenantKeys, id: Uuid): Promise<ThreeDSSession | undefined> {
-  const row = await tx.ask(readThreeDSSession, id);
+  const row = await tx.query(readThreeDSSession, id);
   return row ? openSession(keys, tx.tenantId, row) : undefined;
 }
 

@@ -1,4 +1,5 @@
-import { Socket } from "node:net";
+import { once } from "node:events";
+import { createServer, Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { readWorld } from "../engine/quickjs/world.js";
 import { type Frame, FrameKind } from "../wire/frame.js";
@@ -7,8 +8,8 @@ import { Runner } from "./runner.js";
 import type { RunnerSettings } from "./settings.js";
 
 /**
- * The runner process. Beside its files it has one handle: a socket to the service on descriptor 3. When that ends, so
- * does the process.
+ * The runner process. Beside its files it has a socket to the service on descriptor 3; when that ends, so does the process.
+ * Where the service has several processes, the others connect to a local socket that only this user may open.
  */
 
 /** Arguments of 10 MB and an answer of the host are the largest that the service sends. */
@@ -20,13 +21,26 @@ const image = fileURLToPath(new URL(".", import.meta.url));
 let runner: Runner | undefined;
 
 async function configure(settings: RunnerSettings): Promise<void> {
-  runner = new Runner(socket, settings, await readWorld(image), `${image}worker.js`);
+  runner = new Runner(settings, await readWorld(image), `${image}worker.js`);
+  if (settings.socketPath !== undefined) await listen(settings.socketPath, runner);
   socket.send(FrameKind.ready);
+}
+
+async function listen(path: string, shared: Runner): Promise<void> {
+  process.umask(0o177);
+  const server = createServer((connection) => {
+    const process = new FrameSocket(connection, MOST_FRAME_BYTES, {
+      onFrame: (frame) => shared.receive(process, frame),
+      onEnd: () => shared.forget(process),
+    });
+    process.send(FrameKind.ready);
+  }).listen(path);
+  await once(server, "listening");
 }
 
 function receive(frame: Frame): void {
   if (frame.kind !== FrameKind.configure) {
-    runner?.receive(frame);
+    runner?.receive(socket, frame);
     return;
   }
   configure(JSON.parse(frame.payload.toString("utf8"))).catch(() => process.exit(1));

@@ -9,21 +9,24 @@ import { type TaskEnd, Thread } from "./thread.js";
 
 const NOTHING = new Uint8Array(0);
 
-/** The main thread of the runner: carries frames between the service and the threads, and never runs tenant code. */
+/**
+ * The main thread of the runner: carries frames between the processes of the service and the threads, and never runs
+ * tenant code.
+ */
 export class Runner {
-  readonly #socket: FrameSocket;
   readonly #settings: RunnerSettings;
   readonly #threads: readonly Thread[];
   readonly #dispatcher: Dispatcher;
+  /** The process that waits for each run or compilation: no other sees anything of it. */
+  readonly #callers = new Map<string, FrameSocket>();
   /** Where each run is, and how to tell it that nobody waits any more. */
   readonly #cancelled = new Map<string, Int32Array>();
 
-  constructor(socket: FrameSocket, settings: RunnerSettings, world: World, workerFile: string) {
-    this.#socket = socket;
+  constructor(settings: RunnerSettings, world: World, workerFile: string) {
     this.#settings = settings;
     const hooks = {
       onHostCall: (lease: string, number: number, payload: Uint8Array) =>
-        socket.send(FrameKind.hostCall, lease, payload, number),
+        this.#callers.get(lease)?.send(FrameKind.hostCall, lease, payload, number),
       onStuck: () => process.kill(process.pid, "SIGKILL"),
     };
     const worker = { world, instances: settings.instances };
@@ -35,13 +38,14 @@ export class Runner {
     this.#dispatcher = new Dispatcher(this.#threads, settings);
   }
 
-  receive({ kind, lease, number, payload }: Frame): void {
+  /** @param from the process that sent the frame, and that is answered. */
+  receive(from: FrameSocket, { kind, lease, number, payload }: Frame): void {
     switch (kind) {
       case FrameKind.run:
-        this.#run(lease, payload);
+        this.#run(from, lease, payload);
         break;
       case FrameKind.compile:
-        this.#compile(lease, payload);
+        this.#compile(from, lease, payload);
         break;
       case FrameKind.hostReply:
         this.#reply(lease, number, payload);
@@ -50,46 +54,56 @@ export class Runner {
         this.#cancel(lease);
         break;
       case FrameKind.ping:
-        this.#pong();
+        this.#pong(from);
         break;
     }
   }
 
-  #run(lease: string, payload: Buffer): void {
+  /** Cancels the runs of a process that has ended. */
+  forget(from: FrameSocket): void {
+    for (const [lease, caller] of [...this.#callers]) if (caller === from) this.#cancel(lease);
+  }
+
+  #run(from: FrameSocket, lease: string, payload: Buffer): void {
     const { first, second } = readParts(payload);
     const { tenant, key, code, hasApplication, limits }: RunOrder = JSON.parse(first.toString("utf8"));
     const cancelled = new Int32Array(new SharedArrayBuffer(4));
     this.#cancelled.set(lease, cancelled);
     const args = new Uint8Array(second);
     const allowedMs = limits.wallMs + limits.loadMs + this.#settings.kill.graceMs;
-    this.#accept({
+    this.#accept(from, {
       task: { kind: "run", lease, key, code, args, hasApplication, limits, cancelled },
       tenant,
       allowedMs,
     });
   }
 
-  #compile(lease: string, payload: Buffer): void {
+  #compile(from: FrameSocket, lease: string, payload: Buffer): void {
     const { tenant, code }: CompileOrder = JSON.parse(payload.toString("utf8"));
     const allowedMs = this.#settings.compileMs + this.#settings.kill.graceMs;
-    this.#accept({ task: { kind: "compile", lease, code, withinMs: this.#settings.compileMs }, tenant, allowedMs });
+    this.#accept(from, {
+      task: { kind: "compile", lease, code, withinMs: this.#settings.compileMs },
+      tenant,
+      allowedMs,
+    });
   }
 
-  #accept(order: Omit<Order, "onEnd">): void {
+  #accept(from: FrameSocket, order: Omit<Order, "onEnd">): void {
     const { lease } = order.task;
+    this.#callers.set(lease, from);
     this.#dispatcher.accept({
       ...order,
       onEnd: (end, waitedMs) => {
-        this.#cancelled.delete(lease);
-        this.#report(lease, end, waitedMs);
+        this.#drop(lease);
+        this.#report(from, lease, end, waitedMs);
       },
     });
   }
 
-  #report(lease: string, end: TaskEnd | { readonly kind: "refused" }, waitedMs: number): void {
+  #report(to: FrameSocket, lease: string, end: TaskEnd | { readonly kind: "refused" }, waitedMs: number): void {
     const { outcome, usage, cold, value } = reportOf(end);
     const report = { ...outcome, usage, cold, waitedMs, threadEnded: end.kind === "overran" };
-    this.#socket.sendParts(FrameKind.result, lease, Buffer.from(JSON.stringify(report)), value);
+    to.sendParts(FrameKind.result, lease, Buffer.from(JSON.stringify(report)), value);
   }
 
   #reply(lease: string, number: number, payload: Buffer): void {
@@ -100,7 +114,7 @@ export class Runner {
 
   #cancel(lease: string): void {
     if (this.#dispatcher.withdraw(lease)) {
-      this.#cancelled.delete(lease);
+      this.#drop(lease);
       return;
     }
     const cancelled = this.#cancelled.get(lease);
@@ -108,13 +122,18 @@ export class Runner {
     for (const thread of this.#threads) thread.post({ type: "cancel", lease });
   }
 
-  #pong(): void {
+  #drop(lease: string): void {
+    this.#callers.delete(lease);
+    this.#cancelled.delete(lease);
+  }
+
+  #pong(to: FrameSocket): void {
     const health: RunnerHealth = {
       rssBytes: process.memoryUsage.rss(),
       threads: this.#threads.filter((thread) => thread.isStarted).length,
       queued: this.#dispatcher.queued,
     };
-    this.#socket.send(FrameKind.pong, undefined, Buffer.from(JSON.stringify(health)));
+    to.send(FrameKind.pong, undefined, Buffer.from(JSON.stringify(health)));
   }
 }
 

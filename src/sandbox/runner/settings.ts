@@ -10,4 +10,6 @@ export interface RunnerSettings {
   readonly queue: QueueLimits;
   readonly instances: InstanceLimits;
   readonly kill: KillLimits;
+  /** Where further processes of the service connect. Absent: one process uses the runner, over descriptor 3. */
+  readonly socketPath?: string;
 }

@@ -37,7 +37,8 @@ export function serverArguments(
     full_page_writes: "on",
     synchronous_commit: "on",
 
-    max_connections: "50",
+    // Up to 12 processes of a server with 15 each, and commands beside them.
+    max_connections: "200",
     shared_buffers: sharedBuffers(memory),
     // Some container platforms offer huge pages that their limits then forbid, which ends in SIGBUS.
     huge_pages: "off",

@@ -3,9 +3,9 @@ import type { Sql } from "../connect.js";
 import { codeOf } from "../database-error.js";
 import { quoteName } from "../roles.js";
 import { noteSplit } from "../root-keys.js";
+import { listStoredTables, type StoredTable } from "../stored-tables.js";
 import { copyIn } from "./copy-streams.js";
 import { damaged, ExportFileError, readLine, SECTION_END, type SectionLine } from "./format.js";
-import { type CopiedTable, copiedTables } from "./tables.js";
 import type { Unpacked } from "./unpacked.js";
 
 /**
@@ -24,7 +24,7 @@ export async function importSections(
 ): Promise<void> {
   await sql.unsafe("begin");
   try {
-    const tables = await copiedTables(sql);
+    const tables = await listStoredTables(sql);
     await requireEmpty(sql);
     // The configured key was registered by whoever set the database up. The file brings those that it needs.
     await sql`delete from root_keys`;
@@ -60,7 +60,7 @@ async function requireEmpty(sql: Sql): Promise<void> {
 
 async function fill(
   sql: Sql,
-  tables: readonly CopiedTable[],
+  tables: readonly StoredTable[],
   { table, columns }: SectionLine,
   unpacked: Unpacked,
   mac: Hmac,

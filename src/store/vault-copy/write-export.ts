@@ -1,21 +1,21 @@
-import type { TenantId } from "../../base/ids.js";
+import { type TenantId, VAULT } from "../../base/ids.js";
 import type { Sql } from "../connect.js";
 import { activeTenants } from "../operator-tenants.js";
 import { quoteName } from "../roles.js";
+import { listStoredTables, type StoredTable } from "../stored-tables.js";
 import { copyOut } from "./copy-streams.js";
 import { SECTION_END } from "./format.js";
-import { type CopiedTable, copiedTables } from "./tables.js";
 
 /**
- * All that is stored, as of one moment, section by section: what belongs to nobody, then tenant by tenant. Values stay as
+ * All that is stored, as of one moment, section by section: what belongs to nobody, the vault's own, then tenant by tenant. Values stay as
  * they are sealed; tenants' keys stay wrapped.
  * @param sql one connection, as the owner of the tables; its transaction is this function's.
  */
 export async function* exportSections(sql: Sql): AsyncGenerator<Uint8Array> {
   await sql.unsafe("begin isolation level repeatable read read only");
-  const tables = await copiedTables(sql);
+  const tables = await listStoredTables(sql);
   for (const table of tables) if (!table.isOfTenants) yield* section(sql, table, undefined);
-  for (const tenantId of await activeTenants(sql)) {
+  for (const tenantId of [VAULT, ...(await activeTenants(sql))]) {
     // Row-level security holds the owner too. The literal is safe because a TenantId is a UUID.
     await sql.unsafe("set local role cloakroom_app");
     await sql.unsafe(`set local app.tenant_id = '${tenantId}'`);
@@ -27,7 +27,7 @@ export async function* exportSections(sql: Sql): AsyncGenerator<Uint8Array> {
 
 async function* section(
   sql: Sql,
-  { name, columns }: CopiedTable,
+  { name, columns }: StoredTable,
   of: TenantId | undefined,
 ): AsyncGenerator<Uint8Array> {
   const where = of === undefined ? "" : ` where tenant_id = '${of}'`;

@@ -24,7 +24,7 @@ beforeEach(async () => {
   ended = Promise.withResolvers();
   runs = 0;
   const pipelineOf = (desc: Pipeline["method"]["desc"]): Pipeline => ({
-    method: { desc, serve: () => Promise.reject(new Error("is not called")), headersOf: () => [] },
+    method: { desc, serve: () => Promise.reject(new Error("is not called")), headersOf: () => [], replay: undefined },
     takesMask: false,
     admit: (head) =>
       new Promise((resolve) => {

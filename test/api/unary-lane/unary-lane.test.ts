@@ -27,6 +27,7 @@ async function callOf(run: Pipeline["run"], headers: Readonly<Record<string, str
       desc: TokenService.method.getToken,
       serve: () => Promise.reject(new Error("is not called")),
       headersOf: () => [],
+      replay: undefined,
     },
     takesMask: false,
     admit: async (head) => ({ head, caller: undefined, renew: async () => undefined }),

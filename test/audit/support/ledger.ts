@@ -1,7 +1,10 @@
 import { join } from "node:path";
+import { ChainHistory } from "../../../src/audit/chain-history.js";
 import { logEntry } from "../../../src/audit/log-entry.js";
-import { type LogVerdict, type SeenSeal, verifyLog } from "../../../src/audit/verify-log.js";
-import type { TenantId } from "../../../src/base/ids.js";
+import type { SealParts } from "../../../src/audit/seal-log.js";
+import { type LogVerdict, type SeenSeal, type VerifyOptions, verifyLog } from "../../../src/audit/verify-log.js";
+import { type VaultVerdict, verifyVault } from "../../../src/audit/verify-vault.js";
+import { type TenantId, VAULT } from "../../../src/base/ids.js";
 import { createKeyFile } from "../../../src/crypto/key-file.js";
 import { makeCheckValue } from "../../../src/crypto/root-key.js";
 import { logSealsJob } from "../../../src/jobs/log-seals.js";
@@ -11,6 +14,7 @@ import { readLogSnapshot } from "../../../src/store/log-snapshot.js";
 import { insertRootKey } from "../../../src/store/root-keys.js";
 import { Keyring } from "../../../src/tenancy/keyring.js";
 import { provisionTenant } from "../../../src/tenancy/provision.js";
+import { movableClock } from "../../support/database-clock.js";
 import { startDatabase, type TestDatabase } from "../../support/databases.js";
 
 export const MINUTE = 60_000;
@@ -22,23 +26,32 @@ export interface Ledger extends AsyncDisposable {
   readonly keyring: Keyring;
   /** The time of the servers. It is behind the database's, so that the database never finds it too early to seal. */
   readonly clock: { time: number; now(): number };
-  /** Another server on the same database. */
-  another(): { readonly database: Database; readonly keyring: Keyring };
+  /** Moves the database's clock, where it is movable. */
+  setDatabaseAhead(milliseconds: number): Promise<void>;
+  /** What this server knows of chains. */
+  readonly history: ChainHistory;
+  /** Another server on the same database, which has seen nothing yet. */
+  another(): SealParts;
   newTenant(): Promise<TenantId>;
   /** Writes so many rows of the log at the time it is. */
   log(tenantId: TenantId, rows: number): Promise<void>;
-  /** Runs the job once, as the scheduler does. */
+  /** Runs the job once, as the scheduler of a server does: of this one, or of another. */
   runJob(options?: {
     readonly retentionDays?: number;
+    readonly server?: SealParts;
   }): Promise<{ readonly failed: unknown[]; readonly broken: string[] }>;
   verify(tenantId: TenantId, seen?: SeenSeal): Promise<LogVerdict>;
+  /** As `audit verify` without `--since` does: against the vault's own chain. */
+  verifyAttested(tenantId: TenantId, options?: Pick<VerifyOptions, "sealedBy">): Promise<LogVerdict>;
+  verifyVault(): Promise<VaultVerdict>;
   /** Changes the database as its owner can, who has no key. */
   tamper(tenantId: TenantId, statement: string): Promise<void>;
   rows<Row extends object>(tenantId: TenantId, query: string): Promise<Row[]>;
 }
 
-export async function openLedger(): Promise<Ledger> {
+export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledger> {
   const stored = await startDatabase();
+  const databaseClock = hasMovableClock ? await movableClock(stored.owner) : undefined;
   const root = await createKeyFile(join(stored.dataDir, "..", "root.key"));
   await insertRootKey(stored.owner, { id: root.id, check_value: await makeCheckValue(root) });
   const start = Math.floor(Date.now() / MINUTE) * MINUTE - 6 * 60 * MINUTE;
@@ -47,11 +60,20 @@ export async function openLedger(): Promise<Ledger> {
   const another = () => {
     const database = openDatabase({ address: stored.address, fastConnections: 2, slowConnections: 2, clock });
     opened.push(database);
-    return { database, keyring: new Keyring(database, { find: async () => root }) };
+    return { database, keyring: new Keyring(database, { find: async () => root }), history: new ChainHistory() };
   };
-  const { database, keyring } = another();
+  const own = another();
+  const { database, keyring, history } = own;
+  const vaultOf = async () => {
+    const keys = await keyring.of(VAULT);
+    return readLogSnapshot(stored.address, VAULT, (snapshot) => verifyVault(snapshot, keys));
+  };
   return {
-    ...{ stored, database, keyring, clock, another },
+    ...{ stored, database, keyring, history, clock, another },
+    async setDatabaseAhead(milliseconds) {
+      if (!databaseClock) throw new Error("the clock of this database cannot be moved");
+      await databaseClock.setAhead(milliseconds);
+    },
     async newTenant() {
       const { tenantId } = await provisionTenant(database, root, { name: "Test", ownerEmail: "a@example.com" });
       return tenantId;
@@ -60,13 +82,14 @@ export async function openLedger(): Promise<Ledger> {
       database.fast.run(tenantId, "unguarded", async (tx) => {
         for (let row = 0; row < rows; row += 1) writeLog(tx, logEntry(undefined, "token", `token-${row}`, "read"));
       }),
-    async runJob({ retentionDays = 365 } = {}) {
+    async runJob({ retentionDays = 365, server = own } = {}) {
       const failed: unknown[] = [];
       const broken: string[] = [];
       const job = logSealsJob({
-        ...{ database, keyring, clock, retentionDays },
+        ...{ ...server, clock, retentionDays },
         onFailure: (_, error) => failed.push(error),
-        onBroken: (tenantId) => broken.push(tenantId),
+        onBroken: (tenantId, outcome) => broken.push(outcome === "broken" ? tenantId : `${outcome} ${tenantId}`),
+        onVaultBroken: () => broken.push("the vault"),
       });
       // Each is a process of its own to the lease.
       await stored.owner`delete from leases`;
@@ -78,6 +101,12 @@ export async function openLedger(): Promise<Ledger> {
       return readLogSnapshot(stored.address, tenantId, (snapshot) =>
         verifyLog(snapshot, tenantId, keys, { seen, onProgress: () => {} }),
       );
+    },
+    verifyVault: vaultOf,
+    async verifyAttested(tenantId, { sealedBy } = {}) {
+      const [keys, { attested }] = [await keyring.of(tenantId), await vaultOf()];
+      const options = { seen: undefined, attested: attested.get(tenantId), sealedBy, onProgress: () => {} };
+      return readLogSnapshot(stored.address, tenantId, (snapshot) => verifyLog(snapshot, tenantId, keys, options));
     },
     async tamper(tenantId, statement) {
       await stored.asTenant(tenantId, statement);

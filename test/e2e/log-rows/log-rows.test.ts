@@ -1,5 +1,6 @@
 import { getOption, hasOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { policy } from "../../../gen/cloakroom/v1/options_pb.js";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import { methods } from "../../support/methods.js";
 import type { Answer, RestClient } from "../../support/rest.js";
@@ -140,6 +141,27 @@ describe("the log rows of every method", () => {
     } finally {
       await stored[Symbol.asyncDispose]();
     }
+  });
+});
+
+/** The methods that take an idempotency key. */
+const REPEATABLE = methods.filter((method) => getOption(method, policy).idempotent).map(({ name }) => name);
+
+describe("a repeated request with an idempotency key", () => {
+  it.each(REPEATABLE)("%s is answered as before, says so, and leaves rows of the replay alone", async (name) => {
+    const call = await CALLS[name]?.(world);
+    if (!call) throw new Error(`calls.ts does not say how ${name} is called`);
+    const headers = { ...call.request?.headers, "BT-IDEMPOTENCY-KEY": `again-${name}` };
+    const repeatable = { ...call, request: { ...call.request, headers } };
+    const first = await send(repeatable);
+    expect(first.status, JSON.stringify(first.body)).toBeLessThan(300);
+    const { result, rows } = await rowsOf(() => send(repeatable), 1);
+    expect(result.status).toBe(first.status);
+    expect(result.headers.get("bt-idempotency-replayed")).toBe("true");
+    expect(first.headers.get("bt-idempotency-replayed")).toBeNull();
+    expect(rows.map(({ operation, actor_id }) => [operation, actor_id])).toEqual(
+      Array(name === "Tokenize" ? 3 : 1).fill(["replay", call.caller.id]),
+    );
   });
 });
 

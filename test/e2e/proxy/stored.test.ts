@@ -6,16 +6,17 @@ import { code, makeProxy } from "./support/proxies.js";
 describe("a stored proxy", () => {
   it("shows neither its key, nor where it goes, nor its code and configuration", async () => {
     const tenant = await newTenant();
-    const { key } = await makeProxy(tenant, {
+    const { id, key } = await makeProxy(tenant, {
       destination_url: "https://partner.example.com/hidden-path",
       configuration: { HIDDEN_NAME: "hidden-value" },
       request_transform: code("return 'hidden-code'"),
     });
     await using stored = await openStored();
     const text = await stored.textOf(tenant.id, "proxies");
-    expect(text).toContain("Test proxy");
+    expect(text).toContain(id);
     const hex = (word: string) => Buffer.from(word).toString("hex");
     for (const word of [
+      "Test proxy",
       key,
       key.slice(-20),
       "partner.example",

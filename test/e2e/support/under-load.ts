@@ -6,7 +6,7 @@ import { expectAllReadable, TOKENS_OF, type TokenLoad } from "./token-load.js";
 /** Loads the server until it has acknowledged so many requests more, and then does something to it. */
 export async function underLoad(
   load: TokenLoad,
-  server: Replica,
+  server: Pick<Replica, "url">,
   key: string,
   many: number,
   then: () => Promise<unknown>,

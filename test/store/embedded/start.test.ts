@@ -41,7 +41,7 @@ describe("the first start", () => {
       log_min_error_statement: "panic",
       log_parameter_max_length: "0",
       unix_socket_permissions: "0700",
-      max_connections: "50",
+      max_connections: "200",
       wal_compression: "pglz",
       TimeZone: "UTC",
     });

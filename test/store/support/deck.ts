@@ -52,7 +52,7 @@ export async function openDeck(database: TestDatabase, options: DeckOptions = {}
   const newTenant = async (): Promise<TenantId> => {
     const tenantId = newTenantId();
     await flights.run(tenantId, "unguarded", async (tx) => {
-      tx.tell(insertTenant, { name: "Test", owner_id: newUuid(), settings: {} });
+      tx.enqueue(insertTenant, { name: "Test", owner_id: newUuid(), settings: {} });
     });
     return tenantId;
   };
@@ -82,7 +82,7 @@ export async function openDeck(database: TestDatabase, options: DeckOptions = {}
 
 /** What `hang` does, for works that do more. */
 export function hangAndLog(tx: Transaction, name: string): void {
-  tx.tell(hangCoat, name);
+  tx.enqueue(hangCoat, name);
   writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "update"));
 }
 

@@ -1,16 +1,18 @@
-import type { Sql } from "../connect.js";
+import type { Sql } from "./connect.js";
 
-export interface CopiedTable {
+/** A table that holds what the vault stores. */
+export interface StoredTable {
   readonly name: string;
   readonly columns: readonly string[];
+  /** Its rows belong to tenants. */
   readonly isOfTenants: boolean;
 }
 
-/** Who does what just now, and what has been done to the schema: neither belongs to what is stored. */
+/** Bookkeeping: running work and applied migrations. */
 const LEFT_OUT = ["leases", "migrations"];
 
-/** Every table that holds what is stored, those that others refer to first. */
-export async function copiedTables(sql: Sql): Promise<readonly CopiedTable[]> {
+/** Lists all tables of the schema but bookkeeping, each behind the tables that its foreign keys refer to. */
+export async function listStoredTables(sql: Sql): Promise<readonly StoredTable[]> {
   const rows = await sql<{ name: string; columns: string[] }[]>`
     select table_name::text as name, array_agg(column_name::text order by ordinal_position) as columns
     from information_schema.columns join information_schema.tables t using (table_schema, table_name)
@@ -21,7 +23,7 @@ export async function copiedTables(sql: Sql): Promise<readonly CopiedTable[]> {
     join pg_class f on f.oid = conrelid join pg_class t on t.oid = confrelid
     where contype = 'f' and connamespace = current_schema()::regnamespace and conrelid <> confrelid`;
   const left = rows.map(({ name, columns }) => ({ name, columns, isOfTenants: columns.includes("tenant_id") }));
-  const ordered: CopiedTable[] = [];
+  const ordered: StoredTable[] = [];
   while (left.length > 0) {
     const waits = (name: string) => references.some(({ from, to }) => from === name && left.some((t) => t.name === to));
     const index = left.findIndex(({ name }) => !waits(name));

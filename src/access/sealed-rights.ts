@@ -1,0 +1,151 @@
+import type { TenantId, Uuid } from "../base/ids.js";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { boundTo, open, SealBroken, type SealedPlace, seal } from "../crypto/sealed.js";
+import { requiresSeals, type TenantKeys } from "../crypto/tenant-keys.js";
+import type { NewApplicationKey } from "../store/application-keys.js";
+import type { RightsColumns } from "../store/applications.js";
+import { BOUND } from "../store/sealed-rows.js";
+import type { SessionColumns } from "../store/sessions.js";
+import { type HeldRights, parseRights, readRule, writeRule } from "./access-rule.js";
+import type { ApplicationType } from "./permissions.js";
+
+/*
+ * What a key may do is sealed: the owner of the database can take rights away by changing rows, and cannot give any. Only
+ * tenants whose keys are of an earlier release have rights in the clear, until `cloakroom keys rotate`.
+ */
+
+/** What is written of an application's rights. */
+export interface NamedRights extends HeldRights {
+  readonly name: string;
+}
+
+/** A row that decides access has no seal, in a tenant where all of them have one: it was not written by a server. */
+export class SealMissing extends SealBroken {}
+
+export function rightsColumns(
+  keys: TenantKeys,
+  tenantId: TenantId,
+  { id, type }: { readonly id: Uuid; readonly type: ApplicationType },
+  { name, permissions, rules }: NamedRights,
+): RightsColumns {
+  const written = { name, permissions: [...permissions], rules: rules.map(writeRule) };
+  if (!requiresSeals(keys)) return { type, ...written, definition: null };
+  return { type, ...sealedRights(keys, tenantId, { id, type }, written) };
+}
+
+/** The columns of an application whose rights are sealed. */
+export function sealedRights(
+  keys: Pick<TenantKeys, "data">,
+  tenantId: TenantId,
+  application: { readonly id: Uuid; readonly type: string },
+  { name, permissions, rules }: Pick<RightsColumns, "name" | "permissions" | "rules">,
+): Omit<RightsColumns, "type"> {
+  const written: JsonObject = { name, permissions: [...permissions], rules: [...rules] };
+  const definition = seal(keys.data, applicationPlace(tenantId, application), Buffer.from(JSON.stringify(written)));
+  return { name: "", permissions: [], rules: [], definition };
+}
+
+/** @throws {SealBroken} where the rights were not written by a server. */
+export function openRights(
+  keys: TenantKeys,
+  tenantId: TenantId,
+  id: Uuid,
+  type: ApplicationType,
+  row: Omit<RightsColumns, "type">,
+): NamedRights {
+  if (row.definition === null) {
+    requireUnsealed(keys, "the rights of an application have no seal");
+    return { name: row.name, ...parseRights(type, row.permissions, row.rules.map(readRule)) };
+  }
+  const stored = objectIn(open(keys.data, applicationPlace(tenantId, { id, type }), row.definition));
+  return { name: String(stored.name), ...storedRights(type, stored) };
+}
+
+type KeyColumns = Omit<NewApplicationKey, "proof" | "created_by">;
+
+/** Proves that a key was given to its application by a server. Null where the tenant's keys seal no rights. */
+export function keyProof(keys: Pick<TenantKeys, "data">, tenantId: TenantId, key: KeyColumns): Buffer | null {
+  return requiresSeals(keys) ? seal(keys.data, keyPlace(tenantId, key), NOTHING) : null;
+}
+
+/** @throws {SealBroken} where a key was not given to its application by a server. */
+export function requireKeyProof(
+  keys: TenantKeys,
+  tenantId: TenantId,
+  { proof, ...key }: KeyColumns & { readonly proof: Buffer | null },
+): void {
+  if (proof === null) requireUnsealed(keys, "the key of an application has no seal");
+  else open(keys.data, keyPlace(tenantId, key), proof);
+}
+
+/** Seals what a session may do. @returns null where the tenant's keys seal no rights. */
+export function sealSessionRights(
+  keys: TenantKeys,
+  tenantId: TenantId,
+  session: Omit<SessionColumns, "rights">,
+  { permissions, rules }: HeldRights,
+): Buffer | null {
+  return sealSessionColumns(keys, tenantId, session, { permissions, rules: rules.map(writeRule) });
+}
+
+/** The same, of rights as they are stored. */
+export function sealSessionColumns(
+  keys: Pick<TenantKeys, "data">,
+  tenantId: TenantId,
+  session: Omit<SessionColumns, "rights">,
+  {
+    permissions,
+    rules,
+  }: { readonly permissions: readonly string[] | null; readonly rules: readonly JsonObject[] | null },
+): Buffer | null {
+  if (!requiresSeals(keys)) return null;
+  const written: JsonObject = { permissions: [...(permissions ?? [])], rules: [...(rules ?? [])] };
+  return seal(keys.data, sessionPlace(tenantId, session), Buffer.from(JSON.stringify(written)));
+}
+
+/**
+ * The rights of a session, as far as they are sealed.
+ * @returns undefined where they are in the clear.
+ * @throws {SealBroken} where the session was not written by a server.
+ */
+export function openSessionRights(
+  keys: TenantKeys,
+  tenantId: TenantId,
+  { rights, ...session }: SessionColumns,
+): HeldRights | undefined {
+  if (rights === null) {
+    requireUnsealed(keys, "the rights of a session have no seal");
+    return undefined;
+  }
+  const stored = objectIn(open(keys.data, sessionPlace(tenantId, session), rights));
+  return session.authorized_by === null ? { permissions: [], rules: [] } : storedRights("session", stored);
+}
+
+const NOTHING = Buffer.alloc(0);
+
+function requireUnsealed(keys: TenantKeys, missing: string): void {
+  if (requiresSeals(keys)) throw new SealMissing(missing);
+}
+
+function storedRights(holder: ApplicationType | "session", { permissions, rules }: JsonObject): HeldRights {
+  const drafts = Array.isArray(rules) ? rules.filter(isJsonObject).map(readRule) : [];
+  return parseRights(holder, Array.isArray(permissions) ? permissions.map(String) : [], drafts);
+}
+
+function objectIn(plaintext: Buffer): JsonObject {
+  const stored: Json = JSON.parse(plaintext.toString());
+  if (!isJsonObject(stored)) throw new Error("sealed rights are no object");
+  return stored;
+}
+
+function applicationPlace(tenantId: TenantId, row: { readonly id: Uuid; readonly type: string }): SealedPlace {
+  return { tenantId, entity: row.id, field: "application", bound: boundTo(row, BOUND.applications) };
+}
+
+function keyPlace(tenantId: TenantId, row: KeyColumns): SealedPlace {
+  return { tenantId, entity: row.id, field: "application_key", bound: boundTo(row, BOUND.application_keys) };
+}
+
+function sessionPlace(tenantId: TenantId, row: Omit<SessionColumns, "rights">): SealedPlace {
+  return { tenantId, entity: row.id, field: "session", bound: boundTo(row, BOUND.sessions) };
+}

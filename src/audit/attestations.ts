@@ -1,0 +1,84 @@
+import { type TenantId, VAULT } from "../base/ids.js";
+import { type AttestationRef, type ChainEnd, NO_SEAL } from "../crypto/log-seal.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { insertSeal, moveChainEnd, readAttestation } from "../store/audit-seals.js";
+import type { Database } from "../store/database.js";
+import { UniqueViolation } from "../store/database-error.js";
+import type { Transaction } from "../store/transaction.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { type Chain, ChainMoved, isOwnEntry, readChain, signEnd, signMark } from "./chain.js";
+
+/**
+ * The vault's own chain names the last seal of each tenant, under a key that no tenant has, and each tenant's head names its
+ * last attestation. Whoever deletes or rolls back the log of one tenant contradicts the vault's chain, and whoever does the
+ * same to the vault's chain contradicts the heads of the tenants that were attested since. Only the whole database, put back
+ * to an earlier state, contradicts nothing.
+ */
+export interface Attestation extends AttestationRef {
+  /** The attested seal. */
+  readonly seal: { readonly number: number; readonly mac: Buffer };
+}
+
+/** A tenant whose log is written to is attested once an hour, and once a day otherwise. */
+export const ATTESTED_EVERY_MS = 60 * 60_000;
+const TRIES = 5;
+
+export interface AttestParts {
+  readonly database: Database;
+  readonly keyring: Keyring;
+}
+
+/** What came of an attestation. */
+export interface Attested {
+  readonly ref: AttestationRef;
+  /** The vault's own chain had been cut or changed. It goes on with a number left out. */
+  readonly isVaultBroken: boolean;
+}
+
+/** Names a tenant's last seal in the vault's own chain. */
+export async function attest(parts: AttestParts, tenantId: TenantId, end: ChainEnd): Promise<Attested> {
+  const keys = await parts.keyring.of(VAULT);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await parts.database.slow.run(VAULT, "unguarded", (tx) => append(tx, keys, tenantId, end));
+    } catch (error) {
+      const isTaken = error instanceof UniqueViolation || error instanceof ChainMoved;
+      if (!isTaken || attempt === TRIES) throw error;
+    }
+  }
+}
+
+async function append(tx: Transaction, keys: TenantKeys, tenantId: TenantId, end: ChainEnd): Promise<Attested> {
+  const chain = await readChain(tx, keys);
+  const least = end.attested?.number ?? 0;
+  const isVaultBroken = !chain.isWhole || (chain.stored?.number ?? 0) < least;
+  const { number, previous } = nextPlace({ ...chain, isWhole: !isVaultBroken }, least);
+  const mark = { kind: "attestation", at: tx.now, number, previous } as const;
+  const row = signMark(keys, tx.tenantId, { ...mark, count: end.number, digest: end.lastMac, subject: tenantId });
+  const moved = { number, lastMac: row.mac, keptFrom: undefined, attested: undefined };
+  tx.enqueue(insertSeal, row);
+  const move = { before: chain.stored?.mac, end: signEnd(keys, tx.tenantId, moved) };
+  if (!(await tx.query(moveChainEnd, move))) throw new ChainMoved();
+  return { ref: { number, mac: row.mac, at: tx.now }, isVaultBroken };
+}
+
+/**
+ * Where the next entry of a chain goes. Behind a chain that was tampered with a number is left out: the gap can never be
+ * filled.
+ * @param least a number that the chain is known to have reached.
+ */
+export function nextPlace(chain: Pick<Chain, "stored" | "last" | "isWhole">, least = 0) {
+  const reached = Math.max(chain.stored?.number ?? 0, chain.last?.number ?? 0, least);
+  const number = chain.isWhole ? (chain.stored?.number ?? 0) + 1 : reached + 2;
+  const previous: Uint8Array = chain.stored?.last_mac ?? chain.last?.mac ?? NO_SEAL;
+  return { number, previous };
+}
+
+/** The latest attestation of a tenant that the vault made. */
+export async function latestAttestation(parts: AttestParts, tenantId: TenantId): Promise<Attestation | undefined> {
+  const keys = await parts.keyring.of(VAULT);
+  const row = await parts.database.slow.run(VAULT, "unguarded", (tx) => tx.query(readAttestation, tenantId));
+  if (!row || !isOwnEntry(keys, VAULT, row)) return undefined;
+  const { number, mac, window_start, row_count, digest } = row;
+  return { number, mac, at: window_start, seal: { number: row_count, mac: digest } };
+}

@@ -1,0 +1,23 @@
+import type { RawLogRow } from "../store/audit-seals.js";
+import { MINUTE_MS } from "../store/due.js";
+
+/** The first moment of a row's minute. */
+export function minuteOf({ micros }: Pick<RawLogRow, "micros">): Date {
+  return new Date(Math.floor(Number(micros) / 1_000 / MINUTE_MS) * MINUTE_MS);
+}
+
+/** How many rows there are of each minute, in the order in which they come. */
+export class MinuteCounts {
+  readonly #list: { readonly minute: Date; count: number }[] = [];
+
+  get list(): readonly { readonly minute: Date; readonly count: number }[] {
+    return this.#list;
+  }
+
+  add(row: RawLogRow): void {
+    const minute = minuteOf(row);
+    const last = this.#list.at(-1);
+    if (last?.minute.getTime() === minute.getTime()) last.count += 1;
+    else this.#list.push({ minute, count: 1 });
+  }
+}

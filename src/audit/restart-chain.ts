@@ -1,0 +1,53 @@
+import { type TenantId, VAULT } from "../base/ids.js";
+import { type ChainEnd, NO_SEAL } from "../crypto/log-seal.js";
+import { writeLog } from "../store/audit-logs.js";
+import { insertSeal, moveChainEnd } from "../store/audit-seals.js";
+import { attest, latestAttestation, nextPlace } from "./attestations.js";
+import { ChainMoved, readChain, signEnd, signMark } from "./chain.js";
+import { ChainHistory } from "./chain-history.js";
+import { type Finding, writeAcknowledged } from "./findings.js";
+import { ALL, logEntry } from "./log-entry.js";
+import { attestWhenDue, type SealParts, sealedUntil } from "./seal-log.js";
+
+/** What a verification found, which an operator has looked into. */
+export interface KnownFindings {
+  readonly findings: readonly Finding[];
+  readonly findingCount: number;
+}
+
+/**
+ * Has a chain that was tampered with go on, for an operator who has looked at what was done. Where it was cut, a number is
+ * left out. What was found is acknowledged; what is found beyond that later is not.
+ * @returns the number of the new entry.
+ */
+export async function restartChain(parts: SealParts, tenantId: TenantId, known: KnownFindings): Promise<number> {
+  const { database, keyring, history = new ChainHistory() } = parts;
+  const keys = await keyring.of(tenantId);
+  const chain = await database.slow.run(tenantId, "unguarded", (tx) => readChain(tx, keys));
+  const attested = tenantId === VAULT ? undefined : await latestAttestation(parts, tenantId);
+  const isWhole = tenantId === VAULT ? chain.isWhole : (await history.stateOf(parts, tenantId, chain)) === "whole";
+  const least = Math.max(history.reached(tenantId), attested?.seal.number ?? 0);
+  const { number } = nextPlace({ ...chain, isWhole }, least);
+  const row = signMark(keys, tenantId, {
+    // Without a seal all rows that are left are sealed as they are now.
+    ...{ kind: "restart", at: chain.last ? sealedUntil(chain.last) : new Date(0), number },
+    ...{ previous: chain.last?.mac ?? NO_SEAL, subject: undefined },
+    ...{ count: known.findingCount, digest: writeAcknowledged(known.findings) },
+  });
+  const end: ChainEnd = { number, lastMac: row.mac, keptFrom: chain.end?.keptFrom, attested: undefined };
+  const stored = signEnd(keys, tenantId, end);
+  const now = await database.slow.run(tenantId, "unguarded", async (tx) => {
+    if (tenantId !== VAULT) writeLog(tx, logEntry(undefined, "log", ALL, "update", "seals restarted"));
+    tx.enqueue(insertSeal, row);
+    if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
+    return tx.now;
+  });
+  // From here on this place of the chain is the one to compare with.
+  if (tenantId !== VAULT) await attestWhenDue(parts, { database, keys, tenantId }, { stored, end }, now);
+  return number;
+}
+
+/** Notes in the vault's own chain that a tenant that is gone is not expected any more. */
+export async function releaseTenant(parts: SealParts, tenantId: TenantId): Promise<void> {
+  await attest(parts, tenantId, { number: 0, lastMac: NO_SEAL, keptFrom: undefined, attested: undefined });
+}

@@ -1,0 +1,97 @@
+import type { TenantId } from "../base/ids.js";
+import { NO_SEAL } from "../crypto/log-seal.js";
+import { writeLog } from "../store/audit-logs.js";
+import { insertSeal, moveChainEnd } from "../store/audit-seals.js";
+import { MINUTE_MS } from "../store/due.js";
+import {
+  countSetAside,
+  holdSetBack,
+  planSetBack,
+  readLogClosing,
+  reopenLog,
+  type SetBack,
+  setRowsAside,
+} from "../store/log-clock.js";
+import { nextPlace } from "./attestations.js";
+import { ChainMoved, readChain, signEnd, signMark } from "./chain.js";
+import { ChainHistory } from "./chain-history.js";
+import { ALL, logEntry } from "./log-entry.js";
+import { type SealParts, sealClosed } from "./seal-log.js";
+
+/** Rows that are set aside in one transaction, or somewhat more. */
+const BATCH = 5_000;
+/** A set-back that was begun longer ago is not finished but begun again: its note may have been forged. */
+const BEGUN_WITHIN_MS = 24 * 60 * MINUTE_MS;
+
+/**
+ * - `set back`: the log goes on at the present minute
+ * - `not ahead`: by the database's clock the log is not closed beyond the present
+ * - `refused`: the chain has no head; an operator must have it go on first
+ * - `overtaken`: another process was faster
+ */
+export type SetBackOutcome =
+  | { readonly kind: "set back"; readonly from: Date; readonly to: Date; readonly rows: number }
+  | { readonly kind: "not ahead"; readonly closedUntil: Date | undefined; readonly now: Date | undefined }
+  | { readonly kind: "refused" | "overtaken" };
+
+/**
+ * Lets a tenant's log go on at the present after the clock ran fast, minutes were closed ahead of time, and the clock was set
+ * right: until real time has passed the closed minutes nothing could be written otherwise.
+ *
+ * What was written under the wrong time stays as it is and stays sealed. Its rows are marked as set aside, so that the same
+ * minutes can have rows and seals of their own when their time comes, and an entry of the chain says since when. Only what the
+ * database's clock says counts, and only minutes that have not begun by it are touched: the past cannot be opened. Can be cut
+ * off anywhere and run again, by any process.
+ */
+export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<SetBackOutcome> {
+  const { database, keyring, history = new ChainHistory() } = given;
+  const parts = { ...given, history };
+  const run = database.slow;
+  const closing = await run.run(tenantId, "unguarded", (tx) => tx.query(readLogClosing, "closing"));
+  const closedUntil = closing?.closed_until ?? undefined;
+  if (!closing || !closedUntil || closedUntil <= closing.now)
+    return { kind: "not ahead", closedUntil, now: closing?.now };
+  const present = new Date(Math.floor(closing.now.getTime() / MINUTE_MS) * MINUTE_MS);
+  // An attempt that was cut off has set rows aside from an earlier minute on, and nothing was written since.
+  const wish = { to: present, earliest: new Date(closing.now.getTime() - BEGUN_WITHIN_MS), closedUntil };
+  const to = await run.run(tenantId, "unguarded", (tx) => tx.query(planSetBack, wish));
+  if (!to) return { kind: "overtaken" };
+  const plan: SetBack = { to, closedUntil };
+
+  // Dying between closing and sealing leaves closed minutes without seals.
+  const sealed = await sealClosed(parts, tenantId, { until: closedUntil });
+  if (sealed === "refused" || sealed === "overtaken") return { kind: sealed };
+  const keys = await keyring.of(tenantId);
+  const chain = await run.run(tenantId, "unguarded", (tx) => readChain(tx, keys));
+  const isWhole = (await history.stateOf(parts, tenantId, chain)) === "whole";
+  const { number, previous } = nextPlace({ ...chain, isWhole }, history.reached(tenantId));
+  const range = { from: to, until: closedUntil, number };
+  try {
+    let moved = BATCH;
+    while (moved >= BATCH) {
+      moved = await run.run(tenantId, "unguarded", async (tx) => {
+        if (!(await tx.query(holdSetBack, plan))) throw new ChainMoved();
+        return tx.query(setRowsAside, { ...range, limit: BATCH });
+      });
+    }
+    const rows = await run.run(tenantId, "unguarded", async (tx) => {
+      const { stored, end } = await readChain(tx, keys);
+      if (stored?.number !== chain.stored?.number) throw new ChainMoved();
+      const count = await tx.query(countSetAside, range);
+      const mark = { kind: "set_back", at: to, number, count, digest: NO_SEAL, subject: undefined, previous } as const;
+      const row = signMark(keys, tenantId, mark);
+      const { keptFrom, attested } = end ?? { keptFrom: undefined, attested: undefined };
+      if (!(await tx.query(reopenLog, plan))) throw new ChainMoved();
+      writeLog(tx, logEntry(undefined, "log", ALL, "update", "clock set back"));
+      tx.enqueue(insertSeal, row);
+      const next = signEnd(keys, tenantId, { number, lastMac: row.mac, keptFrom, attested });
+      if (!(await tx.query(moveChainEnd, { before: stored?.mac, end: next }))) throw new ChainMoved();
+      return count;
+    });
+    history.note(tenantId, number);
+    return { kind: "set back", from: closedUntil, to, rows };
+  } catch (error) {
+    if (error instanceof ChainMoved) return { kind: "overtaken" };
+    throw error;
+  }
+}

@@ -1,0 +1,59 @@
+import type { RawLogRow, SealRow } from "../store/audit-seals.js";
+import type { LogSnapshot } from "../store/log-snapshot.js";
+import { MinuteCounts } from "./minute-counts.js";
+import { RowFeed } from "./row-feed.js";
+
+/**
+ * The rows of a log in the order of the seals that cover them. After the log's time was set back a minute may have two seals:
+ * the earlier covers the rows that were set aside then, the later all others. Holds one page of rows for the log and one for
+ * each set-back.
+ */
+export class Strands {
+  readonly #snapshot: LogSnapshot;
+  readonly #onPage: (rows: number) => void;
+  readonly #main: RowFeed;
+  readonly #aside = new Map<number, RowFeed>();
+  /** Rows that are marked as set aside by an entry that is not there. */
+  readonly unknown = new MinuteCounts();
+
+  /** @param onPage called with how many rows were read. */
+  constructor(snapshot: LogSnapshot, onPage: (rows: number) => void) {
+    this.#snapshot = snapshot;
+    this.#onPage = onPage;
+    this.#main = new RowFeed(snapshot.rows("all"), onPage);
+  }
+
+  /** Gives the rows before `until` that are left of the strand of a seal. */
+  async take(seal: SealRow, until: Date, each: (row: RawLogRow) => void): Promise<void> {
+    const feed = this.#feedOf(seal);
+    if (feed === this.#main) await feed.take(until, (row) => this.#sort(row, each));
+    else await feed.take(until, each);
+  }
+
+  /** Gives all rows that no seal has covered. */
+  async takeRest(each: (row: RawLogRow) => void): Promise<void> {
+    await this.#main.take(undefined, (row) => this.#sort(row, each));
+    for (const { number } of this.#snapshot.setBacks) await this.#asideOf(number).take(undefined, each);
+  }
+
+  /** Rows that were set aside come with the seals of their own strand. */
+  #sort(row: RawLogRow, each: (row: RawLogRow) => void): void {
+    if (row.set_aside === null) each(row);
+    else if (!this.#snapshot.setBacks.some(({ number }) => number === row.set_aside)) this.unknown.add(row);
+  }
+
+  #feedOf({ number, window_start }: SealRow): RowFeed {
+    const setBack = this.#snapshot.setBacks.find((mark) => mark.number > number && mark.window_start <= window_start);
+    return setBack ? this.#asideOf(setBack.number) : this.#main;
+  }
+
+  #asideOf(number: number): RowFeed {
+    let feed = this.#aside.get(number);
+    if (!feed) {
+      // These rows were counted with all others.
+      feed = new RowFeed(this.#snapshot.rows(number), () => this.#onPage(0));
+      this.#aside.set(number, feed);
+    }
+    return feed;
+  }
+}

@@ -1,0 +1,89 @@
+import { isTenantId, type TenantId, VAULT } from "../base/ids.js";
+import { type AttestationRef, isMac, macOfClosing, NO_SEAL } from "../crypto/log-seal.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { LogSnapshot } from "../store/log-snapshot.js";
+import type { Deletion } from "../store/operator-tenants.js";
+import { isOwnEntry, verifiedEnd } from "./chain.js";
+import { type Finding, Findings, readAcknowledged } from "./findings.js";
+import type { AttestedSeal } from "./verify-log.js";
+
+/** What the vault's own chain says, and what is wrong with it. */
+export interface VaultVerdict {
+  /** The last seal of each tenant that was ever attested. */
+  readonly attested: ReadonlyMap<TenantId, AttestedSeal & { readonly entry: number }>;
+  /** The number of the last entry. */
+  readonly reached: number;
+  readonly findings: readonly Finding[];
+  readonly findingCount: number;
+  readonly acknowledged?: readonly Finding[];
+}
+
+/** Checks the vault's own chain of attestations, and reads the last seal of each tenant from it. */
+export async function verifyVault(snapshot: LogSnapshot, keys: TenantKeys): Promise<VaultVerdict> {
+  const findings = new Findings();
+  const acknowledged = new Findings();
+  const attested = new Map<TenantId, AttestedSeal & { readonly entry: number }>();
+  let number = 0;
+  let mac: Uint8Array = NO_SEAL;
+  let minute: Date | undefined;
+  for await (const page of snapshot.seals()) {
+    for (const entry of page) {
+      const at = entry.window_start;
+      if (!isOwnEntry(keys, VAULT, entry)) {
+        findings.add("vault_changed", at, `entry ${entry.number} of the vault's own chain was not made by this vault`);
+      } else if (entry.number !== number + 1 && !(entry.kind === "restart" && entry.number > number)) {
+        findings.add("vault_changed", at, `entries before ${entry.number} of the vault's own chain are gone`);
+      } else if (!entry.previous.equals(mac)) {
+        findings.add(
+          "vault_changed",
+          at,
+          `entry ${entry.number} of the vault's own chain does not follow the one before`,
+        );
+      }
+      const { subject } = entry;
+      if (subject !== null && isTenantId(subject)) {
+        const seal = { number: entry.row_count, minute: at, mac: entry.digest.toString("hex") };
+        // An operator has released a tenant that is gone: nothing is expected of it.
+        if (seal.number === 0) attested.delete(subject);
+        else attested.set(subject, { ...seal, at, entry: entry.number });
+      }
+      if (entry.kind === "restart") findings.acknowledge(readAcknowledged(entry), acknowledged);
+      ({ number, mac } = entry);
+      minute = at;
+    }
+  }
+  const end = snapshot.end && verifiedEnd(keys, VAULT, snapshot.end);
+  const isEnd = end ? end.number === number && Buffer.from(end.lastMac).equals(mac) : number === 0 && !snapshot.end;
+  if (!isEnd) findings.add("vault_changed", minute, "the end of the vault's own chain was changed or taken off");
+  return {
+    ...{ attested, reached: number, findings: findings.list, findingCount: findings.count },
+    ...(acknowledged.count > 0 ? { acknowledged: acknowledged.list } : {}),
+  };
+}
+
+/**
+ * What a tenant's head says of the vault's own chain, where the two do not agree.
+ * @param entryMac reads the mac of an entry as it is stored now: attestations are made while this looks.
+ */
+export async function contradictionOf(
+  tenantId: TenantId,
+  claimed: AttestationRef,
+  vault: VaultVerdict,
+  entryMac: (number: number) => Promise<Buffer | undefined>,
+): Promise<Finding | undefined> {
+  const latest = vault.attested.get(tenantId);
+  if (latest && latest.entry > claimed.number) return undefined;
+  const mac = await entryMac(claimed.number);
+  if (mac?.equals(claimed.mac)) return undefined;
+  const detail = `the head of tenant ${tenantId} names entry ${claimed.number} of the vault's own chain, which is not there`;
+  return { kind: "vault_changed", minute: claimed.at, detail };
+}
+
+/** Whether the vault itself deleted a tenant. */
+export function isOwnDeletion(keys: TenantKeys, tenantId: TenantId, { at, by, mac }: Deletion): boolean {
+  if (!at || !by || !mac) return false;
+  const { byVersion } = keys.audit;
+  return [...byVersion.keys()].some((version) =>
+    isMac(mac, () => macOfClosing(keys.audit, version, { tenantId, at, by })),
+  );
+}

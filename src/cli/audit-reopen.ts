@@ -1,0 +1,41 @@
+import { setBackLog } from "../audit/set-back-log.js";
+import { systemClock } from "../base/clock.js";
+import { listClosedAhead } from "../store/operator-tenants.js";
+import { openVault } from "../vault.js";
+import { chosenOf } from "./chosen-tenants.js";
+import type { Command } from "./command.js";
+
+export const auditReopen: Command = {
+  summary: "Let logs go on at the present that were closed ahead of time, while the clock ran fast",
+  options: { tenant: { type: "string" } },
+  help: [
+    "--tenant ID        this tenant alone",
+    "",
+    "Servers do this by themselves, at the first request that meets such a log. Set the clocks right before.",
+  ],
+  async run({ config, options, say, answer }) {
+    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+    const ahead = await listClosedAhead(vault.ownerAddress);
+    const chosen = options.tenant === undefined ? ahead : chosenOf(ahead, options);
+    const reopened: Readonly<Record<string, unknown>>[] = [];
+    for (const tenantId of chosen) {
+      const outcome = await setBackLog(vault, tenantId);
+      const isOpen = outcome.kind === "set back";
+      if (outcome.kind === "refused") {
+        say(`${tenantId}: its chain of seals has no end. Run: cloakroom audit verify --tenant ${tenantId}`);
+        process.exitCode = 1;
+      }
+      reopened.push({
+        ...{ tenant_id: tenantId, reopened: isOpen },
+        ...(isOpen
+          ? {
+              closed_until: outcome.from.toISOString(),
+              goes_on_at: outcome.to.toISOString(),
+              rows_set_aside: outcome.rows,
+            }
+          : { reason: outcome.kind }),
+      });
+    }
+    answer(reopened);
+  },
+};

@@ -1,0 +1,54 @@
+import { releaseTenant, restartChain } from "../audit/restart-chain.js";
+import { verifyVault } from "../audit/verify-vault.js";
+import { systemClock } from "../base/clock.js";
+import { VAULT } from "../base/ids.js";
+import { readLogSnapshot } from "../store/log-snapshot.js";
+import { listActiveTenants } from "../store/operator-tenants.js";
+import { openVault, type Vault } from "../vault.js";
+import { verifyTenant } from "./audit-verify.js";
+import { chosenOf } from "./chosen-tenants.js";
+import { type Command, type CommandInput, UsageError } from "./command.js";
+
+export const auditRestart: Command = {
+  summary: "Have a chain of seals that was tampered with go on, after you have looked at what was done",
+  options: { tenant: { type: "string" }, vault: { type: "boolean" } },
+  help: [
+    "--tenant ID        the chain of this tenant; of one that is gone: it is not expected any more",
+    "--vault            the vault's own chain, which attests those of all tenants",
+    "",
+    "What audit verify finds now is acknowledged: it stays in its answers, and does not fail them any more. What is found",
+    "beyond that later does.",
+  ],
+  async run({ config, options, say, answer }) {
+    if ((options.tenant === undefined) === (options.vault === undefined)) {
+      throw new UsageError("Choose one of --tenant ID and --vault.");
+    }
+    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+    answer(options.vault === true ? await restartVault(vault) : await restartTenant(vault, options, say));
+  },
+};
+
+async function restartVault(vault: Vault) {
+  const known = await verifyOwn(vault);
+  const number = await restartChain(vault, VAULT, known);
+  return { restarted: "the vault's own chain", number, acknowledged: known.findingCount };
+}
+
+async function restartTenant(vault: Vault, options: CommandInput["options"], say: CommandInput["say"]) {
+  const active = await listActiveTenants(vault.ownerAddress);
+  const own = await verifyOwn(vault);
+  const [tenantId] = chosenOf([...new Set([...active, ...own.attested.keys()])], options);
+  if (!tenantId) throw new UsageError("--tenant must be the id of a tenant. Run: cloakroom tenants list");
+  if (!active.includes(tenantId)) {
+    await releaseTenant(vault, tenantId);
+    return { tenant_id: tenantId, released: true };
+  }
+  const known = await verifyTenant(vault, tenantId, own.attested.get(tenantId), say);
+  const number = await restartChain(vault, tenantId, known);
+  return { tenant_id: tenantId, restarted: true, number, acknowledged: known.findingCount };
+}
+
+async function verifyOwn(vault: Vault) {
+  const keys = await vault.keyring.of(VAULT);
+  return readLogSnapshot(vault.address, VAULT, (snapshot) => verifyVault(snapshot, keys));
+}

@@ -1,0 +1,41 @@
+import { distributeVault, vaultDistributionStatements } from "../vault.js";
+import { type Command, type CommandInput, UsageError } from "./command.js";
+
+/** Citus takes no more. */
+const MOST_SHARDS = 64_000;
+
+export const clusterDistribute: Command = {
+  summary: "Distribute the tables over the Citus cluster that DATABASE_URL's database coordinates",
+  options: { "dry-run": { type: "boolean" }, shards: { type: "string" } },
+  help: [
+    "--dry-run          print the statements and run none",
+    "--shards N         shards of each table, fixed from then on; the database's citus.shard_count where absent",
+  ],
+  async run({ config, options, say, answer }) {
+    const shards = shardsOf(options);
+    if (options["dry-run"]) {
+      const statements = await vaultDistributionStatements(config, shards);
+      if (options.json) answer({ statements });
+      else for (const statement of statements) process.stdout.write(`${statement};\n`);
+      return;
+    }
+    const { cluster, moved, placements } = await distributeVault(config, { shards, announce: say });
+    const namesOf = (kind: "distributed" | "reference") =>
+      placements.filter(({ actual }) => actual === kind).map(({ table }) => table);
+    answer({
+      citus_version: cluster.version,
+      nodes: cluster.nodes.filter(({ holdsShards }) => holdsShards).map(({ address }) => address),
+      moved,
+      distributed_tables: namesOf("distributed"),
+      reference_tables: namesOf("reference"),
+    });
+  },
+};
+
+/** @throws {UsageError} */
+function shardsOf({ shards }: CommandInput["options"]): number | undefined {
+  if (shards === undefined) return undefined;
+  const count = Number(shards);
+  if (Number.isInteger(count) && count >= 1 && count <= MOST_SHARDS) return count;
+  throw new UsageError(`--shards must be a number from 1 to ${MOST_SHARDS}.`);
+}

@@ -1,0 +1,48 @@
+import type { RateVerdict } from "../rate-limits/rate-limits.js";
+import type { RateScope } from "../rate-limits/rate-scope.js";
+import type { CodeSource } from "../sandbox/run.js";
+import type { ExitReason } from "../sandbox/runner-supervisor.js";
+import type { DatabaseAddress } from "../store/connect.js";
+import type { MetricSnapshot } from "./whole-metrics.js";
+
+/** What a process begins with. Secrets travel on the channel between the two, and never in the environment. */
+export interface Beginning {
+  readonly type: "begin";
+  /** From 1. A process that is started in place of another has its number. */
+  readonly number: number;
+  /** The embedded database. Absent: DATABASE_URL. */
+  readonly address?: DatabaseAddress;
+  readonly rootKeys: readonly { readonly id: string; readonly base64: string }[];
+  readonly runnerSocket: string;
+  readonly port: number;
+}
+
+/** One request to be counted: the client, and the scope it counts in beside `global`. */
+export type Counted = readonly [client: string, scope: RateScope | null];
+
+/** Tenants' code has ended a thread of the runner that all processes share. */
+export interface CodeFailure {
+  readonly type: "code_failure";
+  readonly source: CodeSource;
+}
+
+/** From the primary process to one that serves. */
+export type ToProcess =
+  | Beginning
+  | { readonly type: "stop" }
+  | { readonly type: "ping" }
+  | { readonly type: "metrics" }
+  | CodeFailure
+  | { readonly type: "verdicts"; readonly batch: number; readonly verdicts: readonly RateVerdict[] };
+
+/** From a process that serves to the primary. */
+export type FromProcess =
+  /** It takes messages. */
+  | { readonly type: "hello" }
+  /** `said`: lines for the operator, which the primary prints once for all processes. */
+  | { readonly type: "ready"; readonly url: string; readonly said: readonly string[] }
+  | { readonly type: "pong" }
+  | { readonly type: "metrics"; readonly metrics: readonly MetricSnapshot[] }
+  | { readonly type: "counts"; readonly batch: number; readonly counts: readonly Counted[] }
+  | CodeFailure
+  | { readonly type: "kill_runner"; readonly reason: ExitReason };

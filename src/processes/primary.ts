@@ -1,0 +1,188 @@
+import cluster from "node:cluster";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { openAdminPort } from "../admin-port.js";
+import type { Readiness } from "../api/health.js";
+import { createOperatorLog } from "../api/operator-log.js";
+import { type Clock, systemClock } from "../base/clock.js";
+import type { Config } from "../config.js";
+import { listenAt, readTls } from "../listening.js";
+import { memoryRateLimits, type RateLimits } from "../rate-limits/rate-limits.js";
+import { readinessOf } from "../readiness.js";
+import { databaseGone, type RunningServer } from "../running-server.js";
+import { waitForShares } from "../sealed-server.js";
+import { SERVICES } from "../served-services.js";
+import { Shutdown } from "../shutdown.js";
+import { gaugeSandbox } from "../telemetry/sandbox-gauges.js";
+import { openVault, type Vault } from "../vault.js";
+import type { Beginning, FromProcess } from "./messages.js";
+import type { OneProcess } from "./one-process.js";
+import { ProcessGroup } from "./process-group.js";
+import { RunnerForAll } from "./runner-for-all.js";
+import { WholeMetrics } from "./whole-metrics.js";
+
+/** How long processes may take to end, in milliseconds since the signal to stop. */
+const PROCESSES_END_MS = 26_200;
+/** How long one may take to report its metrics, in milliseconds: Prometheus waits 10 s for a page. */
+const METRICS_MS = 2_000;
+
+/**
+ * Starts a server of several processes. This one, the primary, takes no requests: it owns what there is once for all of them
+ * (the embedded database, the root key, the runner of tenants' code, the counters of rate limits, the admin port) and keeps
+ * the others alive. The listening socket is its own too, and it hands each connection to one of them in turn.
+ * @param whileSealed ends the wait for shares of a root key that was split.
+ * @throws {ProcessStartError}
+ */
+export async function startProcesses(
+  config: Config,
+  announce: (line: string) => void,
+  clock: Clock = systemClock,
+  whileSealed: AbortSignal = new AbortController().signal,
+): Promise<RunningServer> {
+  const log = createOperatorLog(config.logLevel, 0);
+  const tls = await readTls(config);
+  await using opened = new AsyncDisposableStack();
+  const shutdown = new Shutdown(log);
+  const services = SERVICES.map(({ typeName }) => typeName);
+  const unseal = waitForShares({ config, tls, say: announce, stopping: whileSealed, services });
+  const vault = opened.use(await openVault({ config, announce, clock, as: "server", unseal, endPart: shutdown.end }));
+  const runner = new RunnerForAll(config.sandbox, log);
+  opened.defer(() => shutdown.end("the sandbox's runner", () => runner.close()));
+  const whole = new WholeMetrics();
+  const beginning = await beginningOf(config, vault, runner);
+  const answer = answerWith({ beginning, runner, limits: memoryLimitsOf(config) });
+  const group: ProcessGroup = new ProcessGroup({
+    ...{ count: config.processes, log },
+    fork: () => cluster.fork(),
+    onMessage: (process, message) => {
+      if (message.type !== "code_failure") return answer(process, message);
+      for (const other of group.ready) if (other !== process) other.send(message);
+    },
+    onEnd: ({ number }) => whole.processEnded(number),
+  });
+  const draining = new AbortController();
+  const page = whole.page(registryOf(group, runner), async () => {
+    await Promise.all(
+      group.ready.map(async (process) => {
+        const metrics = await process.metrics(METRICS_MS);
+        if (metrics) whole.report(process.number, metrics);
+      }),
+    );
+  });
+  const readiness = readinessOf(vault.database, vault.rootKey, clock, draining.signal);
+  const admin = openAdminPort(config, readinessOfAll(readiness, group), page);
+  opened.defer(() => shutdown.end("the admin port", admin.close));
+  opened.defer(() => shutdown.end("processes", () => group.stop(PROCESSES_END_MS)));
+  const { url, said } = await group.start();
+  const adminUrl = await admin.listen();
+  for (const line of said) announce(line);
+  announce(`Health at ${adminUrl}/readyz`);
+
+  const running = opened.move();
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    shutdown.begin();
+    draining.abort();
+    await running.disposeAsync();
+    if (shutdown.errors.length > 0) throw shutdown.errors[0];
+  };
+  return {
+    ...{ url, vault },
+    waitingFor: () => shutdown.waitingFor,
+    failed: Promise.race([databaseGone(vault), group.failed]),
+    stop: () => {
+      stopping ??= stop();
+      return stopping;
+    },
+  };
+}
+
+/** What every process begins with, but for its number. */
+async function beginningOf(
+  config: Config,
+  { embedded, rootKeys }: Vault,
+  { socketPath }: RunnerForAll,
+): Promise<Omit<Beginning, "number">> {
+  return {
+    type: "begin",
+    port: config.port === 0 ? await freePort(config) : config.port,
+    runnerSocket: socketPath,
+    rootKeys: rootKeys.local.map((key) => ({ id: key.id, base64: key.export().reveal().toString("base64") })),
+    ...(embedded ? { address: embedded.connection } : {}),
+  };
+}
+
+/** A port that any process can listen at later on. Port 0 would be another one once all of them have ended. */
+async function freePort(config: Config): Promise<number> {
+  const server = createServer();
+  await listenAt("", config, async () => {
+    server.listen(0, config.host);
+    await once(server, "listening");
+  });
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address ? address.port : 0;
+}
+
+/** With CLOAKROOM_REDIS_URL the processes count there, as replicas do. */
+function memoryLimitsOf({ rateLimits, redisUrl }: Config): RateLimits | undefined {
+  return rateLimits && !redisUrl ? memoryRateLimits(rateLimits) : undefined;
+}
+
+interface Shared {
+  readonly beginning: Omit<Beginning, "number">;
+  readonly runner: RunnerForAll;
+  readonly limits: RateLimits | undefined;
+}
+
+/** Answers what processes ask of the primary. */
+function answerWith({ beginning, runner, limits }: Shared): (process: OneProcess, message: FromProcess) => void {
+  return (process, message) => {
+    if (message.type === "hello") process.send({ ...beginning, number: process.number });
+    if (message.type === "kill_runner") runner.kill(message.reason);
+    if (message.type === "counts" && limits) {
+      const verdicts = message.counts.map(([client, scope]) => limits.count(client, scope ?? undefined));
+      void Promise.all(verdicts).then((found) =>
+        process.send({ type: "verdicts", batch: message.batch, verdicts: found }),
+      );
+    }
+  };
+}
+
+function readinessOfAll({ draining, check }: Readiness, group: ProcessGroup): Readiness {
+  return {
+    draining,
+    async check() {
+      const { checks, warnings } = await check();
+      const serving = checks.serving ?? (group.ready.length > 0 ? undefined : "no process takes requests");
+      return { checks: { ...checks, serving }, warnings };
+    },
+  };
+}
+
+/** What the primary measures itself: its processor time and memory, the runner, and how many processes there are. */
+function registryOf(group: ProcessGroup, runner: RunnerForAll): Registry {
+  const registry = new Registry();
+  const registers = [registry];
+  // Figures of its event loop would change the averages of those that take requests.
+  collectDefaultMetrics({ register: registry });
+  for (const { name } of registry.getMetricsAsArray())
+    if (name.startsWith("nodejs_")) registry.removeSingleMetric(name);
+  gaugeSandbox(registry, runner);
+  new Gauge({
+    ...{ name: "cloakroom_processes", help: "Processes that take requests.", registers },
+    collect() {
+      this.set(group.ready.length);
+    },
+  });
+  new Counter({
+    ...{ name: "cloakroom_processes_ended_total", help: "Processes that ended and had to be replaced.", registers },
+    collect() {
+      this.reset();
+      this.inc(group.ended);
+    },
+  });
+  return registry;
+}

@@ -1,0 +1,155 @@
+import type { Worker } from "node:cluster";
+import type { OperatorLog } from "../api/operator-log.js";
+import type { FromProcess } from "./messages.js";
+import { OneProcess, type ProcessEnd, type ProcessReady } from "./one-process.js";
+import { ProcessStartError } from "./start-error.js";
+
+/** Between the end of a process and the start of the next in its place, in milliseconds: at once, then ever later. */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+/** A process that lived this long did not fail at its start. */
+const HEALTHY_MS = 10_000;
+/** Starts in a row at which a process ended before it took requests. */
+const MOST_FAILED_STARTS = 5;
+const PING_EVERY_MS = 5_000;
+/**
+ * Without an answer, until a process is killed. No request may hold the event loop for more than 100 ms; orchestrators give
+ * a process that does not answer 30 s too.
+ */
+const MOST_SILENT_MS = 30_000;
+
+export interface ProcessGroupOptions {
+  readonly count: number;
+  readonly log: OperatorLog;
+  readonly fork: () => Worker;
+  /** What a process says beside its state, which the group keeps itself. */
+  readonly onMessage: (process: OneProcess, message: FromProcess) => void;
+  readonly onEnd: (process: OneProcess) => void;
+}
+
+/** Keeps the processes that serve alive: starts them, watches that they answer, and starts others in place of the ended. */
+export class ProcessGroup {
+  readonly #options: ProcessGroupOptions;
+  /** By number. Absent while its start is waited for. */
+  readonly #processes = new Map<number, OneProcess>();
+  readonly #failures = new Map<number, { shortLives: number; failedStarts: number }>();
+  readonly #restarts = new Set<NodeJS.Timeout>();
+  readonly #failed = Promise.withResolvers<string>();
+  #pings: NodeJS.Timeout | undefined;
+  #lastTick = 0;
+  #isStarting = true;
+  #isStopping = false;
+  /** Processes that ended although nothing asked them to. */
+  ended = 0;
+
+  constructor(options: ProcessGroupOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves to a sentence for the operator when a process cannot be started again. */
+  get failed(): Promise<string> {
+    return this.#failed.promise;
+  }
+
+  /** Those that take requests. */
+  get ready(): readonly OneProcess[] {
+    return [...this.#processes.values()].filter(({ ready }) => ready !== undefined);
+  }
+
+  /**
+   * Starts the first process, and then the others: what no process can start with is said once.
+   * @throws {ProcessStartError} when one of them ends before it takes requests.
+   */
+  async start(): Promise<ProcessReady> {
+    const first = await this.#begin(1);
+    await Promise.all(Array.from({ length: this.#options.count - 1 }, (_, index) => this.#begin(index + 2)));
+    this.#isStarting = false;
+    this.#lastTick = performance.now();
+    this.#pings = setInterval(() => this.#ping(), PING_EVERY_MS);
+    return first;
+  }
+
+  /** Has all of them end as a server does. Those that have not by then are killed. */
+  async stop(withinMs: number): Promise<void> {
+    this.#isStopping = true;
+    clearInterval(this.#pings);
+    for (const restart of this.#restarts) clearTimeout(restart);
+    const processes = [...this.#processes.values()];
+    for (const process of processes) process.send({ type: "stop" });
+    const late = setTimeout(() => {
+      for (const process of processes) process.kill();
+    }, withinMs);
+    await Promise.all(processes.map(({ ended }) => ended));
+    clearTimeout(late);
+  }
+
+  async #begin(number: number): Promise<ProcessReady> {
+    const ready = Promise.withResolvers<ProcessReady>();
+    const process = this.#fork(number, ready.resolve);
+    const end = await Promise.race([ready.promise, process.ended]);
+    if ("type" in end) return end;
+    throw new ProcessStartError(`Process ${number} ended before it took requests (${wordsFor(end)}).`);
+  }
+
+  #fork(number: number, onReady?: (ready: ProcessReady) => void): OneProcess {
+    const process = new OneProcess(number, this.#options.fork(), {
+      onMessage: (from, message) => {
+        if (message.type === "hello" && this.#isStopping) return from.send({ type: "stop" });
+        if (message.type === "ready") {
+          this.#options.log.info({ worker: number, ...pidOf(from) }, "a process takes requests");
+          onReady?.(message);
+        }
+        this.#options.onMessage(from, message);
+      },
+      onEnd: (ended, end) => this.#replace(ended, end),
+    });
+    this.#processes.set(number, process);
+    return process;
+  }
+
+  #replace(process: OneProcess, end: ProcessEnd): void {
+    const { number, ready, startedAt } = process;
+    this.#processes.delete(number);
+    this.#options.onEnd(process);
+    // One that could not begin ends the start of all.
+    if (this.#isStopping || (this.#isStarting && !ready)) return;
+    this.ended += 1;
+    const isHealthy = ready !== undefined && performance.now() - startedAt > HEALTHY_MS;
+    const before = this.#failures.get(number);
+    const shortLives = isHealthy ? 0 : (before?.shortLives ?? 0) + 1;
+    const failedStarts = ready ? 0 : (before?.failedStarts ?? 0) + 1;
+    this.#failures.set(number, { shortLives, failedStarts });
+    this.#options.log.warn({ worker: number, ...pidOf(process), reason: wordsFor(end) }, "a process has ended");
+    if (failedStarts === MOST_FAILED_STARTS) {
+      this.#failed.resolve(`Process ${number} could not be started, ${MOST_FAILED_STARTS} times in a row.`);
+      return;
+    }
+    const pause = shortLives <= 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (shortLives - 2), LONGEST_PAUSE_MS);
+    const restart = setTimeout(() => {
+      this.#restarts.delete(restart);
+      this.#fork(number);
+    }, pause);
+    this.#restarts.add(restart);
+  }
+
+  #ping(): void {
+    const now = performance.now();
+    // Where this process itself was held up, answers may lie unread.
+    const isOnTime = now - this.#lastTick < 2 * PING_EVERY_MS;
+    this.#lastTick = now;
+    for (const process of this.ready) {
+      if (!isOnTime) process.lastHeard = now;
+      if (now - process.lastHeard > MOST_SILENT_MS) process.kill();
+      else process.send({ type: "ping" });
+    }
+  }
+}
+
+function pidOf({ pid }: OneProcess): { pid?: number } {
+  return pid === undefined ? {} : { pid };
+}
+
+function wordsFor({ code, signal }: ProcessEnd): string {
+  if (signal !== null) return `ended by ${signal}`;
+  return code === null ? "could not be made" : `ended with ${code}`;
+}

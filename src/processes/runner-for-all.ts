@@ -1,0 +1,49 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { OperatorLog } from "../api/operator-log.js";
+import { SandboxCounters, type SandboxMetrics } from "../sandbox/metrics.js";
+import { type SandboxOptions, settingsOf } from "../sandbox/options.js";
+import { type ExitReason, RunnerSupervisor } from "../sandbox/runner-supervisor.js";
+
+/**
+ * The one runner of tenants' code that all processes use: a function is warm for all of them, and its threads fit the
+ * machine. Its socket lies in the temporary directory, since a data directory may be too deep for one, below a directory
+ * that only this user may enter.
+ */
+export class RunnerForAll {
+  readonly #directory = mkdtempSync(join(tmpdir(), "cloakroom-runner-"));
+  readonly #counters = new SandboxCounters();
+  readonly #supervisor: RunnerSupervisor;
+
+  constructor(options: SandboxOptions, log: Pick<OperatorLog, "warn">) {
+    const settings = { ...settingsOf(options).runner, socketPath: this.socketPath };
+    this.#supervisor = new RunnerSupervisor(settings, {
+      onFrame: () => {},
+      onHealth: (health) => {
+        this.#counters.runner = health;
+      },
+      onExit: () => {
+        this.#counters.runnerEnded();
+        log.warn({ reason: "runner_exited" }, "the sandbox had to act");
+      },
+    });
+  }
+
+  get socketPath(): string {
+    return join(this.#directory, "runner.sock");
+  }
+
+  get metrics(): SandboxMetrics {
+    return this.#counters.snapshot(0);
+  }
+
+  kill(reason: ExitReason): void {
+    this.#supervisor.kill(reason);
+  }
+
+  async close(): Promise<void> {
+    await this.#supervisor.close();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}

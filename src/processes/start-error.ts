@@ -1,0 +1,4 @@
+/** A process of the server did not start. The message is one line for the operator; the process has said why. */
+export class ProcessStartError extends Error {
+  override readonly name = "ProcessStartError";
+}

@@ -1,0 +1,87 @@
+import cluster from "node:cluster";
+import { systemClock } from "../base/clock.js";
+import type { Config } from "../config.js";
+import { LocalRootKey } from "../crypto/local-root-key.js";
+import { Sensitive } from "../crypto/sensitive.js";
+import type { ServingProcess } from "../running-server.js";
+import type { CodeSource } from "../sandbox/run.js";
+import type { SharedRunnerPlace } from "../sandbox/shared-runner.js";
+import { startServer } from "../serve.js";
+import { PROCESS_ENDS_MS } from "../shutdown.js";
+import type { Beginning, FromProcess, ToProcess } from "./messages.js";
+import { PrimaryCounters } from "./primary-counters.js";
+
+/** How long a process that is asked to stop may go on with its start, in milliseconds. */
+const START_ENDS_MS = 5_000;
+
+type Server = Awaited<ReturnType<typeof startServer>>;
+
+/**
+ * Serves as one of several processes, until the primary process or a SIGTERM asks it to stop. When the primary ends, so does
+ * this process, at once: node:cluster exits where its channel closes.
+ */
+export async function serveAsOneOfSeveral(config: Config): Promise<void> {
+  const begun = Promise.withResolvers<Beginning>();
+  const stopped = Promise.withResolvers<undefined>();
+  const stop = () => stopped.resolve(undefined);
+  // A ^C reaches every process of the terminal: the primary decides what it means.
+  process.on("SIGINT", () => {});
+  process.on("SIGTERM", stop);
+  let server: Server | undefined;
+  let countFailure: (source: CodeSource) => void = () => {};
+  const counters = new PrimaryCounters((batch, counts) => send({ type: "counts", batch, counts }));
+  cluster.worker?.on("message", (message: ToProcess) => {
+    if (message.type === "begin") begun.resolve(message);
+    else if (message.type === "stop") stop();
+    else if (message.type === "ping") send({ type: "pong" });
+    else if (message.type === "verdicts") counters.take(message);
+    else if (message.type === "code_failure") countFailure(message.source);
+    else void server?.registry.getMetricsAsJSON().then((metrics) => send({ type: "metrics", metrics }));
+  });
+  send({ type: "hello" });
+  const beginning = await Promise.race([begun.promise, stopped.promise]);
+  if (!beginning) process.exit();
+  void stopped.promise.then(() => {
+    setTimeout(() => server ?? process.exit(1), START_ENDS_MS).unref();
+    setTimeout(() => process.exit(1), PROCESS_ENDS_MS).unref();
+  });
+  try {
+    const said: string[] = [];
+    const runner: SharedRunnerPlace = {
+      socketPath: beginning.runnerSocket,
+      kill: (reason) => send({ type: "kill_runner", reason }),
+      tellFailure: (source) => send({ type: "code_failure", source }),
+      onFailure: (count) => {
+        countFailure = count;
+      },
+    };
+    server = await start(config, beginning, { runner, rateLimits: counters }, (line) => said.push(line));
+    send({ type: "ready", url: server.url, said });
+    await stopped.promise;
+    await server.stop();
+    process.exit();
+  } catch (error) {
+    // What is listened to here must not keep a process alive that has failed.
+    process.channel?.unref();
+    throw error;
+  }
+}
+
+function start(
+  config: Config,
+  { number, port, address, rootKeys }: Beginning,
+  shared: Pick<ServingProcess, "runner" | "rateLimits">,
+  announce: (line: string) => void,
+): Promise<Server> {
+  const keys = rootKeys.map(({ id, base64 }) => new LocalRootKey(id, new Sensitive(Buffer.from(base64, "base64"))));
+  return startServer({ ...config, port }, announce, systemClock, undefined, {
+    number,
+    opened: { address, rootKeys: keys },
+    ...shared,
+  });
+}
+
+/** What cannot be sent needs no answer: the primary has ended, and this process is about to. */
+function send(message: FromProcess): void {
+  if (cluster.worker?.isConnected()) cluster.worker.send(message, () => {});
+}

@@ -1,0 +1,91 @@
+import { createConnection } from "node:net";
+import type { CodeSource } from "./run.js";
+import { MOST_FRAME_BYTES } from "./runner-process.js";
+import type { ExitReason, RunnerLink } from "./runner-supervisor.js";
+import { type ReadyRunner, RunnerWaiters } from "./runner-waiters.js";
+import { type Frame, FrameKind } from "./wire/frame.js";
+import { FrameSocket } from "./wire/frame-socket.js";
+
+/** Where the runner of another process is found. */
+export interface SharedRunnerPlace {
+  readonly socketPath: string;
+  /** Asks the process that started the runner to end it and to start another. */
+  kill(reason: ExitReason): void;
+  /** Tells the other processes of code that has ended a thread: their circuit breakers count it too. */
+  tellFailure(source: CodeSource): void;
+  /** @param count called for each failure that another process tells. */
+  onFailure(count: (source: CodeSource) => void): void;
+}
+
+export interface SharedRunnerHooks {
+  readonly onFrame: (runner: ReadyRunner, frame: Frame) => void;
+  /** The runner has ended. No frame of it comes any more. */
+  readonly onLost: () => void;
+}
+
+/** Milliseconds between attempts to reach a runner. A runner takes some 150 ms to start. */
+const CONNECT_EVERY_MS = 50;
+
+/** A connection to the runner of another process, made again whenever that process has started another runner. */
+export class SharedRunner implements RunnerLink {
+  readonly #place: SharedRunnerPlace;
+  readonly #hooks: SharedRunnerHooks;
+  readonly #waiting = new RunnerWaiters();
+  #socket: FrameSocket | undefined;
+  #ready: ReadyRunner | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(place: SharedRunnerPlace, hooks: SharedRunnerHooks) {
+    this.#place = place;
+    this.#hooks = hooks;
+    this.#connect();
+  }
+
+  get isReady(): boolean {
+    return this.#ready !== undefined;
+  }
+
+  ready(withinMs: number): Promise<ReadyRunner | undefined> {
+    if (this.#ready || this.#isClosed) return Promise.resolve(this.#ready);
+    return this.#waiting.wait(withinMs);
+  }
+
+  kill(reason: ExitReason): void {
+    this.#place.kill(reason);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    this.#socket?.close();
+    this.#ready = undefined;
+    this.#waiting.settle(undefined);
+  }
+
+  #connect(): void {
+    const socket = new FrameSocket(createConnection(this.#place.socketPath), MOST_FRAME_BYTES, {
+      onFrame: (frame) => this.#receive({ socket }, frame),
+      onEnd: ({ broke }) => this.#ended(broke),
+    });
+    this.#socket = socket;
+  }
+
+  #receive(runner: ReadyRunner, frame: Frame): void {
+    if (frame.kind === FrameKind.ready) {
+      this.#ready = runner;
+      this.#waiting.settle(runner);
+    } else {
+      this.#hooks.onFrame(runner, frame);
+    }
+  }
+
+  #ended(broke: boolean): void {
+    const wasReady = this.isReady;
+    this.#ready = undefined;
+    if (this.#isClosed) return;
+    if (broke) this.#place.kill("protocol");
+    if (wasReady) this.#hooks.onLost();
+    this.#retry = setTimeout(() => this.#connect(), CONNECT_EVERY_MS);
+  }
+}

@@ -1,0 +1,32 @@
+import type { RefundSchema, TransactionSchema } from "../../gen/cloakroom/v1/transactions_pb.js";
+import { actorOf } from "../access/caller.js";
+import { logEntry } from "../audit/log-entry.js";
+import { findPayment, type PaymentRight } from "../payments/payment-access.js";
+import { writeLog } from "../store/audit-logs.js";
+import type { ReplayContext, ReplayRule } from "./replay.js";
+import { uuidOf } from "./show.js";
+
+/** Gives a payment's first answer again, to callers that may touch the payment now. */
+export function replayPayment(right: PaymentRight): ReplayRule<typeof TransactionSchema> {
+  return {
+    keep: (answer) => answer,
+    async replay(context, kept) {
+      await requirePayment(context, kept.id, right);
+      return () => kept;
+    },
+  };
+}
+
+/** The same for a refund, by the payment that it belongs to. */
+export const REPLAY_REFUND: ReplayRule<typeof RefundSchema> = {
+  keep: (answer) => answer,
+  async replay(context, kept) {
+    await requirePayment(context, kept.transactionId, "token:use");
+    return () => kept;
+  },
+};
+
+async function requirePayment({ tx, caller, keys }: ReplayContext, id: string, right: PaymentRight): Promise<void> {
+  await findPayment(tx, caller, keys, uuidOf(id), right);
+  writeLog(tx, logEntry(actorOf(caller), "transaction", id, "replay"));
+}

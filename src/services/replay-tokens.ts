@@ -1,0 +1,167 @@
+import { timestampDate, type Value } from "@bufbuild/protobuf/wkt";
+import type { Token, TokenizeResponseSchema, TokenSchema } from "../../gen/cloakroom/v1/tokens_pb.js";
+import type { LogEntry } from "../audit/log-entry.js";
+import { parseIsoTime } from "../base/iso-time.js";
+import { setOwn } from "../base/json.js";
+import { SharedBudget } from "../expressions/shared-budget.js";
+import { writeLog } from "../store/audit-logs.js";
+import { findReplayedLeaf, findReplayedToken, type KeptToken, showReplayedToken } from "../tokens/replay.js";
+import type { BinTable } from "../tokens/types/bin-table.js";
+import { viewToJson } from "../tokens/view.js";
+import type { ReplayContext, ReplayRule } from "./replay.js";
+import { showToken } from "./show-token.js";
+import { toValue } from "./value.js";
+
+/**
+ * Answers that are a token are kept without its value, and the token is read again: what is shown of it is what the caller
+ * may see at that moment. Of a token that is gone the id, type and containers remain.
+ */
+export function replayToken(
+  permission: "token:create" | "token:update",
+  bins: BinTable | undefined,
+): ReplayRule<typeof TokenSchema> {
+  return {
+    keep: keptToken,
+    async replay({ tx, caller, keys }, answer) {
+      const kept = keptOf(answer);
+      const found = await findReplayedToken(tx, caller, permission, kept, (entry) => writeLog(tx, entry));
+      return () => {
+        if (!found) return keptToken(answer);
+        const view = showReplayedToken(caller, keys, found, { bins });
+        return showToken({ ...view, ...(answer.extras ? { deduplicated: kept.deduplicated } : {}) });
+      };
+    },
+  };
+}
+
+function keptToken({ id, tenantId, type, containers, createdBy, createdAt, modifiedBy, modifiedAt, extras }: Token) {
+  return {
+    ...{ id, tenantId, type, containers },
+    ...(createdBy === undefined ? {} : { createdBy }),
+    ...(createdAt ? { createdAt } : {}),
+    ...(modifiedBy === undefined ? {} : { modifiedBy }),
+    ...(modifiedAt ? { modifiedAt } : {}),
+    ...(extras ? { extras } : {}),
+  };
+}
+
+function keptOf({ id, type, containers, createdAt, modifiedAt, extras }: Token): KeptToken {
+  return {
+    ...{ id, type, containers },
+    createdAt: createdAt && timestampDate(createdAt),
+    modifiedAt: modifiedAt && timestampDate(modifiedAt),
+    deduplicated: extras?.deduplicated ?? false,
+  };
+}
+
+/** As {@link replayToken}, for each token of a tokenize answer. */
+export function replayTokenize(bins: BinTable | undefined): ReplayRule<typeof TokenizeResponseSchema> {
+  return {
+    keep: ({ value }) => (value ? { value: withTokens(value, (token) => keptObject(token)) } : {}),
+    async replay(context, { value }) {
+      if (!value) return () => ({});
+      const shown = await findAll(context, value, bins);
+      return () => ({ value: withTokens(value, (token) => shown.get(token)?.() ?? keptObject(token)) });
+    },
+  };
+}
+
+/** An object of a tokenize answer. */
+type ObjectFields = Readonly<Record<string, Value>>;
+
+/** Reads every token of a tokenize answer again. What is left out of the map shows what was kept. */
+async function findAll(
+  { tx, caller, keys }: ReplayContext,
+  value: Value,
+  bins: BinTable | undefined,
+): Promise<ReadonlyMap<ObjectFields, () => Value>> {
+  const tokens: ObjectFields[] = [];
+  const leaves: string[] = [];
+  visit(
+    value,
+    (token) => tokens.push(token),
+    (id) => leaves.push(id),
+  );
+  const showing = { budget: new SharedBudget(), bins };
+  const shown = new Map<ObjectFields, () => Value>();
+  const entries: LogEntry[] = [];
+  const log = (entry: LogEntry) => entries.push(entry);
+  await Promise.all([
+    ...tokens.map(async (fields) => {
+      const kept = keptOfObject(fields);
+      const found = await findReplayedToken(tx, caller, "token:create", kept, log);
+      if (!found) return;
+      const view = () => ({ ...showReplayedToken(caller, keys, found, showing), deduplicated: kept.deduplicated });
+      shown.set(fields, () => toValue(viewToJson(view())));
+    }),
+    ...leaves.map((id) => findReplayedLeaf(tx, caller, id, log)),
+  ]);
+  for (const entry of entries) writeLog(tx, entry);
+  return shown;
+}
+
+/**
+ * Whether an object of a tokenize answer is a token. Every value of the request became the id of a token, which is a text:
+ * the only booleans of an answer are those in the `_extras` of tokens.
+ */
+function isToken(fields: ObjectFields): boolean {
+  const extras = Object.hasOwn(fields, "_extras") ? fields._extras?.kind : undefined;
+  return extras?.case === "structValue" && extras.value.fields.deduplicated?.kind.case === "boolValue";
+}
+
+function visit(value: Value, onToken: (fields: ObjectFields) => void, onLeaf: (id: string) => void): void {
+  const { kind } = value;
+  if (kind.case === "stringValue") onLeaf(kind.value);
+  if (kind.case === "listValue") for (const item of kind.value.values) visit(item, onToken, onLeaf);
+  if (kind.case !== "structValue") return;
+  const { fields } = kind.value;
+  if (isToken(fields)) onToken(fields);
+  else for (const item of Object.values(fields)) visit(item, onToken, onLeaf);
+}
+
+/** The same answer with each of its tokens replaced. */
+function withTokens(value: Value, replace: (token: ObjectFields) => Value): Value {
+  const { kind } = value;
+  if (kind.case === "listValue") {
+    const values = kind.value.values.map((item) => withTokens(item, replace));
+    return { ...value, kind: { case: "listValue", value: { ...kind.value, values } } };
+  }
+  if (kind.case !== "structValue") return value;
+  if (isToken(kind.value.fields)) return replace(kind.value.fields);
+  const fields: Record<string, Value> = {};
+  for (const [key, item] of Object.entries(kind.value.fields)) setOwn(fields, key, withTokens(item, replace));
+  return { ...value, kind: { case: "structValue", value: { ...kind.value, fields } } };
+}
+
+const KEPT_FIELDS = [
+  ...["id", "tenant_id", "type", "containers"],
+  ...["created_by", "created_at", "modified_by", "modified_at", "_extras"],
+];
+
+function keptObject(token: ObjectFields): Value {
+  const fields = Object.fromEntries(Object.entries(token).filter(([name]) => KEPT_FIELDS.includes(name)));
+  return {
+    $typeName: "google.protobuf.Value",
+    kind: { case: "structValue", value: { $typeName: "google.protobuf.Struct", fields } },
+  };
+}
+
+function keptOfObject(fields: ObjectFields): KeptToken {
+  const text = (name: string) => {
+    const kind = fields[name]?.kind;
+    return kind?.case === "stringValue" ? kind.value : undefined;
+  };
+  const time = (name: string) => parseIsoTime(text(name) ?? "");
+  const containers = fields.containers?.kind;
+  const extras = fields._extras?.kind;
+  const deduplicated = extras?.case === "structValue" ? extras.value.fields.deduplicated?.kind : undefined;
+  return {
+    ...{ id: text("id") ?? "", type: text("type") ?? "" },
+    containers:
+      containers?.case === "listValue"
+        ? containers.value.values.flatMap(({ kind }) => (kind.case === "stringValue" ? kind.value : []))
+        : [],
+    ...{ createdAt: time("created_at"), modifiedAt: time("modified_at") },
+    deduplicated: deduplicated?.case === "boolValue" && deduplicated.value,
+  };
+}

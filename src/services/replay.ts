@@ -1,0 +1,83 @@
+import {
+  create,
+  type DescMessage,
+  isMessage,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import { actorOf, type Caller } from "../access/caller.js";
+import { ALL, type EntityType, logEntry } from "../audit/log-entry.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import type { Transaction } from "../store/transaction.js";
+
+/** What a kept answer is given again with. */
+export interface ReplayContext {
+  readonly tx: Transaction;
+  /** The caller of the repeat, with the rights that hold now. */
+  readonly caller: Caller;
+  readonly keys: TenantKeys;
+  /** The path variables of the request. The rest of a repeat is ignored, and may be unreadable. */
+  readonly resource: readonly string[];
+  /** The repeat came with the key (or session) that made the first request. */
+  readonly hasSameKey: boolean;
+}
+
+/** Builds an answer after its log row is committed. */
+export type ShowReplay<O extends DescMessage> = () => MessageInitShape<O>;
+
+/**
+ * How a method answers a repeat with the same idempotency key: under the rights that hold at that moment, and with a log
+ * row (contract, Idempotency).
+ */
+export interface ReplayRule<O extends DescMessage> {
+  /** The part of the first answer that is stored for a day. */
+  keep(answer: MessageShape<O>): MessageInitShape<O>;
+  /** Checks the caller's rights, writes the log row, and prepares the answer. */
+  replay(context: ReplayContext, kept: MessageShape<O>): Promise<ShowReplay<O>>;
+}
+
+/** A {@link ReplayRule} with the type of its messages hidden. */
+export interface ServedReplay {
+  keep(answer: Message): Message;
+  replay(context: ReplayContext, kept: Message): Promise<(() => Message)>;
+}
+
+export function servedReplay<O extends DescMessage>(output: O, rule: ReplayRule<O>): ServedReplay {
+  const own = (message: Message): MessageShape<O> => {
+    if (!isMessage(message, output)) throw new Error(`a replay was given another message than ${output.typeName}`);
+    return message;
+  };
+  return {
+    keep: (answer) => create(output, rule.keep(own(answer))),
+    async replay(context, kept) {
+      const show = await rule.replay(context, own(kept));
+      return () => create(output, show());
+    },
+  };
+}
+
+/**
+ * Gives the whole first answer again, also after its entity was changed or deleted: for answers that show nothing but what
+ * the method's permission allows, which every request is asked for.
+ * @param withoutSecrets removes what was shown once, for every key but the one that made the request.
+ */
+export function replayWhole<O extends DescMessage>(
+  entity: EntityType,
+  withoutSecrets: (kept: MessageShape<O>) => MessageInitShape<O> = (kept) => kept,
+): ReplayRule<O> {
+  return {
+    keep: (answer) => answer,
+    async replay({ tx, caller, resource, hasSameKey }, kept) {
+      writeLog(tx, logEntry(actorOf(caller), entity, entityIdOf(kept, resource), "replay"));
+      return () => (hasSameKey ? kept : withoutSecrets(kept));
+    },
+  };
+}
+
+/** The id in the answer, or in the path where the answer has none. */
+function entityIdOf(kept: Message, [resource]: readonly string[]): string {
+  const id: unknown = Reflect.get(kept, "id");
+  return typeof id === "string" && id !== "" ? id : (resource?.toLowerCase() ?? ALL);
+}

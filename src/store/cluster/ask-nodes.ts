@@ -1,0 +1,22 @@
+import type { Sql } from "../connect.js";
+
+/** What a node of the cluster answers. */
+export interface NodeAnswer<Answer> {
+  readonly id: number;
+  readonly address: string;
+  /** Undefined where the node cannot be reached or refuses. */
+  readonly answer: Answer | undefined;
+}
+
+/**
+ * Asks every node of the cluster the same, the coordinator included.
+ * @param query answers one row with one JSON value.
+ */
+export async function askNodes<Answer>(sql: Sql, query: string): Promise<readonly NodeAnswer<Answer>[]> {
+  return sql<NodeAnswer<Answer>[]>`
+    select a.nodeid as id, coalesce(n.nodename || ':' || n.nodeport, 'coordinator') as address,
+      case when a.success then a.result::json end as answer
+    from run_command_on_all_nodes(${query}, give_warning_for_connection_errors => true) a
+    left join pg_dist_node n on n.nodeid = a.nodeid
+    order by n.groupid, n.nodeid`;
+}

@@ -1,0 +1,174 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { connect, type DatabaseAddress, type Sql } from "../connect.js";
+import { SCHEMA_LEASE, underLease } from "../lease.js";
+import { retryingLocks } from "../lock-retries.js";
+import { DatabaseSetupError } from "../roles.js";
+import { askNodes } from "./ask-nodes.js";
+import { type DistributionSteps, distributionSteps, type MoveStep, statementsOf } from "./distribution-steps.js";
+import { type Cluster, findCluster, requireCluster } from "./find-cluster.js";
+import { ensureNodeRoles, missingLogins } from "./node-roles.js";
+import { FIRST_TABLE, isDistributed, listPlacements, type TablePlacement } from "./table-placements.js";
+
+export interface DistributeOptions {
+  /** Shards of each table. Absent: as many as the database's `citus.shard_count`. */
+  readonly shards?: number | undefined;
+  readonly announce: (line: string) => void;
+}
+
+export interface Distribution {
+  readonly cluster: Cluster;
+  /** The tables that were moved, in their order. */
+  readonly moved: readonly string[];
+  readonly placements: readonly TablePlacement[];
+}
+
+const LEASE_SECONDS = 60;
+
+/**
+ * Brings the tables of a vault onto the nodes of its cluster, with the rows that they have, and lets the roles log in there.
+ * What is done already is left alone, so that a run after one that was cut off completes it. Servers must be stopped:
+ * halfway, some statements find their tables in two places.
+ * @param address of the coordinator, as the owner of the tables.
+ * @throws {DatabaseSetupError} where the database coordinates no cluster, servers are connected, a role cannot log in to a
+ * node, or the login lacks a right.
+ */
+export async function distribute(
+  address: DatabaseAddress,
+  { shards, announce }: DistributeOptions,
+): Promise<Distribution> {
+  return withOwner(address, async (sql) => {
+    const cluster = await requireCluster(sql);
+    await requireSameShards(sql, shards);
+    await requireAnswers(sql, cluster);
+    const { moves } = distributionSteps(await listPlacements(sql));
+    if (moves.length > 0) await requireAlone(sql);
+    return underLease(address, SCHEMA_LEASE, LEASE_SECONDS, async () => {
+      await ensureNodeRoles(address, sql);
+      const moved = await runSteps(sql, distributionSteps(await listPlacements(sql), shards), announce);
+      return { cluster, moved, placements: await listPlacements(sql) };
+    });
+  });
+}
+
+/** The statements that {@link distribute} would run now, as an operator would run them. */
+export async function distributionStatements(address: DatabaseAddress, shards?: number): Promise<readonly string[]> {
+  return withOwner(address, async (sql) => {
+    await requireCluster(sql);
+    await requireSameShards(sql, shards);
+    const steps = distributionSteps(await listPlacements(sql), shards);
+    return [...(await missingLogins(sql)), ...statementsOf(steps)];
+  });
+}
+
+/** Whether a database coordinates a cluster and the vault is not distributed over it. */
+export async function awaitsDistribution(address: DatabaseAddress): Promise<boolean> {
+  return withOwner(address, async (sql) => {
+    if (!(await findCluster(sql))) return false;
+    return !isDistributed(await listPlacements(sql));
+  });
+}
+
+/**
+ * Distributes the tables that a migration has made on the coordinator of a vault that is distributed. Servers of the version
+ * before run on beside it: they do not know these tables.
+ * @param sql the owner of the tables, under the lease of migrations.
+ */
+export async function distributeNewTables(sql: Sql, announce: (line: string) => void): Promise<void> {
+  if (!(await findCluster(sql))) return;
+  const placements = await listPlacements(sql);
+  if (isDistributed(placements)) await runSteps(sql, distributionSteps(placements), announce);
+}
+
+async function withOwner<T>(address: DatabaseAddress, run: (sql: Sql) => Promise<T>): Promise<T> {
+  const sql = connect(address, { connections: 1, statementTimeout: 0 });
+  try {
+    return await run(sql);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+async function runSteps(
+  sql: Sql,
+  { moves, clears }: DistributionSteps,
+  announce: (line: string) => void,
+): Promise<string[]> {
+  for (const [index, step] of moves.entries()) {
+    const rows = await retryingLocks(() => move(sql, step));
+    const withRows = rows === undefined ? "" : `, with ${rows.toLocaleString("en")} rows`;
+    announce(`Distributed ${step.table} (${index + 1} of ${moves.length})${withRows}`);
+  }
+  for (const { table, clear } of clears) {
+    await retryingLocks(() => sql.unsafe(clear));
+    announce(`Removed the old copy of the rows of ${table} from the coordinator`);
+  }
+  return moves.map(({ table }) => table);
+}
+
+/** @returns how many rows were moved; undefined where the table was empty. */
+async function move(sql: Sql, { table, hasRows, before, move, after }: MoveStep): Promise<number | undefined> {
+  let rows: number | undefined;
+  await sql.begin(async (tx) => {
+    const count = async () => {
+      const [counted] = await tx<{ n: number }[]>`select count(*) as n from ${tx(table)}`;
+      return counted?.n;
+    };
+    if (before) await tx.unsafe(before);
+    if (hasRows) rows = await count();
+    await tx.unsafe(move);
+    if (hasRows) requireSame(table, rows, await count());
+    if (after) await tx.unsafe(after);
+  });
+  return rows;
+}
+
+function requireSame(table: string, before: number | undefined, after: number | undefined): void {
+  if (before === after) return;
+  throw new Error(`${table} had ${before} rows and has ${after} after its distribution, which was rolled back`);
+}
+
+/** A table gets shards on every node. */
+async function requireAnswers(sql: Sql, { nodes }: Cluster): Promise<void> {
+  if (!nodes.some(({ isCoordinator, holdsShards }) => !isCoordinator && holdsShards)) {
+    throw new DatabaseSetupError("The cluster has no worker. Add workers with citus_add_node, then run this again.");
+  }
+  const answering = new Set(
+    (await askNodes(sql, "select to_json(true)")).flatMap(({ id, answer }) => (answer === undefined ? [] : [id])),
+  );
+  const silent = nodes.filter(({ id, isActive }) => isActive && !answering.has(id)).map(({ address }) => address);
+  if (silent.length === 0) return;
+  throw new DatabaseSetupError(
+    `Nodes of the cluster do not let the coordinator in, or do not answer: ${silent.join(", ")}. Start them or correct their pg_hba.conf, then run this again.`,
+  );
+}
+
+/** All tables have as many shards as `tenants`, from its distribution on. */
+async function requireSameShards(sql: Sql, wanted: number | undefined): Promise<void> {
+  const [counted] = await sql<{ shards: number }[]>`
+    select count(*)::int as shards from pg_dist_shard where logicalrelid = to_regclass(${FIRST_TABLE})`;
+  const shards = counted?.shards ?? 0;
+  if (wanted === undefined || shards === 0 || shards === wanted) return;
+  throw new DatabaseSetupError(`The tables have ${shards} shards each already, which --shards cannot change.`);
+}
+
+/** A session that has just ended counts for a moment longer. */
+const GONE_WITHIN_MS = 3_000;
+
+/** Other users' sessions show their application's name alone, which is ours also where the operator chose another. */
+async function requireAlone(sql: Sql): Promise<void> {
+  const until = performance.now() + GONE_WITHIN_MS;
+  for (;;) {
+    const [found] = await sql<{ sessions: number }[]>`
+      select count(*)::int as sessions from pg_stat_activity
+      where datname = current_database() and application_name = current_setting('application_name')
+        and pid <> pg_backend_pid()`;
+    const sessions = found?.sessions ?? 0;
+    if (sessions === 0) return;
+    if (performance.now() > until) {
+      throw new DatabaseSetupError(
+        `Servers or commands of Cloakroom are connected to this database (${sessions} sessions). Stop them, then run this again.`,
+      );
+    }
+    await pause(200);
+  }
+}

@@ -1,0 +1,72 @@
+import { quoteName } from "../roles.js";
+import { DISTRIBUTION_COLUMN, FIRST_TABLE, type TablePlacement } from "./table-placements.js";
+
+/** Brings a table onto the nodes, in one transaction. */
+export interface MoveStep {
+  readonly table: string;
+  /** The table may have rows, which move with it. */
+  readonly hasRows: boolean;
+  /** Comes first, and locks the table. */
+  readonly before: string | undefined;
+  readonly move: string;
+  readonly after: string | undefined;
+}
+
+/** Removes the old copy of a table's rows from the coordinator. */
+export interface ClearStep {
+  readonly table: string;
+  readonly clear: string;
+}
+
+/** What is left to do. A run that is cut off leaves whole steps. */
+export interface DistributionSteps {
+  readonly moves: readonly MoveStep[];
+  /** Behind all moves: Citus refuses them for a table while a table on the coordinator refers to it. */
+  readonly clears: readonly ClearStep[];
+}
+
+/**
+ * Lists what is left to do until all tables lie where they belong.
+ * @param shards of each table. Absent: as many as the database's `citus.shard_count`.
+ */
+export function distributionSteps(placements: readonly TablePlacement[], shards?: number): DistributionSteps {
+  const moves = placements.filter(({ actual }) => actual === "coordinator");
+  const leftovers = placements.filter(({ coordinatorBytes }) => coordinatorBytes > 0);
+  return {
+    moves: moves.map((placement) => moveOf(placement, shards)),
+    clears: leftovers.toReversed().map(({ table }) => ({
+      table,
+      clear: `select truncate_local_data_after_distributing_table('${table}')`,
+    })),
+  };
+}
+
+/** The statements as an operator would run them. */
+export function statementsOf({ moves, clears }: DistributionSteps): readonly string[] {
+  const moving = moves.flatMap(({ before, move, after }) => {
+    const all = [before, move, after].filter((statement) => statement !== undefined);
+    return all.length === 1 ? all : ["begin", ...all, "commit"];
+  });
+  return [...moving, ...clears.map(({ clear }) => clear)];
+}
+
+/**
+ * Citus copies rows with COPY, which PostgreSQL refuses to the owner of a table with forced row-level security. So the owner
+ * is let off it within the transaction. The application's role stays under the policy, and waits for the lock.
+ */
+function moveOf({ table, wanted, coordinatorBytes }: TablePlacement, shards: number | undefined): MoveStep {
+  const name = quoteName(table);
+  const hasRows = coordinatorBytes > 0;
+  if (wanted === "reference") {
+    const before = hasRows ? `lock table ${name} in access exclusive mode` : undefined;
+    return { table, hasRows, before, move: `select create_reference_table('${table}')`, after: undefined };
+  }
+  const move = `select create_distributed_table('${table}', '${DISTRIBUTION_COLUMN}', ${groupOf(table, shards)})`;
+  const force = (how: string) => (hasRows ? `alter table ${name} ${how} row level security` : undefined);
+  return { table, hasRows, before: force("no force"), move, after: force("force") };
+}
+
+function groupOf(table: string, shards: number | undefined): string {
+  if (table !== FIRST_TABLE) return `colocate_with => '${FIRST_TABLE}'`;
+  return `colocate_with => 'none'${shards === undefined ? "" : `, shard_count => ${shards}`}`;
+}

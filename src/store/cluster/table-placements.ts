@@ -1,0 +1,86 @@
+import type { Sql } from "../connect.js";
+import { listStoredTables } from "../stored-tables.js";
+
+/** The column that tenant tables are distributed by, so that all rows of a tenant lie on one node. */
+export const DISTRIBUTION_COLUMN = "tenant_id";
+
+/** The table whose shards those of all other tenant tables lie beside. */
+export const FIRST_TABLE = "tenants";
+
+/** Tables without tenants that statements combine with a tenant's rows: each node has a copy. */
+const REFERENCE_TABLES: readonly string[] = ["official_formulas"];
+
+/** Where the rows of a table are. `elsewhere`: distributed in a way that Cloakroom does not use. */
+export type Placement = "coordinator" | "distributed" | "reference" | "elsewhere";
+
+export interface TablePlacement {
+  readonly table: string;
+  readonly wanted: "distributed" | "reference";
+  readonly actual: Placement;
+  /** Distributed, but with shards that do not lie beside those of `tenants`. */
+  readonly isApart: boolean;
+  /**
+   * Bytes of rows in the coordinator's own storage. Before the distribution these are the table's rows; afterwards they are
+   * old copies that no statement sees.
+   */
+  readonly coordinatorBytes: number;
+}
+
+/**
+ * Lists the tables that belong on the nodes of a cluster: `tenants` first, each other behind those that it refers to. All
+ * tables with the column tenant_id are among them.
+ */
+export async function listNodeTables(sql: Sql): Promise<readonly Pick<TablePlacement, "table" | "wanted">[]> {
+  const stored = (await listStoredTables(sql)).filter(
+    ({ name, isOfTenants }) => isOfTenants || REFERENCE_TABLES.includes(name),
+  );
+  const first = stored.filter(({ name }) => name === FIRST_TABLE);
+  return [...first, ...stored.filter(({ name }) => name !== FIRST_TABLE)].map(({ name, isOfTenants }) => ({
+    table: name,
+    wanted: isOfTenants ? "distributed" : "reference",
+  }));
+}
+
+/** Finds out where the tables of {@link listNodeTables} are. The database must have the Citus extension. */
+export async function listPlacements(sql: Sql): Promise<readonly TablePlacement[]> {
+  const found = await sql<FoundTable[]>`
+    select c.relname as name, p.partmethod as method, p.repmodel as replication, p.colocationid as colocation,
+      case p.partmethod when 'h' then column_to_column_name(p.logicalrelid, p.partkey) end as column,
+      pg_relation_size(c.oid) as bytes
+    from pg_class c left join pg_dist_partition p on p.logicalrelid = c.oid
+    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'`;
+  const tables = new Map(found.map((table) => [table.name, table]));
+  const colocation = tables.get(FIRST_TABLE)?.colocation;
+  return (await listNodeTables(sql)).map((wanted) => {
+    const found = tables.get(wanted.table);
+    const actual = placementOf(found);
+    return {
+      ...wanted,
+      actual,
+      isApart: actual === "distributed" && found?.colocation !== colocation,
+      coordinatorBytes: found?.bytes ?? 0,
+    };
+  });
+}
+
+interface FoundTable {
+  readonly name: string;
+  /** `h` distributed by a hash, `n` not distributed by a column; null for a table that Citus does not manage. */
+  readonly method: string | null;
+  /** `t` is a reference table. */
+  readonly replication: string | null;
+  readonly colocation: number | null;
+  readonly column: string | null;
+  readonly bytes: number;
+}
+
+function placementOf(table: FoundTable | undefined): Placement {
+  if (!table || table.method === null) return "coordinator";
+  if (table.method === "h") return table.column === DISTRIBUTION_COLUMN ? "distributed" : "elsewhere";
+  return table.method === "n" && table.replication === "t" ? "reference" : "elsewhere";
+}
+
+/** Whether the vault is distributed at all: a cluster serves it from the coordinator alone too. */
+export function isDistributed(placements: readonly TablePlacement[]): boolean {
+  return placements.some(({ table, actual }) => table === FIRST_TABLE && actual === "distributed");
+}

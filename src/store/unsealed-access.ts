@@ -1,0 +1,93 @@
+import type { Uuid } from "../base/ids.js";
+import type { NewApplicationKey } from "./application-keys.js";
+import type { RightsColumns } from "./applications.js";
+import { isNotOver } from "./not-over.js";
+import type { SessionColumns } from "./sessions.js";
+import { defineStatement, defineWrite } from "./statement.js";
+
+/*
+ * Rows that decide access and have no seal yet, of a tenant whose keys are of an earlier release. They are locked as they
+ * are read: what a server changes meanwhile would else be lost under the seal.
+ */
+
+export type UnsealedApplication = RightsColumns & { readonly id: Uuid };
+
+export const holdUnsealedApplications = defineStatement<"all", readonly UnsealedApplication[], UnsealedApplication>({
+  table: "applications",
+  kind: "write",
+  sortKey: () => "",
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      () => sql`
+        select id, type, name, permissions, rules, definition from applications
+        where tenant_id = ${tenantId} and definition is null order by id for update`,
+    ),
+  answers: (rows) => rows,
+});
+
+export const putDefinition = defineWrite<UnsealedApplication>({
+  table: "applications",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      ({ id, name, permissions, rules, definition }) => sql`
+        update applications set name = ${name}, permissions = ${[...permissions]}::text[],
+          rules = ${sql.json([...rules])}, definition = ${definition}
+        where tenant_id = ${tenantId} and id = ${id}`,
+    ),
+});
+
+export type UnsealedKey = Omit<NewApplicationKey, "created_by">;
+
+export const holdUnsealedKeys = defineStatement<"all", readonly UnsealedKey[], UnsealedKey>({
+  table: "application_keys",
+  kind: "write",
+  sortKey: () => "",
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      () => sql`
+        select id, application_id, key_hash, proof from application_keys
+        where tenant_id = ${tenantId} and proof is null order by id for update`,
+    ),
+  answers: (rows) => rows,
+});
+
+export const putProof = defineWrite<Pick<UnsealedKey, "id" | "proof">>({
+  table: "application_keys",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      ({ id, proof }) => sql`update application_keys set proof = ${proof} where tenant_id = ${tenantId} and id = ${id}`,
+    ),
+});
+
+export interface UnsealedSession extends SessionColumns {
+  readonly permissions: RightsColumns["permissions"] | null;
+  readonly rules: RightsColumns["rules"] | null;
+}
+
+/** Sessions that are not over. */
+export const holdUnsealedSessions = defineStatement<"all", readonly UnsealedSession[], UnsealedSession>({
+  table: "sessions",
+  kind: "write",
+  sortKey: () => "",
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map(
+      () => sql`
+        select id, key_hash, nonce_hash, application_id, authorized_by, expires_at, rights, permissions, rules
+        from sessions where tenant_id = ${tenantId} and rights is null and ${isNotOver(sql, "expires_at", at)}
+        order by id for update`,
+    ),
+  answers: (rows) => rows,
+});
+
+export const putSessionRights = defineWrite<Pick<UnsealedSession, "id" | "rights">>({
+  table: "sessions",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      ({ id, rights }) => sql`
+        update sessions set rights = ${rights}, permissions = '{}', rules = '[]'
+        where tenant_id = ${tenantId} and id = ${id}`,
+    ),
+});

@@ -1,0 +1,61 @@
+import type { Uuid } from "../base/ids.js";
+import { offsetOf, type Page, type PageRequest } from "../base/page.js";
+import { openName } from "../crypto/sealed-name.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { NAMES_AT_ONCE, type NamedRow, type NamesStatement } from "../store/named-listing.js";
+import type { Statement } from "../store/statement.js";
+import type { Transaction } from "../store/transaction.js";
+
+export interface NameSearch extends PageRequest {
+  /** Only these, where any are given. */
+  readonly ids?: readonly Uuid[];
+  /** Without case; `*` is any text. A text without one is searched for anywhere in the name. */
+  readonly name: string;
+}
+
+/** A kind of thing with names: how they are listed, and how one of them is read. */
+export interface NamedKind<Row> {
+  readonly names: NamesStatement;
+  readonly read: Statement<Uuid, Row | null>;
+}
+
+/** A page of what has a name that is searched for, newest first. The database cannot search names: they are sealed. */
+export async function pageByName<Row>(
+  tx: Transaction,
+  keys: TenantKeys,
+  { names, read }: NamedKind<Row>,
+  search: NameSearch,
+): Promise<Page<Row>> {
+  const isWanted = nameMatcher(search.name);
+  const found: Uuid[] = [];
+  let after: NamedRow | undefined;
+  do {
+    const rows: readonly NamedRow[] = await tx.query(names, { ids: search.ids ?? [], after });
+    for (const row of rows) {
+      if (isWanted(openName(keys, { tenantId: tx.tenantId, entity: row.id }, row))) found.push(row.id);
+    }
+    after = rows.length < NAMES_AT_ONCE ? undefined : rows.at(-1);
+  } while (after);
+  const first = offsetOf(search);
+  const rows = await Promise.all(found.slice(first, first + search.size).map((id) => tx.query(read, id)));
+  // What was deleted since its name was read is left out.
+  return { items: rows.filter((row) => row !== null), total: found.length };
+}
+
+/** Looks at each name once from its start to its end, however many stars the pattern has. */
+export function nameMatcher(pattern: string): (name: string) => boolean {
+  const [first = "", ...rest] = pattern.toLowerCase().split("*");
+  const last = rest.pop();
+  if (last === undefined) return (name) => name.toLowerCase().includes(first);
+  return (name) => {
+    const text = name.toLowerCase();
+    if (!text.startsWith(first)) return false;
+    let from = first.length;
+    for (const part of rest) {
+      const at = text.indexOf(part, from);
+      if (at < 0) return false;
+      from = at + part.length;
+    }
+    return text.length - last.length >= from && text.endsWith(last);
+  };
+}

@@ -1,0 +1,31 @@
+import { keyProof, sealedRights, sealSessionColumns } from "../access/sealed-rights.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { Transaction } from "../store/transaction.js";
+import {
+  holdUnsealedApplications,
+  holdUnsealedKeys,
+  holdUnsealedSessions,
+  putDefinition,
+  putProof,
+  putSessionRights,
+} from "../store/unsealed-access.js";
+
+/**
+ * Seals what decides access, in the transaction that gives a tenant its first keys which require such seals: from its
+ * commit on a row without one is refused. What is stored by then is taken as it is, since nothing vouches for it.
+ */
+export async function sealAccess(tx: Transaction, keys: Pick<TenantKeys, "data">): Promise<void> {
+  const { tenantId } = tx;
+  const [applications, applicationKeys, sessions] = await Promise.all([
+    tx.query(holdUnsealedApplications, "all"),
+    tx.query(holdUnsealedKeys, "all"),
+    tx.query(holdUnsealedSessions, "all"),
+  ]);
+  for (const row of applications) {
+    tx.enqueue(putDefinition, { id: row.id, type: row.type, ...sealedRights(keys, tenantId, row, row) });
+  }
+  for (const row of applicationKeys) tx.enqueue(putProof, { id: row.id, proof: keyProof(keys, tenantId, row) });
+  for (const row of sessions) {
+    tx.enqueue(putSessionRights, { id: row.id, rights: sealSessionColumns(keys, tenantId, row, row) });
+  }
+}

@@ -1,0 +1,97 @@
+import type { Transform } from "../access/access-rule.js";
+import { actorOf, type Caller } from "../access/caller.js";
+import { storedContainer } from "../access/container.js";
+import type { TokenPlace } from "../access/grant.js";
+import { denied } from "../access/refusal.js";
+import { type LogEntry, logEntry } from "../audit/log-entry.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { findToken, type TokenRowWithCvc } from "../store/tokens.js";
+import type { Transaction } from "../store/transaction.js";
+import { entityTypeOf } from "./entity.js";
+import { openToken } from "./sealing.js";
+import { tokenType } from "./types/registry.js";
+import { forWriteAnswer, type Showing, type TokenView, viewOf } from "./view.js";
+
+/** What is kept of a token that an answer showed: nothing of its value. */
+export interface KeptToken {
+  readonly id: string;
+  readonly type: string;
+  readonly containers: readonly string[];
+  readonly createdAt: Date | undefined;
+  readonly modifiedAt: Date | undefined;
+  /** The request met an older token of the same content. */
+  readonly deduplicated: boolean;
+}
+
+/** A token of an earlier answer, still sealed, and how the caller may see it now. */
+export interface ReplayedToken {
+  readonly row: TokenRowWithCvc;
+  readonly transform: Transform;
+}
+
+/**
+ * Reads a token of an earlier answer again. The right that the first request needed must hold still, for the containers
+ * that the token is in now, or was in when it is gone.
+ * @param log takes the log row of the replay, to be written once no other token of the answer is refused.
+ * @returns undefined where only what was kept may be shown: the token is gone, or the caller may not see what others have
+ *   made of it since.
+ */
+export async function findReplayedToken(
+  tx: Transaction,
+  caller: Caller,
+  permission: "token:create" | "token:update",
+  kept: KeptToken,
+  log: (entry: LogEntry) => void,
+): Promise<ReplayedToken | undefined> {
+  const { grant } = caller;
+  const found = await findToken(tx, kept.id);
+  // An id may have been given to another token since.
+  const row = found && isTime(kept.createdAt, found.created_at) ? found : undefined;
+  const place: TokenPlace = { id: kept.id, containers: (row?.containers ?? kept.containers).map(storedContainer) };
+  const entityType = entityTypeOf(tokenType(row?.type ?? kept.type));
+  const right =
+    permission === "token:create" ? grant.transformForAll(permission, place) : grant.transformFor(permission, place);
+  // A deduplicated answer shows a token that may lie where the caller cannot create any.
+  if (!right && !kept.deduplicated) throw denied(caller, permission, entityType, kept.id);
+  log(logEntry(actorOf(caller), entityType, kept.id, "replay"));
+  if (!row) return undefined;
+  // Who creates sees what it sent. What others wrote later needs the right to read; who changes tokens sees their masks anyway.
+  const isUnchanged = isTime(kept.modifiedAt, row.modified_at ?? undefined);
+  const isOwnContent = !kept.deduplicated && (permission === "token:update" || isUnchanged);
+  const transform = isOwnContent ? right : grant.transformFor("token:read", place);
+  return transform && { row, transform };
+}
+
+/** A replayed token as the answer of a write shows it, and without the card's verification code in its mask. */
+export function showReplayedToken(
+  { tenantId }: Caller,
+  keys: TenantKeys,
+  { row, transform }: ReplayedToken,
+  showing: Showing,
+): TokenView {
+  return viewOf(tenantId, openToken(keys, tenantId, { ...row, cvc: null }), forWriteAnswer(transform), showing);
+}
+
+/**
+ * Reads again a value of a tokenize request whose answer was no more than a token's id. A token that the caller has made
+ * itself needs the right to create it still; an older one of the same content was found without any right to it.
+ */
+export async function findReplayedLeaf(
+  tx: Transaction,
+  caller: Caller,
+  id: string,
+  log: (entry: LogEntry) => void,
+): Promise<void> {
+  const row = await findToken(tx, id);
+  const entityType = entityTypeOf(tokenType(row?.type ?? "token"));
+  const place = { id, containers: (row?.containers ?? []).map(storedContainer) };
+  const isOwn = row?.created_by === caller.application.id;
+  if (isOwn && !caller.grant.transformForAll("token:create", place)) {
+    throw denied(caller, "token:create", entityType, id);
+  }
+  log(logEntry(actorOf(caller), entityType, id, "replay"));
+}
+
+function isTime(one: Date | undefined, other: Date | undefined): boolean {
+  return one?.getTime() === other?.getTime();
+}

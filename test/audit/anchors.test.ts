@@ -1,0 +1,305 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { restartChain } from "../../src/audit/restart-chain.js";
+import type { SealParts } from "../../src/audit/seal-log.js";
+import { type TenantId, VAULT } from "../../src/base/ids.js";
+import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
+
+const HOUR = 60 * MINUTE;
+
+let ledger: Ledger;
+beforeAll(async () => {
+  ledger = await openLedger();
+  // Far enough behind the database's clock for all that follows.
+  ledger.clock.time -= 48 * HOUR;
+});
+afterAll(() => ledger?.[Symbol.asyncDispose]());
+
+const later = (minutes: number) => {
+  ledger.clock.time += minutes * MINUTE;
+};
+/** Runs the job, and answers what it found of this tenant and of the vault. Tenants of other tests stay tampered with. */
+const seal = async (tenantId: TenantId, server?: SealParts): Promise<string[]> => {
+  const { failed, broken } = await ledger.runJob(server ? { server } : {});
+  expect(failed).toEqual([]);
+  return broken.filter((found) => found.includes(tenantId) || found === "the vault");
+};
+const numbersOf = async (tenantId: TenantId) =>
+  (await ledger.rows<{ number: number }>(tenantId, "select number from audit_seals order by number")).map(
+    ({ number }) => number,
+  );
+const copyOf = async (tenantId: TenantId, table: string) => {
+  const [row] = await ledger.rows<{ copy: string }>(
+    tenantId,
+    `select coalesce(json_agg(t), '[]')::text as copy from ${table} t where tenant_id = '${tenantId}'`,
+  );
+  return (row?.copy ?? "[]").replaceAll("'", "''");
+};
+/** Puts rows back that were copied before, in place of those that are there. */
+const putBack = async (tenantId: TenantId, table: string, copy: string) => {
+  await ledger.tamper(tenantId, `delete from ${table} where tenant_id = '${tenantId}'`);
+  await ledger.tamper(
+    tenantId,
+    `insert into ${table} select * from json_populate_recordset(null::${table}, '${copy}')`,
+  );
+};
+const deleteAll = async (tenantId: TenantId, ...tables: string[]) => {
+  for (const table of tables) await ledger.tamper(tenantId, `delete from ${table} where tenant_id = '${tenantId}'`);
+};
+const kindsOf = ({ findings }: { readonly findings: readonly { readonly kind: string }[] }) =>
+  findings.map(({ kind }) => kind);
+
+/** A tenant with three sealed minutes. */
+async function sealedTenant(): Promise<TenantId> {
+  ledger.clock.time = Math.ceil(ledger.clock.time / MINUTE) * MINUTE;
+  const tenantId = await ledger.newTenant();
+  for (let minute = 0; minute < 2; minute += 1) {
+    later(1);
+    await ledger.log(tenantId, 3);
+  }
+  later(2);
+  expect(await seal(tenantId)).toEqual([]);
+  expect(await ledger.verifyAttested(tenantId)).toMatchObject({ seals: 3, findings: [] });
+  return tenantId;
+}
+
+describe("whoever owns the database and has no key is found out without an earlier answer when it", () => {
+  it.each([
+    ["deletes all seals and the head", ["audit_seals", "audit_heads"], ["chain_missing"]],
+    ["deletes the whole log", ["audit_logs", "audit_seals", "audit_heads"], ["chain_missing"]],
+    ["deletes all seals", ["audit_seals"], ["seal_missing", "seal_missing"]],
+    ["deletes the head", ["audit_heads"], ["end_changed"]],
+  ])("%s", async (_, tables, kinds) => {
+    const tenantId = await sealedTenant();
+    await deleteAll(tenantId, ...tables);
+    const verdict = await ledger.verifyAttested(tenantId);
+    expect(kindsOf(verdict).filter((kind) => kind !== "seal_missing" || kinds.includes(kind))).toEqual(kinds);
+    expect(verdict.findingCount).toBeGreaterThan(0);
+  });
+
+  it("deletes one row with all seals and heads: nothing is signed in their place", async () => {
+    const tenantId = await sealedTenant();
+    await ledger.tamper(tenantId, "delete from audit_logs where entity_id = 'token-1'");
+    await deleteAll(tenantId, "audit_seals", "audit_heads");
+    for (const server of [undefined, ledger.another()]) {
+      await ledger.log(tenantId, 1);
+      later(2);
+      expect(await seal(tenantId, server)).toEqual([`refused ${tenantId}`]);
+    }
+    expect(await numbersOf(tenantId)).toEqual([]);
+    expect(await ledger.rows(tenantId, "select 1 from audit_heads")).toEqual([]);
+    expect(kindsOf(await ledger.verifyAttested(tenantId))).toContain("chain_missing");
+  });
+
+  it("deletes the head alone: the chain does not go on without it", async () => {
+    const tenantId = await sealedTenant();
+    await deleteAll(tenantId, "audit_heads");
+    await ledger.log(tenantId, 1);
+    later(2);
+    expect(await seal(tenantId)).toEqual([`refused ${tenantId}`]);
+    expect(await numbersOf(tenantId)).toEqual([1, 2, 3]);
+  });
+
+  it.each([
+    ["this server", () => undefined],
+    ["a server that was just started", () => ledger.another()],
+  ])("puts the head back that the tenant was made with: %s does not begin again", async (_, serverOf) => {
+    ledger.clock.time = Math.ceil(ledger.clock.time / MINUTE) * MINUTE;
+    const tenantId = await ledger.newTenant();
+    const first = await copyOf(tenantId, "audit_heads");
+    later(1);
+    await ledger.log(tenantId, 3);
+    later(2);
+    await ledger.runJob();
+    await ledger.tamper(tenantId, "delete from audit_logs where entity_id = 'token-1'");
+    await deleteAll(tenantId, "audit_seals");
+    await putBack(tenantId, "audit_heads", first);
+    expect(kindsOf(await ledger.verifyAttested(tenantId))).toEqual(["seal_missing"]);
+    await ledger.log(tenantId, 1);
+    later(2);
+    expect(await seal(tenantId, serverOf())).toEqual([tenantId]);
+    // The gap stays, whatever is sealed behind it.
+    expect(await numbersOf(tenantId)).not.toContain(1);
+    expect(kindsOf(await ledger.verifyAttested(tenantId))).toContain("seal_missing");
+  });
+
+  it.each([
+    ["this server", () => undefined],
+    ["a server that was just started", () => ledger.another()],
+  ])("puts a tenant's whole log back to an earlier state, and %s notices", async (_, serverOf) => {
+    const tenantId = await sealedTenant();
+    const tables = ["audit_logs", "audit_seals", "audit_heads"];
+    const copies = await Promise.all(tables.map((table) => copyOf(tenantId, table)));
+    // More than an hour later the chain is attested again.
+    later(90);
+    await ledger.log(tenantId, 2);
+    later(2);
+    expect(await seal(tenantId)).toEqual([]);
+    for (const [index, table] of tables.entries()) await putBack(tenantId, table, copies[index] ?? "[]");
+    expect(await ledger.verify(tenantId)).toMatchObject({ findings: [] });
+    expect(kindsOf(await ledger.verifyAttested(tenantId))).toEqual(["seal_missing"]);
+    await ledger.log(tenantId, 1);
+    later(2);
+    expect(await seal(tenantId, serverOf())).toEqual([tenantId]);
+    expect(kindsOf(await ledger.verify(tenantId))).toEqual(["seal_missing"]);
+  });
+
+  it("says that old rows were removed in due time, and has the next seal confirm it", async () => {
+    const tenantId = await sealedTenant();
+    await ledger.tamper(tenantId, "update audit_heads set kept_from = now()");
+    await ledger.tamper(tenantId, "delete from audit_logs where entity_id = 'token-1'");
+    await ledger.log(tenantId, 1);
+    later(2);
+    expect(await seal(tenantId)).toEqual([tenantId]);
+    expect(kindsOf(await ledger.verify(tenantId))).toEqual(["rows_missing", "rows_missing", "seal_missing"]);
+  });
+
+  it("keeps rows from being sealed: they are late once a server has been running for five minutes", async () => {
+    const tenantId = await sealedTenant();
+    await ledger.log(tenantId, 2);
+    await ledger.tamper(tenantId, "delete from due where kind = 'log_seal'");
+    later(30);
+    await ledger.runJob();
+    expect(await ledger.verifyAttested(tenantId)).toMatchObject({ unsealedRows: 2, findings: [] });
+    const sealedBy = new Date(ledger.clock.time - 5 * MINUTE);
+    expect((await ledger.verifyAttested(tenantId, { sealedBy })).findings).toMatchObject([
+      { kind: "rows_unsealed", detail: "2 rows in a minute that no server has sealed, although one is running" },
+    ]);
+    expect((await ledger.verifyAttested(tenantId, { sealedBy: new Date(sealedBy.getTime() - HOUR) })).findings).toEqual(
+      [],
+    );
+  });
+
+  it("takes the beginning off the chain and numbers the rest anew", async () => {
+    const tenantId = await sealedTenant();
+    await ledger.tamper(tenantId, "delete from audit_seals where number = 1");
+    await ledger.tamper(tenantId, "update audit_seals set number = number - 1");
+    expect(kindsOf(await ledger.verify(tenantId))).toContain("seal_changed");
+  });
+
+  it("hides rows from the seals by saying that they were set aside", async () => {
+    const tenantId = await sealedTenant();
+    await ledger.log(tenantId, 2);
+    await ledger.tamper(
+      tenantId,
+      "update audit_logs set set_aside = 99 where created_at = (select max(created_at) from audit_logs)",
+    );
+    later(2);
+    await ledger.runJob();
+    expect((await ledger.verify(tenantId)).findings).toMatchObject([
+      { kind: "rows_added", detail: "2 rows set aside by a seal that is not there" },
+    ]);
+  });
+});
+
+describe("the vault's own chain", () => {
+  it("attests each tenant once an hour while it is written to", async () => {
+    const tenantId = await sealedTenant();
+    const entries = async () =>
+      (await ledger.rows(VAULT, `select number from audit_seals where subject = '${tenantId}'`)).length;
+    expect(await entries()).toBe(1);
+    for (const [minutes, expected] of [
+      [30, 1],
+      [31, 2],
+      [10, 2],
+    ] as const) {
+      later(minutes);
+      await ledger.log(tenantId, 1);
+      later(2);
+      await ledger.runJob();
+      expect(await entries()).toBe(expected);
+    }
+    expect((await ledger.verifyVault()).findings).toEqual([]);
+  });
+
+  it.each([
+    ["an entry is taken out", "delete from audit_seals where number = (select max(number) - 1 from audit_seals)"],
+    ["an entry names another seal", "update audit_seals set row_count = row_count - 1 where number = 2"],
+    ["an entry names another tenant", `update audit_seals set subject = '${VAULT}' where number = 2`],
+    ["the end is taken off", "delete from audit_seals where number = (select max(number) from audit_seals)"],
+    ["its head is gone", "delete from audit_heads"],
+  ])("is found changed where %s", async (_, statement) => {
+    for (let tenant = 0; tenant < 3; tenant += 1) await sealedTenant();
+    const [seals, heads] = [await copyOf(VAULT, "audit_seals"), await copyOf(VAULT, "audit_heads")];
+    await ledger.tamper(VAULT, statement);
+    expect(kindsOf(await ledger.verifyVault())).toContain("vault_changed");
+    await putBack(VAULT, "audit_seals", seals);
+    await putBack(VAULT, "audit_heads", heads);
+    expect((await ledger.verifyVault()).findings).toEqual([]);
+  });
+
+  it("is known to be cut by the heads of tenants that were attested since", async () => {
+    const tenantId = await sealedTenant();
+    const [seals, heads] = [await copyOf(VAULT, "audit_seals"), await copyOf(VAULT, "audit_heads")];
+    await deleteAll(VAULT, "audit_seals", "audit_heads");
+    later(61);
+    await ledger.log(tenantId, 1);
+    later(2);
+    expect(await seal(tenantId)).toEqual(["the vault"]);
+    // It goes on, and the gap stays.
+    expect((await ledger.verifyVault()).findings).toMatchObject([{ kind: "vault_changed" }]);
+    await putBack(VAULT, "audit_seals", seals);
+    await putBack(VAULT, "audit_heads", heads);
+  });
+});
+
+describe("a chain that an operator has go on", () => {
+  it("is sealed again, and what was found is acknowledged and stays", async () => {
+    const tenantId = await sealedTenant();
+    await ledger.tamper(tenantId, "delete from audit_logs where entity_id = 'token-1'");
+    await deleteAll(tenantId, "audit_seals", "audit_heads");
+    await ledger.log(tenantId, 1);
+    later(2);
+    expect(await seal(tenantId)).toEqual([`refused ${tenantId}`]);
+    const known = await ledger.verifyAttested(tenantId);
+    await restartChain(ledger, tenantId, known);
+    await ledger.log(tenantId, 1);
+    later(2);
+    expect(await seal(tenantId)).toEqual([]);
+    const verdict = await ledger.verifyAttested(tenantId);
+    expect(verdict.findings).toEqual([]);
+    expect(verdict.unsealedRows).toBe(0);
+    // From here on it is as good as any.
+    await ledger.tamper(tenantId, "delete from audit_logs where entity_id = 'token-2'");
+    expect(kindsOf(await ledger.verifyAttested(tenantId))).toContain("rows_missing");
+  });
+
+  it("does not acknowledge what is done to the time before it later", async () => {
+    const tenantId = await sealedTenant();
+    await ledger.tamper(tenantId, "delete from audit_logs where entity_id = 'token-1'");
+    const known = await ledger.verifyAttested(tenantId);
+    expect(kindsOf(known)).toEqual(["rows_missing", "rows_missing"]);
+    await restartChain(ledger, tenantId, known);
+    later(1);
+    await ledger.log(tenantId, 1);
+    later(2);
+    await ledger.runJob();
+    const verdict = await ledger.verifyAttested(tenantId);
+    expect(verdict).toMatchObject({ findings: [], acknowledged: known.findings });
+    await ledger.tamper(tenantId, "delete from audit_logs where entity_type = 'member'");
+    expect(await ledger.verifyAttested(tenantId)).toMatchObject({
+      findings: [{ kind: "rows_missing" }],
+      acknowledged: known.findings,
+    });
+    await ledger.tamper(tenantId, "delete from audit_seals where number = 2");
+    const kinds = kindsOf(await ledger.verifyAttested(tenantId));
+    expect(kinds).toContain("seal_missing");
+    expect(kinds).toContain("rows_unsealed");
+  });
+
+  it("finds seals missing that were taken off before the place where it was restarted", async () => {
+    const tenantId = await sealedTenant();
+    await ledger.tamper(tenantId, "update audit_heads set number = 7");
+    await restartChain(ledger, tenantId, await ledger.verifyAttested(tenantId));
+    later(1);
+    await ledger.log(tenantId, 1);
+    later(2);
+    await ledger.runJob();
+    expect((await ledger.verifyAttested(tenantId)).findings).toEqual([]);
+    await ledger.tamper(
+      tenantId,
+      "delete from audit_logs where created_at >= (select window_start from audit_seals where number = 3) and created_at < (select window_start + interval '1 minute' from audit_seals where number = 3)",
+    );
+    await ledger.tamper(tenantId, "delete from audit_seals where number = 3");
+    expect(kindsOf(await ledger.verify(tenantId))).toContain("seal_changed");
+  });
+});

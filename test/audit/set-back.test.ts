@@ -1,0 +1,338 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { exportLog } from "../../src/audit/export-log.js";
+import { LogClock } from "../../src/audit/log-clock.js";
+import type { SealParts } from "../../src/audit/seal-log.js";
+import { setBackLog } from "../../src/audit/set-back-log.js";
+import { type TenantId, VAULT } from "../../src/base/ids.js";
+import { readLogSnapshot } from "../../src/store/log-snapshot.js";
+import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
+
+const HOUR = 60 * MINUTE;
+
+let ledger: Ledger;
+beforeAll(async () => {
+  ledger = await openLedger({ hasMovableClock: true });
+});
+afterAll(() => ledger?.[Symbol.asyncDispose]());
+
+/** Both clocks, the servers' and the database's, as those of one machine. */
+let ahead = 0;
+const setClocks = async (milliseconds: number) => {
+  ahead = milliseconds;
+  await ledger.setDatabaseAhead(milliseconds);
+};
+/** Before today: the id of a tenant carries the time of its making, which must not be before its first seal. */
+const truth = Math.ceil(Date.now() / MINUTE) * MINUTE - 400 * 24 * HOUR;
+let passed = 0;
+beforeEach(async () => {
+  ledger.clock.now = () => ledger.clock.time;
+  passed += 24 * HOUR;
+  await wait(0);
+});
+const wait = async (minutes: number) => {
+  passed += minutes * MINUTE;
+  ledger.clock.time = truth + passed + ahead;
+  // The database's own clock runs by itself, a little.
+  await ledger.setDatabaseAhead(ledger.clock.time - Date.now());
+};
+const setRight = async () => {
+  ahead = 0;
+  await wait(0);
+};
+const beFast = async (milliseconds: number) => {
+  await setClocks(milliseconds);
+  await wait(0);
+};
+const closedUntil = async (tenantId: TenantId) => {
+  const [row] = await ledger.rows<{ at: Date | null }>(tenantId, "select audit_closed_until as at from tenants");
+  return row?.at ?? undefined;
+};
+const numbersOf = async (tenantId: TenantId) =>
+  (await ledger.rows<{ number: number }>(tenantId, "select number from audit_seals order by number")).map(
+    ({ number }) => number,
+  );
+const kindsOf = ({ findings }: { readonly findings: readonly { readonly kind: string }[] }) =>
+  findings.map(({ kind }) => kind);
+
+/** A tenant that was written to for an hour while the clocks were an hour fast, minute by minute, and is sealed. */
+async function fastTenant(hour = HOUR): Promise<TenantId> {
+  const tenantId = await ledger.newTenant();
+  await wait(3);
+  await ledger.runJob();
+  await beFast(hour);
+  for (let minute = 0; minute < 5; minute += 1) {
+    await ledger.log(tenantId, 3);
+    await wait(1);
+  }
+  await wait(2);
+  expect((await ledger.runJob()).failed).toEqual([]);
+  expect(await ledger.verify(tenantId)).toMatchObject({ findings: [], unsealedRows: 0 });
+  return tenantId;
+}
+
+describe("after the clocks ran fast and were set right, a tenant's log", () => {
+  it("is set back and goes on, and all that was written is sealed and stays", async () => {
+    const tenantId = await fastTenant();
+    const before = await ledger.verify(tenantId);
+    await setRight();
+    await expect(ledger.log(tenantId, 1)).rejects.toMatchObject({ code: "unavailable" });
+    const outcome = await setBackLog(ledger, tenantId);
+    const to = new Date(Math.floor(ledger.clock.time / MINUTE) * MINUTE);
+    expect(outcome).toMatchObject({ kind: "set back", to, rows: 15 });
+    expect(await closedUntil(tenantId)).toEqual(to);
+    await ledger.log(tenantId, 2);
+    await wait(2);
+    expect(await ledger.runJob()).toEqual({ failed: [], broken: [] });
+    const verdict = await ledger.verify(tenantId);
+    expect(verdict).toMatchObject({ findings: [], unsealedRows: 0, rows: before.rows + 3 });
+    expect(verdict.setBacks).toMatchObject([{ to }]);
+    expect(await ledger.verifyAttested(tenantId)).toMatchObject({ findings: [] });
+    const [row] = await ledger.rows<{ message: string }>(
+      tenantId,
+      "select message from audit_logs where entity_type = 'log'",
+    );
+    expect(row?.message).toBe("Log updated: clock set back");
+  });
+
+  it("has seals for the same minutes again once real time has come so far", async () => {
+    const tenantId = await fastTenant();
+    await setRight();
+    await setBackLog(ledger, tenantId);
+    for (let minute = 0; minute < 75; minute += 5) {
+      await ledger.log(tenantId, 1);
+      await wait(5);
+    }
+    expect(await ledger.runJob()).toEqual({ failed: [], broken: [] });
+    expect(await ledger.verify(tenantId)).toMatchObject({ findings: [], unsealedRows: 0 });
+    const windows = await ledger.rows<{ n: number }>(
+      tenantId,
+      "select count(*) as n from audit_seals where kind = 'minute' group by window_start having count(*) = 2",
+    );
+    expect(windows.length).toBeGreaterThan(0);
+  });
+
+  it("shows what is done to rows of either time", async () => {
+    const tenantId = await fastTenant();
+    await setRight();
+    await setBackLog(ledger, tenantId);
+    for (let minute = 0; minute < 70; minute += 1) {
+      await ledger.log(tenantId, 1);
+      await wait(1);
+    }
+    await wait(2);
+    await ledger.runJob();
+    const [{ window_start: twice } = { window_start: new Date(0) }] = await ledger.rows<{ window_start: Date }>(
+      tenantId,
+      "select window_start from audit_seals where kind = 'minute' group by window_start having count(*) = 2 limit 1",
+    );
+    const within = `created_at >= '${twice.toISOString()}' and created_at < '${twice.toISOString()}'::timestamptz + interval '1 minute'`;
+    const attempts: [string, string][] = [
+      [`update audit_logs set message = 'x' where ${within} and set_aside is null`, "rows_changed"],
+      [`update audit_logs set message = 'x' where ${within} and set_aside is not null`, "rows_changed"],
+      [`delete from audit_logs where ${within} and set_aside is null`, "rows_missing"],
+      [`update audit_logs set set_aside = null where ${within} and set_aside is not null`, "rows_added"],
+      [
+        `update audit_logs set set_aside = (select max(set_aside) from audit_logs) where ${within} and set_aside is null`,
+        "rows_missing",
+      ],
+      ["delete from audit_seals where kind = 'set_back'", "seal_missing"],
+      [
+        "update audit_seals set window_start = window_start + interval '5 minutes' where kind = 'set_back'",
+        "seal_changed",
+      ],
+    ];
+    for (const [statement, kind] of attempts) {
+      const copy = async (table: string) =>
+        (
+          await ledger.rows<{ t: string }>(
+            tenantId,
+            `select json_agg(t)::text as t from ${table} t where tenant_id = '${tenantId}'`,
+          )
+        )[0]?.t.replaceAll("'", "''") ?? "";
+      const copies = [await copy("audit_logs"), await copy("audit_seals")];
+      await ledger.tamper(tenantId, statement);
+      expect(kindsOf(await ledger.verify(tenantId)), statement).toContain(kind);
+      for (const [index, table] of ["audit_logs", "audit_seals"].entries()) {
+        await ledger.tamper(tenantId, `delete from ${table} where tenant_id = '${tenantId}'`);
+        await ledger.tamper(
+          tenantId,
+          `insert into ${table} select * from json_populate_recordset(null::${table}, '${copies[index]}')`,
+        );
+      }
+      expect(kindsOf(await ledger.verify(tenantId))).toEqual([]);
+    }
+  });
+
+  it("is set back again where the clocks come right in steps, and go wrong once more", async () => {
+    const tenantId = await fastTenant(2 * HOUR);
+    for (const step of [HOUR, 30 * MINUTE, 0, 45 * MINUTE, 0]) {
+      await beFast(step);
+      const outcome = await setBackLog(ledger, tenantId);
+      expect(["set back", "not ahead"]).toContain(outcome.kind);
+      for (let minute = 0; minute < 3; minute += 1) {
+        await ledger.log(tenantId, 2);
+        await wait(1);
+      }
+      await wait(2);
+      expect(await ledger.runJob()).toEqual({ failed: [], broken: [] });
+      expect(await ledger.verify(tenantId), `after the step to ${step}`).toMatchObject({
+        findings: [],
+        unsealedRows: 0,
+      });
+    }
+    expect((await ledger.verify(tenantId)).setBacks).toHaveLength(4);
+    await wait(200);
+    await ledger.log(tenantId, 2);
+    await wait(2);
+    await ledger.runJob();
+    expect(await ledger.verify(tenantId)).toMatchObject({ findings: [], unsealedRows: 0 });
+  });
+
+  it("is set back by whichever of several servers is first, once", async () => {
+    const tenantId = await fastTenant();
+    await setRight();
+    const servers: SealParts[] = [ledger, ledger.another(), ledger.another(), ledger.another()];
+    const outcomes = await Promise.all(servers.map((server) => setBackLog(server, tenantId)));
+    expect(outcomes.map(({ kind }) => kind)).toContain("set back");
+    await ledger.log(tenantId, 1);
+    await wait(2);
+    expect(await ledger.runJob()).toEqual({ failed: [], broken: [] });
+    const verdict = await ledger.verify(tenantId);
+    expect(verdict).toMatchObject({ findings: [], unsealedRows: 0 });
+    expect(verdict.setBacks).toHaveLength(1);
+  });
+
+  it("is set back all the same after a server died at it", async () => {
+    const tenantId = await fastTenant();
+    await setRight();
+    // Cut off after the rows were set aside, before the chain says so.
+    const number = Math.max(...(await numbersOf(tenantId))) + 1;
+    const at = new Date(Math.floor(ledger.clock.time / MINUTE) * MINUTE).toISOString();
+    await ledger.tamper(tenantId, `update tenants set audit_set_back_to = '${at}'`);
+    await ledger.tamper(tenantId, `update audit_logs set set_aside = ${number} where created_at >= '${at}'`);
+    await wait(7);
+    expect(await setBackLog(ledger, tenantId)).toMatchObject({ kind: "set back", to: new Date(at), rows: 15 });
+    await ledger.log(tenantId, 1);
+    await wait(2);
+    await ledger.runJob();
+    expect(await ledger.verify(tenantId)).toMatchObject({ findings: [], unsealedRows: 0 });
+  });
+
+  it("is set back where a server died between closing and sealing", async () => {
+    const tenantId = await fastTenant();
+    await ledger.log(tenantId, 2);
+    await wait(2);
+    const end = new Date(Math.floor(ledger.clock.time / MINUTE) * MINUTE).toISOString();
+    await ledger.tamper(tenantId, `update tenants set audit_closed_until = '${end}'`);
+    await setRight();
+    expect(await setBackLog(ledger, tenantId)).toMatchObject({ kind: "set back", rows: 17 });
+    await ledger.log(tenantId, 1);
+    await wait(2);
+    await ledger.runJob();
+    expect(await ledger.verify(tenantId)).toMatchObject({ findings: [], unsealedRows: 0 });
+  });
+
+  it("is exported with both seals of a minute", async () => {
+    const tenantId = await fastTenant();
+    await setRight();
+    await setBackLog(ledger, tenantId);
+    await ledger.log(tenantId, 1);
+    await wait(2);
+    await ledger.runJob();
+    const lines: { kind: string; set_aside?: number }[] = [];
+    await readLogSnapshot(ledger.stored.address, tenantId, async (snapshot) => {
+      for await (const text of exportLog(snapshot, tenantId, () => {})) {
+        for (const line of text.trimEnd().split("\n")) lines.push(JSON.parse(line));
+      }
+    });
+    expect(lines.filter(({ kind }) => kind === "set_back")).toHaveLength(1);
+    expect(lines.filter(({ set_aside }) => set_aside !== undefined)).toHaveLength(15);
+  });
+});
+
+describe("a log is not set back", () => {
+  it("where a server alone is slow: that server is told", async () => {
+    const tenantId = await ledger.newTenant();
+    await wait(3);
+    await ledger.runJob();
+    const behind: number[] = [];
+    const clock = { now: () => ledger.clock.time - HOUR };
+    const logClock = new LogClock({
+      ...{ ...ledger, clock },
+      onSetBack: () => {
+        throw new Error("was set back");
+      },
+      onRefused: () => {},
+      onBehind: (milliseconds) => behind.push(milliseconds),
+      onFailure: () => {},
+    });
+    logClock.noticed(tenantId);
+    await logClock.stop();
+    expect(behind).toHaveLength(1);
+    expect(Math.abs((behind[0] ?? 0) - HOUR)).toBeLessThan(MINUTE);
+    expect(await setBackLog(ledger, tenantId)).toMatchObject({ kind: "not ahead" });
+  });
+
+  it("into the past, whatever the database's owner writes into its rows", async () => {
+    const tenantId = await ledger.newTenant();
+    await wait(3);
+    await ledger.log(tenantId, 2);
+    await wait(3);
+    await ledger.runJob();
+    const past = new Date(ledger.clock.time - 30 * 24 * HOUR).toISOString();
+    const future = new Date(Math.floor(ledger.clock.time / MINUTE) * MINUTE + HOUR).toISOString();
+    await ledger.tamper(tenantId, `update tenants set audit_closed_until = '${future}', audit_set_back_to = '${past}'`);
+    const to = new Date(Math.floor(ledger.clock.time / MINUTE) * MINUTE);
+    expect(await setBackLog(ledger, tenantId)).toMatchObject({ kind: "set back", to, rows: 0 });
+    await ledger.log(tenantId, 1);
+    await wait(2);
+    await ledger.runJob();
+    expect(await ledger.verify(tenantId)).toMatchObject({ findings: [] });
+  });
+
+  it("where its chain has no head", async () => {
+    const tenantId = await fastTenant();
+    await ledger.tamper(tenantId, "delete from audit_heads");
+    await setRight();
+    expect(await setBackLog(ledger, tenantId)).toEqual({ kind: "refused" });
+  });
+});
+
+describe("replicas whose clocks are apart", () => {
+  it("write, seal and verify as one: what the fast one writes waits for its minute", async () => {
+    const tenantId = await ledger.newTenant();
+    await wait(3);
+    await ledger.runJob();
+    const { now } = ledger.clock;
+    for (let minute = 0; minute < 10; minute += 1) {
+      await ledger.log(tenantId, 1);
+      ledger.clock.now = () => ledger.clock.time + HOUR;
+      await ledger.log(tenantId, 1);
+      ledger.clock.now = now;
+      await wait(1);
+    }
+    await wait(2);
+    expect(await ledger.runJob()).toEqual({ failed: [], broken: [] });
+    expect(await ledger.verify(tenantId)).toMatchObject({ findings: [], unsealedRows: 10 });
+    await wait(70);
+    expect(await ledger.runJob()).toEqual({ failed: [], broken: [] });
+    expect(await ledger.verify(tenantId)).toMatchObject({ findings: [], unsealedRows: 0 });
+  });
+
+  it("do not remove rows before their time by the database's clock", async () => {
+    const tenantId = await ledger.newTenant();
+    await ledger.log(tenantId, 5);
+    await wait(3);
+    await ledger.runJob();
+    const { now } = ledger.clock;
+    ledger.clock.now = () => ledger.clock.time + 40 * 24 * HOUR;
+    await ledger.runJob({ retentionDays: 30 });
+    ledger.clock.now = now;
+    expect(await ledger.verify(tenantId)).toMatchObject({ findings: [], rows: 9 });
+  });
+});
+
+it("the vault's own chain is whole through all of this", async () => {
+  expect((await ledger.verifyVault()).findings).toEqual([]);
+  expect((await numbersOf(VAULT)).length).toBeGreaterThan(5);
+});

@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { restClient } from "../support/rest.js";
+import { type ServerProcess, startServerProcess } from "../support/server.js";
+import { firstTenant, type TestTenant } from "../support/tenant.js";
+import { childrenOf, logLines, metric, processId, processIds, servedBy } from "./support/processes.js";
+import { TokenLoad } from "./support/token-load.js";
+import { expectNothingLost, underLoad } from "./support/under-load.js";
+
+const LATER = { timeout: 20_000, interval: 50 };
+
+describe("a server of two processes", () => {
+  let server: ServerProcess;
+  let tenant: TestTenant;
+  let backEnd: Awaited<ReturnType<TestTenant["backEnd"]>>;
+  beforeAll(async () => {
+    server = await startServerProcess({
+      PROCESSES: "2",
+      RATE_LIMITS: "global=100000000,token_read=100000000,token_write=100000000,token_search=20",
+      TRUSTED_PROXIES: "127.0.0.0/8",
+    });
+    tenant = await firstTenant(server);
+    backEnd = await tenant.backEnd();
+  });
+  afterAll(() => server?.[Symbol.asyncDispose]());
+
+  const scrape = async () => (await fetch(`${server.adminUrl}/metrics`)).text();
+  const load = new TokenLoad();
+  const times = <T>(count: number, run: (index: number) => Promise<T>) =>
+    Promise.all(Array.from({ length: count }, (_, index) => run(index)));
+
+  it("says once what a server says at its start, and makes one first tenant", async () => {
+    const said = server.said();
+    expect(said.match(/Serving REST/g)).toHaveLength(1);
+    expect(said.match(/Health at/g)).toHaveLength(1);
+    expect(said.match(/No mail server is set/g)).toHaveLength(1);
+    expect(said.match(/Welcome to Cloakroom/g)).toHaveLength(1);
+    await vi.waitFor(() => expect([...processIds(server.said()).keys()].sort()).toEqual([1, 2]), LATER);
+  });
+
+  it("serves with both, says in the log which one served, and each sees what the other stored", async () => {
+    const made = await times(30, (n) => backEnd("POST", "/tokens", { body: { type: "token", data: `value ${n}` } }));
+    expect(new Set(made.map(({ status }) => status))).toEqual(new Set([201]));
+    const read = await times(30, (n) => backEnd("GET", `/tokens/${made[n]?.body.id}`));
+    expect(read.map(({ body }) => body.data)).toEqual(made.map((_, n) => `value ${n}`));
+    await vi.waitFor(() => expect(servedBy(server.said(), "CreateToken")).toEqual(new Set([1, 2])), LATER);
+  });
+
+  it("refuses a revoked key at both at once", async () => {
+    const other = await tenant.application({ type: "private", permissions: ["token:create"] });
+    const body = { type: "token", data: "x" };
+    expect((await times(12, () => other("POST", "/tokens", { body }))).map(({ status }) => status)).toEqual(
+      Array.from({ length: 12 }, () => 201),
+    );
+    expect((await tenant.manage("DELETE", `/applications/${other.id}`)).status).toBe(204);
+    const after = await times(12, () => other("POST", "/tokens", { body }));
+    expect(new Set(after.map(({ status }) => status))).toEqual(new Set([401]));
+  });
+
+  it("counts the requests of a client for all processes together", async () => {
+    const client = restClient(server.url);
+    const search = () => client("POST", "/tokens/search", { headers: { "X-Forwarded-For": "203.0.113.9" } });
+    const statuses = (await times(50, search)).map(({ status }) => status);
+    expect(statuses.filter((status) => status !== 429)).toHaveLength(20);
+    const blocked = await search();
+    expect(blocked.headers.get("ratelimit-limit")).toBe("20");
+    expect(blocked.headers.get("ratelimit-remaining")).toBe("0");
+    const other = await client("POST", "/tokens/search", { headers: { "X-Forwarded-For": "203.0.113.10" } });
+    expect(other.status).toBe(401);
+    expect(metric(await scrape(), "cloakroom_rate_limited_total", 'scope="token_search"')).toBe(31);
+  });
+
+  it("tells the health and the metrics of the whole on its admin port", async () => {
+    const ready = await fetch(`${server.adminUrl}/readyz`);
+    expect(ready.status).toBe(200);
+    expect(await ready.json()).toMatchObject({ checks: { serving: "ok", database: "ok", keys: "ok" } });
+    const before = metric(await scrape(), "cloakroom_operations_total", 'rpc="ListTokens",code="ok"');
+    await times(24, () => backEnd("GET", "/tokens"));
+    await vi.waitFor(() => expect(servedBy(server.said(), "ListTokens")).toEqual(new Set([1, 2])), LATER);
+    const page = await scrape();
+    expect(metric(page, "cloakroom_operations_total", 'rpc="ListTokens",code="ok"') - before).toBe(24);
+    expect(metric(page, "cloakroom_processes")).toBe(2);
+    expect(metric(page, "db_client_connection_max", '"fast"')).toBe(16);
+  });
+
+  it("runs tenants' code in one runner, which both use and which is replaced when it is gone", async () => {
+    const code = "module.exports = async (req) => ({ raw: { twice: 2 * req.args.n } });";
+    const { body: reactor } = await tenant.manage("POST", "/reactors", { body: { name: "Twice", code } });
+    const reactAll = async () => {
+      const answers = await times(30, (n) =>
+        backEnd("POST", `/reactors/${reactor.id}/react`, { body: { args: { n } } }),
+      );
+      expect(answers.map(({ body }) => body.raw?.twice)).toEqual(answers.map((_, n) => 2 * n));
+    };
+    await reactAll();
+    await vi.waitFor(() => expect(servedBy(server.said(), "React")).toEqual(new Set([1, 2])), LATER);
+    const pids = [server.process.pid, ...processIds(server.said()).values()];
+    const runners = pids.flatMap((pid) => childrenOf(pid, "runner.js"));
+    expect(runners).toHaveLength(1);
+    for (const runner of runners) process.kill(runner, "SIGKILL");
+    await vi.waitFor(async () => expect(metric(await scrape(), "sandbox_runners_ended_total")).toBe(1), LATER);
+    await vi.waitFor(reactAll, LATER);
+  });
+
+  it("loses nothing that was acknowledged when one is killed, serves on, and starts another in its place", async () => {
+    const operations = async () => metric(await scrape(), "cloakroom_operations_total", 'rpc="CreateToken",code="ok"');
+    const killed = processId(server.said(), 1);
+    const counted = await operations();
+    await underLoad(load, server, backEnd.key, 100, async () => {
+      process.kill(killed, "SIGKILL");
+      const before = load.acknowledged.length;
+      await expect.poll(() => load.acknowledged.length - before, LATER).toBeGreaterThan(50);
+      await expect.poll(() => processIds(server.said()).get(1), LATER).not.toBe(killed);
+    });
+    expect(load.unacknowledged.length, "requests that were under way").toBeGreaterThan(0);
+    expect([...load.refusals.keys()]).toEqual([0]);
+    await expectNothingLost(load, server.url, backEnd.key);
+    const ended = logLines(server.said()).find(({ msg }) => msg === "a process has ended");
+    expect(ended).toMatchObject({ process: 0, worker: 1, pid: killed, reason: "ended by SIGKILL" });
+    await vi.waitFor(async () => expect(metric(await scrape(), "cloakroom_processes")).toBe(2), LATER);
+    expect(metric(await scrape(), "cloakroom_processes_ended_total")).toBe(1);
+    expect(await operations(), "a sum that fell would look like a restart of the server").toBeGreaterThanOrEqual(
+      counted,
+    );
+  });
+
+  it("replaces a process that SIGTERM ends, which lets its requests end first", async () => {
+    const ended = processId(server.said(), 2);
+    load.refusals.clear();
+    await underLoad(load, server, backEnd.key, 50, async () => {
+      process.kill(ended, "SIGTERM");
+      await expect.poll(() => processIds(server.said()).get(2), LATER).not.toBe(ended);
+    });
+    // New requests over its open connections are refused, to be sent again.
+    expect([...load.refusals.keys()].filter((status) => status !== 503)).toEqual([]);
+    await expectNothingLost(load, server.url, backEnd.key);
+  });
+});

@@ -1,0 +1,106 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { RunnerForAll } from "../../src/processes/runner-for-all.js";
+import type { CodeSource } from "../../src/sandbox/run.js";
+import type { SharedRunnerPlace } from "../../src/sandbox/shared-runner.js";
+import { exporting, type OpenSandbox, openSandbox, tenant } from "./support/open-sandbox.js";
+
+/** The sandboxes of two processes that use one runner. */
+class Processes implements AsyncDisposable {
+  readonly runner = new RunnerForAll({ threads: 2, kill: { graceMs: 100 } }, { warn: () => {} });
+  readonly #counting: ((source: CodeSource) => void)[] = [];
+  readonly first = this.#open(0);
+  readonly second = this.#open(1);
+
+  #open(number: number): OpenSandbox {
+    const sharedRunner: SharedRunnerPlace = {
+      socketPath: this.runner.socketPath,
+      kill: (reason) => this.runner.kill(reason),
+      tellFailure: (source) => {
+        for (const [other, count] of this.#counting.entries()) if (other !== number) count(source);
+      },
+      onFailure: (count) => {
+        this.#counting[number] = count;
+      },
+    };
+    return openSandbox({ sharedRunner, kill: { graceMs: 100 } });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.first[Symbol.asyncDispose]();
+    await this.second[Symbol.asyncDispose]();
+    await this.runner.close();
+  }
+}
+
+let processes: Processes | undefined;
+afterEach(() => processes?.[Symbol.asyncDispose]());
+
+describe("a runner that two processes share", () => {
+  test("keeps a function warm for both", async () => {
+    processes = new Processes();
+    const { first, second } = processes;
+    const code = exporting("() => 1");
+    expect(await first.value(code)).toBe(1);
+    expect(await second.value(code)).toBe(1);
+    expect([first, second].map(({ sandbox }) => sandbox.metrics.coldStarts)).toEqual([1, 0]);
+  });
+
+  test("brings results and host calls to the process that asked", async () => {
+    processes = new Processes();
+    const { first, second } = processes;
+    const code = exporting("async ({ args }) => (await (await fetch('https://x.example')).text()) + args.n");
+    const hosts = (name: string) => ({
+      fetch: async () => ({ status: 200, statusText: "", headers: [], body: { text: name } }),
+    });
+    const calls = Array.from({ length: 40 }, (_, n) => {
+      const [sandbox, name] = n % 2 === 0 ? ([first, "first"] as const) : ([second, "second"] as const);
+      return sandbox.value(code, { args: { n }, hosts: hosts(name) });
+    });
+    expect(await Promise.all(calls)).toEqual(calls.map((_, n) => `${n % 2 === 0 ? "first" : "second"}${n}`));
+  });
+
+  test("cancels the runs of a process that has ended, and serves the other", async () => {
+    processes = new Processes();
+    const { first, second, runner } = processes;
+    const endless = exporting("() => new Promise((done) => setTimeout(done, 20_000))");
+    const lost = Array.from({ length: 32 }, () => first.run(endless));
+    await second.value(exporting("() => 1"), { key: { tenantId: "other" } });
+    await first.sandbox.close();
+    for (const { kind } of await Promise.all(lost)) expect(kind).toBe("failed");
+    expect(await second.value(exporting("() => 2"))).toBe(2);
+    await expect.poll(() => runner.metrics.runner?.queued, { timeout: 5_000 }).toBe(0);
+  });
+
+  test("that is killed fails the runs of both, and the next one serves both", async () => {
+    processes = new Processes();
+    const { first, second, runner } = processes;
+    const waiting = exporting("() => new Promise((done) => setTimeout(done, 20_000))");
+    await Promise.all([first, second].map(({ value }) => value(exporting("() => 1"))));
+    const runs = [first.run(waiting), second.run(waiting)];
+    await first.value(exporting("() => 1"));
+    await second.value(exporting("() => 1"));
+    runner.kill("silent");
+    for (const outcome of await Promise.all(runs)) {
+      expect(outcome).toMatchObject({ kind: "failed", reason: "runner_restarted" });
+    }
+    expect(await first.value(exporting("() => 3"))).toBe(3);
+    expect(await second.value(exporting("() => 4"))).toBe(4);
+    expect(runner.metrics.runnersEnded).toBe(1);
+  });
+
+  test("has code that ends threads held in both, whichever of them ran it", async () => {
+    processes = new Processes();
+    const { first, second } = processes;
+    const stubborn = exporting("() => new Array(2 ** 28).join()");
+    const limits = { wallMs: 200, loadMs: 100 };
+    for (const process of [first, second, first]) {
+      expect(await process.run(stubborn, { limits })).toMatchObject({ kind: "failed", reason: "timeout" });
+    }
+    for (const process of [first, second]) {
+      expect(await process.run(stubborn, { limits })).toMatchObject({ kind: "failed", reason: "held" });
+      expect(process.incidents).toContainEqual({
+        ...{ type: "function_held", tenantId: tenant.tenantId, functionId: tenant.functionId },
+      });
+    }
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { distributionSteps, statementsOf } from "../../../src/store/cluster/distribution-steps.js";
+import type { TablePlacement } from "../../../src/store/cluster/table-placements.js";
+
+function placement(table: string, given: Partial<TablePlacement> = {}): TablePlacement {
+  return { table, wanted: "distributed", actual: "coordinator", isApart: false, coordinatorBytes: 0, ...given };
+}
+
+const statements = (placements: readonly TablePlacement[], shards?: number) =>
+  statementsOf(distributionSteps(placements, shards));
+
+describe("the distribution over a cluster", () => {
+  it("places the shards of all tables beside those of tenants", () => {
+    expect(statements([placement("tenants"), placement("tokens")])).toEqual([
+      "select create_distributed_table('tenants', 'tenant_id', colocate_with => 'none')",
+      "select create_distributed_table('tokens', 'tenant_id', colocate_with => 'tenants')",
+    ]);
+  });
+
+  it("sets the number of shards on tenants alone, which the others follow", () => {
+    expect(statements([placement("tenants"), placement("tokens")], 64)).toEqual([
+      "select create_distributed_table('tenants', 'tenant_id', colocate_with => 'none', shard_count => 64)",
+      "select create_distributed_table('tokens', 'tenant_id', colocate_with => 'tenants')",
+    ]);
+  });
+
+  it("copies reference tables to all nodes", () => {
+    expect(statements([placement("official_formulas", { wanted: "reference" })])).toEqual([
+      "select create_reference_table('official_formulas')",
+    ]);
+  });
+
+  it("lifts forced row-level security within the transaction that moves rows, and clears the old rows behind all moves", () => {
+    expect(statements([placement("tenants", { coordinatorBytes: 8_192 }), placement("tokens")])).toEqual([
+      "begin",
+      'alter table "tenants" no force row level security',
+      "select create_distributed_table('tenants', 'tenant_id', colocate_with => 'none')",
+      'alter table "tenants" force row level security',
+      "commit",
+      "select create_distributed_table('tokens', 'tenant_id', colocate_with => 'tenants')",
+      "select truncate_local_data_after_distributing_table('tenants')",
+    ]);
+  });
+
+  it("goes on where a run was cut off: moved tables are cleared, and referring tables before those they refer to", () => {
+    const moved = { actual: "distributed", coordinatorBytes: 8_192 } as const;
+    expect(statements([placement("tenants", moved), placement("tokens", moved), placement("proxies")])).toEqual([
+      "select create_distributed_table('proxies', 'tenant_id', colocate_with => 'tenants')",
+      "select truncate_local_data_after_distributing_table('tokens')",
+      "select truncate_local_data_after_distributing_table('tenants')",
+    ]);
+  });
+
+  it("has nothing left to do when all is where it belongs, and leaves alone what somebody distributed otherwise", () => {
+    const done = [
+      placement("tenants", { actual: "distributed" }),
+      placement("official_formulas", { wanted: "reference", actual: "reference" }),
+      placement("tokens", { actual: "elsewhere" }),
+      placement("proxies", { actual: "distributed", isApart: true }),
+    ];
+    expect(statements(done)).toEqual([]);
+  });
+});
