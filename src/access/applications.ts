@@ -67,12 +67,7 @@ export function prepareApplication(
 }
 
 /** An application with its keys, whose values are not known any more. */
-export async function getApplication(
-  tx: Transaction,
-  keys: TenantKeys,
-  actor: Actor,
-  id: Uuid,
-): Promise<Application> {
+export async function getApplication(tx: Transaction, keys: TenantKeys, actor: Actor, id: Uuid): Promise<Application> {
   const found = await find(tx, keys, id);
   if (!found) throw notFound("application");
   writeLog(tx, logEntry(actor, "application", id, "read"));

@@ -85,10 +85,7 @@ export class Idempotency {
    * What became of an earlier request with this key. An answer is checked against the rights that the caller has now, and
    * its log row written.
    */
-  async find<Output extends DescMessage>(
-    tx: Transaction,
-    output: Output,
-  ): Promise<EarlierRequest<Output> | undefined> {
+  async find<Output extends DescMessage>(tx: Transaction, output: Output): Promise<EarlierRequest<Output> | undefined> {
     const row = await tx.query(findIdempotencyKey, this.#keyHash);
     if (!row) return undefined;
     if (row.response) {

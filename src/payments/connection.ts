@@ -93,12 +93,7 @@ export function createConnection(
   return connection;
 }
 
-export async function getConnection(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  id: Uuid,
-): Promise<Connection> {
+export async function getConnection(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<Connection> {
   const row = await tx.query(readConnection, id);
   if (!row) throw notFound("connection");
   writeLog(tx, logEntry(actorOf(caller), "connection", id, "read"));

@@ -1,7 +1,7 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { newKey } from "../access/key-text.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
-import { Fault, invalid, notFound } from "../base/fault.js";
+import { invalid, notFound } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -9,8 +9,15 @@ import { requireApplication } from "../functions/acting-application.js";
 import { type FailedRun, readFailedRuns } from "../functions/failed-runs.js";
 import { writeLog } from "../store/audit-logs.js";
 import { deleteFailedRuns } from "../store/failed-runs.js";
-import { deleteProxyRow, insertProxy,
-  lockProxy, listProxies, namesOfProxies, readProxy, updateProxy } from "../store/proxies.js";
+import {
+  deleteProxyRow,
+  insertProxy,
+  listProxies,
+  lockProxy,
+  namesOfProxies,
+  readProxy,
+  updateProxy,
+} from "../store/proxies.js";
 import { readReactor } from "../store/reactors.js";
 import { raiseAuthRevision } from "../store/tenants.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
@@ -47,12 +54,7 @@ export async function createProxy(
   return { ...made, revision: 1, ...times };
 }
 
-export async function getProxy(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  id: Uuid,
-): Promise<ConfiguredProxy> {
+export async function getProxy(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<ConfiguredProxy> {
   const row = await tx.query(readProxy, id);
   if (!row) throw notFound("proxy");
   writeLog(tx, logEntry(actorOf(caller), "proxy", id, "read"));

@@ -76,12 +76,7 @@ export async function createFormula(
   return { ...draft, id, type: "private", status: "verified", revision: 1, ...times };
 }
 
-export async function getFormula(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  id: Uuid,
-): Promise<Formula> {
+export async function getFormula(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<Formula> {
   const row = await tx.query(readFormula, id);
   if (!row) throw notFound("reactor formula");
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "read"));

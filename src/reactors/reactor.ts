@@ -1,6 +1,6 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
-import { Fault, invalid, notFound } from "../base/fault.js";
+import { type Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
 import type { Page, PageRequest } from "../base/page.js";
@@ -89,12 +89,7 @@ export async function createReactor(
   return { ...properties, formula, id, revision: 1, createdBy, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
 }
 
-export async function getReactor(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  id: Uuid,
-): Promise<ShownReactor> {
+export async function getReactor(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<ShownReactor> {
   const row = await tx.query(readReactor, id);
   if (!row) throw notFound("reactor");
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "read"));

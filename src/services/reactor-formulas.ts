@@ -8,6 +8,7 @@ import { type CompileCode, type CompileFor, requireCompiling } from "../function
 import {
   checkIcon,
   createFormula,
+  deniedOfficial,
   type Formula,
   type FormulaDraft,
   getFormula,

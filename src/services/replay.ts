@@ -41,7 +41,7 @@ export interface ReplayRule<O extends DescMessage> {
 /** A {@link ReplayRule} with the type of its messages hidden. */
 export interface ServedReplay {
   keep(answer: Message): Message;
-  replay(context: ReplayContext, kept: Message): Promise<(() => Message)>;
+  replay(context: ReplayContext, kept: Message): Promise<() => Message>;
 }
 
 export function servedReplay<O extends DescMessage>(output: O, rule: ReplayRule<O>): ServedReplay {

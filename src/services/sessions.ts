@@ -2,7 +2,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type SessionSchema, SessionService } from "../../gen/cloakroom/v1/sessions_pb.js";
 import { actorOf } from "../access/caller.js";
 import { deniedWith } from "../access/refusal.js";
-import { createSession, isKeyOf, deniedKind, prepareAuthorization } from "../access/session.js";
+import { createSession, deniedKind, isKeyOf, prepareAuthorization } from "../access/session.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
 import { writeLog } from "../store/audit-logs.js";

@@ -2,8 +2,8 @@ import type { Uuid } from "../base/ids.js";
 import { offsetOf, type PageRequest } from "../base/page.js";
 import { definePage } from "./counted-page.js";
 import { defineNames } from "./named-listing.js";
-import { byteaArray } from "./parameters.js";
 import { uuid } from "./parameter.js";
+import { byteaArray } from "./parameters.js";
 import { lockedRead } from "./row-lock.js";
 import { defineStatement, defineWrite } from "./statement.js";
 

@@ -30,7 +30,13 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
   return async (tx: Transaction): Promise<TokenCursorPage> => {
     const selection = await selectionOf(tx, query);
     // One more than the page tells whether there is a next one.
-    const found = await tx.query(listTokenKeys, { selection, order: "newest_first", after, offset: 0, limit: size + 1 });
+    const found = await tx.query(listTokenKeys, {
+      selection,
+      order: "newest_first",
+      after,
+      offset: 0,
+      limit: size + 1,
+    });
     const shown = found.slice(0, size);
     const ids = shown.map(({ id }) => id);
     const items = (await readable(tx, query, ids)).filter((token) => fitsFilter(query, token));

@@ -9,7 +9,7 @@ import { createReactor } from "../../src/reactors/reactor.js";
 import { RunQueue } from "../../src/reactors/run-queue.js";
 import { startRun } from "../../src/reactors/runs.js";
 import { insertRun } from "../../src/store/reactor-runs.js";
-import type { Transaction } from "../../src/store/transaction.js";
+import type { OrdinaryTransaction } from "../../src/store/transaction.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
 import { openVault } from "../../src/vault.js";
 import { agents } from "../payments/connectors/bench.js";
@@ -28,7 +28,7 @@ it("runs that were taken together with one that cannot be read are waited for", 
     const authenticator = new Authenticator(database, keyring, systemClock);
     const caller = await authenticator.application(tenantId, applicationId);
     if (!caller) throw new Error("the tenant has no application");
-    const run = <T>(work: (tx: Transaction) => Promise<T>) => database.fast.run(tenantId, "unguarded", work);
+    const run = <T>(work: (tx: OrdinaryTransaction) => Promise<T>) => database.ordinary.run(tenantId, "unguarded", work);
 
     const code = "module.exports = async () => ({ raw: 1 });";
     const properties = {

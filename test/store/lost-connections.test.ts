@@ -306,7 +306,9 @@ describe("a database that is away", () => {
     const address = { ...database.address, host: "255.255.255.255" };
     const lanes = [new ConnectionSlot(address, { role: "cloakroom_app", statementTimeout: 5_000 })];
     const flights = new TransactionBatcher(lanes, FAST_LIMITS, systemClock, commitLookupIn(address));
-    await expect(flights.run(newTenantId(), "unguarded", (tx) => tx.query(seeCoat, "any"))).rejects.toEqual(UNAVAILABLE);
+    await expect(flights.run(newTenantId(), "unguarded", (tx) => tx.query(seeCoat, "any"))).rejects.toEqual(
+      UNAVAILABLE,
+    );
     await flights.close();
   });
 

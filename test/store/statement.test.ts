@@ -23,7 +23,13 @@ afterAll(() => database?.[Symbol.asyncDispose]());
 const WRITES: Record<string, (tx: Transaction, index: number) => void> = {
   tenants: (tx) => tx.enqueue(raiseAuthRevision, tx.tenantId),
   tenant_keys: (tx, version) =>
-    tx.enqueue(insertTenantKey, { purpose: "data", version, wrapped: Buffer.of(1), root_key_id: "r", state: "retired" }),
+    tx.enqueue(insertTenantKey, {
+      purpose: "data",
+      version,
+      wrapped: Buffer.of(1),
+      root_key_id: "r",
+      state: "retired",
+    }),
   members: (tx) =>
     tx.enqueue(insertMember, {
       id: newUuid(),
@@ -145,7 +151,10 @@ describe("batches", () => {
       );
       const outcomes = await together(
         deck,
-        names.map((name) => async (tx: Transaction) => [await tx.query(hangIfFree, name), await tx.query(seeCoat, name)]),
+        names.map((name) => async (tx: Transaction) => [
+          await tx.query(hangIfFree, name),
+          await tx.query(seeCoat, name),
+        ]),
       );
       expect(outcomes).toEqual(names.map((_, index) => ({ status: "fulfilled", value: [index % 3 !== 0, true] })));
     }

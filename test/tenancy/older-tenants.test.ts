@@ -113,7 +113,7 @@ async function makeOlder(): Promise<void> {
   const session = await run((tx) => createSession(tx, page, keys));
   sessionKey = session.key;
   const request = { nonce: session.nonce.reveal(), permissions: ["token:read"], rules: [], expiresAt: undefined };
-  (await run(prepareAuthorization(clerk, keys, request)));
+  await run(prepareAuthorization(clerk, keys, request));
 }
 
 async function readOlderToken(): Promise<string> {
