@@ -49,7 +49,7 @@ export function rpcOptions(
     acceptCompression: [...COMPRESSIONS],
     // No answer is compressed, as none of the lane is; nor could a refusal that is be read again, to be told in our words.
     compressMinBytes: Number.MAX_SAFE_INTEGER,
-    binaryOptions: { recursionLimit: RECURSION_LIMIT },
+    binaryOptions: { recursionLimit: RECURSION_LIMIT, readUnknownFields: false },
     jsonOptions: JSON_OPTIONS,
     contextValues: ({ raw }) => createContextValues().set(callKey, { raw, isRead: false }),
     requestGate: async (context) => {

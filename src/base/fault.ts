@@ -1,3 +1,5 @@
+import { boundedFields, type FieldFaults } from "./field-faults.js";
+
 /**
  * Everything that can go wrong in a way the caller is told about. The statuses of each code on HTTP and gRPC stand in
  * one table, `api/fault-table.ts`.
@@ -29,9 +31,6 @@ export function isFaultCode(text: string): text is FaultCode {
   return FAULT_CODES.some((code) => code === text);
 }
 
-/** What is wrong with which field. Names are snake_case paths as the caller sent them: `data.number`, `rules[0].container`. */
-export type FieldFaults = Readonly<Record<string, readonly string[]>>;
-
 export interface FaultOptions {
   fields?: FieldFaults;
   /** Seconds after which trying again makes sense. */
@@ -40,7 +39,13 @@ export interface FaultOptions {
   cause?: unknown;
 }
 
-/** An error whose code, detail and fields go to the caller. None of them may hold a stored value, a key or driver text. */
+/** The longest detail, in characters. Over gRPC it is one trailer, of which clients take 8 KiB. */
+const MAX_DETAIL_CHARACTERS = 2_000;
+
+/**
+ * An error whose code, detail and fields go to the caller, as far as they fit into one answer. None of them may hold a stored
+ * value, a key or driver text.
+ */
 export class Fault extends Error {
   override readonly name = "Fault";
   readonly code: FaultCode;
@@ -48,9 +53,9 @@ export class Fault extends Error {
   readonly retryAfter: number | undefined;
 
   constructor(code: FaultCode, detail: string, options: FaultOptions = {}) {
-    super(detail, options.cause === undefined ? undefined : { cause: options.cause });
+    super(detail.slice(0, MAX_DETAIL_CHARACTERS), options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.fields = options.fields;
+    this.fields = options.fields && boundedFields(options.fields);
     this.retryAfter = options.retryAfter;
   }
 }

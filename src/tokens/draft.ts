@@ -1,4 +1,4 @@
-import { invalidFields } from "../base/fault.js";
+import { FieldFaultList } from "../base/field-fault-list.js";
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
 import { isLongerThan } from "../base/text-length.js";
 import type { TokenAttributes, TokenDraft } from "./token.js";
@@ -20,10 +20,8 @@ type Report = (field: string, text: string) => void;
  * @throws {Fault} validation_failed, naming every field that is wrong.
  */
 export function readDraft(request: JsonObject): TokenDraft {
-  const faults: Record<string, string[]> = {};
-  const report: Report = (field, text) => {
-    faults[field] = [...(faults[field] ?? []), text];
-  };
+  const faults = new FieldFaultList();
+  const report: Report = (field, text) => faults.add(field, text);
   const draft = {
     id: readText(request.id, "id", MAX_EXPRESSION, report),
     type: readText(request.type, "type", 50, report) ?? "",
@@ -34,7 +32,7 @@ export function readDraft(request: JsonObject): TokenDraft {
     expiresAt: readText(request.expires_at, "expires_at", MAX_EXPIRES_AT, report),
   };
   if (draft.data === null) report("data", "must be given");
-  if (Object.keys(faults).length > 0) throw invalidFields(faults);
+  faults.throwIfAny();
   return draft;
 }
 
@@ -63,8 +61,11 @@ export function readMetadata(value: Json | undefined, report: Report): Record<st
     return undefined;
   }
   const entries = Object.entries(value);
-  if (entries.length > MAX_METADATA) report("metadata", `must have at most ${MAX_METADATA} entries`);
   const metadata: Record<string, string> = {};
+  if (entries.length > MAX_METADATA) {
+    report("metadata", `must have at most ${MAX_METADATA} entries`);
+    return metadata;
+  }
   for (const [key, text] of entries) {
     const field = `metadata.${key}`;
     if (key.length === 0 || isLongerThan(key, MAX_METADATA_KEY))
@@ -99,7 +100,10 @@ function readTexts(
     report(field, "must be a list");
     return undefined;
   }
-  if (value.length > most) report(field, `must have at most ${most} entries`);
+  if (value.length > most) {
+    report(field, `must have at most ${most} entries`);
+    return undefined;
+  }
   return value.flatMap((item, index) => {
     const text = item === null ? undefined : readText(item, `${field}[${index}]`, longest, report);
     if (item === null || text === "") report(`${field}[${index}]`, "must be a text that is not empty");

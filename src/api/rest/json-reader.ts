@@ -1,24 +1,25 @@
 import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { invalidFields } from "../../base/fault.js";
+import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json, setOwn } from "../../base/json.js";
 import { toValue } from "../../services/value.js";
+import { maxEntriesOf, tooManyEntries } from "../field-sizes.js";
 import { restName } from "./field-name.js";
 
 /** Reads a message from JSON. Unknown fields are ignored: clients send newer ones. */
 export type JsonReader = (json: Json) => Message;
 
-type ReadMessage = (json: Json, place: string, faults: Faults) => Message | undefined;
-type ReadValue = (json: Json, place: string, faults: Faults) => unknown;
-type Faults = Record<string, string[]>;
+type ReadMessage = (json: Json, place: string, faults: FieldFaultList) => Message | undefined;
+type ReadValue = (json: Json, place: string, faults: FieldFaultList) => unknown;
 
 /** Built once for each message at start. */
 export function compileJsonReader(desc: DescMessage): JsonReader {
   const read = messageReader(desc, new Map());
   return (json) => {
-    const faults: Faults = {};
+    const faults = new FieldFaultList();
     const message = read(json, "", faults);
-    if (!message || Object.keys(faults).length > 0) throw invalidFields(faults);
+    faults.throwIfAny();
+    if (!message) throw new Error("a body was refused without a fault");
     return message;
   };
 }
@@ -27,9 +28,9 @@ export function compileJsonReader(desc: DescMessage): JsonReader {
 export function compileFieldReader(field: DescField): (json: Json) => unknown {
   const read = valueReader(field, new Map());
   return (json) => {
-    const faults: Faults = {};
+    const faults = new FieldFaultList();
     const value = read(json, field.name, faults);
-    if (Object.keys(faults).length > 0) throw invalidFields(faults);
+    faults.throwIfAny();
     return value;
   };
 }
@@ -77,19 +78,23 @@ function messageReader(desc: DescMessage, known: Map<string, ReadMessage>): Read
 }
 
 function valueReader(field: DescField, known: Map<string, ReadMessage>): ReadValue {
+  const maxEntries = maxEntriesOf(field);
   if (field.fieldKind === "list") {
     const readItem = singleReader(field, known);
-    return (json, place, faults) =>
-      Array.isArray(json)
-        ? json.map((item, index) => readItem(item, `${place}[${index}]`, faults))
-        : fail(faults, place, "must be a list");
+    return (json, place, faults) => {
+      if (!Array.isArray(json)) return fail(faults, place, "must be a list");
+      if (json.length > maxEntries) return fail(faults, place, tooManyEntries(maxEntries));
+      return json.map((item, index) => readItem(item, `${place}[${index}]`, faults));
+    };
   }
   if (field.fieldKind === "map") {
     const readItem = singleReader(field, known);
     return (json, place, faults) => {
       if (!isJsonObject(json)) return fail(faults, place, "must be an object");
+      const entries = Object.entries(json);
+      if (entries.length > maxEntries) return fail(faults, place, tooManyEntries(maxEntries));
       const map: Record<string, unknown> = {};
-      for (const [key, item] of Object.entries(json)) setOwn(map, key, readItem(item, `${place}.${key}`, faults));
+      for (const [key, item] of entries) setOwn(map, key, readItem(item, `${place}.${key}`, faults));
       return map;
     };
   }
@@ -128,8 +133,8 @@ function isSent(field: DescField): boolean {
   return field.message?.typeName !== "google.protobuf.FieldMask";
 }
 
-function fail(faults: Faults, place: string, text: string): undefined {
-  faults[place] = [...(faults[place] ?? []), text];
+function fail(faults: FieldFaultList, place: string, text: string): undefined {
+  faults.add(place, text);
   return undefined;
 }
 

@@ -11,7 +11,8 @@ import {
 import { policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../../gen/google/api/http_pb.js";
-import { Fault, invalid, invalidFields } from "../../base/fault.js";
+import { Fault, invalid } from "../../base/fault.js";
+import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
 import { readJsonBody, requireCaller } from "./body.js";
@@ -119,12 +120,9 @@ function requestReader(
   return async (request, parameters, query) => {
     try {
       const message = await start(request);
-      const faults: Record<string, string[]> = {};
-      const report = (name: string, text: string) => {
-        faults[name] = [text];
-      };
-      if (body !== "*") readQuery(query, message, report);
-      if (Object.keys(faults).length > 0) throw invalidFields(faults);
+      const faults = new FieldFaultList();
+      if (body !== "*") readQuery(query, message, (name, text) => faults.add(name, text));
+      faults.throwIfAny();
       return { message: withPath(message, parameters), unreadable: undefined };
     } catch (error) {
       // Whose caller has left needs no answer of an earlier one.

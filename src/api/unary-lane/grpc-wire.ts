@@ -6,6 +6,7 @@ import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc
 import { Fault } from "../../base/fault.js";
 import { RECURSION_LIMIT } from "../idempotency.js";
 import { malformed } from "../json-text.js";
+import { requireBoundedMessage } from "../message-structure.js";
 import type { UnaryWire } from "./wire.js";
 
 /** Length prefix of a message: one byte of flags, four of length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
@@ -72,8 +73,9 @@ export function grpcWireOf({ headers, httpVersionMajor }: IncomingMessage): Unar
 
 /** @throws {Fault} malformed_body */
 export function readBinary(type: DescMessage, bytes: Uint8Array): Message {
+  requireBoundedMessage(type, bytes);
   try {
-    return fromBinary(type, bytes, { recursionLimit: RECURSION_LIMIT });
+    return fromBinary(type, bytes, { recursionLimit: RECURSION_LIMIT, readUnknownFields: false });
   } catch {
     throw malformed("must be a valid message");
   }
