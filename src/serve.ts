@@ -12,6 +12,7 @@ import { TenantService } from "../gen/cloakroom/v1/tenants_pb.js";
 import { ThreeDSService } from "../gen/cloakroom/v1/threeds_pb.js";
 import { TokenizeService, TokenService } from "../gen/cloakroom/v1/tokens_pb.js";
 import { TransactionService } from "../gen/cloakroom/v1/transactions_pb.js";
+import { clientReader } from "./api/client-address.js";
 import { registerDocs } from "./api/docs.js";
 import { registerHealth } from "./api/health.js";
 import { registerInvitationPage } from "./api/invitation-page.js";
@@ -33,11 +34,14 @@ import { tenantRemovalJob } from "./jobs/tenant-removal.js";
 import { listenAt, readTls } from "./listening.js";
 import type { MailCarrier } from "./mail/carrier.js";
 import { chooseCarrier } from "./mail/choose-carrier.js";
+import { MemoryBudget } from "./memory/memory-budget.js";
 import { openRateGate } from "./rate-limiting.js";
 import { readinessOf } from "./readiness.js";
 import { waitForShares } from "./sealed-server.js";
 import { readBinTable } from "./settings/bin-table.js";
 import { gaugeDatabase } from "./telemetry/database-gauges.js";
+import { gaugeEventLoop } from "./telemetry/event-loop.js";
+import { gaugeMemory } from "./telemetry/memory-gauges.js";
 import { createMeters } from "./telemetry/meters.js";
 import { gaugeSandbox } from "./telemetry/sandbox-gauges.js";
 import { startTraces } from "./telemetry/traces.js";
@@ -149,6 +153,7 @@ export async function startServer(
     }),
     ...parts.payments.jobs,
   ]);
+  const memory = new MemoryBudget(config.bodyLimit);
   const server = await createApiServer({
     services: SERVICES,
     pipelines: parts.pipelines,
@@ -160,6 +165,8 @@ export async function startServer(
     requestTimeout: config.requestTimeout,
     rpcLane: config.rpcLane,
     crowd: parts.crowd,
+    memory,
+    readClient: clientReader(config.trustedProxies),
     rateGate: opened.use(await openRateGate(config, log, meters)),
     meters,
     tls,
@@ -170,8 +177,10 @@ export async function startServer(
       registerInvitationPage(app, parts.invitations, observeInto(log, meters.operation));
     },
   });
+  gaugeMemory(meters.registry, memory);
   gaugeDatabase(meters.registry, database, () => clock.now());
   gaugeSandbox(meters.registry, parts.sandbox);
+  gaugeEventLoop(meters.registry);
   const admin = Fastify({ logger: false });
   registerHealth(admin, readiness);
   registerMetrics(admin, meters.registry);

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Fault } from "../base/fault.js";
 import type { InvitationDesk, OpenedInvitation, OwnNames } from "../tenancy/accept-invitation.js";
-import { INVITATION_PATH } from "../tenancy/invitation-link.js";
+import { INVITATION_PATH, parseLink } from "../tenancy/invitation-link.js";
 import { FAULT_TABLE } from "./fault-table.js";
+import { memoryOf } from "./memory-of.js";
 import { type Observe, toFault } from "./observation.js";
 import { escaped, PAGE_HEADERS, pageOf, type Shown, showFault } from "./page.js";
 import { readForm } from "./rest/body.js";
@@ -45,6 +46,11 @@ export function registerInvitationPage(app: FastifyInstance, desk: InvitationDes
     ROUTE,
     PORTAL,
     answer(async (link, request) => {
+      const invited = await desk.look(link);
+      const presented = parseLink(link);
+      if (!invited || !presented) return showInvitation(undefined);
+      const { tenantId, invitationId } = presented;
+      memoryOf(request.raw).prove({ kind: "address", tenantId, name: `link ${invitationId}` });
       const names = readNames(await readForm(request.raw, FORM_BYTES));
       return showInvitation(await desk.accept(link, names));
     }),

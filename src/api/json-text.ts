@@ -1,17 +1,10 @@
-import { Fault, invalidFields } from "../base/fault.js";
+import { isAscii } from "node:buffer";
+import { Fault } from "../base/fault.js";
 import type { Json } from "../base/json.js";
-import { exceededLimit } from "../base/json-structure.js";
+import { exceededLimit, MAX_NAMES, MAX_VALUES } from "../base/json-structure.js";
+import { BodyFault } from "../memory/body-fault.js";
 import { MAX_DEPTH } from "../services/value.js";
-import { checkExactNumbers, parseExactJson } from "./rest/numbers.js";
-
-/**
- * Values that one request may hold, over every protocol. All steps of a request together take at most 70 ms of the event loop
- * for so many (measured on two cores), whatever their shape; 400,000 members of one object took 3.3 s.
- */
-export const MAX_VALUES = 50_000;
-
-/** Different names of members in one request. Each costs the parser 3 us, a hundred times as much as a value. */
-export const MAX_NAMES = 10_000;
+import { checkExactNumbers, parseExactJson, requireExactNumbers } from "./rest/numbers.js";
 
 /** One level more than a value may have: the object that holds it. */
 const LIMITS = { depth: MAX_DEPTH + 1, values: MAX_VALUES, names: MAX_NAMES };
@@ -60,7 +53,13 @@ export function checkJsonBytes(bytes: Uint8Array): string {
 function decodeJson(bytes: Uint8Array): string {
   // Told from the bytes, before anything is built of them.
   const exceeded = exceededLimit(bytes, LIMITS);
-  if (exceeded) throw malformed(EXPECTATIONS[exceeded]);
+  if (exceeded === "number") throw tooLongNumber(decodeUtf8(bytes));
+  if (exceeded) throw badlyStructured(EXPECTATIONS[exceeded]);
+  return decodeUtf8(bytes);
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  if (isAscii(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
   try {
     return utf8.decode(bytes);
   } catch {
@@ -68,7 +67,22 @@ function decodeJson(bytes: Uint8Array): string {
   }
 }
 
+/** Named like all numbers whose digits are not kept. What only looks like one cannot be JSON. */
+function tooLongNumber(text: string): Fault {
+  try {
+    requireExactNumbers(text);
+  } catch (error) {
+    if (error instanceof Fault) return error;
+  }
+  return malformed("must be valid JSON");
+}
+
+/** A body whose structure exceeds a limit. `text` says what it must be. */
+export function badlyStructured(text: string): BodyFault {
+  return new BodyFault("structure", "malformed_body", `The body ${text}.`, { fields: { body: [text] } });
+}
+
 /** A body or message that cannot be read. `text` says what it must be. */
 export function malformed(text: string): Fault {
-  return new Fault("malformed_body", `The body ${text}.`, { fields: invalidFields({ body: [text] }).fields ?? {} });
+  return new Fault("malformed_body", `The body ${text}.`, { fields: { body: [text] } });
 }

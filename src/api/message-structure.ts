@@ -1,8 +1,9 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { Fault } from "../base/fault.js";
+import { MAX_NAMES, MAX_VALUES } from "../base/json-structure.js";
 import { RECURSION_LIMIT } from "./idempotency.js";
-import { MAX_NAMES, MAX_VALUES, malformed, TOO_MANY_NAMES, TOO_MANY_VALUES } from "./json-text.js";
+import { badlyStructured, malformed, TOO_MANY_NAMES, TOO_MANY_VALUES } from "./json-text.js";
 
 /** Entries of maps are messages too; readers do not count them as levels. */
 const MAX_LEVELS = 2 * RECURSION_LIMIT;
@@ -93,14 +94,14 @@ class MessageWalk {
 
   #countValue(): void {
     this.#values += 1;
-    if (this.#values > MAX_VALUES) throw malformed(TOO_MANY_VALUES);
+    if (this.#values > MAX_VALUES) throw badlyStructured(TOO_MANY_VALUES);
   }
 
   #name(end: number): void {
     if (end > this.#reader.len) throw unreadable();
     if (this.#names) {
       this.#names.add(this.#bytes.toString("latin1", this.#reader.pos, end));
-      if (this.#names.size > MAX_NAMES) throw malformed(TOO_MANY_NAMES);
+      if (this.#names.size > MAX_NAMES) throw badlyStructured(TOO_MANY_NAMES);
     }
     this.#reader.pos = end;
   }

@@ -1,6 +1,7 @@
 import type { Caller } from "../access/caller.js";
 import { Fault, Reason } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
+import { BodyFault } from "../memory/body-fault.js";
 import type { EndedOperation } from "../telemetry/meters.js";
 import type { ParentSpan } from "../telemetry/traces.js";
 import type { LogFields, OperatorLog } from "./operator-log.js";
@@ -59,7 +60,7 @@ export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => 
       },
       fail(status, fault) {
         if (!isFirst()) return;
-        onEnd(ended(fault.code));
+        onEnd({ ...ended(fault.code), bodyRefusal: fault instanceof BodyFault ? fault.refusal : undefined });
         const line = { ...fields(status), code: fault.code };
         if (status < 500) log.info(line, "refused");
         else log.error({ ...line, reason: reasonOf(fault) }, "failed");

@@ -8,11 +8,13 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js"
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { Fault } from "../base/fault.js";
+import type { MemoryBudget } from "../memory/memory-budget.js";
 import type { Meters } from "../telemetry/meters.js";
-import { bodyRoom } from "./body-room.js";
+import type { ReadClient } from "./client-address.js";
 import { createCors } from "./cors.js";
 import { type Crowd, createCrowdGate, summed } from "./crowd-gate.js";
 import { type Readiness, registerHealth, registerRpcHealth } from "./health.js";
+import { openMemory } from "./memory-of.js";
 import { observeInto, toFault } from "./observation.js";
 import { CONNECTION_LIMITS, createOnePort } from "./one-port.js";
 import type { OperatorLog } from "./operator-log.js";
@@ -36,6 +38,8 @@ export interface ServerOptions {
   readonly log: OperatorLog;
   readonly corsOrigins: readonly string[];
   readonly bodyLimit: number;
+  readonly memory: MemoryBudget;
+  readonly readClient: ReadClient;
   readonly requestTimeout: number;
   readonly crowd: Crowd;
   readonly rateGate: RateGate;
@@ -170,7 +174,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   );
   const listener = (request: IncomingMessage, response: ServerResponse) => {
     if (crowdGate(request, response)) return;
-    if (request.method !== "GET") bodyRoom.open(request, response);
+    openMemory(options.memory, options.readClient, request, response);
     if (!lane(request, response) && !proxy(request, response)) app.routing(request, response);
   };
   const port = createOnePort(listener, CONNECTION_LIMITS, options.tls);

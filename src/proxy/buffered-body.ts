@@ -1,22 +1,49 @@
 import type { Readable } from "node:stream";
 import { Fault } from "../base/fault.js";
 import { EgressError } from "../egress/egress-error.js";
-
-/** Makes room for so many bytes that are kept until a call is answered. @throws {Fault} unavailable where there is none. */
-export type Hold = (bytes: number) => void;
+import type { HeaderPair } from "../egress/request-framing.js";
+import { BodyFault } from "../memory/body-fault.js";
+import { BodyTooLarge, collectBody } from "../memory/collect-body.js";
+import { SMALL_BODY_BYTES } from "../memory/memory-budget.js";
+import type { RequestMemory } from "../memory/memory-lease.js";
+import type { ProxyCall } from "./call.js";
+import { headerValue } from "./forward.js";
 
 /**
- * Reads a body to its end. One that is no stream is in memory already, and has its room.
- * @throws {Fault} body_too_large; unavailable where there is no room for it; when it ends early malformed_body for a
- * caller's, destination_unreachable or destination_timeout for a destination's.
+ * Reads the caller's body to its end. One that is no stream is in memory already, and has its room.
+ * @throws {Fault} body_too_large; unavailable where there is no memory for it; malformed_body when it ends early or too slowly.
  */
-export async function readWhole(body: Readable | Buffer, most: number, hold: Hold): Promise<Buffer> {
-  if (Buffer.isBuffer(body)) {
-    if (body.length > most) throw tooLarge(most);
-    return body;
-  }
+export async function readCallerBody({ body, headers, memory }: ProxyCall, maxBytes: number): Promise<Buffer> {
+  if (Buffer.isBuffer(body)) return withinLimit(body, maxBytes);
   try {
-    return await bytesOf(body, most, hold);
+    return await collectBody(body, memory, { maxBytes, announced: announcedIn(headers) });
+  } catch (error) {
+    body.destroy();
+    if (error instanceof BodyTooLarge) throw tooLarge(error.maxBytes);
+    throw error instanceof Fault ? error : new Fault("malformed_body", "The body ended before it was complete.");
+  }
+}
+
+/** A body that came with headers, and is to be read to its end. */
+export interface HeadedBody {
+  readonly headers: readonly HeaderPair[];
+  readonly body: Readable | Buffer;
+}
+
+/**
+ * Reads a destination's answer to its end. It does not wait for memory: the destination has done its work, and the caller must
+ * hear of it.
+ * @throws {Fault} body_too_large; unavailable where there is no memory for it; destination_unreachable or destination_timeout
+ * when it ends early.
+ */
+export async function readAnswerBody(
+  { headers, body }: HeadedBody,
+  maxBytes: number,
+  memory: RequestMemory,
+): Promise<Buffer> {
+  if (Buffer.isBuffer(body)) return withinLimit(body, maxBytes);
+  try {
+    return await collectAnswer(body, maxBytes, memory, announcedIn(headers));
   } catch (error) {
     if (error instanceof EgressError) throw error.toFault();
     throw error instanceof Fault ? error : new Fault("malformed_body", "The body ended before it was complete.");
@@ -24,10 +51,20 @@ export async function readWhole(body: Readable | Buffer, most: number, hold: Hol
 }
 
 /** By its events: an iterator makes promises for each chunk, and a watch over the stream's end: 20 us for a small body. */
-function bytesOf(body: Readable, most: number, hold: Hold): Promise<Buffer> {
+function collectAnswer(
+  body: Readable,
+  maxBytes: number,
+  memory: RequestMemory,
+  announced: number | undefined,
+): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let size = 0;
+  let reserved = 0;
+  const reserve = (bytes: number) => {
+    memory.reserveNow(bytes);
+    reserved = bytes;
+  };
   const end = () => resolve(Buffer.concat(chunks));
   // Comes after the end too.
   const close = () => {
@@ -35,8 +72,9 @@ function bytesOf(body: Readable, most: number, hold: Hold): Promise<Buffer> {
   };
   const keep = (bytes: Buffer) => {
     size += bytes.length;
-    if (size > most) throw tooLarge(most);
-    hold(bytes.length);
+    if (size > maxBytes) throw tooLarge(maxBytes);
+    if (reserved === 0) reserve(Math.min(announced ?? SMALL_BODY_BYTES, maxBytes));
+    if (size > reserved) reserve(maxBytes);
     chunks.push(bytes);
   };
   if (body.readableEnded) end();
@@ -56,6 +94,20 @@ function bytesOf(body: Readable, most: number, hold: Hold): Promise<Buffer> {
   return promise;
 }
 
-function tooLarge(most: number): Fault {
-  return new Fault("body_too_large", `A body that is read or transformed must not be larger than ${most} bytes.`);
+function announcedIn(headers: readonly HeaderPair[]): number | undefined {
+  const length = headerValue(headers, "content-length");
+  return length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined;
+}
+
+function withinLimit(body: Buffer, maxBytes: number): Buffer {
+  if (body.length > maxBytes) throw tooLarge(maxBytes);
+  return body;
+}
+
+function tooLarge(maxBytes: number): Fault {
+  return new BodyFault(
+    "too_large",
+    "body_too_large",
+    `A body that is read or transformed must not be larger than ${maxBytes} bytes.`,
+  );
 }

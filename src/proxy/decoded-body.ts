@@ -1,9 +1,9 @@
-import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { Fault } from "../base/fault.js";
 import type { HeaderPair } from "../egress/request-framing.js";
-import { type Hold, readWhole } from "./buffered-body.js";
+import type { RequestMemory } from "../memory/memory-lease.js";
+import { type HeadedBody, readAnswerBody } from "./buffered-body.js";
 import { headerValue } from "./forward.js";
 
 const DECODERS: Readonly<Record<string, (bytes: Buffer, most: number) => Promise<Buffer>>> = {
@@ -15,12 +15,12 @@ const DECODERS: Readonly<Record<string, (bytes: Buffer, most: number) => Promise
 
 /** Code sees what the destination meant, not how it was packed: it goes on to the caller unpacked. */
 export async function decodedBody(
-  headers: readonly HeaderPair[],
-  body: Readable | Buffer,
+  answer: HeadedBody,
   most: number,
-  hold: Hold,
+  memory: RequestMemory,
 ): Promise<{ readonly headers: HeaderPair[]; readonly body: Buffer }> {
-  const bytes = await readWhole(body, most, hold);
+  const { headers } = answer;
+  const bytes = await readAnswerBody(answer, most, memory);
   const encoding = headerValue(headers, "content-encoding")?.trim().toLowerCase();
   const kept = headers.filter(([name]) => !["content-encoding", "content-length"].includes(name.toLowerCase()));
   if (encoding === undefined || encoding === "identity" || bytes.length === 0) return { headers: kept, body: bytes };
@@ -30,6 +30,6 @@ export async function decodedBody(
   const decoded = await decode(bytes, most).catch(() => {
     throw new Fault("unprocessable", "The destination's answer is too large, or not encoded as it says.");
   });
-  hold(decoded.length);
+  memory.reserveNow(decoded.length);
   return { headers: kept, body: decoded };
 }

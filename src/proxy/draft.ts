@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import { Fault, invalid } from "../base/fault.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { bodyPlaces } from "./body-format.js";
-import { readWhole } from "./buffered-body.js";
+import { readCallerBody } from "./buffered-body.js";
 import type { ProxyCall } from "./call.js";
 import { forwardedHeaders, forwardedQuery, headerValue } from "./forward.js";
 import { type ProxyDefinition, requestSteps } from "./proxy.js";
@@ -26,7 +26,7 @@ export interface Draft {
 /**
  * Finds the references in all parts of a request. Only bodies that are text, or that a transform wants, are read.
  * @throws {Fault} validation_failed naming the part of a malformed expression; for a body that is to be read what
- * {@link readWhole} throws.
+ * {@link readCallerBody} throws.
  */
 export async function scan(call: ProxyCall, definition: ProxyDefinition): Promise<Draft> {
   const draft: Draft = {
@@ -51,7 +51,7 @@ export async function scan(call: ProxyCall, definition: ProxyDefinition): Promis
   }
   const find = bodyPlaces(headerValue(call.headers, "content-type"), headerValue(call.headers, "content-encoding"));
   if (find || requestSteps(definition).length > 0) {
-    const body = await readWhole(call.body, MAX_BUFFERED, call.hold);
+    const body = await readCallerBody(call, MAX_BUFFERED);
     draft.body = body;
     if (find && body.length > 0) {
       const text = isUtf8(body) ? body.toString("utf8") : requireNoReferences(body);

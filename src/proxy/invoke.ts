@@ -77,12 +77,12 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
 
 async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: Draft): Promise<ProxyAnswer> {
   const { definition, tenantId } = route;
-  const { method, signal, hold } = call;
+  const { method, signal, memory } = call;
   const { path, query, headers, body } = draft;
   const target = destinationTarget(definition.destinationUrl, path, query);
   const url = checkedAgain(parts.agents, definition.destinationUrl);
   const request = { method, path, query, headers, body };
-  const changed = await parts.transforms.request(route, requestSteps(definition), request, { signal, hold });
+  const changed = await parts.transforms.request(route, requestSteps(definition), request, { signal, memory });
   if (changed.kind === "answer") return { ...changed.answer, destinationStatus: 0 };
   const isEmpty = Buffer.isBuffer(changed.body) && changed.body.length === 0;
   const answer = await guardedRequest(parts.agents, {
@@ -103,7 +103,7 @@ async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: 
   const steps = responseSteps(definition);
   if (steps.length === 0 || answer.status < 200 || answer.status > 299) return plain;
   try {
-    const transformed = await parts.transforms.response(route, steps, plain, { signal, hold });
+    const transformed = await parts.transforms.response(route, steps, plain, { signal, memory });
     return { ...transformed, headers: returnedHeaders(transformed.headers) };
   } catch (error) {
     answer.body.destroy();

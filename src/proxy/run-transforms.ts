@@ -6,8 +6,9 @@ import type { Json, JsonObject } from "../base/json.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import type { FunctionAnswer, FunctionRunner } from "../functions/function-runner.js";
+import type { RequestMemory } from "../memory/memory-lease.js";
 import type { FunctionKind } from "../sandbox/limits.js";
-import { type Hold, readWhole } from "./buffered-body.js";
+import { readAnswerBody } from "./buffered-body.js";
 import { decodedBody } from "./decoded-body.js";
 import type { LoadedProxy } from "./load-proxy.js";
 import { MASK_CODE, maskArguments, maskedText } from "./mask-transform.js";
@@ -27,7 +28,7 @@ export interface TransformableRequest {
 /** What is asked of the call that transforms are a part of. */
 export interface TransformedCall {
   readonly signal: AbortSignal;
-  readonly hold: Hold;
+  readonly memory: RequestMemory;
 }
 
 export interface TransformedAnswer {
@@ -74,11 +75,11 @@ export class RunTransforms {
     scope: TransformScope,
     steps: readonly Transform[],
     request: TransformableRequest,
-    { signal, hold }: TransformedCall,
+    { signal, memory }: TransformedCall,
   ): Promise<TransformedRequest> {
     const { proxy } = scope;
     if (steps.length === 0 || !proxy) return { kind: "request", headers: request.headers, body: request.body };
-    const message = new Message(request.headers, await readWhole(request.body, MAX_BODY, hold));
+    const message = new Message(request.headers, await readAnswerBody(request, MAX_BODY, memory));
     const { method, path, query } = request;
     const answer = await this.#run(
       scope.tenantId,
@@ -97,11 +98,11 @@ export class RunTransforms {
     scope: TransformScope,
     steps: readonly Transform[],
     answer: TransformedAnswer & { readonly destinationStatus: number },
-    { signal, hold }: TransformedCall,
+    { signal, memory }: TransformedCall,
   ): Promise<TransformedAnswer & { readonly destinationStatus: number }> {
     const { proxy } = scope;
     if (!proxy) return answer;
-    const { headers, body } = await decodedBody(answer.headers, answer.body, MAX_BODY, hold);
+    const { headers, body } = await decodedBody(answer, MAX_BODY, memory);
     const message = new Message(headers, body);
     const own = await this.#run(scope.tenantId, proxy, "response_transform", steps, message, {}, signal);
     const { destinationStatus, status, statusText } = answer;

@@ -1,15 +1,13 @@
 import { FieldFaultList } from "../../base/field-fault-list.js";
 import type { Json } from "../../base/json.js";
 import { endOfJsonString } from "../../base/json-string.js";
+import { MAX_NUMBER_CHARACTERS } from "../../base/json-structure.js";
 
 /**
  * Numbers with 16 digits or more, or an exponent: the only ones that a double may not keep. They follow `:`, `,`, `[`, white
  * space or the start; a string that looks like that is a false alarm and costs a walk through the text.
  */
-const SUSPECT = /(?:^|[:,[\s])-?(?:[\d.]{16,}|[\d.]+[eE])/;
-
-/** The longest plain spelling of a double: a sign, "0.", 323 zeros and 17 digits. */
-const MAX_NUMBER_CHARACTERS = 400;
+const SUSPECT = /(?:^|[:,[\s])-?(?:[\d.]{16}|[\d.]+[eE])/;
 
 const INEXACT = "holds a number with more digits than JSON numbers keep; send it as a string";
 
@@ -33,7 +31,8 @@ export function checkExactNumbers(text: string): void {
   requireExactNumbers(text);
 }
 
-function requireExactNumbers(text: string): void {
+/** Throws like {@link parseExactJson} for the numbers of a text that is taken for JSON. @throws {SyntaxError} where it is none. */
+export function requireExactNumbers(text: string): void {
   if (!SUSPECT.test(text)) return;
   const faults = new FieldFaultList();
   for (const place of inexactNumbers(text)) faults.add(place, INEXACT);
@@ -84,16 +83,18 @@ function* inexactNumbers(text: string): Generator<string> {
         const end = endOfNumber(text, at);
         if (end === at) break;
         if (!isExact(text.slice(at, end))) yield placeOf(open, text);
+        if (end - at > MAX_NUMBER_CHARACTERS) return;
         at = end - 1;
       }
     }
   }
 }
 
-/** Where a number that starts at `start` ends; `start` where none does. */
+/** Where a number that starts at `start` ends, or is too long; `start` where there is none. */
 function endOfNumber(text: string, start: number): number {
+  const latest = Math.min(text.length, start + MAX_NUMBER_CHARACTERS + 1);
   let end = start;
-  while (end < text.length && isNumberUnit(text.charCodeAt(end))) end += 1;
+  while (end < latest && isNumberUnit(text.charCodeAt(end))) end += 1;
   // "e" is in "true" and "false" too.
   return isLetterE(text.charCodeAt(start)) ? start : end;
 }

@@ -7,12 +7,9 @@ import { Fault } from "../../base/fault.js";
 import { RECURSION_LIMIT } from "../idempotency.js";
 import { malformed } from "../json-text.js";
 import { requireBoundedMessage } from "../message-structure.js";
+import { COMPRESSED, PREFIX_BYTES } from "../rpc-body.js";
 import type { UnaryWire } from "./wire.js";
 
-/** Length prefix of a message: one byte of flags, four of length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
-const PREFIX_BYTES = 5;
-/** The flag of a message that is compressed. */
-const COMPRESSED = 1;
 /** Milliseconds in each unit of grpc-timeout. */
 const UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 };
 

@@ -2,10 +2,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Fault } from "../../base/fault.js";
-import { bodyRoom } from "../body-room.js";
+import { BodyTooLarge, collectBody } from "../../memory/collect-body.js";
+import { afterOthers } from "../after-others.js";
+import { announcedBytes } from "../announced-bytes.js";
+import { memoryOf } from "../memory-of.js";
 import type { Observe } from "../observation.js";
 import type { Pipeline } from "../pipeline.js";
 import { rateRefusalOf } from "../rate-gate.js";
+import { messageTooLarge } from "../rpc-body.js";
 import { limitsOf, type RpcLimits } from "../rpc-call.js";
 import { connectErrorOf } from "../rpc-error.js";
 import { admitCall, answerCall, refusalOf } from "../rpc-method.js";
@@ -101,18 +105,15 @@ async function answer({ pipeline, wire, request, response, limits, observe, ente
   const observation = observe({ rpc: desc.name, traceId, parent: parentSpanIn(request) });
   const tooMany = rateRefusalOf(request);
   if (tooMany) throw refusalOf(tooMany, observation, traceId);
-  const hold = (bytes: number) => bodyRoom.take(request, bytes);
-  const head = { traceId, signal, hold, header: (name: string) => single(request.headers[name]) };
+  const memory = memoryOf(request);
+  const head = { traceId, signal, memory, header: (name: string) => single(request.headers[name]) };
   const admission = await admitCall(pipeline, head, observation);
   let message: Message;
   try {
-    const body = await readBody(request, limits.messageBytes + wire.overhead, signal);
+    const body = await readBody(request, wire, limits, signal);
     message = wire.read(desc.input, body, limits.messageBytes);
+    await afterOthers(body.length);
   } catch (error) {
-    if (error === TOO_LARGE) {
-      const fault = new Fault("body_too_large", `The message must not be larger than ${limits.messageBytes} bytes.`);
-      throw refusalOf(fault, observation, traceId);
-    }
     if (!(error instanceof ConnectError)) throw refusalOf(error, observation, traceId);
     observation.fail(error.code === Code.DeadlineExceeded ? 408 : 400, new Fault("malformed_body", "unread"));
     throw error;
@@ -120,39 +121,20 @@ async function answer({ pipeline, wire, request, response, limits, observe, ente
   return answerCall(pipeline, admission, observation, message);
 }
 
-const TOO_LARGE = Symbol("a body above the limit");
-
-/**
- * The whole body.
- * @throws {@link TOO_LARGE}, {Fault} unavailable, what the signal was aborted with, or {ConnectError} where the caller left.
- */
-function readBody(request: IncomingMessage, mostBytes: number, signal: AbortSignal): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const giveUp = () => reject(signal.reason);
-    const take = (chunk: Buffer) => {
-      try {
-        size += chunk.length;
-        if (size > mostBytes) throw TOO_LARGE;
-        bodyRoom.take(request, chunk.length);
-        chunks.push(chunk);
-      } catch (refusal) {
-        request.off("data", take);
-        reject(refusal);
-      }
-    };
-    if (signal.aborted) return giveUp();
-    signal.addEventListener("abort", giveUp, { once: true });
-    request.on("data", take);
-    request.once("end", () => {
-      signal.removeEventListener("abort", giveUp);
-      // A stream of HTTP/2 that its caller resets, or whose connection breaks, ends like one that is complete.
-      if (request.aborted) return reject(aborted());
-      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
-    });
-    request.once("error", () => reject(aborted()));
-  });
+/** @throws {Fault}; what the signal was aborted with; {ConnectError} where the caller left. */
+async function readBody(
+  request: IncomingMessage,
+  { overhead }: UnaryWire,
+  { messageBytes }: RpcLimits,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const limits = { maxBytes: messageBytes + overhead, announced: announcedBytes(request), signal };
+  try {
+    return await collectBody(request, memoryOf(request), limits);
+  } catch (error) {
+    if (signal.aborted || error instanceof Fault) throw error;
+    throw error instanceof BodyTooLarge ? messageTooLarge(error.maxBytes - overhead, messageBytes) : aborted();
+  }
 }
 
 function aborted(): ConnectError {

@@ -1,0 +1,199 @@
+import type { Readable } from "node:stream";
+import { BodyFault } from "./body-fault.js";
+import { SMALL_BODY_BYTES } from "./memory-budget.js";
+import type { RequestMemory } from "./memory-lease.js";
+
+export interface BodyLimits {
+  readonly maxBytes: number;
+  /** Bytes that were announced; undefined where they were not. */
+  readonly announced: number | undefined;
+  /** Ends the reading. The body is then refused with its reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** The body ended before it was complete. */
+export class IncompleteBody extends Error {
+  override readonly name = "IncompleteBody";
+}
+
+/** The body has more bytes than are taken. */
+export class BodyTooLarge extends Error {
+  override readonly name = "BodyTooLarge";
+  readonly maxBytes: number;
+
+  constructor(maxBytes: number) {
+    super(`a body has more than ${maxBytes} bytes`);
+    this.maxBytes = maxBytes;
+  }
+}
+
+/**
+ * Reads the whole body of a caller, within the caller's share of the memory. What is announced is reserved before anything is
+ * read: otherwise bodies would wait for each other's memory with half of it in hand. A body of unknown length is reserved as a
+ * tiny one, then as a small one, then as the largest.
+ *
+ * A body that is refused is left unread, and not destroyed.
+ * @throws {BodyTooLarge} or {IncompleteBody}; {BodyFault} where there is no memory for it or it does not arrive in time.
+ */
+export async function collectBody(body: Readable, memory: RequestMemory, limits: BodyLimits): Promise<Buffer> {
+  const maxBytes = Math.min(limits.maxBytes, memory.allowance.maxBytes);
+  const { announced, signal } = limits;
+  if (announced !== undefined && announced > maxBytes) throw new BodyTooLarge(maxBytes);
+  const expected = announced ?? stepFor(1, maxBytes);
+  signal?.throwIfAborted();
+  await reserved(memory, expected);
+  signal?.throwIfAborted();
+  return new ArrivingBody(body, memory, maxBytes, expected).collect(signal);
+}
+
+/** Most messages of RPC, whose length is not announced, have fewer bytes. */
+const TINY_BODY_BYTES = 4 * 1024;
+
+/** What is reserved for a body of unknown length of which so many bytes have come. */
+export function stepFor(size: number, maxBytes: number): number {
+  const step = [TINY_BODY_BYTES, SMALL_BODY_BYTES].find((bytes) => size <= bytes) ?? maxBytes;
+  return Math.min(step, maxBytes);
+}
+
+/** @throws {IncompleteBody} where the caller leaves meanwhile. */
+async function reserved(memory: RequestMemory, bytes: number): Promise<void> {
+  try {
+    await memory.reserve(bytes);
+  } catch (refusal) {
+    throw memory.isClosed ? new IncompleteBody() : refusal;
+  }
+}
+
+/** A body that is not complete must grow by so many bytes within such a time: 6.5 KB/s. */
+const PROGRESS_MS = 5_000;
+const PROGRESS_BYTES = 32 * 1024;
+
+/** How often bodies are looked over, in milliseconds. */
+const LOOK_EVERY_MS = 1_000;
+
+const arriving = new Set<ArrivingBody>();
+let looks: NodeJS.Timeout | undefined;
+
+function watch(body: ArrivingBody): void {
+  arriving.add(body);
+  looks ??= setInterval(() => {
+    const now = performance.now();
+    for (const each of arriving) each.endOverdue(now);
+  }, LOOK_EVERY_MS).unref();
+}
+
+function unwatch(body: ArrivingBody): void {
+  arriving.delete(body);
+  if (arriving.size > 0) return;
+  clearInterval(looks);
+  looks = undefined;
+}
+
+/** A body of which not all is there yet. */
+class ArrivingBody {
+  readonly #body: Readable;
+  readonly #memory: RequestMemory;
+  readonly #maxBytes: number;
+  readonly #chunks: Buffer[] = [];
+  readonly #whole = Promise.withResolvers<Buffer>();
+  #reserved: number;
+  #size = 0;
+  /** For memory: nothing is read meanwhile. */
+  #isWaiting = false;
+  #since = performance.now();
+  #progressAt = this.#since;
+  #progressSize = 0;
+
+  constructor(body: Readable, memory: RequestMemory, maxBytes: number, reserved: number) {
+    this.#body = body;
+    this.#memory = memory;
+    this.#maxBytes = maxBytes;
+    this.#reserved = reserved;
+  }
+
+  async collect(signal: AbortSignal | undefined): Promise<Buffer> {
+    const abort = () => this.#whole.reject(signal?.reason);
+    signal?.addEventListener("abort", abort, { once: true });
+    this.#body
+      .on("data", this.#take)
+      .once("end", this.#end)
+      .once("error", this.#breakOff)
+      .once("close", this.#breakOff);
+    // What had come of a body whose caller has left is gone, and nothing more is told of it.
+    if (this.#body.closed || this.#body.readableEnded || isAborted(this.#body)) this.#end();
+    watch(this);
+    try {
+      return await this.#whole.promise;
+    } finally {
+      unwatch(this);
+      signal?.removeEventListener("abort", abort);
+      this.#body
+        .off("data", this.#take)
+        .off("end", this.#end)
+        .off("error", this.#breakOff)
+        .off("close", this.#breakOff);
+      this.#body.pause();
+    }
+  }
+
+  /** Refuses a body that takes too long, so that nobody keeps a share by holding back its last byte. */
+  endOverdue(now: number): void {
+    if (this.#isWaiting) return;
+    const isLate = now - this.#since > this.#memory.allowance.timeMs;
+    if (isLate || now - this.#progressAt > PROGRESS_MS) this.#whole.reject(tooSlow());
+  }
+
+  readonly #take = (chunk: Buffer | string): void => {
+    const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk);
+    this.#chunks.push(bytes);
+    this.#size += bytes.length;
+    if (this.#size - this.#progressSize >= PROGRESS_BYTES) this.#noteProgress();
+    if (this.#size > this.#maxBytes) this.#whole.reject(new BodyTooLarge(this.#maxBytes));
+    else if (this.#size > this.#reserved && !this.#isWaiting) void this.#reserveMore();
+  };
+
+  /** The body turned out to be larger than expected. */
+  async #reserveMore(): Promise<void> {
+    this.#body.pause();
+    this.#isWaiting = true;
+    try {
+      while (this.#size > this.#reserved) {
+        this.#reserved = stepFor(this.#size, this.#maxBytes);
+        await reserved(this.#memory, this.#reserved);
+      }
+    } catch (refusal) {
+      return this.#whole.reject(refusal);
+    }
+    this.#isWaiting = false;
+    this.#noteProgress();
+    this.#since = this.#progressAt;
+    this.#body.resume();
+  }
+
+  #noteProgress(): void {
+    this.#progressAt = performance.now();
+    this.#progressSize = this.#size;
+  }
+
+  /** A stream of HTTP/2 that its caller resets, or whose connection breaks, ends like one that is complete. */
+  readonly #end = (): void => {
+    const [only] = this.#chunks;
+    if (isAborted(this.#body) || !this.#body.readableEnded) this.#breakOff();
+    else this.#whole.resolve(only && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks));
+  };
+
+  readonly #breakOff = (): void => {
+    this.#whole.reject(this.#body.errored ?? new IncompleteBody());
+  };
+}
+
+/** Requests of both versions of HTTP say so, and other streams do not. */
+function isAborted(body: Readable): boolean {
+  return "aborted" in body && body.aborted === true;
+}
+
+function tooSlow(): BodyFault {
+  return new BodyFault("too_slow", "malformed_body", "The body did not arrive in time.", {
+    fields: { body: [`must be sent at ${Math.round(PROGRESS_BYTES / PROGRESS_MS)} KB a second or faster`] },
+  });
+}
