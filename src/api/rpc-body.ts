@@ -48,7 +48,7 @@ async function collected(
   try {
     return await collectBody(raw, memoryOf(raw), limits);
   } catch (error) {
-    if (signal.aborted || error instanceof Fault) throw error;
+    if (error instanceof Fault) throw error;
     if (error instanceof BodyTooLarge) throw messageTooLarge(error.maxBytes - overhead, messageBytes);
     throw new ConnectError("This operation was aborted", Code.Canceled);
   }

@@ -132,7 +132,8 @@ async function readBody(
   try {
     return await collectBody(request, memoryOf(request), limits);
   } catch (error) {
-    if (signal.aborted || error instanceof Fault) throw error;
+    if (error instanceof Fault) throw error;
+    if (signal.aborted) throw signal.reason;
     throw error instanceof BodyTooLarge ? messageTooLarge(error.maxBytes - overhead, messageBytes) : aborted();
   }
 }
