@@ -12,6 +12,9 @@ export const MAX_VALUES = 50_000;
 /** Different names of members in it. Each costs the parser 3 us, a hundred times as much as a number. */
 export const MAX_NAMES = 10_000;
 
+/** Values of what tenants' code is given or returns, which is JSON of up to 5 MB that is parsed and written, and no more. */
+export const MAX_RESULT_VALUES = 250_000;
+
 /** Limits of what a text of JSON may consist of. */
 export interface JsonLimits {
   /** Levels of arrays and objects. */

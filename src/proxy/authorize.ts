@@ -2,6 +2,7 @@ import { actorOf } from "../access/caller.js";
 import { Refused, refuse, refuseWith } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
+import { type RequestMemory, UNCOUNTED } from "../memory/memory-lease.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
 import type { Transaction } from "../store/transaction.js";
@@ -15,7 +16,7 @@ import type { Route } from "./route.js";
  * @throws {Fault} permission_denied; {StaleAuthorization}.
  */
 export async function requireRight(database: Database, route: Route): Promise<void> {
-  if (barOf(route)) await authorize(database, route, []);
+  if (barOf(route)) await authorize(database, route, [], UNCOUNTED);
 }
 
 /**
@@ -26,12 +27,15 @@ export async function authorize(
   database: Database,
   route: Route,
   ids: readonly string[],
+  memory: RequestMemory,
 ): Promise<ReadonlyMap<string, ReadableToken>> {
   const { tenantId, caller, proxy, revision } = route;
   const bar = barOf(route) ?? barToTokens(route, ids);
   const found = await database.fast.run(tenantId, revision, async (tx) => {
     if (bar) return bar(tx);
-    const tokens = caller ? await findTokens(tx, caller, ids, "token:use", "use") : new Map<string, ReadableToken>();
+    const tokens = caller
+      ? await findTokens(tx, caller, ids, "token:use", "use", memory)
+      : new Map<string, ReadableToken>();
     if (tokens instanceof Refused) return tokens;
     const actor = caller ? actorOf(caller) : undefined;
     writeLog(tx, logEntry(actor, "proxy", proxy?.proxy.id ?? ALL, "invoke", proxy ? undefined : "ephemeral"));

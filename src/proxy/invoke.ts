@@ -8,7 +8,7 @@ import { guardedRequest } from "../egress/guarded-request.js";
 import type { Database } from "../store/database.js";
 import { StaleAuthorization } from "../store/database-error.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { tokenLookup } from "../tokens/detokenize.js";
+import { openTokens } from "../tokens/detokenize.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { authorize, requireRight } from "./authorize.js";
 import type { ProxyAnswer, ProxyCall } from "./call.js";
@@ -60,10 +60,10 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
     try {
       await requireRight(database, route);
       draft ??= await scan(call, route.definition);
-      const tokens = await authorize(database, route, draft.references.tokenIds());
+      const tokens = await authorize(database, route, draft.references.tokenIds(), call.memory);
       const keys = await keyring.of(route.tenantId);
       const { caller } = route;
-      const lookup = caller ? tokenLookup(caller, keys, tokens, bins) : () => undefined;
+      const lookup = caller ? await openTokens(caller, keys, tokens, bins) : () => undefined;
       draft.references.resolve(lookup, route.definition.configuration);
       return { route, draft };
     } catch (error) {

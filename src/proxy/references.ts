@@ -9,6 +9,8 @@ import { type FindPlaces, type Place, splice } from "./splice/place.js";
 const MAX_TOKENS = 100;
 /** Far more expressions than tokens mean a mistake, and cost time. */
 const MAX_EXPRESSIONS = 2_000;
+/** Each pair of opening braces is looked at for an expression: a million of them take 0.3 s. */
+const MAX_OPENINGS = 10_000;
 
 /** A text of the request with the expressions in it. */
 interface ScannedPart {
@@ -28,6 +30,7 @@ export class RequestReferences {
    * @throws {Fault} validation_failed naming the part, for a malformed expression.
    */
   scan(name: string, text: string, find: FindPlaces, take: (text: string) => void): void {
+    if (hasMoreOpenings(text, MAX_OPENINGS)) throw invalid(name, `must hold at most ${MAX_OPENINGS} opening braces {{`);
     const found = find(text);
     if (found.length === 0) return;
     const places = found.map((place) => ({ place, reference: parseReference(place.expression, () => name) }));
@@ -65,6 +68,18 @@ export class RequestReferences {
       );
     }
   }
+}
+
+/** Whether a text holds more than so many opening braces, as they are or percent-encoded. Looks no further than that. */
+function hasMoreOpenings(text: string, most: number): boolean {
+  let count = 0;
+  for (let at = text.indexOf("{{"); at >= 0 && count <= most; at = text.indexOf("{{", at + 2)) count += 1;
+  if (count > most || !/%7b/i.test(text)) return count > most;
+  for (const _ of text.matchAll(/(?:\{|%7B){2}/gi)) {
+    count += 1;
+    if (count > 2 * most) return true;
+  }
+  return false;
 }
 
 function evaluated(

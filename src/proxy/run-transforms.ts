@@ -1,18 +1,20 @@
 import type { Readable } from "node:stream";
 import type { Caller } from "../access/caller.js";
+import { afterOthers } from "../base/after-others.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Json, JsonObject } from "../base/json.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import type { FunctionAnswer, FunctionRunner } from "../functions/function-runner.js";
+import { BodyFault } from "../memory/body-fault.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
 import type { FunctionKind } from "../sandbox/limits.js";
 import { readAnswerBody } from "./buffered-body.js";
 import { decodedBody } from "./decoded-body.js";
 import type { LoadedProxy } from "./load-proxy.js";
 import { MASK_CODE, maskArguments, maskedText } from "./mask-transform.js";
-import { headerPair, Message } from "./message.js";
+import { headerPair, Message, structureProblem } from "./message.js";
 import { type Remembered, StepExpressions } from "./step-expressions.js";
 import type { Transform } from "./transform.js";
 
@@ -79,7 +81,12 @@ export class RunTransforms {
   ): Promise<TransformedRequest> {
     const { proxy } = scope;
     if (steps.length === 0 || !proxy) return { kind: "request", headers: request.headers, body: request.body };
-    const message = new Message(request.headers, await readAnswerBody(request, MAX_BODY, memory));
+    const bytes = await readAnswerBody(request, MAX_BODY, memory);
+    const problem = structureProblem(request.headers, bytes);
+    if (problem)
+      throw new BodyFault("structure", "malformed_body", `The body ${problem}.`, { fields: { body: [problem] } });
+    const message = new Message(request.headers, bytes);
+    await afterOthers(bytes.length);
     const { method, path, query } = request;
     const answer = await this.#run(
       scope.tenantId,
@@ -103,7 +110,10 @@ export class RunTransforms {
     const { proxy } = scope;
     if (!proxy) return answer;
     const { headers, body } = await decodedBody(answer, MAX_BODY, memory);
+    const problem = structureProblem(headers, body);
+    if (problem) throw new Fault("unprocessable", `The destination's answer ${problem}.`);
     const message = new Message(headers, body);
+    await afterOthers(body.length);
     const own = await this.#run(scope.tenantId, proxy, "response_transform", steps, message, {}, signal);
     const { destinationStatus, status, statusText } = answer;
     if (own) return { ...own, destinationStatus };

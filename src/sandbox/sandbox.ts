@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { performance } from "node:perf_hooks";
+import { afterOthers } from "../base/after-others.js";
 import { CodeHold } from "./code-hold.js";
 import type { HostCalls } from "./host-calls.js";
 import { Lease } from "./lease.js";
@@ -105,9 +106,11 @@ class RunnerSandbox implements Sandbox {
     const { code, hasApplication } = request;
     const order: RunOrder = { tenant: request.key.tenantId, key, code, hasApplication, limits };
     const lease = new Lease(hosts, limits);
+    let resultBytes = 0;
     const id = this.#expect(this.#longest(limits), {
       onResult: (reportBytes, valueBytes) => {
-        const report = this.#read(request, key, reportBytes, valueBytes);
+        const report = this.#read(request, key, limits.resultValues, reportBytes, valueBytes);
+        resultBytes = valueBytes.length;
         this.#counters.reported(report);
         if (report.threadEnded) {
           const { tenantId, functionId } = request.key;
@@ -120,7 +123,9 @@ class RunnerSandbox implements Sandbox {
       fail: (reason) => lease.end(failed(reason)),
     });
     runner.socket.sendParts(FrameKind.run, id, Buffer.from(JSON.stringify(order)), args);
-    return await this.#unlessAborted(lease, id, runner, signal);
+    const outcome = await this.#unlessAborted(lease, id, runner, signal);
+    await afterOthers(resultBytes);
+    return outcome;
   }
 
   async compile(code: string): Promise<CompileProblem | undefined> {
@@ -233,9 +238,9 @@ class RunnerSandbox implements Sandbox {
   }
 
   /** @throws ProtocolError, which ends the runner: code that brings that about counts like code that costs a thread. */
-  #read(request: RunRequest, key: string, report: Buffer, value: Buffer): RunReport {
+  #read(request: RunRequest, key: string, mostValues: number, report: Buffer, value: Buffer): RunReport {
     try {
-      return readReport(report, value);
+      return readReport(report, value, mostValues);
     } catch (error) {
       this.#count(request, key);
       throw error;

@@ -75,7 +75,7 @@ export interface Call<Output extends DescMessage = DescMessage> {
   /** As {@link transact}, for lists and counts: on connections of their own. */
   list<T>(
     work: (tx: Transaction) => Promise<T | Refused>,
-    show: (result: T) => MessageInitShape<Output>,
+    show: (result: T) => MessageInitShape<Output> | Promise<MessageInitShape<Output>>,
   ): Promise<MessageInitShape<Output>>;
 }
 

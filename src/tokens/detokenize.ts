@@ -3,17 +3,19 @@ import { storedContainer } from "../access/container.js";
 import type { Permission, TokenPermission } from "../access/permissions.js";
 import { Refused, refuse } from "../access/refusal.js";
 import { logEntry, type Operation } from "../audit/log-entry.js";
+import { afterOthers, isLarge } from "../base/after-others.js";
 import { Fault, invalid } from "../base/fault.js";
 import type { Json } from "../base/json.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { findReferences, resolveReferences, type TokenLookup } from "../expressions/detokenization.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
+import type { RequestMemory } from "../memory/memory-lease.js";
 import { writeLog } from "../store/audit-logs.js";
-import { readTokenRow } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { touch } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import type { ReadableToken } from "./read.js";
+import { MAX_READ_BYTES, readTokenRows } from "./read-rows.js";
 import { openToken } from "./sealing.js";
 import { ShownToken } from "./shown-token.js";
 import type { BinTable } from "./types/bin-table.js";
@@ -37,8 +39,10 @@ export async function findTokens(
   ids: readonly string[],
   permission: TokenPermission & Permission,
   operation: Operation,
+  memory: RequestMemory,
 ): Promise<ReadonlyMap<string, ReadableToken> | Refused> {
-  const rows = await Promise.all(ids.map((id) => tx.ask(readTokenRow, id)));
+  const rows = await readTokenRows(tx, ids, memory, tooLarge);
+  if (rows instanceof Refused) return rows;
   const missing = ids.filter((_, index) => !rows[index]);
   if (missing.length > 0) return new Refused(unknownTokens(missing));
   const found = new Map<string, ReadableToken>();
@@ -59,23 +63,32 @@ export async function findTokens(
 }
 
 /** The body with its references replaced by what the caller may see. A redacted token gives null. */
-export function detokenize(
-  caller: Caller,
-  keys: TenantKeys,
-  body: Json,
-  root: string,
-  tokens: ReadonlyMap<string, ReadableToken>,
-  bins?: BinTable,
-): Json {
-  return resolveReferences(body, tokenLookup(caller, keys, tokens, bins), { root });
+export function detokenize(body: Json, root: string, lookup: TokenLookup): Json {
+  return resolveReferences(body, lookup, { root });
 }
 
-/** What expressions see of the tokens that were found for a caller. Each is opened when it is first asked for. */
-export function tokenLookup(
+/** What expressions see of the tokens that were found for a caller. Large ones are opened now, and others served in between. */
+export async function openTokens(
   caller: Caller,
   keys: TenantKeys,
   tokens: ReadonlyMap<string, ReadableToken>,
   bins?: BinTable,
+): Promise<TokenLookup> {
+  const lookup = tokenLookup(caller, keys, tokens, bins);
+  for (const { row } of tokens.values()) {
+    if (!isLarge(row.data.length)) continue;
+    lookup(row.id);
+    await afterOthers(row.data.length);
+  }
+  return lookup;
+}
+
+/** Each token is opened when it is first asked for. */
+function tokenLookup(
+  caller: Caller,
+  keys: TenantKeys,
+  tokens: ReadonlyMap<string, ReadableToken>,
+  bins: BinTable | undefined,
 ): TokenLookup {
   const opened = new Map<string, ShownToken>();
   const budget = new SharedBudget();
@@ -89,6 +102,11 @@ export function tokenLookup(
     opened.set(id, shown);
     return shown;
   };
+}
+
+function tooLarge(): Fault {
+  const detail = `The tokens that a request refers to must not have more than ${MAX_READ_BYTES} bytes together.`;
+  return new Fault("validation_failed", detail, { fields: {} });
 }
 
 /** The documented words of the published interface (api-facts 7.3). */

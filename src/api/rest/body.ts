@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
+import { afterOthers } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
 import type { Json } from "../../base/json.js";
 import { BodyFault } from "../../memory/body-fault.js";
 import { BodyTooLarge, collectBody } from "../../memory/collect-body.js";
-import { afterOthers } from "../after-others.js";
 import { announcedBytes } from "../announced-bytes.js";
 import { malformed, parseJsonBytes } from "../json-text.js";
 import { memoryOf } from "../memory-of.js";

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { afterOthers } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
 import { BodyTooLarge, collectBody } from "../../memory/collect-body.js";
-import { afterOthers } from "../after-others.js";
 import { announcedBytes } from "../announced-bytes.js";
 import { memoryOf } from "../memory-of.js";
 import type { Observe } from "../observation.js";

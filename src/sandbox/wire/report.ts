@@ -1,7 +1,8 @@
 import type { Json, JsonObject } from "../../base/json.js";
+import { MAX_NAMES, MAX_RESULT_VALUES } from "../../base/json-structure.js";
 import { type GuestError, type PublishedErrorName, publishedErrors } from "../guest-error.js";
 import { type CompileProblem, type ConsoleLine, failed, type RunFailure, type RunOutcome } from "../run.js";
-import { list, NestingError, object, oneOf, parseJson, record, text, whole } from "./shape.js";
+import { list, MAX_LEVELS, object, oneOf, parseJson, record, StructureError, text, whole } from "./shape.js";
 
 /** What the runner reports of a run, beside the value. */
 export interface RunReport {
@@ -46,12 +47,14 @@ const MOST_ENTRIES = 1_000;
 /**
  * Reads a result frame: the report, and the value as JSON in bytes of its own.
  *
+ * @param mostValues that the value may hold.
  * @throws ProtocolError where the runner sent anything but what it should.
  */
-export function readReport(reportBytes: Buffer, valueBytes: Buffer): RunReport {
+export function readReport(reportBytes: Buffer, valueBytes: Buffer, mostValues = MAX_RESULT_VALUES): RunReport {
   const report = object(parseJson(reportBytes));
+  const readValue = () => parseJson(valueBytes, { depth: MAX_LEVELS, values: mostValues, names: MAX_NAMES });
   return {
-    outcome: readOutcome(report, valueBytes),
+    outcome: readOutcome(report, readValue),
     cold: report.cold === true,
     waitedMs: whole(report.waitedMs, 0, 3_600_000),
     threadEnded: report.threadEnded === true,
@@ -70,15 +73,15 @@ export function readCompileReport(reportBytes: Buffer): CompileProblem | "failed
   return report.problem === undefined ? undefined : readProblem(report.problem);
 }
 
-function readOutcome(report: JsonObject, valueBytes: Buffer): RunOutcome {
+function readOutcome(report: JsonObject, readValue: () => Json): RunOutcome {
   const console = list(report.console ?? [], MOST_LINES).map(readLine);
   switch (oneOf(report.kind, ["returned", "threw", "failed"])) {
     case "returned":
-      return withValue(valueBytes, console, (value) => ({ kind: "returned", value, console }));
+      return withValue(readValue, console, (value) => ({ kind: "returned", value, console }));
     case "threw": {
       const error = object(report.error);
       if (error.type !== "custom_http_response") return { kind: "threw", error: readGuestError(error, null), console };
-      return withValue(valueBytes, console, (body) => ({ kind: "threw", error: readGuestError(error, body), console }));
+      return withValue(readValue, console, (body) => ({ kind: "threw", error: readGuestError(error, body), console }));
     }
     case "failed": {
       const problem = report.problem === undefined ? {} : { problem: readProblem(report.problem) };
@@ -88,12 +91,16 @@ function readOutcome(report: JsonObject, valueBytes: Buffer): RunOutcome {
 }
 
 /** The value is the guest's own text. Where it is no JSON the guest tampered with it: its run fails, and no other. */
-function withValue(bytes: Buffer, console: readonly ConsoleLine[], give: (value: Json) => RunOutcome): RunOutcome {
+function withValue(
+  readValue: () => Json,
+  console: readonly ConsoleLine[],
+  give: (value: Json) => RunOutcome,
+): RunOutcome {
   let value: Json;
   try {
-    value = parseJson(bytes);
+    value = readValue();
   } catch (error) {
-    if (error instanceof NestingError) return failed("result_too_large", { console });
+    if (error instanceof StructureError) return failed("result_too_large", { console });
     return failed("killed", { console, retryable: false });
   }
   return give(value);
