@@ -1,9 +1,15 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
+import { missingPrograms } from "./test/support/requirements.js";
 
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    globalSetup: ["test/support/global-setup.ts", "test/sandbox/support/image.ts"],
+    exclude: [...configDefaults.exclude, ...missingPrograms(".").flatMap(({ files }) => files)],
+    globalSetup: [
+      "test/support/tell-what-is-left-out.ts",
+      "test/support/global-setup.ts",
+      "test/sandbox/support/image.ts",
+    ],
     // Files wait for servers and databases more than they compute: by the number of processors half the time is idle.
     maxWorkers: 3,
     // The same holds for the cases of one file that run at once: they wait for answers that do not come.

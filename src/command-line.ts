@@ -41,6 +41,9 @@ const FOR_OPERATORS = [
   ExportFileError,
 ];
 
+/** A full disk, by the system's word for it and by PostgreSQL's. */
+const DISK_FULL = ["ENOSPC", "EDQUOT", "53100"];
+
 try {
   await runCommand(COMMANDS, process.argv.slice(2));
 } catch (error) {
@@ -53,6 +56,9 @@ try {
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return "Something failed.";
   const code = "code" in error ? ` (${String(error.code)})` : "";
+  if ("code" in error && DISK_FULL.includes(String(error.code))) {
+    return `No space is left on a disk${code}. Make room on those of CLOAKROOM_DATA_DIR and the database, then run this again.`;
+  }
   const frames = error.stack?.split("\n").filter((line) => line.trimStart().startsWith("at ")) ?? [];
   return [`${error.name}${code}: the command failed. Run: cloakroom doctor`, ...frames].join("\n");
 }

@@ -1,3 +1,4 @@
+import { causeFields, tenantFailure } from "./api/log-cause.js";
 import type { OperatorLog } from "./api/operator-log.js";
 import type { Clock } from "./base/clock.js";
 import type { TenantId, Uuid } from "./base/ids.js";
@@ -66,28 +67,31 @@ export function composePayments({ vault, agents, clock, log, address, addresses 
   };
   const post = new SimulatorPost({
     ...{ database, keyring, deliver },
-    onFailure: (tenantId) => log.warn({ tenant_id: tenantId }, "a webhook of the simulator was lost"),
+    onFailure: tenantFailure(log, "simulator webhooks", "a webhook of the simulator was lost"),
   });
   const tell: Tell = (tenantId, change) => post.tell(tenantId, change);
   const connectors = new Connectors(
     [new Simulator(books, approvalPage, tell), ...realConnectors(addresses)],
-    (tenantId) => providerHttp(agents, tenantId),
+    (tenantId) =>
+      providerHttp(agents, tenantId, (error) =>
+        log.warn({ tenant_id: tenantId, ...causeFields(error) }, "a payment service did not answer"),
+      ),
     clock,
   );
   const checks = new TenantTurns(
     (tenantId, signal) => checkConnections({ database, keyring, connectors }, tenantId, signal),
-    (tenantId) => log.error({ tenant_id: tenantId }, "the credentials of a connection could not be checked"),
+    tenantFailure(log, "credentials checks", "the credentials of a connection could not be checked"),
   );
   const reconciling: ReconcileParts = {
     ...{ database, keyring, connectors, clock },
     returnUrl: (keys, tenantId, { id }) =>
       `${address()}/orchestration/approvals/${writeAddress(keys, "payment-return", tenantId, id)}`,
-    onDefect: (tenantId) => log.error({ tenant_id: tenantId }, "a connector broke: the payment will be looked after"),
+    onDefect: tenantFailure(log, "payments", "a connector broke: the payment will be looked after"),
   };
   const incoming = new Incoming(reconciling);
   const engine = new PaymentEngine({
     ...reconciling,
-    onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "the payments of a tenant will be looked after again"),
+    onFailure: tenantFailure(log, "payments", "the payments of a tenant will be looked after again"),
   });
   const webhookUrl = (keys: TenantKeys, tenantId: TenantId, connectionId: Uuid) =>
     `${address()}/orchestration/webhooks/${writeAddress(keys, "payment-webhook", tenantId, connectionId)}`;
@@ -105,12 +109,12 @@ export function composePayments({ vault, agents, clock, log, address, addresses 
       tenantWorkJob({
         ...{ name: "payments", kind: "payment", database, clock, isPending: hasPaymentsDue },
         wake: (tenantId) => engine.wake(tenantId),
-        onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's payments could not be looked over"),
+        onFailure: tenantFailure(log, "payments", "a tenant's payments could not be looked over"),
       }),
       tenantWorkJob({
         ...{ name: "credentials checks", kind: "connection_check", database, clock, isPending: hasChecksDue },
         wake: (tenantId) => checks.wake(tenantId),
-        onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's connections could not be looked over"),
+        onFailure: tenantFailure(log, "credentials checks", "a tenant's connections could not be looked over"),
       }),
     ],
     incoming,

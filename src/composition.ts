@@ -1,6 +1,7 @@
 import { Authenticator } from "./access/authenticate.js";
 import type { Crowd } from "./api/crowd-gate.js";
 import { internalCalls } from "./api/internal-calls.js";
+import { causeFields, tenantFailure } from "./api/log-cause.js";
 import type { OperatorLog } from "./api/operator-log.js";
 import { buildPipeline, type Pipeline } from "./api/pipeline.js";
 import type { InvokeProxy } from "./api/proxy-route.js";
@@ -16,6 +17,7 @@ import { createFunctionRunner } from "./functions/function-runner.js";
 import { createTokenFor, hostCallsOver } from "./functions/host-calls.js";
 import { invokeProxy } from "./proxy/invoke.js";
 import { ProxyLoader } from "./proxy/load-proxy.js";
+import { runReactorStep } from "./proxy/reactor-step.js";
 import { RunTransforms } from "./proxy/run-transforms.js";
 import { react } from "./reactors/react.js";
 import { RunQueue } from "./reactors/run-queue.js";
@@ -33,6 +35,7 @@ import { sessionService } from "./services/sessions.js";
 import { tenantService } from "./services/tenants.js";
 import { tokenizeService } from "./services/tokenize.js";
 import { tokenService } from "./services/tokens.js";
+import type { EndPart } from "./shutdown.js";
 import { InvitationDesk } from "./tenancy/accept-invitation.js";
 import type { BinTable } from "./tokens/types/bin-table.js";
 import type { Vault } from "./vault.js";
@@ -57,10 +60,15 @@ export interface Surroundings {
   readonly bins: BinTable | undefined;
   /** How callers reach the server, once that is known. */
   address(): string;
+  readonly endPart: EndPart;
 }
 
 /** Puts the parts together, from the bottom up: each is given what it uses, and knows nothing of the rest. */
-export function compose(vault: Vault, config: Config, { log, clock, bins, address }: Surroundings): Composition {
+export function compose(
+  vault: Vault,
+  config: Config,
+  { log, clock, bins, address, endPart }: Surroundings,
+): Composition {
   const { database, keyring } = vault;
   const authenticator = new Authenticator(database, clock, (tenantId, revision) => keyring.expect(tenantId, revision));
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
@@ -84,6 +92,7 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
       return proxy.applicationId ? authenticator.application(tenantId, proxy.applicationId) : undefined;
     },
     createToken: (application, request, signal) => createTokenFor(callApi, application, request, signal),
+    runReactor: runReactorStep({ database, keyring, authenticator, functions }),
   });
   const invoke: InvokeProxy = (call) =>
     invokeProxy({ database, keyring, authenticator, loader, agents, transforms, bins }, call);
@@ -94,7 +103,15 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
     ...{ database, keyring, agents },
     showError: (error) =>
       error instanceof Fault ? problemJson(error, newUuid()) : functionProblem(error, "reactor_error", newUuid()),
-    onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a reactor's run failed and will be tried again"),
+    onFailure: tenantFailure(log, "reactor runs", "a reactor's run failed and will be tried again"),
+    onUndelivered: (tenantId, { error, attempt, delay }) =>
+      log.warn(
+        {
+          ...{ tenant_id: tenantId, job: "reactor runs", ...causeFields(error), attempt },
+          ...(delay === undefined ? {} : { next_at: new Date(clock.now() + delay).toISOString() }),
+        },
+        "a reactor's result was not taken by its callback address",
+      ),
   });
 
   const payments = composePayments({ vault, agents, clock, log, address, addresses: config.paymentAddresses });
@@ -141,8 +158,8 @@ export function compose(vault: Vault, config: Config, { log, clock, bins, addres
     },
     rest,
     async [Symbol.asyncDispose]() {
-      await rest();
-      await sandbox.close();
+      await endPart("runs and payments in the background", rest);
+      await endPart("the sandbox's runner", () => sandbox.close());
       agents.close();
     },
   };

@@ -14,6 +14,7 @@ import {
   readSecret,
   readSwitch,
   readWhole,
+  refuseEmptySettings,
   refuseUnknownNames,
 } from "./settings/environment.js";
 import { readMailFrom, readSmtpUrl } from "./settings/mail.js";
@@ -70,10 +71,11 @@ export interface Config {
 const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** @throws {ConfigError} for an unknown CLOAKROOM_ name or a wrong value. */
+/** @throws {ConfigError} for an unknown CLOAKROOM_ name, an empty setting or a wrong value. */
 export function readConfig(environment: Environment): Config {
   refuseUnknownNames(environment);
-  const text = (name: Name) => environment[`CLOAKROOM_${name}`] || undefined;
+  refuseEmptySettings(environment);
+  const text = (name: Name) => environment[`CLOAKROOM_${name}`];
   const whole = (name: Name, byDefault: number, least: number, most: number) =>
     readWhole(environment, name, { byDefault, least, most });
   const secret = (name: Name) => readSecret(environment, `CLOAKROOM_${name}`);
@@ -95,7 +97,7 @@ export function readConfig(environment: Environment): Config {
     host: text("HOST") ?? "127.0.0.1",
     port: whole("PORT", 8080, 0, 65_535),
     adminHost: text("ADMIN_HOST") ?? "127.0.0.1",
-    adminPort: whole("ADMIN_PORT", 9090, 0, 65_535),
+    adminPort: whole("ADMIN_PORT", 9464, 0, 65_535),
     publicUrl: readPublicUrl(text("PUBLIC_URL")),
     dataDir,
     rootKeyFile,

@@ -1,31 +1,60 @@
 import { once } from "node:events";
 import { chmod, mkdir, rm } from "node:fs/promises";
-import type { Server as WebServer } from "node:http";
+import type { RequestListener, Server as WebServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
-import { createInterface } from "node:readline";
+import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import Fastify from "fastify";
-import { registerHealth } from "./api/health.js";
+import { admitRequest } from "./api/admit-request.js";
+import { createCors } from "./api/cors.js";
+import { isHealthCheck, QUESTION_LIMITS, type Readiness, registerHealth, registerRpcHealth } from "./api/health.js";
 import { CONNECTION_LIMITS, createOnePort } from "./api/one-port.js";
+import { refuseRequest } from "./api/refuse-request.js";
+import { Fault } from "./base/fault.js";
+import { LineSplitter } from "./base/line-splitter.js";
 import type { Config } from "./config.js";
 import { Sensitive } from "./crypto/sensitive.js";
+import { LONGEST_SHARE_LINE, notAShare } from "./crypto/shares.js";
 import { listenAt, type TlsIdentity } from "./listening.js";
-import { keptInShares, ShareDesk, StoppedSealed, type Unseal, type UnsealedKey, unsealSocketOf } from "./unsealing.js";
+import {
+  keptInShares,
+  type ShareAnswer,
+  ShareDesk,
+  StoppedSealed,
+  type Unseal,
+  type UnsealedKey,
+  unsealSocketOf,
+} from "./unsealing.js";
 
-const LONGEST_LINE = 1_000;
+/** How long a client may go on sending after it was refused. */
+const LINGER_MS = 1_000;
+
+/** Clients try again after this many seconds: people have to come with their shares. */
+const RETRY_AFTER_SECONDS = 30;
+
+const SEALED = new Fault("unavailable", "This server is sealed: it waits for the shares of its root key.", {
+  retryAfter: RETRY_AFTER_SECONDS,
+});
+
+export interface SealedServer {
+  readonly config: Config;
+  readonly say: (line: string) => void;
+  readonly stopping: AbortSignal;
+  /**
+   * What the main port speaks once it serves: a probe that is told the server were dead would have it started again, and
+   * the shares that were handed in would be lost.
+   */
+  readonly tls: TlsIdentity | undefined;
+  /** The services that it will serve, by name. */
+  readonly services: readonly string[];
+}
 
 /**
- * Waits for shares on a local socket that only this user may open, and answers the health of a sealed server meanwhile:
- * /healthz is well, /readyz is not.
- * @param tls what the main port speaks once it serves: a probe that is told the server were dead would have it started
- * again, and the shares that were handed in would be lost.
+ * Waits for shares on a local socket that only this user may open. Meanwhile both ports tell the health of a sealed server
+ * (/healthz is well, /readyz and gRPC's health are not), and refuse every call as unavailable: a client must not take a
+ * sealed server for one that has none of its tokens.
  */
-export function waitForShares(
-  config: Config,
-  say: (line: string) => void,
-  stopping: AbortSignal,
-  tls: TlsIdentity | undefined,
-): Unseal {
+export function waitForShares({ config, say, stopping, tls, services }: SealedServer): Unseal {
   return async (needed) => {
     await using sealed = new AsyncDisposableStack();
     const path = unsealSocketOf(config);
@@ -43,19 +72,20 @@ export function waitForShares(
     await listen(server, path);
     sealed.defer(() => closeServer(server, sockets));
     const health = Fastify({ logger: false });
-    registerHealth(health, { draining: stopping, check: async () => ({ root_key: "sealed" }) });
+    const readiness: Readiness = { draining: stopping, check: async () => ({ root_key: "sealed" }) };
+    registerHealth(health, readiness);
+    await health.register(fastifyConnectPlugin, {
+      routes: (router) => registerRpcHealth(router, services, readiness, QUESTION_LIMITS),
+    });
     await health.ready();
     sealed.defer(() => health.close());
+    const listener = refuseAllBut((request, response) => health.routing(request, response), config.corsOrigins);
     const places = [
       { prefix: "", host: config.host, port: config.port, tls },
       { prefix: "ADMIN_", host: config.adminHost, port: config.adminPort, tls: undefined },
     ] as const;
     for (const { prefix, host, port, tls: identity } of places) {
-      const { server: web, destroy } = createOnePort(
-        (request, response) => health.routing(request, response),
-        CONNECTION_LIMITS,
-        identity,
-      );
+      const { server: web, destroy } = createOnePort(listener, CONNECTION_LIMITS, identity);
       await listenAt(prefix, { host, port }, async () => {
         web.listen({ host, port });
         await once(web, "listening");
@@ -81,27 +111,42 @@ export function waitForShares(
   };
 }
 
+/** Serves questions of health alone. */
+function refuseAllBut(health: RequestListener, origins: readonly string[]): RequestListener {
+  const cors = createCors(origins);
+  return (request, response) => {
+    const traceId = admitRequest(cors, request, response);
+    if (request.method === "OPTIONS") return cors.answerPreflight(request, response);
+    if (isHealthCheck(request)) return health(request, response);
+    refuseRequest(request, response, SEALED, traceId);
+  };
+}
+
 function urlOf(web: WebServer, host: string, tls: TlsIdentity | undefined): string {
   const address = web.address();
   const port = typeof address === "object" && address ? address.port : 0;
   return `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** One share a line in, one answer a line out. */
+/**
+ * One share a line in, one answer a line out. A line that is too long for a share is answered, and ends the connection:
+ * what follows is read and dropped for a moment, as a client that is reset while it sends loses the answer.
+ */
 function serveShares(socket: Socket, desk: ShareDesk): void {
-  let size = 0;
-  socket.on("data", (chunk: Buffer) => {
-    size += chunk.length;
-    if (size > LONGEST_LINE * 255) socket.destroy();
-  });
-  const lines = createInterface({ input: socket });
-  lines.on("line", (line) => {
-    if (line.length > LONGEST_LINE) {
-      socket.destroy();
-      return;
+  const splitter = new LineSplitter(LONGEST_SHARE_LINE);
+  const answer = (text: ShareAnswer) => socket.write(`${JSON.stringify(text)}\n`);
+  socket.setEncoding("utf8");
+  const take = (piece: string) => {
+    try {
+      for (const line of splitter.push(piece)) void desk.take(new Sensitive(line)).then(answer);
+    } catch {
+      socket.off("data", take).resume();
+      answer(desk.refuse(notAShare()));
+      socket.end();
+      setTimeout(() => socket.destroy(), LINGER_MS).unref();
     }
-    void desk.take(new Sensitive(line)).then((answer) => socket.write(`${JSON.stringify(answer)}\n`));
-  });
+  };
+  socket.on("data", take);
 }
 
 async function listen(server: Server, path: string): Promise<void> {

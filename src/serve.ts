@@ -16,6 +16,7 @@ import { clientReader } from "./api/client-address.js";
 import { registerDocs } from "./api/docs.js";
 import { registerHealth } from "./api/health.js";
 import { registerInvitationPage } from "./api/invitation-page.js";
+import { causeFields, tenantFailure } from "./api/log-cause.js";
 import { registerMetrics } from "./api/metrics-route.js";
 import { observeInto } from "./api/observation.js";
 import { createOperatorLog, type OperatorLog } from "./api/operator-log.js";
@@ -39,6 +40,7 @@ import { openRateGate } from "./rate-limiting.js";
 import { readinessOf } from "./readiness.js";
 import { waitForShares } from "./sealed-server.js";
 import { readBinTable } from "./settings/bin-table.js";
+import { REQUESTS_END_MS, Shutdown } from "./shutdown.js";
 import { gaugeDatabase } from "./telemetry/database-gauges.js";
 import { gaugeEventLoop } from "./telemetry/event-loop.js";
 import { gaugeMemory } from "./telemetry/memory-gauges.js";
@@ -68,15 +70,15 @@ const SERVICES: readonly DescService[] = [
   ThreeDSService,
 ];
 
-/** How long requests in flight may go on after the signal to stop. */
-const GRACE_MS = 25_000;
-
 /** A server that takes requests. */
 export interface RunningServer {
   readonly url: string;
   readonly vault: Vault;
   /** Resolves when the server has ended by itself: its database is gone. */
   readonly failed: Promise<string>;
+  /** What a stop waits for at this moment. */
+  readonly waitingFor: () => readonly string[];
+  /** Ends within 28 s, whatever does not. @throws what a part of the server failed to end with. */
   stop(): Promise<void>;
 }
 
@@ -96,55 +98,71 @@ export async function startServer(
   const bins = await readBinTable(config.binTableFile);
   // Whatever is open already is closed again when a later step fails: an open vault would keep the process from ending.
   await using opened = new AsyncDisposableStack();
-  opened.use(await startTraces(process.env));
+  const shutdown = new Shutdown(log);
+  const traces = await startTraces(process.env);
+  opened.defer(() => shutdown.end("the traces exporter", async () => traces[Symbol.asyncDispose]()));
   const vault = opened.use(
     await openVault({
-      config,
+      ...{ config, announce, clock },
       as: "server",
-      announce,
-      clock,
-      unseal: waitForShares(config, announce, whileSealed, tls),
+      unseal: waitForShares({
+        ...{ config, tls },
+        say: announce,
+        stopping: whileSealed,
+        services: SERVICES.map(({ typeName }) => typeName),
+      }),
+      endPart: shutdown.end,
     }),
   );
   const draining = new AbortController();
   const readiness = readinessOf(vault.database, vault.rootKey, clock, draining.signal);
   const { database, keyring } = vault;
   let url = config.publicUrl ?? "";
-  const parts = opened.use(compose(vault, config, { log, clock, bins, address: () => url }));
-  const schedule = new Schedule(({ name }) => log.warn({ reason: name }, "a job failed and will be tried again"));
-  opened.defer(() => schedule.stop());
+  const parts = opened.use(compose(vault, config, { log, clock, bins, address: () => url, endPart: shutdown.end }));
+  const schedule = new Schedule(({ job, error, attempt, nextAt }) =>
+    log.warn(
+      { job: job.name, ...causeFields(error), attempt, ...(nextAt ? { next_at: nextAt.toISOString() } : {}) },
+      "a job failed and will be tried again",
+    ),
+  );
+  opened.defer(() => shutdown.end("jobs", () => schedule.stop()));
   const start = (jobs: readonly Job[]) => schedule.start(jobs.map((job) => meters.timed(job)));
   start([
     ...sweepJobs({
       database,
       keyring,
       clock,
-      onFailure: (tenantId) =>
-        log.error({ tenant_id: tenantId }, "a sweep of this tenant failed and will be tried again"),
+      onFailure: tenantFailure(log, "sweep", "a sweep of this tenant failed and will be tried again"),
     }),
     logSealsJob({
       ...{ database, keyring, clock, retentionDays: config.logRetentionDays },
-      onFailure: (tenantId) =>
-        log.error({ tenant_id: tenantId }, "the log of this tenant could not be sealed; this will be tried again"),
+      onFailure: tenantFailure(
+        log,
+        "log seals",
+        "the log of this tenant could not be sealed; this will be tried again",
+      ),
       onBroken: (tenantId) =>
         log.error({ tenant_id: tenantId }, "the log of this tenant was tampered with. Run: cloakroom audit verify"),
     }),
     tenantRemovalJob({
       ...{ database, keyring, clock },
-      onFailure: (tenantId) =>
-        log.error({ tenant_id: tenantId }, "rows of a deleted tenant could not be removed; this will be tried again"),
+      onFailure: tenantFailure(
+        log,
+        "tenant removal",
+        "rows of a deleted tenant could not be removed; this will be tried again",
+      ),
     }),
     reactorRunsJob({
       database,
       queue: parts.runs,
       clock,
-      onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's runs could not be looked over"),
+      onFailure: tenantFailure(log, "reactor runs", "a tenant's runs could not be looked over"),
     }),
     keyRotationsJob({
       database,
       keyring,
       clock,
-      onFailure: (tenantId) => log.error({ tenant_id: tenantId }, "a tenant's keys could not be replaced yet"),
+      onFailure: tenantFailure(log, "key rotations", "a tenant's keys could not be replaced yet"),
       onBroken: (tenantId, { count }) =>
         log.error(
           { tenant_id: tenantId, reason: `${count} rows do not open` },
@@ -154,6 +172,8 @@ export async function startServer(
     ...parts.payments.jobs,
   ]);
   const memory = new MemoryBudget(config.bodyLimit);
+  const rateGate = await openRateGate(config, log, meters);
+  opened.defer(() => shutdown.end("the counters of rate limits", async () => rateGate[Symbol.asyncDispose]()));
   const server = await createApiServer({
     services: SERVICES,
     pipelines: parts.pipelines,
@@ -167,7 +187,7 @@ export async function startServer(
     crowd: parts.crowd,
     memory,
     readClient: clientReader(config.trustedProxies),
-    rateGate: opened.use(await openRateGate(config, log, meters)),
+    rateGate,
     meters,
     tls,
     async extend(app) {
@@ -184,9 +204,9 @@ export async function startServer(
   const admin = Fastify({ logger: false });
   registerHealth(admin, readiness);
   registerMetrics(admin, meters.registry);
-  opened.defer(() => admin.close());
+  opened.defer(() => shutdown.end("the admin port", () => admin.close()));
   const { port } = await listenAt("", config, () => server.listen(config.host, config.port));
-  opened.defer(() => server.close(GRACE_MS));
+  opened.defer(() => shutdown.end("requests in flight", () => server.close(REQUESTS_END_MS)));
   const adminAddress = { host: config.adminHost, port: config.adminPort };
   const adminUrl = await listenAt("ADMIN_", adminAddress, () => admin.listen(adminAddress));
   const scheme = config.tlsCertFile ? "https" : "http";
@@ -200,13 +220,17 @@ export async function startServer(
   let stopping: Promise<void> | undefined;
   /** Takes no more connections from its first moment on. What nobody waits for ends beside the requests in flight. */
   const stop = async () => {
+    shutdown.begin();
     draining.abort();
     schedule.abort();
-    await Promise.all([parts.rest(), running.disposeAsync()]);
+    void parts.rest();
+    await running.disposeAsync();
+    if (shutdown.errors.length > 0) throw shutdown.errors[0];
   };
   return {
     url,
     vault,
+    waitingFor: () => shutdown.waitingFor,
     failed: vault.embedded?.exited.then(({ summary }) => summary) ?? new Promise(() => {}),
     stop: () => {
       stopping ??= stop();
@@ -226,7 +250,13 @@ function mailOf(
     database,
     outbox: new Outbox({ database, keyring, carrier, publicUrl }),
     clock,
-    onTrouble: (tenantId, reason) =>
-      log.warn({ reason, ...(tenantId ? { tenant_id: tenantId } : {}) }, "messages were not sent"),
+    onTrouble: (tenantId, reason, error) =>
+      log.warn(
+        {
+          ...{ job: "mail", reason, ...(tenantId ? { tenant_id: tenantId } : {}) },
+          ...(error === undefined ? {} : causeFields(error)),
+        },
+        "messages were not sent",
+      ),
   });
 }

@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { LineTooLong, linesOf } from "./base/line-splitter.js";
 import type { Config } from "./config.js";
 import type { RootKey } from "./crypto/root-key.js";
 import { Sensitive } from "./crypto/sensitive.js";
-import { readShare, type Share, ShareCollection, ShareError } from "./crypto/shares.js";
+import { LONGEST_SHARE_LINE, notAShare, readShare, type Share, ShareCollection, ShareError } from "./crypto/shares.js";
 import { ConfigError } from "./settings/environment.js";
 
 /** A root key that is kept in shares, and is to be put together. */
@@ -26,10 +26,15 @@ export interface UnsealedKey {
 /** Puts all of these keys together: while a root key is replaced, two of them may be needed. */
 export type Unseal = (needed: readonly NeededKey[]) => Promise<readonly UnsealedKey[]>;
 
-/** What a sealed server answers to a share. Counts are of all keys that are needed, together. */
+/**
+ * What a sealed server answers to a share. Counts are of all keys that are needed, together, and of the splittings that
+ * their last shares are of.
+ */
 export interface ShareAnswer {
   readonly held: number;
   readonly needed: number;
+  /** Shares of other splittings: they are kept, and do not go with the last one. */
+  readonly apart: number;
   readonly unsealed: boolean;
   readonly problem?: string;
 }
@@ -60,13 +65,22 @@ export async function sharesOnInput(needed: readonly NeededKey[]): Promise<reado
   const desk = new ShareDesk(needed, (keys) => {
     found = keys;
   });
-  for await (const line of createInterface({ input: process.stdin })) {
+  for await (const line of sharesIn(process.stdin)) {
     if (line.trim() === "") continue;
     const { problem } = await desk.take(new Sensitive(line));
     if (problem) throw new ShareError(problem);
     if (found) return found;
   }
   throw new ShareError(missing);
+}
+
+/** The lines of a file or standard input that is to hold shares. @throws {ShareError} where one is too long for a share. */
+export async function* sharesIn(input: AsyncIterable<Buffer | string>): AsyncGenerator<string> {
+  try {
+    yield* linesOf(input, LONGEST_SHARE_LINE);
+  } catch (error) {
+    throw error instanceof LineTooLong ? notAShare() : error;
+  }
 }
 
 /** The beginning of a sentence for the operator. */
@@ -82,15 +96,60 @@ function askForShares(needed: NeededKey): string {
     : `${keptInShares(needed)}, and this command needs it: give ${threshold} of them on standard input, one per line.`;
 }
 
-/** Takes shares one after the other, of several keys in any order, and hands over the keys that they make. */
+/** Splittings of one key whose shares are kept. The oldest are forgotten beyond. */
+const MOST_SPLITTINGS = 16;
+
+/** A root key that is needed, with the shares of it that were handed in. */
+class SplitKey {
+  readonly needed: NeededKey;
+  readonly #collections = new Map<string, ShareCollection>();
+  /** The splitting that the last share is of. */
+  #last: ShareCollection | undefined;
+  found: UnsealedKey | undefined;
+
+  constructor(needed: NeededKey) {
+    this.needed = needed;
+  }
+
+  /** Shares of other splittings than the last one. */
+  get apart(): number {
+    const others = [...this.#collections.values()].filter((collection) => collection !== this.#last);
+    return this.found ? 0 : others.reduce((sum, { held }) => sum + held, 0);
+  }
+
+  get counts(): { readonly held: number; readonly needed: number } {
+    const needed = this.found?.threshold ?? this.#last?.needed ?? this.needed.threshold ?? 0;
+    return { held: this.found ? needed : (this.#last?.held ?? 0), needed };
+  }
+
+  async add(share: Share): Promise<void> {
+    if (this.found) return;
+    const collection = this.#collections.get(share.splitId) ?? new ShareCollection(share.keyId);
+    this.#collections.set(share.splitId, collection);
+    this.#last = collection;
+    const [oldest] = this.#collections.keys();
+    if (this.#collections.size > MOST_SPLITTINGS && oldest !== undefined) this.#collections.delete(oldest);
+    const key = await collection.add(share);
+    if (!key) return;
+    if (!(await this.needed.fits(key))) {
+      throw new ShareError("These shares do not give the root key of this database. All were dropped: start again.");
+    }
+    this.found = { key, threshold: share.threshold };
+    for (const other of this.#collections.values()) other.clear();
+  }
+}
+
+/**
+ * Takes shares one after the other, of several keys in any order, and hands over the keys that they make. A key may have
+ * been split more than once: shares of each splitting are kept by themselves, and the first that is complete counts.
+ */
 export class ShareDesk {
-  readonly #places: readonly { readonly needed: NeededKey; readonly collection: ShareCollection }[];
+  readonly #keys: readonly SplitKey[];
   readonly #done: (keys: readonly UnsealedKey[]) => void;
-  readonly #found = new Map<string, UnsealedKey>();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(needed: readonly NeededKey[], done: (keys: readonly UnsealedKey[]) => void) {
-    this.#places = needed.map((key) => ({ needed: key, collection: new ShareCollection(key.id) }));
+    this.#keys = needed.map((key) => new SplitKey(key));
     this.#done = done;
   }
 
@@ -106,38 +165,35 @@ export class ShareDesk {
       await this.#add(readShare(line));
       return this.#answer();
     } catch (error) {
-      return { ...this.#answer(), problem: error instanceof ShareError ? error.message : "The share cannot be used." };
+      return this.refuse(error);
     }
+  }
+
+  /** The answer to what could not be taken for a share. */
+  refuse(error: unknown): ShareAnswer {
+    return { ...this.#answer(), problem: error instanceof ShareError ? error.message : "The share cannot be used." };
   }
 
   async #add(share: Share): Promise<void> {
-    const place = this.#places.find(({ needed }) => needed.id === share.keyId);
-    if (!place) {
-      const ids = this.#places.map(({ needed }) => needed.id).join(" or ");
+    const key = this.#keys.find(({ needed }) => needed.id === share.keyId);
+    if (!key) {
+      const ids = this.#keys.map(({ needed }) => needed.id).join(" or ");
       throw new ShareError(`This share is of the root key ${share.keyId}; ${ids} is needed.`);
     }
-    if (this.#found.has(share.keyId)) return;
-    const key = await place.collection.add(share);
-    if (!key) return;
-    if (!(await place.needed.fits(key))) {
-      throw new ShareError("These shares do not give the root key of this database. All were dropped: start again.");
-    }
-    this.#found.set(share.keyId, { key, threshold: share.threshold });
-    if (this.#isDone) this.#done([...this.#found.values()]);
+    await key.add(share);
+    if (this.#isDone) this.#done(this.#keys.flatMap(({ found }) => found ?? []));
   }
 
   get #isDone(): boolean {
-    return this.#found.size === this.#places.length;
+    return this.#keys.every(({ found }) => found !== undefined);
   }
 
   #answer(): ShareAnswer {
-    const counts = this.#places.map(({ needed: { id, threshold = 0 }, collection }) => {
-      const needed = this.#found.get(id)?.threshold ?? collection.needed ?? threshold;
-      return { held: this.#found.has(id) ? needed : collection.held, needed };
-    });
+    const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
     return {
-      held: counts.reduce((sum, { held }) => sum + held, 0),
-      needed: counts.reduce((sum, { needed }) => sum + needed, 0),
+      held: sum(this.#keys.map(({ counts }) => counts.held)),
+      needed: sum(this.#keys.map(({ counts }) => counts.needed)),
+      apart: sum(this.#keys.map(({ apart }) => apart)),
       unsealed: this.#isDone,
     };
   }

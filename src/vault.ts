@@ -1,19 +1,30 @@
-import type { Clock } from "./base/clock.js";
+import { type Clock, systemClock } from "./base/clock.js";
 import type { Config } from "./config.js";
 import type { RootKey } from "./crypto/root-key.js";
 import { RootKeys } from "./crypto/root-keys.js";
 import { openRootKey } from "./open-root-key.js";
 import { requireOneHolder } from "./settings/root-key-holder.js";
+import { type EndPart, endWithoutLimit } from "./shutdown.js";
 import { connect, type DatabaseAddress, type Sql } from "./store/connect.js";
 import { type Database, openDatabase } from "./store/database.js";
 import { type EmbeddedDatabase, startEmbeddedDatabase } from "./store/embedded/embedded-database.js";
 import { visitEmbeddedDatabase } from "./store/embedded/visit.js";
-import { meetDatabase } from "./store/first-contact.js";
+import { IMPATIENT, meetDatabase, type Patience } from "./store/first-contact.js";
 import { migrate, pendingMigrations } from "./store/migrate.js";
-import { DatabaseSetupError, refuseMightyRole, requireRoles, requireRolesOrRights } from "./store/roles.js";
+import {
+  DatabaseSetupError,
+  privilegedRole,
+  quoteName,
+  refuseMightyRole,
+  requireRoles,
+  requireRolesOrRights,
+} from "./store/roles.js";
 import { listTenantIds } from "./store/tenants.js";
 import { Keyring } from "./tenancy/keyring.js";
 import { sharesOnInput, type Unseal } from "./unsealing.js";
+
+/** A server waits so long for a database that starts up or recovers. */
+const START_WAIT_MS = 5 * 60_000;
 
 /** The stored half of Cloakroom, open: database, schema, root key. */
 export interface Vault extends AsyncDisposable {
@@ -34,16 +45,23 @@ export interface Vault extends AsyncDisposable {
   readonly isEmpty: boolean;
 }
 
+/**
+ * Who opens the vault. `server` owns the embedded database. `command` uses it beside a running server, or starts it for
+ * itself, and is refused where there is none. `setup` is a command that makes it, with its root key, where there is none.
+ */
+export type VaultUser = "server" | "command" | "setup";
+
 export interface OpenVaultOptions {
   readonly config: Config;
-  /** `serve` owns the embedded database; a command uses it beside a running server, or starts it for itself. */
-  readonly as: "server" | "command";
+  readonly as: VaultUser;
   readonly announce: (line: string) => void;
   readonly clock: Clock;
   /** For a command that moves to the root key that is configured. */
   readonly mayMove?: boolean;
   /** How a root key that was split comes back. Absent: from the command's standard input. */
   readonly unseal?: Unseal;
+  /** How the database ends. Absent: for as long as it takes. */
+  readonly endPart?: EndPart;
 }
 
 /**
@@ -58,21 +76,23 @@ export async function openVault({
   clock,
   mayMove = false,
   unseal,
+  endPart = endWithoutLimit,
 }: OpenVaultOptions): Promise<Vault> {
   if (!mayMove) requireOneHolder(config.rootKeyHolder);
   const stack = new AsyncDisposableStack();
   try {
     const embedded = config.databaseUrl ? undefined : await openEmbedded(config, as, announce);
-    if (embedded) stack.use(embedded);
+    if (embedded) stack.defer(() => endPart("the embedded database", () => embedded.stop()));
     const { address, ownerAddress } = addressesOf(config, embedded);
     const migrated = embedded ? await migrate(ownerAddress) : [];
     if (!embedded) {
-      await meetBoth(address, ownerAddress);
+      await meetBoth(address, ownerAddress, as === "server" ? { waitMs: START_WAIT_MS, announce } : IMPATIENT);
       await requireMigrated(ownerAddress);
     }
     await checkRole(address);
     const rootKeys = rootKeysOf(config);
-    const mayMake = embedded !== undefined;
+    // A command in the wrong directory must not make a second vault with a root key of its own.
+    const mayMake = embedded !== undefined && as !== "command";
     const { rootKey } = await openRootKey({
       rootKeys,
       address: ownerAddress,
@@ -82,14 +102,12 @@ export async function openVault({
       unseal: unseal ?? sharesOnInput,
     });
     const isEmpty = await hasNoTenant(ownerAddress);
-    const database = stack.use(
-      openDatabase({
-        address,
-        fastConnections: as === "server" ? config.fastConnections : 1,
-        slowConnections: as === "server" ? config.slowConnections : 1,
-        clock,
-      }),
-    );
+    const database = openDatabase({
+      ...{ address, clock },
+      fastConnections: as === "server" ? config.fastConnections : 1,
+      slowConnections: as === "server" ? config.slowConnections : 1,
+    });
+    stack.defer(() => endPart("the database's connections", async () => database[Symbol.asyncDispose]()));
     const keyring = new Keyring(database, rootKeys);
     const owned = stack.move();
     return {
@@ -113,7 +131,7 @@ export interface UnkeyedDatabase extends AsyncDisposable {
 export async function openWithoutRootKey(config: Config, announce: (line: string) => void): Promise<UnkeyedDatabase> {
   requireOneHolder(config.rootKeyHolder);
   await using stack = new AsyncDisposableStack();
-  const embedded = config.databaseUrl ? undefined : await openEmbedded(config, "command", announce);
+  const embedded = config.databaseUrl ? undefined : await openEmbedded(config, "setup", announce);
   if (embedded) stack.use(embedded);
   const { address, ownerAddress } = addressesOf(config, embedded);
   if (embedded) {
@@ -133,12 +151,20 @@ export async function migrateVault(config: Config): Promise<string[]> {
   return migrate(ownerAddress, await meetBoth(address, ownerAddress));
 }
 
-/** Sets up a database that DATABASE_URL names: schema, roles, root key. Can be run again. Returns the root key. */
+/**
+ * Sets up the database, embedded or named by DATABASE_URL: schema, roles, root key. Can be run again. Returns the root key.
+ */
 export async function initVault(config: Config, announce: (line: string) => void): Promise<RootKey> {
   requireOneHolder(config.rootKeyHolder);
+  if (!config.databaseUrl) {
+    await using vault = await openVault({ config, as: "setup", announce, clock: systemClock });
+    for (const name of vault.migrated) announce(`Applied migration ${name}`);
+    return vault.rootKey;
+  }
   const { ownerAddress, address } = addressesOf(config, undefined);
   for (const name of await migrateVault(config)) announce(`Applied migration ${name}`);
   await checkRole(address);
+  for (const { warning } of await privilegedLogins(config)) announce(`Warning: ${warning}`);
   const rootKeys = rootKeysOf(config);
   const { rootKey, isNew } = await openRootKey({
     rootKeys,
@@ -149,6 +175,32 @@ export async function initVault(config: Config, announce: (line: string) => void
   });
   if (!isNew) announce(`The root key ${rootKey.id} is the one of this database.`);
   return rootKey;
+}
+
+/** The logins of DATABASE_URL and MIGRATE_DATABASE_URL that row-level security does not hold, with what to do about each. */
+export async function privilegedLogins({
+  databaseUrl,
+  migrateDatabaseUrl,
+}: Config): Promise<readonly { readonly warning: string }[]> {
+  const found: { warning: string }[] = [];
+  for (const [setting, url] of Object.entries({
+    DATABASE_URL: databaseUrl,
+    MIGRATE_DATABASE_URL: migrateDatabaseUrl,
+  })) {
+    if (!url) continue;
+    const sql = connect({ url: url.reveal() }, { connections: 1, statementTimeout: 10_000 });
+    try {
+      const role = await privilegedRole(sql);
+      if (role === undefined) continue;
+      const remedy = `alter role ${quoteName(role)} nosuperuser nobypassrls createrole`;
+      found.push({
+        warning: `${setting} logs in as ${role}, a superuser or a role that bypasses row-level security. Use a login that owns the database and may create roles. Run: ${remedy}`,
+      });
+    } finally {
+      await sql.end({ timeout: 5 });
+    }
+  }
+  return found;
 }
 
 function rootKeysOf({ rootKeyHolder, rootKeyFile }: Config): RootKeys {
@@ -175,19 +227,21 @@ async function hasNoTenant(ownerAddress: DatabaseAddress): Promise<boolean> {
   }
 }
 
-function openEmbedded(
-  config: Config,
-  as: OpenVaultOptions["as"],
-  announce: (line: string) => void,
-): Promise<EmbeddedDatabase> {
+function openEmbedded(config: Config, as: VaultUser, announce: (line: string) => void): Promise<EmbeddedDatabase> {
   const options = { dataDir: config.dataDir, announce };
-  return as === "server" ? startEmbeddedDatabase(options) : visitEmbeddedDatabase(options);
+  if (as === "server") return startEmbeddedDatabase(options);
+  return visitEmbeddedDatabase({ ...options, mayCreate: as === "setup" });
 }
 
 /** The logins of both, which may be one. */
-async function meetBoth(address: DatabaseAddress, ownerAddress: DatabaseAddress): Promise<string[]> {
-  const login = await meetDatabase(address, "DATABASE_URL");
-  return address === ownerAddress ? [login] : [login, await meetDatabase(ownerAddress, "MIGRATE_DATABASE_URL")];
+async function meetBoth(
+  address: DatabaseAddress,
+  ownerAddress: DatabaseAddress,
+  patience: Patience = IMPATIENT,
+): Promise<string[]> {
+  const login = await meetDatabase(address, "DATABASE_URL", patience);
+  if (address === ownerAddress) return [login];
+  return [login, await meetDatabase(ownerAddress, "MIGRATE_DATABASE_URL", patience)];
 }
 
 async function requireMigrated(address: DatabaseAddress): Promise<void> {

@@ -208,7 +208,9 @@ describe("a login", () => {
 
   it("that is a superuser itself acts as the meek role all the same", async () => {
     const installation = onMachine({ DATABASE_URL: cluster.url("postgres", "postgres") });
-    await init(installation);
+    const warning =
+      "Warning: DATABASE_URL logs in as postgres, a superuser or a role that bypasses row-level security.";
+    expect(await init(installation)).toContainEqual(expect.stringContaining(warning));
     await withVault(installation, async (vault) => {
       const { tenantId } = await aTenant(vault);
       const other = await aTenant(vault);
@@ -237,6 +239,16 @@ describe("an address that leads nowhere", () => {
       "names no database",
       (url) => `${url}_of_nobody`,
       "There is no such database as DATABASE_URL names. Create it, owned by its login.",
+    ],
+    [
+      "is another database's",
+      () => "mysql://vault:secret-password@127.0.0.1:3306/vault",
+      "DATABASE_URL must begin with postgres://",
+    ],
+    [
+      "asks for TLS of a server that has none",
+      (url) => `${url}?sslmode=require`,
+      "The server that DATABASE_URL names does not speak TLS, which sslmode=require asks for.",
     ],
     [
       "is none",

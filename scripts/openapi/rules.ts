@@ -3,6 +3,7 @@ import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import {
   type FieldRules,
   FieldRulesSchema,
+  Ignore,
   field as rulesOption,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { isJsonObject, type Json, type JsonObject } from "../../src/base/json.js";
@@ -49,8 +50,18 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Translate>>>> = {
  * @throws {Error} for a rule that has none here: a document that leaves a rule out would mislead.
  */
 export function keywordsOf(field: DescField): JsonObject {
-  const keywords = translate(toJson(FieldRulesSchema, rulesOf(field)));
+  const rules = rulesOf(field);
+  const keywords = translate(toJson(FieldRulesSchema, rules));
+  if (rules.ignore === Ignore.IF_ZERO_VALUE) return orEmpty(field, keywords);
   return { ...leastOf(field, keywords), ...keywords };
+}
+
+/** The rules, or an empty string, which stands for an absent field. */
+function orEmpty(field: DescField, keywords: JsonObject): JsonObject {
+  if (field.fieldKind !== "scalar" || field.scalar !== ScalarType.STRING) {
+    throw new Error(`the document cannot say that ${field.toString()} may be empty`);
+  }
+  return { anyOf: [keywords, { maxLength: 0 }] };
 }
 
 /**
@@ -83,7 +94,7 @@ function leastOf(field: DescField, keywords: JsonObject): JsonObject {
 
 function translate(rules: Json): JsonObject {
   if (!isJsonObject(rules)) return {};
-  const { required: _, ...byType } = rules;
+  const { required: _, ignore: __, ...byType } = rules;
   return Object.assign({}, ...Object.entries(byType).map(([type, set]) => translateSet(type, set)));
 }
 

@@ -1,6 +1,7 @@
-import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { omitsEmpty, restName } from "../../src/api/rest/field-name.js";
+import { rest_message } from "../../gen/cloakroom/v1/options_pb.js";
+import { omitsEmpty, restFields, restName } from "../../src/api/rest/field-name.js";
 import { isJsonObject, type JsonObject } from "../../src/base/json.js";
 import { commentOf } from "./comments.js";
 import { isRequired, keywordsOf } from "./rules.js";
@@ -44,7 +45,7 @@ export class Schemas {
       default: {
         // What is within a patch is taken as a whole.
         const by = writer === "server" ? "server" : "caller";
-        return this.#refer(by === "server" ? message.name : `${message.name}Input`, message, by, message.fields);
+        return this.#refer(by === "server" ? message.name : `${message.name}Input`, message, by, restFields(message));
       }
     }
   }
@@ -61,9 +62,10 @@ export class Schemas {
 
   #objectOf(message: DescMessage, writer: Writer, fields: readonly DescField[]): JsonObject {
     const required = fields.filter((field) => isAlwaysThere(field, writer)).map(restName);
+    const prose = [commentOf(message), writer === "server" ? undefined : unservedIn(message)];
     return {
       type: "object",
-      ...describe(commentOf(message)),
+      ...describe(prose.filter((text) => text !== undefined).join(" ") || undefined),
       ...(required.length > 0 ? { required } : {}),
       properties: Object.fromEntries(fields.map((field) => [restName(field), this.ofField(field, writer)])),
     };
@@ -85,6 +87,13 @@ export class Schemas {
     }
     return merged;
   }
+}
+
+/** What is refused unless it is empty, although it stands in no list of fields. */
+function unservedIn(message: DescMessage): string | undefined {
+  const { unserved } = getOption(message, rest_message);
+  if (unserved.length === 0) return undefined;
+  return `Refused, unless empty: ${unserved.map(({ name, because }) => `\`${name}\` (${because})`).join(", ")}.`;
 }
 
 function isAlwaysThere(field: DescField, writer: Writer): boolean {

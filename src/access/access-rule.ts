@@ -67,7 +67,7 @@ export function parseRights(
   const faults = new FieldFaultList();
   const report = (field: string, text: string) => faults.add(field, text);
   if (permissions.length === 0 && rules.length === 0) {
-    report("permissions", "permissions or rules must be given");
+    report("permissions", "must be given where there are no rules");
   }
   const known = permissions.filter((permission, index): permission is Permission => {
     const problem = permissionProblem(holder, permission);
@@ -75,7 +75,7 @@ export function parseRights(
     return problem === undefined;
   });
   if (holder === "management" && rules.length > 0) {
-    report("rules", "a management application takes permissions, not rules");
+    report("rules", "must not be given: a management application takes permissions");
   }
   const parsed = rules.flatMap((rule, index) => parseRule(holder, rule, `rules[${index}]`, report));
   const priorities = new Set<number>();
@@ -95,7 +95,8 @@ function parseRule(
 ): AccessRule[] {
   const scope = parseScope(holder, draft, path, report);
   const { transform } = draft;
-  if (transform === undefined || !isTransform(transform)) report(`${path}.transform`, "must be redact, mask or reveal");
+  if (transform === undefined || !isTransform(transform))
+    report(`${path}.transform`, "must be one of: redact, mask, reveal");
   const permissions = draft.permissions.filter((permission, index): permission is TokenPermission => {
     const problem = isTokenPermission(permission)
       ? permissionProblem(holder, permission)
@@ -114,8 +115,8 @@ function parseScope(
   report: (field: string, text: string) => void,
 ): RuleScope | undefined {
   if (draft.conditions.length > 0) {
-    if (holder !== "session") report(`${path}.conditions`, "are for sessions only; give a container");
-    else if (draft.container !== undefined) report(`${path}.conditions`, "give either a container or conditions");
+    if (holder !== "session") report(`${path}.conditions`, "must not be given outside of sessions; give a container");
+    else if (draft.container !== undefined) report(`${path}.conditions`, "must not be given together with a container");
     else return { kind: "conditions", conditions: draft.conditions };
     return undefined;
   }
@@ -132,10 +133,10 @@ function parseScope(
 }
 
 function permissionProblem(holder: ApplicationType | "session", permission: string): string | undefined {
-  if (!isPermission(permission)) return "is no permission; GET /permissions lists them";
+  if (!isPermission(permission)) return "must be a permission that GET /permissions lists";
   if (holder === "session")
-    return isTokenPermission(permission) ? undefined : "a session can hold token permissions only";
-  return mayHold(holder, permission) ? undefined : `a ${holder} application cannot hold this permission`;
+    return isTokenPermission(permission) ? undefined : "must be a token permission: a session holds no others";
+  return mayHold(holder, permission) ? undefined : `must be a permission that a ${holder} application may hold`;
 }
 
 /** A rule as it is stored. */

@@ -1,5 +1,5 @@
 import { ALL, logEntry } from "../audit/log-entry.js";
-import { notFound } from "../base/fault.js";
+import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
 import {
@@ -129,6 +129,27 @@ export async function createKey(
 ): Promise<WithKey<ApplicationKey> | Refused> {
   const found = await find(tx, applicationId);
   return found ? addKey(tx, actor, applicationId, found.type) : new Refused(notFound("application"));
+}
+
+/**
+ * Replaces the only key of an application by a new one. Of two such requests at once one is refused: the key that it would
+ * have replaced is gone.
+ */
+export async function regenerateKey(tx: Transaction, actor: Actor, id: Uuid): Promise<WithKey<Application> | Refused> {
+  const found = await find(tx, id);
+  if (!found) return new Refused(notFound("application"));
+  const [only, ...others] = found.keys;
+  if (!only || others.length > 0) {
+    const text = `The application has ${found.keys.length} keys; this works with exactly one. Create and delete keys instead.`;
+    return new Refused(new Fault("unprocessable", text));
+  }
+  tx.tell(raiseAuthRevision, tx.tenantId);
+  if (!(await tx.ask(deleteApplicationKey, { applicationId: id, id: only.id }))) {
+    return new Refused(new Fault("conflict", "Another request has replaced or deleted the key meanwhile."));
+  }
+  writeLog(tx, logEntry(actor, "application_key", only.id, "delete"));
+  const { made, key } = addKey(tx, actor, id, found.type);
+  return { made: { ...found, keys: [made] }, key };
 }
 
 /** A key by its id, within the application that it is said to be of. */

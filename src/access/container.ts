@@ -15,14 +15,20 @@ function isContainerPath(text: string): text is ContainerPath {
  * @throws {Fault} validation_failed, naming `field`.
  */
 export function parseContainer(text: string, field: string): ContainerPath {
-  const path = text.toLowerCase();
-  if (path.length > 400 || !isContainerPath(path)) {
+  const path = readContainer(text);
+  if (path === undefined) {
     throw invalid(
       field,
       "must be a path such as /pci/high/: slashes at both ends, and letters, digits, - or _ between them",
     );
   }
   return path;
+}
+
+/** As {@link parseContainer}; undefined for a text that is no path. */
+export function readContainer(text: string): ContainerPath | undefined {
+  const path = text.toLowerCase();
+  return path.length <= 400 && isContainerPath(path) ? path : undefined;
 }
 
 /** A path that was checked when it was stored. */

@@ -80,6 +80,18 @@ export class Grant {
   }
 
   /**
+   * What the caller may see of any token with this permission, where that is the same for all of them: the first rule with the
+   * permission is on `/`, or no rule has it. Undefined where it depends on the token, or nothing is allowed.
+   */
+  transformForAny(permission: TokenPermission): Transform | undefined {
+    const rule = this.rules.find(({ permissions }) => permissions.includes(permission));
+    const own = rule ? transformOnRoot(rule) : this.#permissions.has(permission) && IMPLICIT_TRANSFORM[permission];
+    if (!own) return undefined;
+    const allowed = this.#within ? this.#within.transformForAny(permission) : own;
+    return allowed && moreCareful(own, allowed);
+  }
+
+  /**
    * The same for a token that is to be put into containers: the permission is needed on each of them, and the most
    * careful transform counts.
    */
@@ -120,6 +132,10 @@ export class Grant {
 }
 
 const ROOT = "/";
+
+function transformOnRoot({ scope, transform }: AccessRule): Transform | undefined {
+  return scope.kind === "container" && scope.container === ROOT ? transform : undefined;
+}
 
 /** The container below which everything lies that a scope can match. */
 function reachOf(scope: RuleScope): string {

@@ -51,7 +51,7 @@ export async function createSession(tx: Transaction, caller: Caller): Promise<Ne
     application_id: caller.application.id,
     expires_at: expiresAt,
   });
-  tx.tell(noteDue, { kind: "session", at: expiresAt });
+  noteDue(tx, { kind: "session", at: expiresAt });
   writeLog(tx, logEntry(actorOf(caller), "session", id, "create"));
   return { key, nonce: new Sensitive(nonce), expiresAt };
 }
@@ -86,7 +86,7 @@ export function prepareAuthorization(caller: Caller, request: SessionRequest) {
         expires_at: expiresAt ?? session.expires_at,
       }));
     if (!isFirst) return new Refused(new Fault("conflict", "The nonce has been used already."));
-    if (expiresAt) tx.tell(noteDue, { kind: "session", at: expiresAt });
+    if (expiresAt) noteDue(tx, { kind: "session", at: expiresAt });
     writeLog(tx, logEntry(actorOf(caller), "session", session.id, "authorize"));
     return undefined;
   };

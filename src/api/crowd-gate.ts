@@ -1,10 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Fault } from "../base/fault.js";
-import { FAULT_TABLE } from "./fault-table.js";
-import { errorOf } from "./proxy-problem.js";
-import { isProxied } from "./proxy-route.js";
-import { PROBLEM_TYPE, problemOf } from "./rest/problem.js";
-import { dropUnreadBody } from "./unread-body.js";
+import { isRpc, refuseRequest } from "./refuse-request.js";
 
 /** Answers a request that is one too many, or gives false: it is to be served. */
 export type CrowdGate = (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -32,26 +28,10 @@ export function createCrowdGate(
     if (typeof apiKey !== "string" || isRpc(request)) return false;
     const fault = crowd.refusalOf(apiKey);
     if (!fault) return false;
-    const traceId = begin(request, response);
-    const problem = isProxied(request) ? errorOf(fault, traceId).body : problemOf(fault, traceId);
-    const body = Buffer.from(JSON.stringify(problem));
-    response.writeHead(FAULT_TABLE[fault.code].http, {
-      "content-type": PROBLEM_TYPE,
-      "content-length": body.length,
-      "retry-after": String(fault.retryAfter ?? 1),
-    });
-    response.end(body);
-    // Whoever goes on sending what nobody wants has had the answer by then.
-    void dropUnreadBody(request).then((isAllRead) => {
-      if (!isAllRead) request.destroy();
-    });
+    refuseRequest(request, response, fault, begin(request, response));
     onTurnedAway();
     return true;
   };
-}
-
-function isRpc({ url = "" }: IncomingMessage): boolean {
-  return url.startsWith("/cloakroom.v1.") || url.startsWith("/grpc.");
 }
 
 /** Tells of what happens often no more than once a second: how often it happened since. */

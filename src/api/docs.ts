@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type { FastifyInstance } from "fastify";
+import { OWN_PAGE_HEADERS } from "./browser/answer-headers.js";
+import { FRAME_STYLES, framed, readGuides } from "./docs-frame.js";
 
 /** A file that the documentation consists of, in memory. */
 interface DocsFile {
@@ -11,18 +13,21 @@ interface DocsFile {
   readonly caching: string;
 }
 
+const HTML = "text/html; charset=utf-8";
+
 /** Asked for again at each look, so that a newer server shows its own documentation at once. */
 const REVALIDATED = "no-cache";
 /** The path names the content. */
 const KEPT = "public, max-age=31536000, immutable";
 
 /**
- * The page takes keys to try requests with: nothing but our own scripts may run in it, and it may talk to nobody else.
- * Swagger UI draws its icons from data URLs.
+ * The page takes keys to try requests with: only our own scripts run in it, and it talks to this server alone. Workers
+ * would be allowed wherever scripts are (CSP 3, 6.1.17). Swagger UI draws its icons from data URLs.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
+  "worker-src 'none'",
   "style-src 'self'",
   "img-src 'self' data:",
   "connect-src 'self'",
@@ -31,11 +36,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-const HEADERS = {
-  "content-security-policy": CONTENT_SECURITY_POLICY,
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-};
+const HEADERS = { ...OWN_PAGE_HEADERS, "content-security-policy": CONTENT_SECURITY_POLICY };
 
 /** Without a validator, which Swagger UI would ask at its makers' server. */
 const SCRIPT = `SwaggerUIBundle({
@@ -50,28 +51,50 @@ const SCRIPT = `SwaggerUIBundle({
 });
 `;
 
-/** Serves the API's description at /openapi.json and a page that shows it at /docs, to anybody, without a key. */
+/** Serves the API's description at /openapi.json, a page that shows it at /docs and the guides, to anybody, without a key. */
 export async function registerDocs(app: FastifyInstance): Promise<void> {
-  const [description, renderer, styles] = await Promise.all([
+  const [description, renderer, styles, guides] = await Promise.all([
     readFile(new URL("../../gen/openapi.json", import.meta.url)),
     readSwaggerUi("swagger-ui-bundle.js"),
     readSwaggerUi("swagger-ui.css"),
+    readGuides(),
   ]);
   const rendererPath = `/docs/${hashOf(renderer)}/swagger-ui.js`;
   const stylesPath = `/docs/${hashOf(styles)}/swagger-ui.css`;
+  const frameStylesPath = `/docs/${hashOf(FRAME_STYLES)}/docs.css`;
+  const frame = { guides, stylesPath: frameStylesPath };
+  const reference = framed(frame, {
+    title: "Cloakroom API",
+    current: "/docs",
+    head: `<link rel="stylesheet" href="${stylesPath}">`,
+    body: `<div id="docs"></div>
+<script src="${rendererPath}"></script>
+<script src="/docs/page.js"></script>`,
+  });
+  const script = "text/javascript; charset=utf-8";
+  const css = "text/css; charset=utf-8";
   const files: readonly DocsFile[] = [
     { path: "/openapi.json", type: "application/json; charset=utf-8", content: description, caching: REVALIDATED },
-    {
-      path: "/docs",
-      type: "text/html; charset=utf-8",
-      content: pageOf(rendererPath, stylesPath),
-      caching: REVALIDATED,
-    },
-    { path: "/docs/page.js", type: "text/javascript; charset=utf-8", content: SCRIPT, caching: REVALIDATED },
-    { path: rendererPath, type: "text/javascript; charset=utf-8", content: renderer, caching: KEPT },
-    { path: stylesPath, type: "text/css; charset=utf-8", content: styles, caching: KEPT },
+    { path: "/docs", type: HTML, content: reference, caching: REVALIDATED },
+    ...guides.map(
+      (guide): DocsFile => ({
+        path: guide.path,
+        type: HTML,
+        content: framed(frame, { ...guide, current: guide.path, body: `<main class="guide">${guide.body}</main>` }),
+        caching: REVALIDATED,
+      }),
+    ),
+    { path: "/docs/page.js", type: script, content: SCRIPT, caching: REVALIDATED },
+    { path: rendererPath, type: script, content: renderer, caching: KEPT },
+    { path: stylesPath, type: css, content: styles, caching: KEPT },
+    { path: frameStylesPath, type: css, content: FRAME_STYLES, caching: KEPT },
   ];
   for (const file of files) serveFile(app, file);
+  app.get("/", { config: { rateScope: "portal" } }, (request, reply) => {
+    // Programs that call the base URL by mistake keep the problem details of a path that does not exist.
+    if (!/\btext\/html\b/.test(request.headers.accept ?? "")) return reply.callNotFound();
+    return reply.headers(HEADERS).redirect("/docs", 302);
+  });
 }
 
 function serveFile(app: FastifyInstance, { path, type, content, caching }: DocsFile): void {
@@ -89,25 +112,6 @@ function serveFile(app: FastifyInstance, { path, type, content, caching }: DocsF
  */
 function readSwaggerUi(name: string): Promise<Buffer> {
   return readFile(createRequire(import.meta.url).resolve(`@fastify/swagger-ui/static/${name}`));
-}
-
-function pageOf(rendererPath: string, stylesPath: string): string {
-  return `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Cloakroom API</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="${stylesPath}">
-</head>
-<body>
-<div id="docs"></div>
-<script src="${rendererPath}"></script>
-<script src="/docs/page.js"></script>
-</body>
-</html>
-`;
 }
 
 function hashOf(content: string | Buffer): string {

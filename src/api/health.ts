@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import {
   Code,
   ConnectError,
@@ -14,6 +15,14 @@ export interface Readiness {
   check(): Promise<Readonly<Record<string, string | undefined>>>;
   /** Aborted when the server stops taking requests. */
   readonly draining: AbortSignal;
+}
+
+/** Of health and reflection, which ask for no key: a name is all that they are asked. */
+export const QUESTION_LIMITS = { readMaxBytes: 16 * 1024 };
+
+/** Whether a request asks for nothing but how the server is: it is answered while the server stops, or is sealed. */
+export function isHealthCheck({ url = "" }: Pick<IncomingMessage, "url">): boolean {
+  return /^\/(?:healthz|readyz)\/?(?:\?|$)/.test(url) || url.startsWith(`/${Health.typeName}/`);
 }
 
 /** /healthz: this process answers. /readyz: it can serve; while it drains or a check fails, 503. */

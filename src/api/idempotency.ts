@@ -89,7 +89,7 @@ export class Idempotency {
   begin(tx: Transaction, subject: Uuid): void {
     tx.tell(dropExpiredIdempotencyKey, this.#keyHash);
     const expiresAt = new Date(tx.now.getTime() + DAY_MS);
-    tx.tell(noteDue, { kind: "idempotency_key", at: expiresAt });
+    noteDue(tx, { kind: "idempotency_key", at: expiresAt });
     tx.tell(insertKeyInFlight, {
       ...{ key_hash: this.#keyHash, request_hash: this.#requestHash },
       ...{ accepted: false, expires_at: expiresAt, subject },
@@ -106,7 +106,7 @@ export class Idempotency {
   store(tx: Transaction, output: DescMessage, response: Message, accepted: boolean): void {
     tx.tell(dropExpiredIdempotencyKey, this.#keyHash);
     const expiresAt = new Date(tx.now.getTime() + DAY_MS);
-    tx.tell(noteDue, { kind: "idempotency_key", at: expiresAt });
+    noteDue(tx, { kind: "idempotency_key", at: expiresAt });
     tx.tell(insertIdempotencyKey, {
       key_hash: this.#keyHash,
       request_hash: this.#requestHash,

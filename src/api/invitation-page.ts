@@ -1,13 +1,11 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Fault } from "../base/fault.js";
 import type { InvitationDesk, OpenedInvitation, OwnNames } from "../tenancy/accept-invitation.js";
 import { INVITATION_PATH, parseLink } from "../tenancy/invitation-link.js";
-import { FAULT_TABLE } from "./fault-table.js";
 import { memoryOf } from "./memory-of.js";
-import { type Observe, toFault } from "./observation.js";
-import { escaped, PAGE_HEADERS, pageOf, type Shown, showFault } from "./page.js";
+import type { Observe } from "./observation.js";
+import { answerPage, escaped, type Shown } from "./page.js";
 import { readForm } from "./rest/body.js";
-import { parentSpanIn, traceOf } from "./trace.js";
 
 const ROUTE = `${INVITATION_PATH}/:link`;
 /** Longer than two names can be. */
@@ -18,34 +16,14 @@ const PORTAL = { config: { rateScope: "portal" } } as const;
 
 /** Serves the page that the link of an invitation opens, to anybody who has the link. */
 export function registerInvitationPage(app: FastifyInstance, desk: InvitationDesk, observe: Observe): void {
-  const answer = (work: (link: string, request: FastifyRequest) => Promise<Shown>) => {
-    return async (request: FastifyRequest, reply: FastifyReply) => {
-      const observation = observe({
-        rpc: "AcceptInvitation",
-        route: ROUTE,
-        traceId: traceOf(request.raw),
-        parent: parentSpanIn(request.raw),
-      });
-      const shown = await work(linkOf(request), request).catch((error: unknown) => {
-        const fault = toFault(error);
-        const { http: status } = FAULT_TABLE[fault.code];
-        observation.fail(status, fault);
-        return showFault(status, fault);
-      });
-      if (shown.status < 400) observation.end(shown.status);
-      return reply.code(shown.status).headers(PAGE_HEADERS).send(pageOf(shown));
-    };
-  };
+  const page = { observe, rpc: "AcceptInvitation", route: ROUTE };
   // Programs that check mails for harm open links: only the button changes anything.
-  app.get(
-    ROUTE,
-    PORTAL,
-    answer(async (link) => showInvitation(await desk.look(link))),
+  app.get(ROUTE, PORTAL, (request, reply) =>
+    answerPage(page, request, reply, async () => showInvitation(await desk.look(linkOf(request)))),
   );
-  app.post(
-    ROUTE,
-    PORTAL,
-    answer(async (link, request) => {
+  app.post(ROUTE, PORTAL, (request, reply) =>
+    answerPage(page, request, reply, async () => {
+      const link = linkOf(request);
       const invited = await desk.look(link);
       const presented = parseLink(link);
       if (!invited || !presented) return showInvitation(undefined);

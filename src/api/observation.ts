@@ -1,9 +1,11 @@
 import type { Caller } from "../access/caller.js";
-import { Fault, Reason } from "../base/fault.js";
+import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
+import { EgressError } from "../egress/egress-error.js";
 import { BodyFault } from "../memory/body-fault.js";
 import type { EndedOperation } from "../telemetry/meters.js";
 import type { ParentSpan } from "../telemetry/traces.js";
+import { causeFields } from "./log-cause.js";
 import type { LogFields, OperatorLog } from "./operator-log.js";
 
 /** The codes of failures that come from a tenant's code (contract, Errors). */
@@ -23,6 +25,8 @@ export interface Observation {
   failFunction(status: number, code: FunctionErrorCode): void;
   /** Its work was broken off: that is no failure of anybody's. */
   giveUp(code: GivenUpCode): void;
+  /** The answer stopped after its start, and not because the caller left. */
+  breakOff(error: unknown): void;
 }
 
 export interface ObservedRequest {
@@ -39,7 +43,7 @@ const GIVEN_UP_STATUS: Readonly<Record<GivenUpCode, number>> = { canceled: 499, 
 
 export type Observe = (request: ObservedRequest) => Observation;
 
-/** One line a request: info when it succeeded or the caller was at fault, error with the reason when we were. */
+/** One line a request: info when it succeeded or the caller was at fault, error with the cause when we were. */
 export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => void): Observe {
   return ({ rpc, route, traceId, parent }) => {
     const start = performance.now();
@@ -61,9 +65,11 @@ export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => 
       fail(status, fault) {
         if (!isFirst()) return;
         onEnd({ ...ended(fault.code), bodyRefusal: fault instanceof BodyFault ? fault.refusal : undefined });
-        const line = { ...fields(status), code: fault.code };
+        const isOutgoing = fault.cause instanceof EgressError;
+        const cause = status >= 500 || isOutgoing ? causeFields(fault.cause) : {};
+        const line = { ...fields(status), code: fault.code, ...cause };
         if (status < 500) log.info(line, "refused");
-        else log.error({ ...line, reason: reasonOf(fault) }, "failed");
+        else log.error(line, "failed");
       },
       failFunction(status, code) {
         if (!isFirst()) return;
@@ -74,6 +80,9 @@ export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => 
         if (!isFirst()) return;
         onEnd(ended(code));
         log.info({ ...fields(GIVEN_UP_STATUS[code]), code }, "given up");
+      },
+      breakOff(error) {
+        log.warn({ trace_id: traceId, rpc, ...ownerFields(observation), ...causeFields(error) }, "broken off");
       },
     };
     const ended = (code: string): EndedOperation => ({
@@ -106,19 +115,4 @@ export function toFault(error: unknown): Fault {
 /** Whether this was thrown since nobody waits for the answer any more. */
 export function isGivenUp(error: unknown, signal: AbortSignal): boolean {
   return signal.aborted && error === signal.reason;
-}
-
-/** Why we failed: our own words, or else the class of the error and where it was thrown. Other messages may hold a value. */
-function reasonOf({ cause }: Fault): string {
-  if (cause instanceof Reason) return cause.message;
-  if (!(cause instanceof Error)) return "unknown";
-  return `${cause.name} at ${placeOf(cause)}`;
-}
-
-/** The message stands before the frames, may have lines like theirs, and is left out as a whole. */
-function placeOf({ message, stack = "" }: Error): string {
-  const end = stack.indexOf(message);
-  const frames = end < 0 ? [] : stack.slice(end + message.length).split("\n");
-  const frame = frames.find((line) => line.trimStart().startsWith("at ")) ?? "";
-  return /(?:src|dist|node_modules)\/[^)]*/.exec(frame)?.[0] ?? "an unknown place";
 }

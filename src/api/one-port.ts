@@ -1,9 +1,12 @@
+import { once } from "node:events";
 import { createServer as createHttpServer, type RequestListener, type Server } from "node:http";
-import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
+import { createServer as createHttp2Server } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { ArrivingRequests } from "./arriving-requests.js";
+import { Http1Connections } from "./http1-connections.js";
+import { Http2Sessions } from "./http2-sessions.js";
 
 /** What bounds a connection, on both versions of HTTP. */
 export interface ConnectionLimits {
@@ -25,6 +28,9 @@ export interface ConnectionLimits {
 /** How often connections are looked over for what takes too long, in milliseconds. */
 const CHECK_EVERY_MS = 2_000;
 
+/** How often they are looked over for those that can be closed, in milliseconds. */
+const CLOSE_EVERY_MS = 50;
+
 /** Requests that a client may send before it has its answers. Clients of today send one, on each of several connections. */
 const MOST_PIPELINED = 100;
 
@@ -42,8 +48,12 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 export interface OnePort {
   /** The server to listen with. */
   readonly server: Server;
-  /** Ends HTTP/2 sessions and connections that have not said anything, and lets requests in flight finish. */
-  drain(): void;
+  /**
+   * Takes no more connections, and closes each without cutting off a request: HTTP/1.1 clients are told so by the next
+   * answer, HTTP/2 clients at once, and connections that have been quiet for a while are closed.
+   * @returns once all are closed.
+   */
+  drain(): Promise<void>;
   /** Ends every connection. */
   destroy(): void;
 }
@@ -74,7 +84,12 @@ export function createOnePort(
         handshakeTimeout: limits.headersTimeout,
       })
     : createHttpServer(h1Settings);
-  server.on("request", inTurn(listener));
+  const http1 = new Http1Connections();
+  const listenInTurn = inTurn(listener);
+  server.on("request", (request, response) => {
+    http1.begin(request, response);
+    listenInTurn(request, response);
+  });
   server.maxHeadersCount = limits.headerCount;
   server.timeout = limits.stalledTimeout;
   const h2 = createHttp2Server({
@@ -96,8 +111,7 @@ export function createOnePort(
   h2.on("stream", (stream) => arriving.add(stream));
   const checks = setInterval(() => arriving.endOverdue(), CHECK_EVERY_MS).unref();
   server.once("close", () => clearInterval(checks));
-  const sessions = new Sessions(h2, limits);
-  const undecided = new Set<Socket>();
+  const sessions = new Http2Sessions(h2, limits);
   const all = new Set<Socket>();
 
   const established = tls ? "secureConnection" : "connection";
@@ -105,17 +119,14 @@ export function createOnePort(
   server.removeAllListeners(established);
   server.on(established, (socket: Socket) => {
     all.add(socket);
-    undecided.add(socket);
-    socket.once("close", () => {
-      all.delete(socket);
-      undecided.delete(socket);
-    });
+    http1.add(socket);
+    socket.once("close", () => all.delete(socket));
     socket.on("error", () => socket.destroy());
     const silence = setTimeout(() => socket.destroy(), limits.headersTimeout);
     decideProtocol(socket, (isHttp2) => {
       clearTimeout(silence);
-      undecided.delete(socket);
       if (isHttp2) {
+        http1.forget(socket);
         // Node's HTTP/2 has no half-closed connections: its sessions would not hear of a client that is gone.
         socket.allowHalfOpen = false;
         h2.emit("connection", socket);
@@ -125,10 +136,17 @@ export function createOnePort(
   });
   return {
     server,
-    drain() {
+    async drain() {
+      const closed = once(server, "close");
+      // close() would cut connections off on which a request is just arriving.
+      server.closeIdleConnections = () => {};
+      server.close();
       sessions.goAway();
-      for (const socket of undecided) socket.destroy();
-      server.closeIdleConnections();
+      http1.announceClose();
+      const closing = setInterval(() => http1.closeQuiet(), CLOSE_EVERY_MS);
+      http1.closeQuiet();
+      await closed;
+      clearInterval(closing);
     },
     destroy() {
       sessions.destroy();
@@ -177,31 +195,4 @@ function sniff(socket: Socket, decide: (isHttp2: boolean) => void): void {
     decide(fits);
   };
   socket.on("readable", look);
-}
-
-class Sessions {
-  readonly #sessions = new Set<ServerHttp2Session>();
-
-  constructor(server: Http2Server, { idleTimeout, stalledTimeout }: ConnectionLimits) {
-    server.on("session", (session: ServerHttp2Session) => {
-      this.#sessions.add(session);
-      session.setTimeout(idleTimeout, () => {
-        session.close();
-        // Streams that are open may end, where anything of them still moves.
-        session.setTimeout(stalledTimeout, () => session.destroy());
-      });
-      session.on("error", () => session.destroy());
-      session.once("close", () => this.#sessions.delete(session));
-    });
-    server.on("sessionError", () => {});
-  }
-
-  /** Tells clients to go elsewhere; streams that are open finish. */
-  goAway(): void {
-    for (const session of this.#sessions) session.close();
-  }
-
-  destroy(): void {
-    for (const session of this.#sessions) session.destroy();
-  }
 }

@@ -10,8 +10,19 @@ export interface LogFields {
   readonly status?: number;
   readonly code?: string;
   readonly duration_ms?: number;
-  /** Our own fixed words on why something failed. */
+  /** Our own fixed words on what happened. */
   readonly reason?: string;
+  /** Why something failed: fixed words, a code, or the class of an error and its place. See `log-cause.ts`. */
+  readonly cause?: string;
+  /** The background job that failed. */
+  readonly job?: string;
+  /** How often in a row it has failed. */
+  readonly attempt?: number;
+  /** When it is tried again, ISO 8601. */
+  readonly next_at?: string;
+  /** The destination of an outgoing call that failed. */
+  readonly host?: string;
+  readonly port?: number;
 }
 
 export interface OperatorLog {
@@ -31,6 +42,12 @@ const FIELDS = [
   "code",
   "duration_ms",
   "reason",
+  "cause",
+  "job",
+  "attempt",
+  "next_at",
+  "host",
+  "port",
 ] as const;
 
 /** JSON lines on standard output, or on `stream`. Fields that are not listed are dropped, whatever the caller passes. */

@@ -1,5 +1,14 @@
 import { createHash } from "node:crypto";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Fault } from "../base/fault.js";
+import { escaped } from "../base/html.js";
+import { OWN_PAGE_HEADERS } from "./browser/answer-headers.js";
+import { requirePageLoad } from "./browser/fetch-metadata.js";
+import { FAULT_TABLE } from "./fault-table.js";
+import { type Observe, toFault } from "./observation.js";
+import { parentSpanIn, traceOf } from "./trace.js";
+
+export { escaped } from "../base/html.js";
 
 const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem;color:#1a1a1a}
 label{display:block;margin:1rem 0 .25rem}
@@ -7,7 +16,8 @@ input{font:inherit;width:100%;box-sizing:border-box;padding:.5rem}
 button{font:inherit;margin-top:1.5rem;padding:.5rem 1.5rem}`;
 
 /** The page runs no script, loads nothing, and sends its form here alone. Its address is a secret: no referrer, no cache. */
-export const PAGE_HEADERS = {
+const PAGE_HEADERS = {
+  ...OWN_PAGE_HEADERS,
   "content-security-policy": [
     "default-src 'none'",
     `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`,
@@ -17,8 +27,6 @@ export const PAGE_HEADERS = {
   ].join("; "),
   "content-type": "text/html; charset=utf-8",
   "cache-control": "no-store",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
 };
 
 /** A page as it is answered. */
@@ -28,15 +36,46 @@ export interface Shown {
   readonly body: string;
 }
 
+/** How requests for a page are named in the operator's log. */
+export interface PageRoute {
+  readonly observe: Observe;
+  readonly rpc: string;
+  /** The path template. */
+  readonly route: string;
+}
+
+/** Answers with the page that `work` gives, or with one that says what is wrong. */
+export async function answerPage(
+  { observe, rpc, route }: PageRoute,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  work: () => Promise<Shown>,
+): Promise<FastifyReply> {
+  const observation = observe({ rpc, route, traceId: traceOf(request.raw), parent: parentSpanIn(request.raw) });
+  const shown = await pageFor(request, work).catch((error: unknown) => {
+    const fault = toFault(error);
+    const { http: status } = FAULT_TABLE[fault.code];
+    observation.fail(status, fault);
+    return showFault(status, fault);
+  });
+  if (shown.status < 400) observation.end(shown.status);
+  return reply.code(shown.status).headers(PAGE_HEADERS).send(pageOf(shown));
+}
+
+async function pageFor({ headers }: FastifyRequest, work: () => Promise<Shown>): Promise<Shown> {
+  requirePageLoad(headers);
+  return work();
+}
+
 /** What people are told when something does not work. */
-export function showFault(status: number, { message }: Fault): Shown {
+function showFault(status: number, { message }: Fault): Shown {
   const title = status < 500 ? "This did not work" : "Something went wrong";
   const text = status < 500 ? message : "Please try again in a moment.";
   return { status, title, body: `<p>${escaped(text)}</p>` };
 }
 
 /** A whole page around a body. Title and body are HTML already. */
-export function pageOf({ title, body }: Shown): string {
+function pageOf({ title, body }: Shown): string {
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -51,9 +90,4 @@ ${body}
 </body>
 </html>
 `;
-}
-
-/** A text within HTML. */
-export function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }

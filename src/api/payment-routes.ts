@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Fault } from "../base/fault.js";
 import { readAddress } from "../payments/addresses.js";
 import type { Incoming } from "../payments/incoming.js";
@@ -9,7 +9,7 @@ import type { ThreeDSSession } from "../payments/three-ds/session.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { memoryOf } from "./memory-of.js";
 import { type Observe, toFault } from "./observation.js";
-import { escaped, PAGE_HEADERS, pageOf, type Shown, showFault } from "./page.js";
+import { answerPage, escaped, type Shown } from "./page.js";
 import { readAll, readForm } from "./rest/body.js";
 import { sendFault } from "./rest/rest-routes.js";
 import { parentSpanIn, traceOf } from "./trace.js";
@@ -59,21 +59,21 @@ export function registerPaymentRoutes(
     }
   });
   app.get(`${RETURN_PATH}/:address`, PORTAL, (request, reply) =>
-    answerPage(observe, "FinishApproval", `${RETURN_PATH}/:address`, request, reply, async () => {
+    answerPage({ observe, rpc: "FinishApproval", route: `${RETURN_PATH}/:address` }, request, reply, async () => {
       const payment = await incoming.approval(addressOf(request), queryOf(request));
       if (!payment) throw new Fault("not_found", "There is no such payment.");
       return showEnd(payment);
     }),
   );
   app.get(`${SIMULATOR_PATH}/:address`, PORTAL, (request, reply) =>
-    answerPage(observe, "SimulatorApproval", `${SIMULATOR_PATH}/:address`, request, reply, async () => {
+    answerPage({ observe, rpc: "SimulatorApproval", route: `${SIMULATOR_PATH}/:address` }, request, reply, async () => {
       const view = await desk.look(addressOf(request));
       if (!view) throw new Fault("not_found", "There is no such payment.");
       return showApproval(view);
     }),
   );
   app.post(`${SIMULATOR_PATH}/:address`, PORTAL, (request, reply) =>
-    answerPage(observe, "SimulatorApproval", `${SIMULATOR_PATH}/:address`, request, reply, async () => {
+    answerPage({ observe, rpc: "SimulatorApproval", route: `${SIMULATOR_PATH}/:address` }, request, reply, async () => {
       if (!(await desk.look(addressOf(request)))) throw new Fault("not_found", "There is no such payment.");
       proveAddress(request);
       const choice = await readChoice(request);
@@ -89,12 +89,12 @@ export function registerPaymentRoutes(
 function registerChallenges(app: FastifyInstance, desk: ChallengeDesk, observe: Observe): void {
   const route = `${CHALLENGE_PATH}/:address`;
   app.get(route, PORTAL, (request, reply) =>
-    answerPage(observe, "ThreeDSChallenge", route, request, reply, async () =>
+    answerPage({ observe, rpc: "ThreeDSChallenge", route }, request, reply, async () =>
       showChallenge(await desk.look(addressOf(request))),
     ),
   );
   app.post(route, PORTAL, (request, reply) =>
-    answerPage(observe, "ThreeDSChallenge", route, request, reply, async () => {
+    answerPage({ observe, rpc: "ThreeDSChallenge", route }, request, reply, async () => {
       if (!(await desk.look(addressOf(request)))) return showChallenge(undefined);
       proveAddress(request);
       const choice = await readChoice(request);
@@ -148,25 +148,6 @@ async function takeWebhook(incoming: Incoming, request: FastifyRequest): Promise
     case "malformed":
       throw new Fault("malformed_body", "The webhook could not be understood.");
   }
-}
-
-async function answerPage(
-  observe: Observe,
-  rpc: string,
-  route: string,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  work: () => Promise<Shown>,
-): Promise<FastifyReply> {
-  const observation = observe({ rpc, route, traceId: traceOf(request.raw), parent: parentSpanIn(request.raw) });
-  const shown = await work().catch((error: unknown) => {
-    const fault = toFault(error);
-    const { http: status } = FAULT_TABLE[fault.code];
-    observation.fail(status, fault);
-    return showFault(status, fault);
-  });
-  if (shown.status < 400) observation.end(shown.status);
-  return reply.code(shown.status).headers(PAGE_HEADERS).send(pageOf(shown));
 }
 
 /** What was approved after it had failed is released or returned: to the buyer it is not approved. */

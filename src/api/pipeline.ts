@@ -2,12 +2,13 @@ import { create, getOption, type Message, toBinary } from "@bufbuild/protobuf";
 import { AuthMode, policy as policyOption } from "../../gen/cloakroom/v1/options_pb.js";
 import type { Authenticator } from "../access/authenticate.js";
 import { actorOf, type Caller, keyProofOf } from "../access/caller.js";
-import { isPermission, type Permission } from "../access/permissions.js";
+import { isPermission, mayHold, type Permission } from "../access/permissions.js";
 import { logEntry } from "../audit/log-entry.js";
-import { Fault, invalid, permissionDenied } from "../base/fault.js";
+import { Fault, invalid, permissionDenied, withFurtherFaults } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import { KeyVersionUnknown } from "../crypto/sealed.js";
 import type { AnswerHeaders, Reply, ServedMethod, VerbatimAnswer } from "../services/call.js";
+import { fieldChecksOf } from "../services/field-checks.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { StaleAuthorization } from "../store/database-error.js";
@@ -51,8 +52,9 @@ export interface Pipeline {
   /**
    * Validation, idempotency and the handler.
    * @param unreadable says why a request could not be read, of which only the path is there then.
+   * @param partial what could be read of it, to find what else is wrong.
    */
-  run(admission: Admission, request: Message, unreadable?: Fault): Promise<Answer>;
+  run(admission: Admission, request: Message, unreadable?: Fault, partial?: Message): Promise<Answer>;
 }
 
 export interface PipelineParts {
@@ -71,6 +73,7 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
   const requires = policy.requires.map(asPermission);
   const rpc = `${desc.parent.typeName}/${desc.name}`;
   const validate = compileValidation(desc.input, create(desc.input));
+  const fieldChecks = fieldChecksOf(desc);
   const path = pathVariablesOf(desc);
   const resourceFields = desc.input.fields.filter(({ name }) => path.includes(name));
   const updateMask = desc.input.fields.find(({ message }) => message?.typeName === "google.protobuf.FieldMask");
@@ -109,6 +112,7 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
     caller: Caller | undefined,
     request: Message,
     unreadable: Fault | undefined,
+    partial: Message | undefined,
   ): Promise<Answer> => {
     const reply = new CollectedReply();
     let idempotency = await idempotencyOf(head, caller, request);
@@ -135,12 +139,16 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
       };
     } catch (error) {
       const replay = error instanceof Fault ? await earlierAnswer(desc.output, call, error) : undefined;
-      if (!replay) throw error;
+      if (!replay) throw error instanceof Fault ? everyFault(error, unreadable ? partial : request) : error;
       const { response, accepted } = replay;
       const headers = method.headersOf(response);
       return { message: response, headers, accepted, verbatim: undefined, lasting: () => response };
     }
   };
+
+  /** A request that is refused is told all of its problems, those that a later step would find included. */
+  const everyFault = (fault: Fault, request: Message | undefined): Fault =>
+    request ? withFurtherFaults(fault, [() => validate(request), ...fieldChecks(request)]) : fault;
 
   return {
     method,
@@ -168,11 +176,11 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
       const current = missingFrom(caller) === undefined ? caller : await renewed();
       return { head, caller: current, renew: renewed };
     },
-    async run({ head, caller: admitted, renew }, request, unreadable) {
+    async run({ head, caller: admitted, renew }, request, unreadable, partial) {
       let caller = admitted;
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return await answer(head, caller, request, unreadable);
+          return await answer(head, caller, request, unreadable, partial);
         } catch (error) {
           if (error instanceof KeyVersionUnknown && caller && attempt < STALE_ATTEMPTS) {
             parts.keyring.forget(caller.tenantId);
@@ -216,7 +224,16 @@ async function sessionRefused(database: Database, caller: Caller, id: Uuid): Pro
 async function refused(database: Database, caller: Caller, permission: Permission): Promise<Fault> {
   const entry = logEntry(actorOf(caller), "application", caller.application.id, "refuse", permission);
   await database.fast.run(caller.tenantId, "unguarded", async (tx) => writeLog(tx, entry));
-  return permissionDenied(permission);
+  return permissionDenied(permission, hintFor(caller, permission));
+}
+
+/** Which key to use instead, where the type of the caller's application rules the permission out. */
+function hintFor({ application, session }: Caller, permission: Permission): string | undefined {
+  if (session || mayHold(application.type, permission)) return undefined;
+  if (application.type === "management") {
+    return "a management key manages applications and never touches tokens. Use the key of a private or public application.";
+  }
+  return mayHold("management", permission) ? "only the key of a management application can hold it." : undefined;
 }
 
 function asPermission(text: string): Permission {

@@ -8,6 +8,7 @@ import type { Proof } from "../memory/memory-lease.js";
 import type { CallOwner, ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/call.js";
 import { DestinationFailed } from "../proxy/destination-failed.js";
 import { proxyKeyIn } from "../proxy/forward.js";
+import { isFromBrowser, refuseLoadAsPage } from "./browser/fetch-metadata.js";
 import { CallerBody } from "./caller-body.js";
 import { memoryOf } from "./memory-of.js";
 import { isGivenUp, type Observe } from "./observation.js";
@@ -77,6 +78,7 @@ async function serve(
     gone.signal.throwIfAborted();
     const refused = rateRefusalOf(request);
     if (refused) throw refused;
+    refuseLoadAsPage(request.headers);
     if (!METHODS.includes(request.method ?? "")) {
       response.setHeader("allow", METHODS.join(", "));
       throw new Fault("method_not_allowed", `This path takes ${METHODS.join(", ")}.`);
@@ -97,7 +99,10 @@ async function serve(
     response.end();
     await leaveReusable(request, body);
   } catch (error) {
-    if (response.headersSent) return breakOff(response, request);
+    if (response.headersSent) {
+      if (!gone.signal.aborted) observation.breakOff(error);
+      return breakOff(response, request);
+    }
     const { status, body: problem, destinationStatus, fault } = errorOf(error, traceId);
     if (isGivenUp(error instanceof DestinationFailed ? error.reason : error, gone.signal))
       observation.giveUp("canceled");
@@ -144,18 +149,27 @@ function hasBody(request: IncomingMessage): boolean {
 
 function callOf(request: IncomingMessage, body: CallerBody | Buffer, signal: AbortSignal): ProxyCall {
   const query = queryOf(request);
-  const pairs = headerPairs(request.rawHeaders);
   return {
     method: request.method ?? "GET",
     path: pathBelow(pathOf(request)) ?? "",
     query,
-    headers: request.httpVersionMajor === 1 ? pairs : withOneCookie(pairs),
+    headers: headersOf(request),
     body,
     apiKey: headerOf(request, "bt-api-key"),
     target: targetOf(headerOf(request, "bt-proxy-key"), headerOf(request, "bt-proxy-url"), query),
     signal,
     memory: memoryOf(request),
   };
+}
+
+/**
+ * The headers in the case and order in which they came. The cookies that a browser adds are those of the vault's origin:
+ * they are none of the destination's business. Other clients send the destination's own.
+ */
+function headersOf({ rawHeaders, headers, httpVersionMajor }: IncomingMessage): readonly HeaderPair[] {
+  const pairs = headerPairs(rawHeaders);
+  if (isFromBrowser(headers)) return pairs.filter(([name]) => name.toLowerCase() !== "cookie");
+  return httpVersionMajor === 1 ? pairs : withOneCookie(pairs);
 }
 
 /** HTTP/2 may bring a cookie in pieces; where it goes on over HTTP/1.1 it must be one again (RFC 9113, 8.2.3). */

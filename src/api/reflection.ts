@@ -1,8 +1,10 @@
-import { type DescFile, type DescService, toBinary } from "@bufbuild/protobuf";
+import { type DescFile, type DescMessage, type DescService, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, type ConnectRouter, type ConnectRouterOptions, type ServiceImpl } from "@connectrpc/connect";
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.js";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
+import { Health } from "../../gen/health/v1/health_pb.js";
 
 /** The two published versions of the protocol ask and answer alike. */
 interface Question {
@@ -12,13 +14,17 @@ interface Question {
     | { case: undefined; value?: undefined };
 }
 
-/** gRPC server reflection: a client can list and call every method without having the protos. */
+/**
+ * gRPC server reflection: a client can list and call every method without having the protos, health and reflection among
+ * them, and can read the details of errors.
+ */
 export function registerReflection(
   router: ConnectRouter,
   services: readonly DescService[],
   limits: ConnectRouterOptions,
 ): void {
-  const catalogue = new Catalogue(services);
+  const all = [...services, Health, ServerReflection, ServerReflectionAlpha];
+  const catalogue = new Catalogue(all, [file_google_rpc_error_details]);
   const stable: ServiceImpl<typeof ServerReflection> = {
     async *serverReflectionInfo(questions) {
       for await (const question of questions)
@@ -40,9 +46,10 @@ class Catalogue {
   readonly #bySymbol = new Map<string, DescFile>();
   readonly #byExtension = new Map<string, DescFile>();
 
-  constructor(services: readonly DescService[]) {
+  /** @param others files that no service imports. */
+  constructor(services: readonly DescService[], others: readonly DescFile[]) {
     this.#services = services;
-    for (const { file } of services) this.#add(file);
+    for (const file of [...services.map((service) => service.file), ...others]) this.#add(file);
   }
 
   answer({ messageRequest }: Question) {
@@ -78,11 +85,18 @@ class Catalogue {
     this.#files.set(name, file);
     for (const dependency of file.dependencies) this.#add(dependency);
     const { messages, enums, services, extensions } = file;
-    for (const { typeName } of [...messages, ...enums, ...services, ...extensions]) this.#bySymbol.set(typeName, file);
+    for (const { typeName } of [...enums, ...services, ...extensions]) this.#bySymbol.set(typeName, file);
+    for (const message of messages) this.#addMessage(message, file);
     for (const service of services) {
       for (const method of service.methods) this.#bySymbol.set(`${service.typeName}.${method.name}`, file);
     }
     for (const { extendee, number } of extensions) this.#byExtension.set(`${extendee.typeName} ${number}`, file);
+  }
+
+  #addMessage({ typeName, nestedMessages, nestedEnums }: DescMessage, file: DescFile): void {
+    this.#bySymbol.set(typeName, file);
+    for (const nested of nestedEnums) this.#bySymbol.set(nested.typeName, file);
+    for (const nested of nestedMessages) this.#addMessage(nested, file);
   }
 }
 

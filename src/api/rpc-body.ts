@@ -4,7 +4,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { Fault } from "../base/fault.js";
 import { BodyFault } from "../memory/body-fault.js";
-import { BodyTooLarge, collectBody } from "../memory/collect-body.js";
+import { BodyTooLarge, collectBody, endOfSignal } from "../memory/collect-body.js";
 import { announcedBytes } from "./announced-bytes.js";
 import { memoryOf } from "./memory-of.js";
 import { requireBoundedMessage } from "./message-structure.js";
@@ -44,7 +44,7 @@ async function collected(
   messageBytes: number,
   overhead: number,
 ): Promise<Buffer> {
-  const limits = { maxBytes: messageBytes + overhead, announced: announcedBytes(raw), signal };
+  const limits = { maxBytes: messageBytes + overhead, announced: announcedBytes(raw), end: endOfSignal(signal) };
   try {
     return await collectBody(raw, memoryOf(raw), limits);
   } catch (error) {

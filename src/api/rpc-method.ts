@@ -20,14 +20,19 @@ export async function admitCall(pipeline: Pipeline, head: RequestHead, observati
   }
 }
 
-/** Runs a method for a call that may pass. @throws {ConnectError} as the caller is told. */
+/**
+ * Runs a method for a call that may pass. `throwIfOver` throws the reason of a call that was given up meanwhile.
+ * @throws {ConnectError} as the caller is told.
+ */
 export async function answerCall(
   pipeline: Pipeline,
   admission: Admission,
   observation: Observation,
   request: Message,
+  throwIfOver: () => void,
 ): Promise<Answer> {
   try {
+    throwIfOver();
     const answer = await pipeline.run(admission, request, pipeline.takesMask ? maskFault(request) : undefined);
     observation.end(200);
     return answer;

@@ -19,7 +19,11 @@ export interface RpcRefusal {
 /** The answer that refuses a call, in the protocol that its content type tells. */
 export function refusalIn(type: string, error: ConnectError): UniversalServerResponse {
   const header = new Headers({ "content-type": type });
-  if (type.startsWith("application/grpc-web")) return { status: 200, header, body: once(trailerFrame(error)) };
+  if (type.startsWith("application/grpc-web")) {
+    const frame = trailerFrame(error);
+    const isText = type.startsWith("application/grpc-web-text");
+    return { status: 200, header, body: once(isText ? Buffer.from(Buffer.from(frame).toString("base64")) : frame) };
+  }
   if (type.startsWith("application/grpc")) {
     return { status: 200, header, trailer: setTrailerStatus(new Headers(), error) };
   }

@@ -123,7 +123,13 @@ function serveUnary(
     if (!pipeline) throw notServed(method, context);
     const { admission, observation } = call;
     if (!admission || !observation) throw new ConnectError("the request was not admitted", Code.Internal);
-    const answer = await answerCall(pipeline, admission, observation, request);
+    // The timer that would tell takes a millisecond at least, and waits for its turn.
+    if ((context.timeoutMs() ?? 1) <= 0) {
+      observation.giveUp("deadline_exceeded");
+      throw new ConnectError("the operation timed out", Code.DeadlineExceeded);
+    }
+    const throwIfOver = () => context.signal.throwIfAborted();
+    const answer = await answerCall(pipeline, admission, observation, request, throwIfOver);
     for (const [name, value] of answer.headers) context.responseHeader.set(name, value);
     return answer.message;
   };

@@ -10,10 +10,13 @@ import { Health } from "../../gen/health/v1/health_pb.js";
 import { Fault } from "../base/fault.js";
 import type { MemoryBudget } from "../memory/memory-budget.js";
 import type { Meters } from "../telemetry/meters.js";
+import { admitRequest } from "./admit-request.js";
+import { ambiguityOf } from "./ambiguous-request.js";
 import type { ReadClient } from "./client-address.js";
 import { createCors } from "./cors.js";
 import { type Crowd, createCrowdGate, summed } from "./crowd-gate.js";
-import { type Readiness, registerHealth, registerRpcHealth } from "./health.js";
+import { isHealthCheck, QUESTION_LIMITS, type Readiness, registerHealth, registerRpcHealth } from "./health.js";
+import { InFlight } from "./in-flight.js";
 import { openMemory } from "./memory-of.js";
 import { observeInto, toFault } from "./observation.js";
 import { CONNECTION_LIMITS, createOnePort } from "./one-port.js";
@@ -22,6 +25,7 @@ import type { Pipeline } from "./pipeline.js";
 import { createProxyRoute, type InvokeProxy } from "./proxy-route.js";
 import { type RateGate, type RouteScope, rateRefusalOf, rateScopeOf } from "./rate-gate.js";
 import { registerReflection } from "./reflection.js";
+import { refuseRequest } from "./refuse-request.js";
 import { registerRest, sendFault } from "./rest/rest-routes.js";
 import { makeAddressReadable } from "./rpc-address.js";
 import { rpcOptions } from "./rpc-routes.js";
@@ -53,8 +57,11 @@ export interface ServerOptions {
 
 export interface ApiServer {
   listen(host: string, port: number): Promise<AddressInfo>;
-  /** Takes no more requests, lets those in flight end for up to `grace` milliseconds, and closes. */
-  close(grace: number): Promise<void>;
+  /**
+   * Takes no more connections, lets requests in flight end for up to `graceMs`, and closes. Requests that come over open
+   * connections are refused from the moment on at which `readiness.draining` is aborted.
+   */
+  close(graceMs: number): Promise<void>;
 }
 
 /**
@@ -63,8 +70,12 @@ export interface ApiServer {
  */
 const WAITING_CONNECTIONS = 4_096;
 
-/** Of health and reflection, which ask for no key: a name is all that they are asked. */
-const QUESTION_LIMITS = { readMaxBytes: 16 * 1024 };
+/** How often the operator's log tells what a stop waits for, in milliseconds. */
+const TELL_EVERY_MS = 5_000;
+
+const STOPPING = new Fault("unavailable", "This server is stopping. Send the request again, over a new connection.", {
+  retryAfter: 1,
+});
 
 /** One port for REST, gRPC, gRPC-Web and Connect. */
 export async function createApiServer(options: ServerOptions): Promise<ApiServer> {
@@ -83,24 +94,17 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   const cors = createCors(options.corsOrigins);
   const observe = observeInto(options.log, options.meters.operation);
   const shutdown = new AbortController();
+  const inFlight = new InFlight();
   const rpcScopes = rpcScopesOf(options.services);
   const rpcLimits = { messageBytes: options.bodyLimit, timeoutMs: options.requestTimeout };
 
-  const admit = (request: IncomingMessage, response: ServerResponse) => {
-    const traceId = traceOf(request);
-    // From here on the header is there and well-formed, for every protocol.
-    request.headers["bt-trace-id"] = traceId;
-    response.setHeader("bt-trace-id", traceId);
-    // Answers may hold what is kept here, and nobody on the way shall keep it too. A route, or a destination, that says
-    // otherwise of its own answers replaces this.
-    response.setHeader("cache-control", "no-store");
-    cors.allow(request, response);
-  };
+  const admit = (request: IncomingMessage, response: ServerResponse) => admitRequest(cors, request, response);
 
   // Bodies are read by whoever wants them, after authentication.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   app.addHook("onRequest", (request, reply, done) => {
+    inFlight.route(reply.raw, request.method, request.routeOptions.url);
     admit(request.raw, reply.raw);
     if (request.method !== "OPTIONS") return done();
     reply.hijack();
@@ -148,6 +152,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   /** What the framework does with its requests, for those that go past it. One without a template fits no path. */
   const begin = async (request: IncomingMessage, response: ServerResponse, template: string | undefined) => {
     const { method = "" } = request;
+    inFlight.route(response, method, template);
     admit(request, response);
     const start = performance.now();
     // Also of answers that their callers did not wait for.
@@ -161,18 +166,22 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   const turnedAway = summed((times) =>
     options.log.warn({ reason: `${times} requests` }, "turned away: more come than are served"),
   );
-  const crowdGate = createCrowdGate(
-    options.crowd,
-    (request, response) => {
-      admit(request, response);
-      return traceOf(request);
-    },
-    () => {
-      options.meters.turnedAway();
-      turnedAway();
-    },
-  );
+  const crowdGate = createCrowdGate(options.crowd, admit, () => {
+    options.meters.turnedAway();
+    turnedAway();
+  });
+  /** Answers with a fault before the router has seen the request, and closes its connection. */
+  const refuse = (request: IncomingMessage, response: ServerResponse, fault: Fault) => {
+    const traceId = admit(request, response);
+    response.shouldKeepAlive = false;
+    // A client that is still sending when its connection is closed loses the answer.
+    void dropUnreadBody(request).then(() => refuseRequest(request, response, fault, traceId));
+  };
   const listener = (request: IncomingMessage, response: ServerResponse) => {
+    const ambiguity = ambiguityOf(request);
+    if (ambiguity) return refuse(request, response, new Fault("malformed_body", ambiguity));
+    if (options.readiness.draining.aborted && !isHealthCheck(request)) return refuse(request, response, STOPPING);
+    inFlight.begin(response);
     if (crowdGate(request, response)) return;
     openMemory(options.memory, options.readClient, request, response);
     if (!lane(request, response) && !proxy(request, response)) app.routing(request, response);
@@ -187,18 +196,17 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
       if (address === null || typeof address === "string") throw new Error("the server listens on no port");
       return address;
     },
-    async close(grace) {
-      const closed = once(port.server, "close");
-      port.server.close();
-      port.drain();
-      // Idle connections are closed as soon as they are; the rest has until the end of the grace period.
-      const idle = setInterval(() => port.drain(), 100);
+    async close(graceMs) {
+      const waiting = setInterval(() => {
+        options.log.info({ reason: inFlight.summary() }, "stopping: requests are in flight");
+      }, TELL_EVERY_MS);
       const end = setTimeout(() => {
+        if (inFlight.count > 0) options.log.warn({ reason: inFlight.summary() }, "stopping: requests were cut off");
         shutdown.abort();
         port.destroy();
-      }, grace);
-      await closed;
-      clearInterval(idle);
+      }, graceMs);
+      await port.drain();
+      clearInterval(waiting);
       clearTimeout(end);
       await app.close();
     },

@@ -28,7 +28,15 @@ export function compileValidation(desc: DescMessage, sample: Message): Validate 
 }
 
 function addViolation(violation: Violation, faults: FieldFaultList): void {
-  faults.add(placeOf(violation), violation.message);
+  faults.add(placeOf(violation), textOf(violation));
+}
+
+/** The validator's own texts, in the form that ours have: they follow a field's name. */
+function textOf({ ruleId, message }: Violation): string {
+  if (ruleId === "required") return "must be given";
+  const list = /^must be in list \[(.*)\]$/.exec(message)?.[1];
+  if (list !== undefined) return `must be one of: ${list}`;
+  return message.replace(/\bcontain (at least|at most) (\d+) item\(s\)$/, "have $1 $2 entries").replace(/^value /, "");
 }
 
 /** `rules[0].container`, `metadata.key`: as the caller sent it. */

@@ -31,6 +31,30 @@ export const ENTITY_TYPES = {
 
 export type EntityType = keyof typeof ENTITY_TYPES;
 
+/** The entity types of tokens: a log row names a token by the token's own type. */
+const TOKEN_TYPES = [
+  "token",
+  "bank",
+  "card",
+  "card_number",
+  "employer_id_number",
+  "social_security_number",
+  "us_bank_account_number",
+  "us_bank_routing_number",
+] as const satisfies readonly EntityType[];
+
+/** What a log row calls a token of this type. */
+export function tokenEntityType(tokenType: string): EntityType {
+  const found = TOKEN_TYPES.find((type) => type === tokenType);
+  if (found === undefined) throw new Error(`no entity type for tokens of type ${tokenType}`);
+  return found;
+}
+
+/** The entity types that a filter matches: `token` matches tokens of every type. */
+export function entityTypesMatching(filter: string): readonly string[] {
+  return filter === "token" ? TOKEN_TYPES : [filter];
+}
+
 /** What was done, and how a message puts it. */
 const OPERATIONS = {
   create: "created",

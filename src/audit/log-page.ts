@@ -4,6 +4,7 @@ import { isUuidPosition, readCursor, writeCursor } from "../crypto/cursor.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { type LogRow, listLogRows } from "../store/audit-logs.js";
 import type { Transaction } from "../store/transaction.js";
+import { entityTypesMatching } from "./log-entry.js";
 
 /** Which rows of the log are asked for, as a caller wrote it. */
 export interface LogQuery {
@@ -30,7 +31,7 @@ export interface LogPage {
 export function prepareLogPage(keys: TenantKeys, query: LogQuery): (tx: Transaction) => Promise<LogPage> {
   const filter = ["logs", query.entityType ?? "", query.entityId ?? "", query.startDate ?? "", query.endDate ?? ""];
   const listing = {
-    entityType: query.entityType,
+    entityTypes: query.entityType === undefined ? undefined : entityTypesMatching(query.entityType),
     entityId: query.entityId,
     from: readTime("start_date", query.startDate),
     until: readTime("end_date", query.endDate),

@@ -46,7 +46,7 @@ export async function removeOldLog(
   }
   await run.run(tenantId, "unguarded", async (tx) => {
     const [row] = await tx.ask(readRawLog, { from: undefined, until: undefined, after: undefined, limit: 1 });
-    if (row) tx.tell(noteDue, { kind: "log_retention", at: nextDay(now) });
+    if (row) noteDue(tx, { kind: "log_retention", at: nextDay(now) });
     tx.tell(forgetLogDue, { kind: "log_retention", minute: dueAt });
   });
 }

@@ -147,7 +147,7 @@ async function append({ database, keys, tenantId }: Place, chain: Chain, counted
   const tomorrow = nextDay(counted.at(-1)?.windowStart ?? new Date(0));
   await database.slow.run(tenantId, "unguarded", async (tx) => {
     for (const seal of seals) tx.tell(insertSeal, seal);
-    tx.tell(noteDue, { kind: "log_retention", at: tomorrow });
+    noteDue(tx, { kind: "log_retention", at: tomorrow });
     if (!(await tx.ask(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
   });
   return { stored, last: undefined, isWhole: true };

@@ -1,4 +1,4 @@
-import { boundedFields, type FieldFaults } from "./field-faults.js";
+import { boundedFields, type FieldFaults, MAX_FAULTS } from "./field-faults.js";
 
 /**
  * Everything that can go wrong in a way the caller is told about. The statuses of each code on HTTP and gRPC stand in
@@ -70,9 +70,67 @@ export function invalid(field: string, expectation: string): Fault {
   return invalidFields({ [field]: [expectation] });
 }
 
-/** One fault for several fields at once, by their names as the caller sent them. */
+/** One fault for several fields at once, by their names as the caller sent them. Its detail is the first problem. */
 export function invalidFields(fields: FieldFaults): Fault {
-  return new Fault("validation_failed", "One or more validation errors occurred.", { fields });
+  return new Fault("validation_failed", firstProblem(fields), { fields });
+}
+
+/**
+ * Bytes of a name and a text in a detail; longer ones, which a caller may make up, are cut. Over gRPC a detail is sent in
+ * trailers, of which clients take 8 KiB, with three characters for each byte outside of ASCII.
+ */
+const LONGEST_FIELD = 64;
+const LONGEST_EXPECTATION = 192;
+
+/** `rules[0].transform must be one of: redact, mask, reveal (1 of 3 problems)` */
+function firstProblem(fields: FieldFaults): string {
+  const [first] = Object.entries(fields);
+  if (!first) return "The request is not valid.";
+  const [field, [expectation = "is not valid"]] = first;
+  const problem = `${shortened(field, LONGEST_FIELD)} ${shortened(expectation, LONGEST_EXPECTATION)}`;
+  const count = Object.values(fields).reduce((sum, { length }) => sum + length, 0);
+  return count > 1 ? `${problem} (1 of ${count} problems)` : problem;
+}
+
+function shortened(text: string, bytes: number): string {
+  const encoded = Buffer.from(text);
+  if (encoded.length <= bytes) return text.toWellFormed();
+  return `${new TextDecoder().decode(encoded.subarray(0, bytes), { stream: true })}...`;
+}
+
+/**
+ * A validation fault together with what further checks of the same request find. A check reports by throwing a fault. Fields
+ * that are at fault already, and those above and below them, are not reported again.
+ */
+export function withFurtherFaults(fault: Fault, checks: readonly (() => unknown)[]): Fault {
+  if (fault.code !== "validation_failed" || !fault.fields) return fault;
+  const all: Record<string, readonly string[]> = { ...fault.fields };
+  let failed = 0;
+  for (const check of checks) {
+    const found = Object.entries(faultOf(check)?.fields ?? {});
+    if (found.length > 0) failed += 1;
+    // A list that is too long has a check for each entry.
+    if (failed > MAX_FAULTS || Object.keys(all).length >= MAX_FAULTS) break;
+    const reported = Object.keys(all);
+    for (const [field, texts] of found) {
+      if (!reported.some((known) => isWithin(field, known) || isWithin(known, field))) all[field] = texts;
+    }
+  }
+  return Object.keys(all).length === Object.keys(fault.fields).length ? fault : invalidFields(all);
+}
+
+function faultOf(check: () => unknown): Fault | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    return error instanceof Fault && error.code === "validation_failed" ? error : undefined;
+  }
+}
+
+/** Whether a field is another, or a part of it. */
+function isWithin(field: string, other: string): boolean {
+  return field === other || field.startsWith(`${other}.`) || field.startsWith(`${other}[`);
 }
 
 /** `what` is the kind of thing, never its id: "token". */
@@ -80,7 +138,8 @@ export function notFound(what: string): Fault {
   return new Fault("not_found", `There is no such ${what}.`);
 }
 
-/** The key lacks a permission altogether. */
-export function permissionDenied(permission: string): Fault {
-  return new Fault("permission_denied", `The key used lacks the permission ${permission} for this.`);
+/** The key lacks a permission altogether. `hint` says which key has it. */
+export function permissionDenied(permission: string, hint?: string): Fault {
+  const lacks = `The key used lacks the permission ${permission} for this`;
+  return new Fault("permission_denied", hint === undefined ? `${lacks}.` : `${lacks}: ${hint}`);
 }

@@ -1,5 +1,5 @@
-import { invalidFields } from "./fault.js";
-import { BoundedFieldFaults } from "./field-faults.js";
+import { type Fault, invalidFields } from "./fault.js";
+import { BoundedFieldFaults, type FieldFaults } from "./field-faults.js";
 
 /** Collects what is wrong with the fields of a request, and stops the check once an answer would list no more. */
 export class FieldFaultList {
@@ -7,7 +7,7 @@ export class FieldFaultList {
 
   /** @throws {Fault} validation_failed with all that was collected, when no more faults fit into one answer. */
   add(field: string, expectation: string): void {
-    if (!this.#faults.add(field, expectation)) throw invalidFields(this.#faults.toFields());
+    if (!this.#faults.add(field, expectation)) throw this.toFault();
   }
 
   get isEmpty(): boolean {
@@ -16,6 +16,15 @@ export class FieldFaultList {
 
   /** @throws {Fault} validation_failed where anything was added. */
   throwIfAny(): void {
-    if (!this.#faults.isEmpty) throw invalidFields(this.#faults.toFields());
+    if (!this.#faults.isEmpty) throw this.toFault();
+  }
+
+  /** validation_failed with all that was collected. */
+  toFault(): Fault {
+    return invalidFields(this.toFields());
+  }
+
+  toFields(): FieldFaults {
+    return this.#faults.toFields();
   }
 }

@@ -6,7 +6,7 @@ export const MAX_FAULTS = 100;
 /** The most bytes that the listed names and texts have together. */
 export const MAX_FAULT_BYTES = 8 * 1024;
 /** Names hold the caller's own keys, and texts may quote the request. This many characters tell what is meant. */
-const MAX_NAME_CHARACTERS = 200;
+export const MAX_NAME_CHARACTERS = 200;
 const MAX_TEXT_CHARACTERS = 2_000;
 
 /** Collects faults up to what one answer lists. */
@@ -15,13 +15,15 @@ export class BoundedFieldFaults {
   #faults = 0;
   #bytes = 0;
 
-  /** Adds a fault if it fits. @returns whether another one may fit. */
+  /** Adds a fault if it fits; the same text for the same field once. @returns whether another one may fit. */
   add(field: string, expectation: string): boolean {
     const name = field.slice(0, MAX_NAME_CHARACTERS).toWellFormed();
     const text = expectation.slice(0, MAX_TEXT_CHARACTERS).toWellFormed();
+    const texts = this.#texts.get(name) ?? [];
     const bytes = this.#bytes + Buffer.byteLength(name) + Buffer.byteLength(text);
     if (this.#faults === MAX_FAULTS || bytes > MAX_FAULT_BYTES) return false;
-    this.#texts.set(name, [...(this.#texts.get(name) ?? []), text]);
+    if (!texts.includes(text)) this.#texts.set(name, [...texts, text]);
+    // Repeated ones count too: a body can have a million of them.
     this.#faults += 1;
     this.#bytes = bytes;
     return this.#faults < MAX_FAULTS;

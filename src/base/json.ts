@@ -10,6 +10,12 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Whether a value says nothing: null, false, an empty text, list or object, or none at all. */
+export function isEmptyJson(value: Json | undefined): boolean {
+  if (value === undefined || value === null || value === false || value === "") return true;
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
+
 /** Sets an own property, also where its name is `__proto__`, which plain assignment would take for the prototype. */
 export function setOwn<T>(target: Record<string, T>, key: string, value: T): void {
   if (key === "__proto__") {

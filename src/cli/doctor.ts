@@ -6,7 +6,7 @@ import { connect, type DatabaseAddress } from "../store/connect.js";
 import { readDiskUse } from "../store/disk-use.js";
 import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
 import { DatabaseSetupError } from "../store/roles.js";
-import { openVault } from "../vault.js";
+import { openVault, privilegedLogins } from "../vault.js";
 import type { Command } from "./command.js";
 
 /** Whose messages say what to do. */
@@ -23,8 +23,10 @@ export const doctor: Command = {
       try {
         const [facts] = await sql<{ version: string; role: string; bytes: number }[]>`
           select current_setting('server_version') as version, current_user as role, pg_database_size(current_database()) as bytes`;
+        const warnings = (await privilegedLogins(config)).map(({ warning }) => warning);
         answer({
           healthy: true,
+          ...(warnings.length > 0 ? { warnings } : {}),
           database: vault.embedded ? `embedded, ${vault.embedded.dataDir}` : "DATABASE_URL",
           server_version: facts?.version ?? "unknown",
           role: facts?.role ?? "unknown",

@@ -6,7 +6,7 @@ import { exportMac, newExportKey } from "../crypto/export-key.js";
 import { connect, type Sql } from "../store/connect.js";
 import { ranMigrations } from "../store/migrate.js";
 import { listRootKeys } from "../store/root-keys.js";
-import { type ExportHeader, FORMAT } from "../store/vault-copy/format.js";
+import { type ExportHeader, FORMAT, headerLine } from "../store/vault-copy/format.js";
 import { exportSections } from "../store/vault-copy/write-export.js";
 import { openVault, type Vault } from "../vault.js";
 import { type Command, requiredText } from "./command.js";
@@ -47,9 +47,9 @@ async function* fileOf({ rootKey }: Vault, sql: Sql, onProgress: (bytes: number)
     })),
     key: { root_key_id: rootKey.id, wrapped: wrapped.toString("base64") },
   };
-  const headerLine = Buffer.from(`${JSON.stringify(header)}\n`);
-  mac.update(headerLine);
-  yield headerLine;
+  const line = headerLine(header);
+  mac.update(line);
+  yield line;
   let bytes = 0;
   for await (const piece of exportSections(sql)) {
     mac.update(piece);

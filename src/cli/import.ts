@@ -4,10 +4,11 @@ import { createGunzip } from "node:zlib";
 import { exportMac, openExportKey } from "../crypto/export-key.js";
 import { RootKeyRefused } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
+import { ShareError } from "../crypto/shares.js";
 import { registeredKey } from "../open-root-key.js";
 import { ranMigrations } from "../store/migrate.js";
 import { connectOnce } from "../store/one-connection.js";
-import { damaged, ExportFileError, type ExportHeader, readHeader } from "../store/vault-copy/format.js";
+import { damaged, ExportFileError, type ExportHeader, isIntact, readHeader } from "../store/vault-copy/format.js";
 import { importSections } from "../store/vault-copy/read-export.js";
 import { Unpacked } from "../store/vault-copy/unpacked.js";
 import { sharesOnInput } from "../unsealing.js";
@@ -28,17 +29,23 @@ export const importCommand: Command = {
     const found = await stat(file).catch(() => undefined);
     if (!found?.isFile()) throw new UsageError(`--file ${file} cannot be read.`);
     const unpacked = new Unpacked(unpack(file, progressOf(say, "Import", found.size, "bytes")));
-    const headerLine = await unpacked.line();
-    const header = readHeader(headerLine.toString());
+    const line = await unpacked.line();
+    const header = readHeader(line.toString());
     await using opened = await openWithoutRootKey(config, say);
     // Also for its sockets: over TCP the client's own hold each section's end back until what was sent is acknowledged.
     const connection = connectOnce(opened.ownerAddress, { statementTimeout: 0 });
     const { sql } = connection;
     try {
-      requireSame(await ranMigrations(sql), header.migrations);
-      const { key, split } = await fileKey(opened.rootKeys, header, say);
+      const intact = isIntact(line.toString());
+      const ours = await ranMigrations(sql);
+      const isBroken = async () => intact !== true && !(await unpacked.isWhole());
+      await unlessDamaged(isBroken, async () => requireSame(ours, header.migrations));
+      const { key, split } = await unlessDamaged(
+        async () => intact === false || isBroken(),
+        () => fileKey(opened.rootKeys, header, say),
+      );
       const mac = exportMac(key);
-      mac.update(headerLine);
+      mac.update(line);
       await importSections(sql, unpacked, mac, split);
       const [count] = await sql<{ tenants: number }[]>`select count(*) as tenants from tenants`;
       answer({ file, tenants: count?.tenants ?? 0, root_key: header.key.root_key_id });
@@ -47,6 +54,21 @@ export const importCommand: Command = {
     }
   },
 };
+
+/**
+ * Checks what a header says. A damaged header may name any root key or release: where a check fails, the file is looked over
+ * before that is told.
+ * @throws {ExportFileError} for a damaged file; else what `check` throws.
+ */
+async function unlessDamaged<T>(isDamaged: () => Promise<boolean>, check: () => Promise<T>): Promise<T> {
+  try {
+    return await check();
+  } catch (error) {
+    // Shares that were not given are asked for whatever the file is like.
+    if (error instanceof ShareError) throw error;
+    throw (await isDamaged()) ? damaged() : error;
+  }
+}
 
 async function* unpack(file: string, onProgress: (bytes: number) => void): AsyncGenerator<Buffer> {
   const source = createReadStream(file);

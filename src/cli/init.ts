@@ -2,7 +2,7 @@ import { initVault } from "../vault.js";
 import type { Command } from "./command.js";
 
 export const init: Command = {
-  summary: "Set up the database that DATABASE_URL names: schema, roles and root key",
+  summary: "Set up the database (embedded unless DATABASE_URL is set): schema, roles and root key",
   options: {},
   help: [],
   async run({ config, say, answer }) {

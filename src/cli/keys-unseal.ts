@@ -2,11 +2,15 @@ import { createReadStream } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
+import { linesOf } from "../base/line-splitter.js";
 import type { Config } from "../config.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import { ShareError } from "../crypto/shares.js";
-import { type ShareAnswer, unsealSocketOf } from "../unsealing.js";
+import { type ShareAnswer, sharesIn, unsealSocketOf } from "../unsealing.js";
 import { type Command, UsageError } from "./command.js";
+
+/** Characters of an answer: a problem of one line, and some counts. */
+const LONGEST_ANSWER = 10_000;
 
 export const keysUnseal: Command = {
   summary: "Hand shares of the root key to a server on this machine that waits for them",
@@ -32,7 +36,7 @@ async function dial(config: Config): Promise<Socket> {
   const path = unsealSocketOf(config);
   return new Promise((resolve, reject) => {
     const socket = connect(path, () => resolve(socket));
-    socket.once("error", () =>
+    socket.on("error", () =>
       reject(
         new UsageError(
           `No sealed server takes shares at ${path}. It is unsealed already, or runs with another CLOAKROOM_DATA_DIR.`,
@@ -47,34 +51,50 @@ async function handIn(
   shares: AsyncIterable<Sensitive<string>>,
   say: (line: string) => void,
 ): Promise<ShareAnswer> {
-  const answers = createInterface({ input: socket })[Symbol.asyncIterator]();
+  const answers = linesOf(socket, LONGEST_ANSWER);
   let last: ShareAnswer | undefined;
   for await (const share of shares) {
     socket.write(`${share.reveal()}\n`);
-    const { value, done } = await answers.next();
-    if (done) throw new ShareError("The server hung up.");
-    const answer: ShareAnswer = JSON.parse(value);
+    const text = await nextOf(answers);
+    if (text === undefined) throw new ShareError("The server hung up.");
+    const answer: ShareAnswer = JSON.parse(text);
     if (answer.problem) throw new ShareError(answer.problem);
     last = answer;
     if (answer.unsealed) break;
-    say(`${answer.held} of ${answer.needed} shares are in.`);
+    const apart = `${answer.apart} of another splitting are kept apart: only shares that were made together go together.`;
+    say(`${answer.held} of ${answer.needed} shares are in.${answer.apart > 0 ? ` ${apart}` : ""}`);
   }
   if (!last) throw new UsageError("No share was given: write them to standard input, one per line, or name a --file.");
   return last;
 }
 
+/** Undefined where the server has hung up, or reset the connection. */
+async function nextOf(lines: AsyncIterator<string>): Promise<string | undefined> {
+  try {
+    const { value, done } = await lines.next();
+    return done ? undefined : value;
+  } catch {
+    return undefined;
+  }
+}
+
 /** What is typed at a terminal is not shown there. */
 async function* sharesOf(file: string | undefined): AsyncIterable<Sensitive<string>> {
   const isTyped = file === undefined && process.stdin.isTTY;
-  if (isTyped) process.stderr.write("Share, then Enter; Ctrl-D when there are no more. Nothing is shown.\n");
-  const lines = createInterface({
-    input: file === undefined ? process.stdin : createReadStream(file),
-    ...(isTyped ? { output: new Writable({ write: (_chunk, _encoding, done) => done() }), terminal: true } : {}),
-  });
+  const lines = isTyped ? typedLines() : sharesIn(file === undefined ? process.stdin : createReadStream(file));
   try {
     for await (const line of lines) if (line.trim() !== "") yield new Sensitive(line.trim());
-  } catch {
-    throw new UsageError(`--file ${file} cannot be read.`);
+  } catch (error) {
+    throw error instanceof ShareError ? error : new UsageError(`--file ${file} cannot be read.`);
+  }
+}
+
+async function* typedLines(): AsyncIterable<string> {
+  process.stderr.write("Share, then Enter; Ctrl-D when there are no more. Nothing is shown.\n");
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  try {
+    yield* lines;
   } finally {
     lines.close();
   }

@@ -1,9 +1,11 @@
 import { parseArgs } from "node:util";
 import { type Config, readConfig } from "../config.js";
 import { type Command, type Commands, UsageError } from "./command.js";
+import { readVersion } from "./version.js";
 
 /** Runs the command that the arguments name. The exit code is 2 for a wrong call. */
 export async function runCommand(commands: Commands, args: readonly string[]): Promise<void> {
+  if (["--version", "-V", "version"].includes(args[0] ?? "")) return showVersion(args.includes("--json"));
   const [name, load] =
     [...commands].find(([name]) => name.split(" ").every((word, index) => args[index] === word)) ?? [];
   const wantsHelp = args.includes("--help") || args.length === 0 || args[0] === "help";
@@ -30,6 +32,14 @@ export async function runCommand(commands: Commands, args: readonly string[]): P
     say: (line) => void process.stderr.write(`${line}\n`),
     answer: (result) => void process.stdout.write(`${options.json ? JSON.stringify(result) : inLines(result)}\n`),
   });
+}
+
+function showVersion(asJson: boolean): void {
+  const { version, node, platform } = readVersion();
+  const line = asJson
+    ? JSON.stringify({ version, node, platform })
+    : `cloakroom ${version} (Node.js ${node}, ${platform})`;
+  process.stdout.write(`${line}\n`);
 }
 
 function parseOptions(
@@ -59,6 +69,7 @@ async function overview(commands: Commands): Promise<string> {
     ...lines,
     "",
     "cloakroom <command> --help tells what a command takes.",
+    "cloakroom --version tells which version this is.",
   ].join("\n");
 }
 

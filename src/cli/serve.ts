@@ -1,8 +1,11 @@
 import { systemClock } from "../base/clock.js";
 import type { RunningServer } from "../serve.js";
+import { PROCESS_ENDS_MS } from "../shutdown.js";
 import { provisionTenant } from "../tenancy/provision.js";
 import { StoppedSealed } from "../unsealing.js";
 import type { Command } from "./command.js";
+import { writeFirstKey } from "./first-key.js";
+import { welcome, welcomeWithFile } from "./welcome.js";
 
 export const serve: Command = {
   summary: "Start the server (with an embedded database unless DATABASE_URL is set)",
@@ -12,7 +15,14 @@ export const serve: Command = {
     // Heard from the first moment on: a process that a signal ends leaves its database running.
     const signal = signalled();
     const stopping = new AbortController();
-    void signal.then(() => stopping.abort());
+    let waitingFor: RunningServer["waitingFor"] = () => ["its start"];
+    void signal.then(() => {
+      stopping.abort();
+      exitIn(PROCESS_ENDS_MS, () => {
+        say(`Ended after ${PROCESS_ENDS_MS / 1_000} s without: ${waitingFor().join(", ")}.`);
+        process.exitCode = 1;
+      });
+    });
     // Loaded here, so that a setting that is wrong is told at once.
     const { startServer } = await import("../serve.js");
     const server = await startServer(config, say, systemClock, stopping.signal).catch((error: unknown) => {
@@ -20,8 +30,9 @@ export const serve: Command = {
       throw error;
     });
     if (!server) return;
+    ({ waitingFor } = server);
     try {
-      if (server.vault.isEmpty && server.vault.embedded) await introduce(server, say);
+      if (server.vault.isEmpty && server.vault.embedded) await introduce(server, config.dataDir, say);
       const reason = await Promise.race([server.failed, signal]);
       if (reason) {
         say(`The embedded database has ended: ${reason}.`);
@@ -31,37 +42,34 @@ export const serve: Command = {
       }
     } finally {
       await server.stop();
+      exitIn(LINGER_MS);
     }
   },
 };
 
-/** A start that finds no tenant, nor a trace of one, makes the first, and shows how to begin. */
-async function introduce({ url, vault }: RunningServer, say: (line: string) => void): Promise<void> {
-  const { managementKey } = await provisionTenant(vault.database, vault.rootKey, {
-    name: "First tenant",
-    ownerEmail: "owner@localhost",
-  });
-  const key = managementKey.reveal();
-  say(`
-Welcome to Cloakroom. Your first tenant is ready. This is its management key; it is not shown again:
+/** Makes the first tenant of a vault that never had one, and shows how to begin. */
+async function introduce({ url, vault }: RunningServer, dataDir: string, say: (line: string) => void): Promise<void> {
+  const provision = async () => {
+    const tenant = { name: "First tenant", ownerEmail: "owner@localhost" };
+    return (await provisionTenant(vault.database, vault.rootKey, tenant)).managementKey;
+  };
+  // Standard error of a service is a log that many people can read.
+  if (process.stderr.isTTY) {
+    say(welcome(url, (await provision()).reveal()));
+    return;
+  }
+  say(welcomeWithFile(url, await writeFirstKey(dataDir, provision)));
+}
 
-  ${key}
+/** How long what is still open may keep the process alive after its stop: a socket of a database that is gone. */
+const LINGER_MS = 200;
 
-Base URL: ${url}
-
-Three things to try, in a second terminal:
-
-  1. Make an application that may create and reveal tokens, and note its key:
-     curl -s ${url}/applications -H 'BT-API-KEY: ${key}' -H 'Content-Type: application/json' \\
-       -d '{"name":"Back end","type":"private","rules":[{"priority":1,"container":"/","transform":"reveal","permissions":["token:create","token:read"]}]}'
-
-  2. Tokenize a card:
-     curl -s ${url}/tokens -H "BT-API-KEY: $KEY" -H 'Content-Type: application/json' \\
-       -d '{"type":"card","data":{"number":"4242424242424242","expiration_month":12,"expiration_year":2030,"cvc":"123"}}'
-
-  3. Read it back:
-     curl -s ${url}/tokens/$TOKEN_ID -H "BT-API-KEY: $KEY"
-`);
+/** Ends the process if anything keeps it alive for so many milliseconds. */
+function exitIn(ms: number, onExit?: () => void): void {
+  setTimeout(() => {
+    onExit?.();
+    process.exit();
+  }, ms).unref();
 }
 
 /** Resolves at the first signal to stop. A second one ends the process at once. */

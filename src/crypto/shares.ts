@@ -7,6 +7,9 @@ const SHARE = /^cloakroom-share-1\.([a-z0-9]{16})\.([0-9a-f]{8})\.(\d{1,3})\.([A
 /** The library's own limits: a share's place is one byte that is not zero. */
 export const MOST_SHARES = 255;
 
+/** No line of shares is longer: a share has at most 101 characters, and may have blanks around it. */
+export const LONGEST_SHARE_LINE = 1_000;
+
 /** A share is mistyped, or does not belong to the others. The message is one line for the operator, without the share. */
 export class ShareError extends Error {
   override readonly name = "ShareError";
@@ -40,13 +43,15 @@ export async function splitRootKey(
   });
 }
 
+export function notAShare(): ShareError {
+  return new ShareError("This is not a share: it starts with cloakroom-share-1 and is one line.");
+}
+
 /** @throws {ShareError} for a text that is no share, or was mistyped. */
 export function readShare(text: Sensitive<string>): Share {
   const line = text.reveal().trim();
   const [, keyId, splitId, threshold, part, sum] = SHARE.exec(line) ?? [];
-  if (!keyId || !splitId || !threshold || !part || !sum) {
-    throw new ShareError("This is not a share: it starts with cloakroom-share-1 and is one line.");
-  }
+  if (!keyId || !splitId || !threshold || !part || !sum) throw notAShare();
   if (checksum(line.slice(0, line.lastIndexOf("."))) !== sum) {
     throw new ShareError("This share is mistyped or damaged: its checksum does not fit.");
   }
@@ -75,7 +80,8 @@ export class ShareCollection {
   /**
    * Adds a share. One that was handed in already changes nothing.
    * @returns the root key once there are enough. Whether it is the right one is for its check value to tell.
-   * @throws {ShareError} for a share of another key or splitting.
+   * @throws {ShareError} for a share of another key or splitting, and where the shares do not go together: all are
+   * forgotten then.
    */
   async add(share: Share): Promise<LocalRootKey | undefined> {
     const [first] = this.#shares;
@@ -89,8 +95,11 @@ export class ShareCollection {
     }
     if (!this.#shares.some(({ part }) => part.reveal().equals(share.part.reveal()))) this.#shares.push(share);
     if (this.#shares.length < share.threshold) return undefined;
-    const secret = await combine(this.#shares.map(({ part }) => Uint8Array.from(part.reveal())));
+    const parts = this.#shares.map(({ part }) => Uint8Array.from(part.reveal()));
     this.clear();
+    const secret = await combine(parts).catch(() => {
+      throw new ShareError("These shares do not go together. All were dropped: start again.");
+    });
     return new LocalRootKey(this.#keyId, new Sensitive(Buffer.from(secret)));
   }
 

@@ -88,7 +88,8 @@ const failures: Readonly<Record<FailureReason, readonly [FaultCode, string]>> = 
 
 /**
  * A call that was refused or failed. The message may go to callers and logs: it names no address, host or URL. The error
- * beneath is not kept, since Node's own texts name them all; of it only the code stays, for the operator's log.
+ * beneath is not kept, since Node's own texts name them all; of it only the code stays, for the operator's log, which also
+ * gets {@link EgressError.destination}.
  */
 export class EgressError extends Error {
   override readonly name = "EgressError";
@@ -96,12 +97,23 @@ export class EgressError extends Error {
   readonly delivery: Delivery;
   /** Node's or OpenSSL's code of the error beneath, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
   readonly systemCode: string | undefined;
+  #destination: { readonly host: string; readonly port: number } | undefined;
 
   constructor(reason: EgressReason, delivery: Delivery = "not_sent", cause?: unknown) {
     super(isRefusal(reason) ? `The destination ${expectations[reason]}.` : failures[reason][1]);
     this.reason = reason;
     this.delivery = delivery;
     this.systemCode = codeOf(cause);
+  }
+
+  /** Where the call went. For the operator's log alone: callers are not shown names and ports. */
+  get destination(): { readonly host: string; readonly port: number } | undefined {
+    return this.#destination;
+  }
+
+  /** Notes where the call went. */
+  at({ host, port }: { readonly host: string; readonly port: number }): void {
+    this.#destination ??= { host, port };
   }
 
   /** The error as callers see it: mostly destination_unreachable, or destination_timeout when the answer is overdue. */

@@ -31,19 +31,27 @@ const maxResponseHeaderBytes = 32_768;
  * @throws EgressError (as a rejection). `delivery` says whether the destination may have seen the request.
  */
 export async function guardedRequest(agents: GuardedAgents, request: GuardedRequest): Promise<GuardedResponse> {
+  let destination: Destination | undefined;
   try {
-    const destination = checkedDestination(agents, request.url);
+    destination = checkedDestination(agents, request.url);
     const method = request.method.toUpperCase();
     if (request.signal?.aborted) throw new EgressError("aborted");
     if (method === "CONNECT") throw new EgressError("invalid_request");
     const framed = frameRequest(destination.authority, method, request.headers, request.body);
     const outgoing = startRequest(agents, destination, request, framed);
-    return await new Exchange(outgoing, destination, request).complete(framed.body);
+    const response = await new Exchange(outgoing, destination, request).complete(framed.body);
+    response.body.once("error", (error) => noteDestination(error, destination));
+    return response;
   } catch (error) {
+    noteDestination(error, destination);
     // The stream was handed over with the call; after a refusal nobody else would end it.
     if (request.body instanceof Readable) request.body.destroy();
     throw error;
   }
+}
+
+function noteDestination(error: unknown, destination: Destination | undefined): void {
+  if (destination && error instanceof EgressError) error.at(destination);
 }
 
 /** Connections made are counted where they are made; what never gets that far is counted here. */

@@ -21,6 +21,8 @@ export interface TenantFunction {
   readonly configuration: Readonly<Record<string, Json>>;
   /** Changes whenever code or configuration does: state that the code keeps does not outlive them. */
   readonly version: number;
+  /** Milliseconds that a run may take, where that is less than usual. */
+  readonly timeoutMs?: number | undefined;
 }
 
 export type FunctionResult =
@@ -49,7 +51,7 @@ export type HostCallsFor = (tenantId: TenantId, application: Caller | undefined)
 export function createFunctionRunner(sandbox: Sandbox, hostCalls: HostCallsFor): FunctionRunner {
   return {
     async run(fn, args, signal) {
-      const { tenantId, id, kind, code, application, configuration, version } = fn;
+      const { tenantId, id, kind, code, application, configuration, version, timeoutMs } = fn;
       const outcome = await sandbox.run(
         {
           key: {
@@ -62,6 +64,7 @@ export function createFunctionRunner(sandbox: Sandbox, hostCalls: HostCallsFor):
           code,
           args: { args, configuration: { ...configuration } },
           hasApplication: application !== undefined,
+          ...(timeoutMs === undefined ? {} : { limits: { wallMs: timeoutMs } }),
         },
         hostCalls(tenantId, application),
         signal,

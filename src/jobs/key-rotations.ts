@@ -15,7 +15,7 @@ export interface KeyRotationParts {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly clock: Clock;
-  readonly onFailure: (tenantId: TenantId) => void;
+  readonly onFailure: (tenantId: TenantId, error: unknown) => void;
   /** All is done but for rows that do not open: the replaced keys stay. */
   readonly onBroken: (tenantId: TenantId, rows: BrokenRows) => void;
 }
@@ -25,7 +25,7 @@ export function keyRotationsJob({ database, keyring, clock, onFailure, onBroken 
   const forget = ({ tenantId, kind, minute }: DueMinute, again: Date | undefined) =>
     database.fast.run(tenantId, "unguarded", async (tx) => {
       tx.tell(forgetDue, { kind, minute });
-      if (again) tx.tell(noteDue, { kind, at: again });
+      if (again) noteDue(tx, { kind, at: again });
     });
   return {
     name: "key rotations",
@@ -35,10 +35,12 @@ export function keyRotationsJob({ database, keyring, clock, onFailure, onBroken 
         if (signal.aborted) return;
         const { tenantId } = due;
         const options = { retireAfter: RETIRE_AFTER_MS, onProgress: () => {}, signal };
-        const outcome = await finishRotation({ database, keyring, clock }, tenantId, options).catch(() => {
-          if (!signal.aborted) onFailure(tenantId);
-          return { state: "failed" } as const;
-        });
+        const outcome = await finishRotation({ database, keyring, clock }, tenantId, options).catch(
+          (error: unknown) => {
+            if (!signal.aborted) onFailure(tenantId, error);
+            return { state: "failed" } as const;
+          },
+        );
         if (outcome.state === "done") await forget(due, undefined);
         if (outcome.state !== "broken") continue;
         onBroken(tenantId, outcome.rows);

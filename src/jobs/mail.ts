@@ -24,7 +24,7 @@ export interface MailParts {
   readonly outbox: Outbox;
   readonly clock: Clock;
   /** Messages of a tenant, or of all of them, did not go, or could not be looked over. Once a run for each reason. */
-  readonly onTrouble: (tenantId: TenantId | undefined, reason: string) => void;
+  readonly onTrouble: (tenantId: TenantId | undefined, reason: string, error?: unknown) => void;
 }
 
 /** Sends what is due. Every replica does: messages are leased one by one. */
@@ -43,7 +43,7 @@ export function mailJob(parts: MailParts): Job {
           return;
         for (const minute of due) {
           if (minute.minute.getTime() + MINUTE_MS > now.getTime()) continue;
-          await forgetFinished(database, minute).catch(() => tell(minute.tenantId, "database"));
+          await forgetFinished(database, minute).catch((error: unknown) => tell(minute.tenantId, "database", error));
         }
       } while (due.length > 0 && !signal.aborted);
     },
@@ -64,14 +64,18 @@ async function sendAll(
     const more: TenantId[] = [];
     for (const tenantId of open) {
       if (signal.aborted) return false;
-      const carried = await outbox.sendNext(tenantId, signal).catch(() => "failed" as const);
+      let cause: unknown;
+      const carried = await outbox.sendNext(tenantId, signal).catch((error: unknown) => {
+        cause = error;
+        return "failed" as const;
+      });
       if (carried === "unreachable" || carried === "login_refused") {
         onTrouble(undefined, TROUBLES[carried]);
         return false;
       }
       // What is broken off because the server stops is no trouble.
       if (signal.aborted && carried === "later") return false;
-      if (carried !== "sent" && carried !== "none") onTrouble(tenantId, TROUBLES[carried]);
+      if (carried !== "sent" && carried !== "none") onTrouble(tenantId, TROUBLES[carried], cause);
       if (carried === "sent" || carried === "refused") more.push(tenantId);
     }
     open = more;
@@ -81,11 +85,11 @@ async function sendAll(
 
 function onceEach(onTrouble: MailParts["onTrouble"]): MailParts["onTrouble"] {
   const told = new Set<string>();
-  return (tenantId, reason) => {
+  return (tenantId, reason, error) => {
     const one = `${tenantId} ${reason}`;
     if (told.has(one)) return;
     told.add(one);
-    onTrouble(tenantId, reason);
+    onTrouble(tenantId, reason, error);
   };
 }
 

@@ -13,7 +13,7 @@ export interface ReactorRunsParts {
   readonly database: Database;
   readonly queue: RunQueue;
   readonly clock: Clock;
-  readonly onFailure: (tenantId: TenantId) => void;
+  readonly onFailure: (tenantId: TenantId, error: unknown) => void;
 }
 
 /** Wakes the tenants that have runs to start. Every replica does: runs are leased one by one. */
@@ -29,7 +29,7 @@ export function reactorRunsJob({ database, queue, clock, onFailure }: ReactorRun
         for (const minute of due) {
           queue.wake(minute.tenantId);
           if (minute.minute.getTime() + MINUTE_MS > now.getTime()) continue;
-          await forgetFinished(database, minute).catch(() => onFailure(minute.tenantId));
+          await forgetFinished(database, minute).catch((error: unknown) => onFailure(minute.tenantId, error));
         }
       } while (due.length > 0 && !signal.aborted);
     },

@@ -10,13 +10,23 @@ export interface Job {
   readonly end?: () => Promise<void>;
 }
 
+/** A run that failed. */
+export interface JobFailure {
+  readonly job: Job;
+  readonly error: unknown;
+  /** Failures in a row, this one included. */
+  readonly attempt: number;
+  /** When the next run starts. Absent: there is none, the schedule is stopping. */
+  readonly nextAt: Date | undefined;
+}
+
 /** Runs each job in a loop of its own. A run that fails is reported and tried again after the usual time. */
 export class Schedule {
-  readonly #onFailure: (job: Job, error: unknown) => void;
+  readonly #onFailure: (failure: JobFailure) => void;
   readonly #stopping = new AbortController();
   readonly #loops: Promise<void>[] = [];
 
-  constructor(onFailure: (job: Job, error: unknown) => void) {
+  constructor(onFailure: (failure: JobFailure) => void) {
     this.#onFailure = onFailure;
   }
 
@@ -37,12 +47,26 @@ export class Schedule {
 
   async #repeat(job: Job): Promise<void> {
     const { signal } = this.#stopping;
-    const report = (error: unknown) => this.#onFailure(job, error);
+    let attempt = 0;
+    let delay = delayBefore(job);
+    const report = (error: unknown) => {
+      attempt += 1;
+      const nextAt = signal.aborted ? undefined : new Date(Date.now() + delay);
+      this.#onFailure({ job, error, attempt, nextAt });
+    };
     while (!signal.aborted) {
-      // Replicas that started together are not to meet at every run.
-      await pause(job.every * (0.75 + Math.random() / 4), undefined, { signal, ref: false }).catch(() => {});
-      if (!signal.aborted) await job.run(signal).catch(report);
+      await pause(delay, undefined, { signal, ref: false }).catch(() => {});
+      if (signal.aborted) break;
+      delay = delayBefore(job);
+      await job.run(signal).then(() => {
+        attempt = 0;
+      }, report);
     }
     await job.end?.().catch(report);
   }
+}
+
+/** Replicas that started together must not meet at every run. */
+function delayBefore({ every }: Job): number {
+  return every * (0.75 + Math.random() / 4);
 }

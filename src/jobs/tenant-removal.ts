@@ -14,7 +14,7 @@ export interface TenantRemovalParts {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly clock: Clock;
-  readonly onFailure: (tenantId: TenantId) => void;
+  readonly onFailure: (tenantId: TenantId, error: unknown) => void;
 }
 
 /**
@@ -33,7 +33,7 @@ export function tenantRemovalJob({ database, keyring, clock, onFailure }: Tenant
         for (const { tenantId } of due) keyring.forget(tenantId);
         for (const minute of due) {
           if (signal.aborted || !(await lease.hold())) return;
-          await remove(database, minute, signal).catch(() => onFailure(minute.tenantId));
+          await remove(database, minute, signal).catch((error: unknown) => onFailure(minute.tenantId, error));
         }
       } while (due.length > 0 && !signal.aborted);
     },

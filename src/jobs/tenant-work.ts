@@ -16,7 +16,7 @@ export interface TenantWorkParts {
   /** Whether anything is open that is due before a time: its minute then stays. */
   readonly isPending: Statement<Date, boolean>;
   readonly wake: (tenantId: TenantId) => void;
-  readonly onFailure: (tenantId: TenantId) => void;
+  readonly onFailure: (tenantId: TenantId, error: unknown) => void;
 }
 
 /** Wakes the tenants that have work of a kind. Every replica does: what may not be done twice is leased. */
@@ -37,7 +37,7 @@ export function tenantWorkJob({ name, kind, database, clock, isPending, wake, on
         for (const minute of due) {
           wake(minute.tenantId);
           if (minute.minute.getTime() + MINUTE_MS > now.getTime()) continue;
-          await forgetFinished(minute).catch(() => onFailure(minute.tenantId));
+          await forgetFinished(minute).catch((error: unknown) => onFailure(minute.tenantId, error));
         }
       } while (due.length > 0 && !signal.aborted);
     },

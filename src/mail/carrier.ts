@@ -1,12 +1,14 @@
 import type { Sensitive } from "../crypto/sensitive.js";
 
-/** A message to one person, in plain text. */
+/** A message to one person, in plain text and in HTML. */
 export interface Message {
   /** An address as RFC 5322 writes it, without a name. */
   readonly to: string;
   readonly subject: string;
   /** It may hold a link that lets somebody in. */
   readonly text: Sensitive<string>;
+  /** The same as HTML, in ASCII: a document's body without scripts, styles and images. */
+  readonly html: Sensitive<string>;
 }
 
 /**

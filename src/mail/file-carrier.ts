@@ -2,6 +2,7 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createTransport } from "nodemailer";
 import { newUuid } from "../base/ids.js";
+import type { Sensitive } from "../crypto/sensitive.js";
 import type { MailCarrier } from "./carrier.js";
 
 /**
@@ -11,8 +12,12 @@ import type { MailCarrier } from "./carrier.js";
 export function fileCarrier(directory: string, from: string): MailCarrier {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: "unix" });
   return {
-    async carry({ to, subject, text }) {
-      const made = await transport.sendMail({ from, to: { address: to, name: "" }, subject, text: text.reveal() });
+    async carry({ to, subject, text, html }) {
+      const made = await transport.sendMail({
+        ...{ from, to: { address: to, name: "" }, subject },
+        text: { raw: eightBit("text/plain", text) },
+        html: { raw: eightBit("text/html", html) },
+      });
       const file = join(directory, `${newUuid()}.eml`);
       const draft = `${file}.part`;
       try {
@@ -27,4 +32,12 @@ export function fileCarrier(directory: string, from: string): MailCarrier {
       }
     },
   };
+}
+
+/**
+ * A part as it is. The transport would encode lines above 76 characters as quoted-printable, which breaks links for a reader
+ * of the file.
+ */
+function eightBit(type: string, content: Sensitive<string>): string {
+  return `Content-Type: ${type}; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n${content.reveal()}`;
 }

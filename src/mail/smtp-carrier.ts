@@ -26,7 +26,7 @@ export function smtpCarrier(url: Sensitive<string>, from: string): MailCarrier {
     disableUrlAccess: true,
   });
   return {
-    async carry({ to, subject, text }, stopping) {
+    async carry({ to, subject, text, html }, stopping) {
       const cut = new AbortController();
       const cutIn = (milliseconds: number) => setTimeout(() => cut.abort(), milliseconds).unref();
       const timers = [cutIn(LIMIT_MS)];
@@ -34,7 +34,8 @@ export function smtpCarrier(url: Sensitive<string>, from: string): MailCarrier {
       if (stopping.aborted) hurry();
       stopping.addEventListener("abort", hurry, { once: true });
       try {
-        const mail = { from, to: { address: to, name: "" }, subject, text: text.reveal(), signal: cut.signal };
+        const addressed = { from, to: { address: to, name: "" }, subject };
+        const mail = { ...addressed, text: text.reveal(), html: html.reveal(), signal: cut.signal };
         return await transport.sendMail(mail).then(
           (): Carried => "sent",
           (error: unknown) => (stopping.aborted && cut.signal.aborted ? "later" : endOf(error)),

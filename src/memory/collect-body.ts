@@ -8,7 +8,32 @@ export interface BodyLimits {
   /** Bytes that were announced; undefined where they were not. */
   readonly announced: number | undefined;
   /** Ends the reading. The body is then refused with its reason. */
-  readonly signal?: AbortSignal;
+  readonly end?: ReadingEnd;
+}
+
+/** What may end the reading of a body before its end: a deadline, for one. */
+export interface ReadingEnd {
+  /** Undefined while the body may be read. */
+  readonly reason: unknown;
+  /** Has one listener hear of the end; undefined removes it. */
+  listen(listener: ((reason: unknown) => void) | undefined): void;
+}
+
+export function endOfSignal(signal: AbortSignal): ReadingEnd {
+  let remove: (() => void) | undefined;
+  return {
+    get reason() {
+      return signal.aborted ? signal.reason : undefined;
+    },
+    listen(listener) {
+      remove?.();
+      remove = undefined;
+      if (!listener) return;
+      const abort = () => listener(signal.reason);
+      signal.addEventListener("abort", abort, { once: true });
+      remove = () => signal.removeEventListener("abort", abort);
+    },
+  };
 }
 
 /** The body ended before it was complete. */
@@ -37,13 +62,23 @@ export class BodyTooLarge extends Error {
  */
 export async function collectBody(body: Readable, memory: RequestMemory, limits: BodyLimits): Promise<Buffer> {
   const maxBytes = Math.min(limits.maxBytes, memory.allowance.maxBytes);
-  const { announced, signal } = limits;
+  const { announced, end } = limits;
   if (announced !== undefined && announced > maxBytes) throw new BodyTooLarge(maxBytes);
   const expected = announced ?? stepFor(1, maxBytes);
-  signal?.throwIfAborted();
-  await reserved(memory, expected);
-  signal?.throwIfAborted();
-  return new ArrivingBody(body, memory, maxBytes, expected).collect(signal);
+  if (end?.reason !== undefined) throw end.reason;
+  await reservedBefore(end, memory, expected);
+  return new ArrivingBody(body, memory, maxBytes, expected).collect(end);
+}
+
+/** @throws what ended the reading meanwhile. What is granted later is given back with the rest of the request's memory. */
+async function reservedBefore(end: ReadingEnd | undefined, memory: RequestMemory, bytes: number): Promise<void> {
+  if (!end) return reserved(memory, bytes);
+  const ended = new Promise<never>((_, reject) => end.listen(reject));
+  try {
+    await Promise.race([reserved(memory, bytes), ended]);
+  } finally {
+    end.listen(undefined);
+  }
 }
 
 /** Most messages of RPC, whose length is not announced, have fewer bytes. */
@@ -111,9 +146,8 @@ class ArrivingBody {
     this.#reserved = reserved;
   }
 
-  async collect(signal: AbortSignal | undefined): Promise<Buffer> {
-    const abort = () => this.#whole.reject(signal?.reason);
-    signal?.addEventListener("abort", abort, { once: true });
+  async collect(end: ReadingEnd | undefined): Promise<Buffer> {
+    end?.listen((reason) => this.#whole.reject(reason));
     this.#body
       .on("data", this.#take)
       .once("end", this.#end)
@@ -126,7 +160,7 @@ class ArrivingBody {
       return await this.#whole.promise;
     } finally {
       unwatch(this);
-      signal?.removeEventListener("abort", abort);
+      end?.listen(undefined);
       this.#body
         .off("data", this.#take)
         .off("end", this.#end)

@@ -12,7 +12,7 @@ import { writeLog } from "../store/audit-logs.js";
 import { readConnection } from "../store/connections.js";
 import { noteDue } from "../store/due.js";
 import { insertPayment } from "../store/payments.js";
-import { readTokenRow } from "../store/tokens.js";
+import { findToken } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { touch } from "../tokens/activity.js";
 import { entityTypeOf } from "../tokens/entity.js";
@@ -59,7 +59,7 @@ export async function admitPayment(
   const objection = objectionOf(connection, order);
   if (objection) return new Refused(objection);
 
-  const row = await tx.ask(readTokenRow, tokenId);
+  const row = await findToken(tx, tokenId);
   if (!row) return new Refused(invalid("token", "must be the id of a card token that exists"));
   const token = openToken(keys, tx.tenantId, row);
   const entityType = entityTypeOf(token.type);
@@ -99,7 +99,7 @@ export async function admitPayment(
   };
   const { revision: _, ...written } = paymentRowOf(keys, tx.tenantId, payment);
   tx.tell(insertPayment, written);
-  tx.tell(noteDue, { kind: "payment", at: new Date(now + FLIGHT_MS) });
+  noteDue(tx, { kind: "payment", at: new Date(now + FLIGHT_MS) });
   writeLog(tx, logEntry(actorOf(caller), "transaction", id, "create"));
   writeLog(tx, logEntry(actorOf(caller), entityType, tokenId, "use"));
   await touch(tx, tokenId, row.active_month);

@@ -129,7 +129,7 @@ async function begin(
     // A key that was changed may be the same account's: whether it is shows in the answer.
     const begun = { ...sentTo(planned, accountMark(keys, connection)), dueAt: due };
     if (!(await tx.ask(updatePayment, { ...paymentRowOf(keys, tx.tenantId, begun), lease: "taken" }))) continue;
-    tx.tell(noteDue, { kind: "payment", at: due });
+    noteDue(tx, { kind: "payment", at: due });
     const operation = begun.attempt?.operation;
     writeLog(tx, logEntry(actorOf(caller), "transaction", id, "update", operation));
     return { payment: { ...begun, revision: payment.revision + 1 }, connection };

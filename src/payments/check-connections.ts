@@ -34,7 +34,7 @@ export async function checkConnections(
     await database.fast.run(tenantId, "unguarded", async (tx) => {
       const result = resultOf(row, outcome, tx.now);
       tx.tell(noteCheck, result);
-      if (result.check_due_at) tx.tell(noteDue, { kind: "connection_check", at: result.check_due_at });
+      if (result.check_due_at) noteDue(tx, { kind: "connection_check", at: result.check_due_at });
     });
   }
 }

@@ -88,7 +88,7 @@ export function createConnection(
     check_due_at: tx.now,
     created_by: caller.application.id,
   });
-  tx.tell(noteDue, { kind: "connection_check", at: tx.now });
+  noteDue(tx, { kind: "connection_check", at: tx.now });
   writeLog(tx, logEntry(actorOf(caller), "connection", connection.id, "create"));
   return connection;
 }
@@ -146,7 +146,7 @@ export async function replaceConnection(
       modified_by: caller.application.id,
     };
     if (!(await tx.ask(updateConnection, { ...written, revision: row.revision }))) continue;
-    if (!isChecked) tx.tell(noteDue, { kind: "connection_check", at: tx.now });
+    if (!isChecked) noteDue(tx, { kind: "connection_check", at: tx.now });
     writeLog(tx, logEntry(actorOf(caller), "connection", id, "update"));
     return changed;
   }

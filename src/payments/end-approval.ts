@@ -66,8 +66,8 @@ async function callOff(
   try {
     const context = connectors.contextOf(tenantId, connection);
     return await connectors.of(connection.formula.id).void(context, { payment: reference, idempotencyKey });
-  } catch {
-    onDefect(tenantId);
+  } catch (error) {
+    onDefect(tenantId, error);
     return { kind: "unknown", codes: { rawCode: "internal" } };
   }
 }

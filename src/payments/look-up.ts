@@ -89,8 +89,8 @@ export async function lookUp(
   const context = connectors.contextOf(tenantId, connection);
   try {
     return await connectors.of(connection.formula.id).lookUp(context, referenceOf(payment));
-  } catch {
-    onDefect(tenantId);
+  } catch (error) {
+    onDefect(tenantId, error);
     return { kind: "unknown", codes: {} };
   }
 }

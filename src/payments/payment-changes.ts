@@ -60,9 +60,9 @@ async function write(
 ): Promise<boolean> {
   const lease = goesOn ? "kept" : "released";
   if (!(await tx.ask(updatePayment, { ...paymentRowOf(keys, tx.tenantId, payment), lease }))) return false;
-  if (payment.dueAt) tx.tell(noteDue, { kind: "payment", at: payment.dueAt });
+  if (payment.dueAt) noteDue(tx, { kind: "payment", at: payment.dueAt });
   if (moved) writeLog(tx, logEntry(undefined, "transaction", payment.id, "update", payment.status));
-  if (approved) tx.tell(deleteCvc, payment.tokenId);
+  if (approved) deleteCvc(tx, payment.tokenId);
   if (moved && payment.attempt?.refundId) {
     tx.tell(insertRefund, sealRefund(keys, tx.tenantId, plannedRefund(payment, "late approval", tx.now)));
   }

@@ -16,7 +16,7 @@ import { openRefund, type Refund } from "./refund.js";
 import { TenantTurns } from "./tenant-turns.js";
 
 export interface EngineParts extends ReconcileParts {
-  readonly onFailure: (tenantId: TenantId) => void;
+  readonly onFailure: (tenantId: TenantId, error: unknown) => void;
 }
 
 /** A new connection's credentials are waited for this long. */

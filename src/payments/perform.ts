@@ -22,7 +22,7 @@ export interface PerformParts {
   readonly connectors: Connectors;
   readonly returnUrl: (keys: TenantKeys, tenantId: TenantId, payment: Payment) => string;
   /** A connector broke: a defect of ours. The outcome is then unknown. */
-  readonly onDefect: (tenantId: TenantId) => void;
+  readonly onDefect: (tenantId: TenantId, error: unknown) => void;
 }
 
 /** Sends what a payment's attempt stands for, and writes down what came of it. The row is committed already. */
@@ -109,8 +109,8 @@ async function authorize(
       returnUrl: returnUrl(keys, tenantId, payment),
     });
     return meant(attempt, outcome);
-  } catch {
-    onDefect(tenantId);
+  } catch (error) {
+    onDefect(tenantId, error);
     return unknown({ rawCode: "internal" });
   }
 }
@@ -137,8 +137,8 @@ async function followUp(
       reference: refundId ? base62Of(refundId) : idempotencyKey,
     };
     return await connector.refund(context, request);
-  } catch {
-    onDefect(tenantId);
+  } catch (error) {
+    onDefect(tenantId, error);
     return unknown({ rawCode: "internal" });
   }
 }

@@ -36,7 +36,12 @@ const PATIENCE_MS = 20_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** The one way to payment services: guarded, bounded in time and size, in the tenant's own connections. */
-export function providerHttp(agents: GuardedAgents, tenantId: TenantId, patienceMs = PATIENCE_MS): ProviderHttp {
+export function providerHttp(
+  agents: GuardedAgents,
+  tenantId: TenantId,
+  onFailure: (error: EgressError) => void,
+  patienceMs = PATIENCE_MS,
+): ProviderHttp {
   return async ({ method, url, headers, body }) => {
     const patience = new AbortController();
     const timer = setTimeout(() => patience.abort(), patienceMs);
@@ -54,6 +59,7 @@ export function providerHttp(agents: GuardedAgents, tenantId: TenantId, patience
       return { kind: "answered", answer: { status: response.status, header: (name) => named.get(name), text } };
     } catch (error) {
       if (!(error instanceof EgressError)) throw error;
+      onFailure(error);
       return { kind: error.delivery === "not_sent" ? "never_sent" : "sent_unknown", reason: error.reason };
     } finally {
       clearTimeout(timer);

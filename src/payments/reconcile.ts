@@ -6,7 +6,7 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import { readConnection } from "../store/connections.js";
 import { claimPayments } from "../store/payments.js";
-import { readTokenRow } from "../store/tokens.js";
+import { findToken } from "../store/tokens.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { openToken } from "../tokens/sealing.js";
 import { cardOf, isShownAs } from "./admit-payment.js";
@@ -127,7 +127,7 @@ async function cardAgain(
   { tokenId, order, attempt, card: shown }: Payment,
 ): Promise<SensitiveCard | undefined> {
   const row = await database.fast.run(tenantId, "unguarded", async (tx) => {
-    const found = await tx.ask(readTokenRow, tokenId);
+    const found = await findToken(tx, tokenId);
     if (found) writeLog(tx, logEntry(undefined, "card", tokenId, "use"));
     return found;
   });

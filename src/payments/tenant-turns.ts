@@ -6,14 +6,14 @@ const TENANTS_AT_ONCE = 16;
 /** Does a kind of work for one tenant at a time each, as soon as it is told that there is some. */
 export class TenantTurns {
   readonly #work: (tenantId: TenantId, signal: AbortSignal) => Promise<void>;
-  readonly #onFailure: (tenantId: TenantId) => void;
+  readonly #onFailure: (tenantId: TenantId, error: unknown) => void;
   readonly #working = new Map<TenantId, Promise<void>>();
   readonly #again = new Set<TenantId>();
   readonly #stopping = new AbortController();
 
   constructor(
     work: (tenantId: TenantId, signal: AbortSignal) => Promise<void>,
-    onFailure: (tenantId: TenantId) => void,
+    onFailure: (tenantId: TenantId, error: unknown) => void,
   ) {
     this.#work = work;
     this.#onFailure = onFailure;
@@ -33,7 +33,7 @@ export class TenantTurns {
   }
 
   async #take(tenantId: TenantId): Promise<void> {
-    await this.#work(tenantId, this.#stopping.signal).catch(() => this.#onFailure(tenantId));
+    await this.#work(tenantId, this.#stopping.signal).catch((error: unknown) => this.#onFailure(tenantId, error));
     this.#working.delete(tenantId);
     if (this.#again.delete(tenantId)) this.wake(tenantId);
   }

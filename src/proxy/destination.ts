@@ -1,20 +1,19 @@
 import { invalid } from "../base/fault.js";
+import { hasDotSegment } from "./dot-segments.js";
 
 /**
  * Path and query at the destination: the proxy's own, with the caller's behind them, byte for byte. The result always
- * begins with a slash, so that nothing of it can become a part of the host.
+ * begins with a slash: nothing of it can become a part of the host.
  * @param path empty, or with its leading slash.
  * @param query empty, or with its leading question mark.
- * @throws {Fault} validation_failed for a path that leads out of the proxy's own, in whatever spelling, and for what no
+ * @throws {Fault} validation_failed for a path that leads out of the proxy's own ({@link hasDotSegment}), and for what no
  * request line can carry.
  */
 export function destinationTarget(base: string, path: string, query: string): string {
   if (path !== "" && !path.startsWith("/")) throw invalid("path", "must begin with a slash");
   requireCarried("path", path);
   requireCarried("query", query);
-  for (const segment of path.split(/\/|\\|%2f|%5c/i)) {
-    if (/^(?:\.|%2e){1,2}$/i.test(segment)) throw invalid("path", "must not hold . or .. as a segment");
-  }
+  if (hasDotSegment(path)) throw invalid("path", "must not hold . or .. as a segment");
   const own = base.replace(/^[a-z]+:\/\/[^/?]*/i, "");
   const mark = own.indexOf("?");
   const ownPath = mark < 0 ? own : own.slice(0, mark);

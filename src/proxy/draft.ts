@@ -24,7 +24,8 @@ export interface Draft {
 }
 
 /**
- * Finds the references in all parts of a request. Only bodies that are text, or that a transform wants, are read.
+ * Finds the references in all parts of a request, unless the proxy leaves them alone. Only bodies that are text, or that a
+ * transform wants, are read.
  * @throws {Fault} validation_failed naming the part of a malformed expression; for a body that is to be read what
  * {@link readCallerBody} throws.
  */
@@ -36,6 +37,7 @@ export async function scan(call: ProxyCall, definition: ProxyDefinition): Promis
     body: call.body,
     references: new RequestReferences(),
   };
+  if (definition.disableDetokenization) return draft;
   const { references } = draft;
   references.scan("path", draft.path, placesInPath, (path) => {
     draft.path = path;

@@ -18,7 +18,7 @@ import { type Draft, scan } from "./draft.js";
 import { returnedHeaders } from "./forward.js";
 import { failureOf } from "./given-up.js";
 import type { ProxyLoader } from "./load-proxy.js";
-import { requestSteps, responseSteps } from "./proxy.js";
+import { baseUrl, requestSteps, responseSteps } from "./proxy.js";
 import { chooseRoute, forgetRoute, type Route } from "./route.js";
 import type { RunTransforms } from "./run-transforms.js";
 
@@ -79,8 +79,9 @@ async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: 
   const { definition, tenantId } = route;
   const { method, signal, memory } = call;
   const { path, query, headers, body } = draft;
-  const target = destinationTarget(definition.destinationUrl, path, query);
-  const url = checkedAgain(parts.agents, definition.destinationUrl);
+  const base = route.proxy ? baseUrl(definition) : definition.destinationUrl;
+  const target = destinationTarget(base, path, query);
+  const url = checkedAgain(parts.agents, base);
   const request = { method, path, query, headers, body };
   const changed = await parts.transforms.request(route, requestSteps(definition), request, { signal, memory });
   if (changed.kind === "answer") return { ...changed.answer, destinationStatus: 0 };

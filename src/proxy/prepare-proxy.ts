@@ -1,4 +1,5 @@
 import { invalid } from "../base/fault.js";
+import type { Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import { requireNamedDestination } from "../egress/destination.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
@@ -10,21 +11,27 @@ import { parseTransform, type Transform, type TransformDraft } from "./transform
 /** A proxy as a caller wrote it. */
 export interface ProxyDraft {
   readonly destinationUrl: string;
+  readonly requestReactorId: Uuid | undefined;
+  readonly responseReactorId: Uuid | undefined;
   readonly requestTransform: TransformDraft | undefined;
   readonly responseTransform: TransformDraft | undefined;
   readonly requestTransforms: readonly TransformDraft[];
   readonly responseTransforms: readonly TransformDraft[];
   readonly configuration: Readonly<Record<string, string>>;
+  readonly disableDetokenization: boolean;
 }
 
 /** A patch as a caller sent it. A field that is there and null is cleared; one that is absent stays. */
 export interface ProxyDefinitionPatch {
   readonly destinationUrl?: string | null;
+  readonly requestReactorId?: Uuid | null;
+  readonly responseReactorId?: Uuid | null;
   readonly requestTransform?: TransformDraft | null;
   readonly responseTransform?: TransformDraft | null;
   readonly requestTransforms?: readonly TransformDraft[] | null;
   readonly responseTransforms?: readonly TransformDraft[] | null;
   readonly configuration?: Json;
+  readonly disableDetokenization?: boolean;
 }
 
 export interface ProxyChecks {
@@ -37,14 +44,16 @@ export interface ProxyChecks {
  * @throws {Fault} validation_failed naming fields; unprocessable with line and column for code.
  */
 export async function checkProxy(checks: ProxyChecks, draft: ProxyDraft): Promise<ProxyDefinition> {
-  const { requestTransform, responseTransform } = draft;
+  const { destinationUrl, requestTransform, responseTransform, requestReactorId, responseReactorId } = draft;
+  requireNamedDestination("destination_url", destinationUrl, checks.policy);
   const definition: ProxyDefinition = {
-    destinationUrl: readDestinationUrl(checks.policy, draft.destinationUrl),
+    ...{ destinationUrl, requestReactorId, responseReactorId },
     requestTransform: requestTransform && parseTransform(requestTransform, "request_transform", false),
     responseTransform: responseTransform && parseTransform(responseTransform, "response_transform", true),
     requestTransforms: parseAll(draft.requestTransforms, "request_transforms", false),
     responseTransforms: parseAll(draft.responseTransforms, "response_transforms", true),
     configuration: draft.configuration,
+    disableDetokenization: draft.disableDetokenization,
   };
   await compileAll(checks, definition);
   return definition;
@@ -57,8 +66,13 @@ export async function checkPatch(
 ): Promise<(current: ProxyDefinition) => ProxyDefinition> {
   const { destinationUrl, requestTransform, responseTransform, requestTransforms, responseTransforms } = patch;
   if (destinationUrl === null) throw invalid("destination_url", "must not be cleared");
+  if (destinationUrl !== undefined) requireNamedDestination("destination_url", destinationUrl, checks.policy);
+  const { requestReactorId, responseReactorId, disableDetokenization } = patch;
   const changed = {
-    ...(destinationUrl === undefined ? {} : { destinationUrl: readDestinationUrl(checks.policy, destinationUrl) }),
+    ...(destinationUrl === undefined ? {} : { destinationUrl }),
+    ...(requestReactorId === undefined ? {} : { requestReactorId: requestReactorId ?? undefined }),
+    ...(responseReactorId === undefined ? {} : { responseReactorId: responseReactorId ?? undefined }),
+    ...(disableDetokenization === undefined ? {} : { disableDetokenization }),
     ...(requestTransform === undefined
       ? {}
       : {
@@ -87,12 +101,6 @@ export async function checkPatch(
         ? current.configuration
         : mergeConfiguration(current.configuration, patch.configuration),
   });
-}
-
-/** Without the slashes at its end: paths are put behind it. A query keeps them. */
-function readDestinationUrl(policy: EgressPolicy, url: string): string {
-  requireNamedDestination("destination_url", url, policy);
-  return url.includes("?") ? url : url.replace(/\/+$/, "");
 }
 
 function parseAll(drafts: readonly TransformDraft[], field: string, isResponse: boolean): Transform[] {

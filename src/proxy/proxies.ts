@@ -2,13 +2,14 @@ import { actorOf, type Caller } from "../access/caller.js";
 import { newKey } from "../access/key-text.js";
 import { Refused } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
-import { Fault, notFound } from "../base/fault.js";
+import { Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireApplication } from "../functions/acting-application.js";
 import { writeLog } from "../store/audit-logs.js";
 import { deleteProxyRow, insertProxy, listProxies, readProxy, updateProxy } from "../store/proxies.js";
+import { readReactor } from "../store/reactors.js";
 import { raiseAuthRevision } from "../store/tenants.js";
 import type { Transaction } from "../store/transaction.js";
 import { type ConfiguredProxy, openProxy, type ProxyDefinition, sealProxy } from "./proxy.js";
@@ -30,7 +31,11 @@ export async function createProxy(
   properties: ProxyProperties,
   definition: ProxyDefinition,
 ): Promise<ConfiguredProxy> {
-  await requireApplication(tx, properties.applicationId);
+  await Promise.all([
+    requireApplication(tx, properties.applicationId),
+    requireReactor(tx, "request_reactor_id", definition.requestReactorId),
+    requireReactor(tx, "response_reactor_id", definition.responseReactorId),
+  ]);
   const id = newUuid();
   const { text: key, hash } = newKey("prx", tx.tenantId);
   const { name, applicationId, requireAuth } = properties;
@@ -86,6 +91,7 @@ export async function changeProxy(
     const current = openProxy(keys, tx.tenantId, row);
     const { name, applicationId, requireAuth, definition } = change(current);
     if (applicationId !== current.applicationId) await requireApplication(tx, applicationId);
+    await requireNewReactors(tx, definition, current.definition);
     tx.tell(raiseAuthRevision, tx.tenantId);
     const isChanged = await tx.ask(updateProxy, {
       id,
@@ -109,6 +115,20 @@ export async function changeProxy(
     return { ...current, ...changed };
   }
   return new Refused(new Fault("conflict", "The proxy keeps being changed. Try again."));
+}
+
+/** A proxy that is changed elsewhere keeps a reactor that is gone by now: its calls are refused, with the reason. */
+async function requireNewReactors(tx: Transaction, next: ProxyDefinition, last: ProxyDefinition): Promise<void> {
+  for (const [field, name] of [
+    ["request_reactor_id", "requestReactorId"],
+    ["response_reactor_id", "responseReactorId"],
+  ] as const) {
+    if (next[name] !== last[name]) await requireReactor(tx, field, next[name]);
+  }
+}
+
+async function requireReactor(tx: Transaction, field: string, id: Uuid | undefined): Promise<void> {
+  if (id !== undefined && !(await tx.ask(readReactor, id))) throw invalid(field, "must be a reactor of this tenant");
 }
 
 /** Deletes a proxy; its key stops working everywhere at once. */

@@ -64,11 +64,14 @@ function older(one: { readonly revision: number }, other: { readonly revision: n
 function ephemeralDefinition(url: string): ProxyDefinition {
   return {
     destinationUrl: url,
+    requestReactorId: undefined,
+    responseReactorId: undefined,
     requestTransform: undefined,
     responseTransform: undefined,
     requestTransforms: [],
     responseTransforms: [],
     configuration: {},
+    disableDetokenization: false,
   };
 }
 

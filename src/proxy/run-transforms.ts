@@ -7,16 +7,17 @@ import type { Json, JsonObject } from "../base/json.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import type { FunctionAnswer, FunctionRunner } from "../functions/function-runner.js";
+import { timeoutMsOf } from "../functions/runtime.js";
 import { BodyFault } from "../memory/body-fault.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
-import type { FunctionKind } from "../sandbox/limits.js";
 import { readAnswerBody } from "./buffered-body.js";
 import { decodedBody } from "./decoded-body.js";
 import type { LoadedProxy } from "./load-proxy.js";
 import { MASK_CODE, maskArguments, maskedText } from "./mask-transform.js";
 import { headerPair, Message, structureProblem } from "./message.js";
+import type { ProxyStep } from "./proxy.js";
+import type { RunReactorStep, TransformKind } from "./reactor-step.js";
 import { type Remembered, StepExpressions } from "./step-expressions.js";
-import type { Transform } from "./transform.js";
 
 /** A request as its transforms see it. */
 export interface TransformableRequest {
@@ -48,6 +49,8 @@ export type TransformedRequest =
 /** On whose behalf transforms run. */
 export interface TransformScope {
   readonly tenantId: TenantId;
+  /** Who called the proxy, where that is known. */
+  readonly caller?: Caller | undefined;
   readonly proxy: LoadedProxy | undefined;
 }
 
@@ -57,6 +60,7 @@ export interface TransformParts {
   application(tenantId: TenantId, proxy: LoadedProxy): Promise<Caller | undefined>;
   /** Makes a token as that application; answers the token as REST shows it. */
   createToken(application: Caller, request: JsonObject, signal: AbortSignal): Promise<Json>;
+  runReactor: RunReactorStep;
 }
 
 /** The largest body that transforms see (specification, Limits). */
@@ -75,7 +79,7 @@ export class RunTransforms {
 
   async request(
     scope: TransformScope,
-    steps: readonly Transform[],
+    steps: readonly ProxyStep[],
     request: TransformableRequest,
     { signal, memory }: TransformedCall,
   ): Promise<TransformedRequest> {
@@ -88,22 +92,14 @@ export class RunTransforms {
     const message = new Message(request.headers, bytes);
     await afterOthers(bytes.length);
     const { method, path, query } = request;
-    const answer = await this.#run(
-      scope.tenantId,
-      proxy,
-      "request_transform",
-      steps,
-      message,
-      { method, path, query },
-      signal,
-    );
+    const answer = await this.#run(scope, proxy, "request_transform", steps, message, { method, path, query }, signal);
     if (answer) return { kind: "answer", answer };
     return { kind: "request", headers: message.headers, body: message.bytes };
   }
 
   async response(
     scope: TransformScope,
-    steps: readonly Transform[],
+    steps: readonly ProxyStep[],
     answer: TransformedAnswer & { readonly destinationStatus: number },
     { signal, memory }: TransformedCall,
   ): Promise<TransformedAnswer & { readonly destinationStatus: number }> {
@@ -114,17 +110,17 @@ export class RunTransforms {
     if (problem) throw new Fault("unprocessable", `The destination's answer ${problem}.`);
     const message = new Message(headers, body);
     await afterOthers(body.length);
-    const own = await this.#run(scope.tenantId, proxy, "response_transform", steps, message, {}, signal);
+    const own = await this.#run(scope, proxy, "response_transform", steps, message, {}, signal);
     const { destinationStatus, status, statusText } = answer;
     if (own) return { ...own, destinationStatus };
     return { status, statusText, headers: message.headers, body: message.bytes, destinationStatus };
   }
 
   async #run(
-    tenantId: TenantId,
+    { tenantId, caller }: TransformScope,
     proxy: LoadedProxy,
-    kind: FunctionKind,
-    steps: readonly Transform[],
+    kind: TransformKind,
+    steps: readonly ProxyStep[],
     message: Message,
     extra: JsonObject,
     signal: AbortSignal,
@@ -138,9 +134,17 @@ export class RunTransforms {
       if (performance.now() - startedAt > MOST_MS) throw tookTooLong();
       const expressions = new StepExpressions(remembered, kind === "response_transform" ? message.body : undefined);
       switch (step.type) {
+        case "reactor": {
+          const args = { body: message.body, headers: message.headersObject() };
+          const result = await this.#parts.runReactor({ tenantId, caller, kind }, step, args, signal);
+          if (result.kind === "answered") return answerOf(result.answer);
+          message.take(result.value);
+          break;
+        }
         case "code": {
           const args = { body: message.body, headers: message.headersObject(), ...extra };
-          const result = await this.#parts.functions.run({ ...fn, code: step.code }, args, signal);
+          const own = { code: step.code, timeoutMs: timeoutMsOf(step.runtime) };
+          const result = await this.#parts.functions.run({ ...fn, ...own }, args, signal);
           if (result.kind === "answered") return answerOf(result.answer);
           message.take(result.value);
           break;

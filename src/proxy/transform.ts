@@ -1,10 +1,11 @@
 import { invalid } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { parseRuntime, type Runtime } from "../functions/runtime.js";
 
 /** A step that changes a request or an answer on its way. */
 export type Transform =
   /** The tenant's own code, in the sandbox. */
-  | { readonly type: "code"; readonly code: string }
+  | CodeTransform
   /** Replaces what a pattern captures, character by character. Of answers only. */
   | { readonly type: "mask"; readonly matcher: MaskMatcher; readonly replacement: string }
   /** Makes a token and remembers it for later steps. */
@@ -13,6 +14,14 @@ export type Transform =
   | { readonly type: "append_json"; readonly value: Json; readonly location: string }
   /** Adds a header. */
   | { readonly type: "append_header"; readonly value: string; readonly location: string };
+
+export interface CodeTransform {
+  readonly type: "code";
+  readonly code: string;
+  /** Whether the caller named the type. It is the default, and clients of 2023 know neither it nor any other. */
+  readonly isTypeGiven: boolean;
+  readonly runtime: Runtime | undefined;
+}
 
 export type MaskMatcher =
   | { readonly kind: "regex"; readonly expression: string }
@@ -32,11 +41,8 @@ export interface TransformDraft {
 /** @throws {Fault} validation_failed naming fields below `field`. */
 export function parseTransform(draft: TransformDraft, field: string, isResponse: boolean): Transform {
   switch (draft.type ?? "code") {
-    case "code": {
-      const { code } = draft;
-      if (!code) throw invalid(`${field}.code`, "must be JavaScript: module.exports = async function (req) { ... }");
-      return { type: "code", code };
-    }
+    case "code":
+      return parseCode(draft, field);
     case "mask":
       if (!isResponse) throw invalid(`${field}.type`, "must not be mask: only answers can be masked");
       return parseMask(draft, field);
@@ -59,6 +65,21 @@ export function parseTransform(draft: TransformDraft, field: string, isResponse:
     default:
       throw invalid(`${field}.type`, "must be code, mask, tokenize, append_json or append_header");
   }
+}
+
+function parseCode({ type, code, options, ...others }: TransformDraft, field: string): CodeTransform {
+  if (!code) throw invalid(`${field}.code`, "must be JavaScript: module.exports = async function (req) { ... }");
+  for (const name of ["matcher", "expression", "replacement"] as const) {
+    // A mask that is not applied would let through what it was to hide.
+    if (others[name]) throw invalid(`${field}.${name}`, "must not be given with code: it belongs to the type mask");
+  }
+  const runtime = options?.runtime;
+  return {
+    type: "code",
+    code,
+    isTypeGiven: type !== undefined,
+    runtime: runtime === undefined ? undefined : parseRuntime(runtime, `${field}.options.runtime`),
+  };
 }
 
 function parseMask({ matcher, expression, replacement }: TransformDraft, field: string): Transform {
@@ -90,11 +111,19 @@ function textOption({ options }: TransformDraft, name: string, field: string): s
   return value;
 }
 
-/** A transform as answers show it and as it is stored. */
+/** A transform as it is stored. */
 export function writeTransform(transform: Transform): JsonObject {
   switch (transform.type) {
-    case "code":
-      return { type: "code", code: transform.code };
+    case "code": {
+      const { code, isTypeGiven, runtime } = transform;
+      return {
+        type: "code",
+        code,
+        // Transforms stored by earlier versions have the type always, and this never.
+        ...(isTypeGiven ? { is_type_given: true } : {}),
+        ...(runtime ? { options: { runtime: { ...runtime } } } : {}),
+      };
+    }
     case "mask": {
       const { matcher, replacement } = transform;
       return {
@@ -119,8 +148,9 @@ export function readTransform(stored: Json): TransformDraft {
     const value = object[name];
     return typeof value === "string" ? value : undefined;
   };
+  const type = text("type");
   return {
-    type: text("type"),
+    type: type === "code" && object.is_type_given !== true ? undefined : type,
     code: text("code"),
     matcher: text("matcher"),
     expression: text("expression"),

@@ -1,3 +1,4 @@
+import { Reason } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import { EgressError } from "../egress/egress-error.js";
@@ -14,14 +15,14 @@ export function retryDelay(attempt: number): number {
 
 const PATIENCE_MS = 20_000;
 
-/** Posts the result of a run to where its caller wants it. Answers whether it was taken: any 2xx says so. */
+/** Posts the result of a run to its callback address. Any 2xx takes it: returns undefined then, else why it was not taken. */
 export async function postResult(
   agents: GuardedAgents,
   tenantId: TenantId,
   url: string,
   body: Json,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<EgressError | Reason | undefined> {
   try {
     const response = await guardedRequest(agents, {
       url,
@@ -36,9 +37,10 @@ export async function postResult(
       timeouts: { headersMs: PATIENCE_MS, bodyIdleMs: PATIENCE_MS },
     });
     response.body.destroy();
-    return response.status >= 200 && response.status < 300;
+    const isTaken = response.status >= 200 && response.status < 300;
+    return isTaken ? undefined : new Reason(`answered ${response.status}`);
   } catch (error) {
-    if (error instanceof EgressError) return false;
+    if (error instanceof EgressError) return error;
     throw error;
   }
 }

@@ -45,7 +45,8 @@ export type FormulaDraft = Omit<
   "id" | "type" | "status" | "revision" | "createdBy" | "createdAt" | "modifiedBy" | "modifiedAt"
 >;
 
-const ICON = /^data:image\/(?:png|jpe?g);base64,[A-Za-z0-9+/]+={0,2}$/;
+/** Clients of 2023 write a blank after the comma. */
+const ICON = /^data:image\/(?:png|jpe?g);base64, ?[A-Za-z0-9+/]+={0,2}$/;
 
 /** @throws {Fault} validation_failed for an icon that is no png or jpeg image as a data URL. */
 export function checkIcon(icon: string | undefined): void {

@@ -2,7 +2,7 @@ import type { Authenticator } from "../access/authenticate.js";
 import { actorOf, type Caller } from "../access/caller.js";
 import { Refused } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
-import { Fault, notFound } from "../base/fault.js";
+import { notFound } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -18,9 +18,10 @@ import { detokenize, findTokens, openTokens, referencedTokens } from "../tokens/
 import type { ReadableToken } from "../tokens/read.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { openFormula } from "./formula.js";
-import { checkArguments, typedConfiguration } from "./formula-contract.js";
+import { checkArguments } from "./formula-contract.js";
 import type { MadeTokens, ReactOutcome } from "./outcome.js";
-import { openReactor, type Reactor } from "./reactor.js";
+import { openReactor } from "./reactor.js";
+import { applicationOf, reactorFunction } from "./reactor-function.js";
 
 export interface ReactParts {
   readonly authenticator: Authenticator;
@@ -76,37 +77,13 @@ export async function react(
   const formula = formulaRow && openFormula(keys, tenantId, formulaRow);
   const values = detokenize(args, "args", await openTokens(caller, keys, tokens, parts.bins));
   if (formula) checkArguments(formula, values);
-  const application = await applicationOf(parts, caller, reactor);
-  const result = await parts.functions.run(
-    {
-      tenantId,
-      id: reactor.id,
-      kind: formula ? "formula" : "reactor",
-      code: reactor.code.kind === "code" ? reactor.code.code : (formula?.code ?? ""),
-      application,
-      configuration: formula ? typedConfiguration(formula, reactor.configuration) : reactor.configuration,
-      version: reactor.revision * 1_000_000 + (formula?.revision ?? 0),
-    },
-    values,
-    signal,
-  );
+  const application = await applicationOf(parts.authenticator, tenantId, reactor);
+  const result = await parts.functions.run(reactorFunction(tenantId, reactor, formula, application), values, signal);
   if (result.kind === "answered") return result;
   const { raw, tokenize } = returnedObject(result.value);
   // What the code wants tokenized becomes tokens of its own application, or of whoever called it.
   const made = tokenize === undefined ? undefined : await tokenizeAs(parts, application ?? caller, tokenize, signal);
   return { kind: "result", tokens: made, raw };
-}
-
-/** Code whose application is gone does not run on as its caller. */
-async function applicationOf(
-  parts: ReactParts,
-  { tenantId }: Caller,
-  { applicationId }: Reactor,
-): Promise<Caller | undefined> {
-  if (applicationId === undefined) return undefined;
-  const application = await parts.authenticator.application(tenantId, applicationId);
-  if (!application) throw new Fault("permission_denied", "The application of this reactor does not exist any more.");
-  return application;
 }
 
 function returnedObject(value: Json): JsonObject {

@@ -8,6 +8,7 @@ import type { Page, PageRequest } from "../base/page.js";
 import { open, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireApplication } from "../functions/acting-application.js";
+import { parseRuntime, type Runtime } from "../functions/runtime.js";
 import { writeLog } from "../store/audit-logs.js";
 import { holdFormula, readFormula } from "../store/reactor-formulas.js";
 import {
@@ -19,7 +20,7 @@ import {
   updateReactor,
 } from "../store/reactors.js";
 import type { Transaction } from "../store/transaction.js";
-import { openFormula } from "./formula.js";
+import { type Formula, openFormula } from "./formula.js";
 import { typedConfiguration } from "./formula-contract.js";
 
 /** What a reactor runs: code of its own, or that of a formula. */
@@ -32,6 +33,7 @@ export interface ReactorProperties {
   readonly code: ReactorCode;
   readonly applicationId: Uuid | undefined;
   readonly configuration: Readonly<Record<string, string>>;
+  readonly runtime: Runtime | undefined;
 }
 
 /** A tenant's function, called by its id. */
@@ -44,16 +46,28 @@ export interface Reactor extends ReactorProperties {
   readonly modifiedAt: Date | null;
 }
 
+/** A reactor as answers show it: with its formula as that is now. */
+export interface ShownReactor extends Reactor {
+  readonly formula: Formula | undefined;
+}
+
 /** Two changes of one reactor at once: the second starts over from what the first left. */
 const TRIES = 5;
 
-/** @throws {Fault} validation_failed unless there is exactly one of code and formula. */
-export function chooseCode(code: string | undefined, formulaId: Uuid | undefined): ReactorCode {
-  if (code !== undefined && code !== "" && formulaId !== undefined)
-    throw invalid("formula", "must not be given together with code");
+/**
+ * What a caller gave of code and formula; undefined for neither.
+ * @throws {Fault} validation_failed for both.
+ */
+export function chooseCode(code: string | undefined, formulaId: Uuid | undefined): ReactorCode | undefined {
+  const hasCode = code !== undefined && code !== "";
+  if (hasCode && formulaId !== undefined) throw invalid("formula", "must not be given together with code");
   if (formulaId !== undefined) return { kind: "formula", formulaId };
-  if (code === undefined || code === "") throw invalid("code", "must be given, or a formula");
-  return { kind: "code", code };
+  return hasCode ? { kind: "code", code } : undefined;
+}
+
+/** The refusal of a reactor that would run nothing. */
+export function lacksCode(): Fault {
+  return invalid("code", "must be given, or a formula");
 }
 
 export async function createReactor(
@@ -61,15 +75,15 @@ export async function createReactor(
   caller: Caller,
   keys: TenantKeys,
   properties: ReactorProperties,
-): Promise<Reactor> {
+): Promise<ShownReactor> {
   await requireApplication(tx, properties.applicationId);
   await requireContract(tx, keys, properties);
   const id = newUuid();
   const createdBy = caller.application.id;
   await tx.ask(insertReactor, { ...rowOf(tx.tenantId, keys, id, properties), created_by: createdBy });
-  await requireFormulaStill(tx, properties);
+  const formula = await requireFormulaStill(tx, keys, properties);
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "create"));
-  return { ...properties, id, revision: 1, createdBy, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
+  return { ...properties, formula, id, revision: 1, createdBy, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
 }
 
 export async function getReactor(
@@ -77,11 +91,11 @@ export async function getReactor(
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
-): Promise<Reactor | Refused> {
+): Promise<ShownReactor | Refused> {
   const row = await tx.ask(readReactor, id);
   if (!row) return new Refused(notFound("reactor"));
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "read"));
-  return openReactor(keys, tx.tenantId, row);
+  return withFormula(tx, keys, row);
 }
 
 export async function pageOfReactors(
@@ -89,10 +103,18 @@ export async function pageOfReactors(
   caller: Caller,
   keys: TenantKeys,
   listing: PageRequest & { readonly ids: readonly Uuid[]; readonly name: string | undefined },
-): Promise<Page<Reactor>> {
+): Promise<Page<ShownReactor>> {
   const { items, total } = await tx.ask(listReactors, listing);
   writeLog(tx, logEntry(actorOf(caller), "reactor", ALL, "list"));
-  return { items: items.map((row) => openReactor(keys, tx.tenantId, row)), total };
+  return { items: await Promise.all(items.map((row) => withFormula(tx, keys, row))), total };
+}
+
+async function withFormula(tx: Transaction, keys: TenantKeys, row: ReactorRow): Promise<ShownReactor> {
+  const formula = row.formula_id ? await tx.ask(readFormula, row.formula_id) : null;
+  return {
+    ...openReactor(keys, tx.tenantId, row),
+    formula: formula ? openFormula(keys, tx.tenantId, formula) : undefined,
+  };
 }
 
 export async function changeReactor(
@@ -101,7 +123,7 @@ export async function changeReactor(
   keys: TenantKeys,
   id: Uuid,
   change: (current: Reactor) => ReactorProperties,
-): Promise<Reactor | Refused> {
+): Promise<ShownReactor | Refused> {
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     const row = await tx.ask(readReactor, id);
     if (!row) return new Refused(notFound("reactor"));
@@ -112,9 +134,9 @@ export async function changeReactor(
     const { id: _, ...changed } = rowOf(tx.tenantId, keys, id, properties);
     const modifiedBy = caller.application.id;
     if (!(await tx.ask(updateReactor, { id, ...changed, revision: row.revision, modified_by: modifiedBy }))) continue;
-    await requireFormulaStill(tx, properties);
+    const formula = await requireFormulaStill(tx, keys, properties);
     writeLog(tx, logEntry(actorOf(caller), "reactor", id, "update"));
-    return { ...current, ...properties, modifiedBy, modifiedAt: tx.now };
+    return { ...current, ...properties, formula, modifiedBy, modifiedAt: tx.now };
   }
   return new Refused(new Fault("conflict", "The reactor keeps being changed. Try again."));
 }
@@ -144,8 +166,15 @@ async function requireContract(
  * Looks again for the formula of a reactor that has just been stored. Within one transaction nothing is held: another
  * request of it may have deleted the formula since. Whichever of the two writes first is seen by the other.
  */
-async function requireFormulaStill(tx: Transaction, { code }: ReactorProperties): Promise<void> {
-  if (code.kind === "formula" && !(await tx.ask(readFormula, code.formulaId))) throw unknownFormula();
+async function requireFormulaStill(
+  tx: Transaction,
+  keys: TenantKeys,
+  { code }: ReactorProperties,
+): Promise<Formula | undefined> {
+  if (code.kind !== "formula") return undefined;
+  const row = await tx.ask(readFormula, code.formulaId);
+  if (!row) throw unknownFormula();
+  return openFormula(keys, tx.tenantId, row);
 }
 
 function unknownFormula(): Fault {
@@ -156,9 +185,13 @@ function rowOf(
   tenantId: TenantId,
   keys: TenantKeys,
   id: Uuid,
-  { name, code, applicationId, configuration }: ReactorProperties,
+  { name, code, applicationId, configuration, runtime }: ReactorProperties,
 ) {
-  const written = { ...(code.kind === "code" ? { code: code.code } : {}), configuration: { ...configuration } };
+  const written = {
+    ...(code.kind === "code" ? { code: code.code } : {}),
+    configuration: { ...configuration },
+    ...(runtime ? { runtime: { ...runtime } } : {}),
+  };
   return {
     id,
     name,
@@ -179,6 +212,7 @@ export function openReactor(keys: TenantKeys, tenantId: TenantId, row: ReactorRo
     code: row.formula_id ? { kind: "formula", formulaId: row.formula_id } : { kind: "code", code: String(stored.code) },
     applicationId: row.application_id ?? undefined,
     configuration: Object.fromEntries(Object.entries(configuration).map(([name, value]) => [name, String(value)])),
+    runtime: stored.runtime === undefined ? undefined : parseRuntime(stored.runtime, "runtime"),
     revision: row.revision,
     createdBy: row.created_by,
     createdAt: row.created_at,

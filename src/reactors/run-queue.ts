@@ -1,9 +1,10 @@
 import { Refused } from "../access/refusal.js";
-import { Fault } from "../base/fault.js";
+import { Fault, type Reason } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import { KeyVersionUnknown } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { EgressError } from "../egress/egress-error.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import { UNCOUNTED } from "../memory/memory-lease.js";
@@ -24,7 +25,17 @@ export interface RunQueueParts extends ReactParts {
   readonly agents: GuardedAgents;
   /** An error as a waiting caller would have seen it over REST. */
   readonly showError: (error: Fault | FunctionFailed) => Json;
-  readonly onFailure: (tenantId: TenantId) => void;
+  readonly onFailure: (tenantId: TenantId, error: unknown) => void;
+  readonly onUndelivered: (tenantId: TenantId, failure: UndeliveredResult) => void;
+}
+
+/** A result that its callback address did not take. */
+export interface UndeliveredResult {
+  readonly error: EgressError | Reason;
+  /** Counted from 1. */
+  readonly attempt: number;
+  /** Milliseconds until the next attempt. Absent: this was the last. */
+  readonly delay: number | undefined;
 }
 
 /** Longer than a run of 30 s with its wait for a thread, and than the delivery of a result. */
@@ -56,7 +67,7 @@ export class RunQueue {
   wake(tenantId: TenantId): void {
     if (this.#stopping.signal.aborted || this.#working.has(tenantId) || this.#working.size >= TENANTS_AT_ONCE) return;
     const work = this.#work(tenantId)
-      .catch(() => this.#parts.onFailure(tenantId))
+      .catch((error: unknown) => this.#parts.onFailure(tenantId, error))
       .finally(() => this.#working.delete(tenantId));
     this.#working.set(tenantId, work);
   }
@@ -123,7 +134,7 @@ export class RunQueue {
       if (this.#stopping.signal.aborted || isNoRoom(error)) return new NotEnded(false);
       const end = endOf(error);
       if (end) return end;
-      this.#parts.onFailure(tenantId);
+      this.#parts.onFailure(tenantId, error);
       return new NotEnded(true);
     }
   }
@@ -147,19 +158,17 @@ export class RunQueue {
   }
 
   async #deliver(tenantId: TenantId, run: RunRow, request: RunRequest, end: RunEnd, failed: number): Promise<void> {
-    const { agents, showError } = this.#parts;
+    const { agents, showError, onUndelivered } = this.#parts;
     const url = request.callbackUrl ?? "";
-    const isTaken = await postResult(agents, tenantId, url, bodyOf(end, showError), this.#stopping.signal);
-    const isOver = isTaken || failed >= RETRIES;
-    if (isOver) await this.#write(tenantId, (tx) => tx.tell(deleteRun, run));
-    else
-      await this.#later(tenantId, run, {
-        ...run,
-        state: "delivering",
-        attempts: failed + 1,
-        delay: retryDelay(failed),
-        spent: run.state === "delivering" ? null : run.request,
-      });
+    const { signal } = this.#stopping;
+    const error = await postResult(agents, tenantId, url, bodyOf(end, showError), signal);
+    const isLast = failed >= RETRIES;
+    const delay = retryDelay(failed);
+    const attempt = failed + 1;
+    if (error && !signal.aborted) onUndelivered(tenantId, { error, attempt, delay: isLast ? undefined : delay });
+    if (!error || isLast) return this.#write(tenantId, (tx) => tx.tell(deleteRun, run));
+    const spent = run.state === "delivering" ? null : run.request;
+    await this.#later(tenantId, run, { ...run, state: "delivering", attempts: attempt, delay, spent });
   }
 
   async #later(
@@ -178,7 +187,7 @@ export class RunQueue {
     await this.#write(tenantId, (tx) => {
       const due = new Date(tx.now.getTime() + delay);
       tx.tell(advanceRun, { id, claim, state, result, attempts, spent, due_at: due });
-      if (state !== "done") tx.tell(noteDue, { kind: "reactor_run", at: due });
+      if (state !== "done") noteDue(tx, { kind: "reactor_run", at: due });
     });
   }
 

@@ -48,8 +48,8 @@ export async function startRun(
     due_at: tx.now,
     expires_at: expiresAt,
   });
-  tx.tell(noteDue, { kind: "reactor_run", at: tx.now });
-  tx.tell(noteDue, { kind: "reactor_result", at: expiresAt });
+  noteDue(tx, { kind: "reactor_run", at: tx.now });
+  noteDue(tx, { kind: "reactor_result", at: expiresAt });
   return id;
 }
 

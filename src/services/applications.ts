@@ -11,6 +11,7 @@ import {
   pageOfApplications,
   pageOfKeys,
   prepareApplication,
+  regenerateKey,
   removeApplication,
   removeKey,
   replaceApplication,
@@ -62,6 +63,12 @@ export function applicationService(): ServedMethod[] {
         (tx) =>
           replaceApplication(tx, actorOf(call.caller), uuidOf(id), { name, permissions, rules: rules.map(ruleDraft) }),
         (changed) => show(call.caller.tenantId, changed),
+      ),
+    ),
+    serve(method.regenerateApplicationKey, async ({ id }, call) =>
+      call.transact(
+        (tx) => regenerateKey(tx, actorOf(call.caller), uuidOf(id)),
+        (regenerated) => showCreated(call.caller.tenantId, regenerated),
       ),
     ),
     serve(method.deleteApplication, async ({ id }, call) =>

@@ -101,12 +101,25 @@ export function proxyService(parts: ProxyServiceParts): ServedMethod[] {
 function draftOf(request: CreateProxyRequest | ReplaceProxyRequest): ProxyDraft {
   return {
     destinationUrl: request.destinationUrl,
-    requestTransform: request.requestTransform && transformDraft(request.requestTransform),
-    responseTransform: request.responseTransform && transformDraft(request.responseTransform),
+    requestReactorId: reactorIdOf(request.requestReactorId),
+    responseReactorId: reactorIdOf(request.responseReactorId),
+    requestTransform: givenTransform(request.requestTransform),
+    responseTransform: givenTransform(request.responseTransform),
     requestTransforms: request.requestTransforms.map(transformDraft),
     responseTransforms: request.responseTransforms.map(transformDraft),
     configuration: request.configuration,
+    disableDetokenization: request.disableDetokenization ?? false,
   };
+}
+
+/** Clients of 2023 send an empty transform for none, and an empty id. */
+function givenTransform(transform: ProxyTransform | undefined): TransformDraft | undefined {
+  const draft = transform && transformDraft(transform);
+  return draft && Object.values(draft).some((given) => given !== undefined) ? draft : undefined;
+}
+
+function reactorIdOf(given: string): Uuid | undefined {
+  return given === "" ? undefined : uuidOf(given);
 }
 
 function propertiesOf({ name, application, requireAuth = true }: CreateProxyRequest | ReplaceProxyRequest) {
@@ -117,8 +130,12 @@ function propertiesOf({ name, application, requireAuth = true }: CreateProxyRequ
 function patchOf(request: UpdateProxyRequest): ProxyDefinitionPatch {
   const named = fieldsToChange(UpdateProxyRequestSchema, request.updateMask);
   const { destinationUrl, requestTransform, responseTransform, configuration } = request;
+  const { requestReactorId, responseReactorId, disableDetokenization } = request;
   const one = (transform: ProxyTransform | undefined) => (transform ? transformDraft(transform) : null);
   return {
+    ...(named.has("request_reactor_id") ? { requestReactorId: reactorIdOf(requestReactorId) ?? null } : {}),
+    ...(named.has("response_reactor_id") ? { responseReactorId: reactorIdOf(responseReactorId) ?? null } : {}),
+    ...(named.has("disable_detokenization") ? { disableDetokenization: disableDetokenization ?? false } : {}),
     ...(named.has("destination_url") ? { destinationUrl: destinationUrl ?? null } : {}),
     ...(named.has("request_transform") ? { requestTransform: one(requestTransform) } : {}),
     ...(named.has("response_transform") ? { responseTransform: one(responseTransform) } : {}),
@@ -144,7 +161,14 @@ function applicationIdOf(application: ApplicationReference | undefined): Uuid | 
   return application && uuidOf(application.id);
 }
 
-function transformDraft({ type, code, matcher, expression, replacement, options }: ProxyTransform): TransformDraft {
+export function transformDraft({
+  type,
+  code,
+  matcher,
+  expression,
+  replacement,
+  options,
+}: ProxyTransform): TransformDraft {
   return { type, code, matcher, expression, replacement, options: options && plain(options) };
 }
 
@@ -155,6 +179,7 @@ function plain(options: PlainObject): JsonObject {
 /** The key of a proxy is no secret of one answer: whoever may read the proxy sees it. */
 function show(tenantId: TenantId, proxy: ConfiguredProxy) {
   const { requestTransform, responseTransform, requestTransforms, responseTransforms } = proxy.definition;
+  const { requestReactorId, responseReactorId, disableDetokenization } = proxy.definition;
   return {
     id: proxy.id,
     tenantId,
@@ -168,15 +193,21 @@ function show(tenantId: TenantId, proxy: ConfiguredProxy) {
     ...(proxy.applicationId ? { applicationId: proxy.applicationId } : {}),
     configuration: { ...proxy.definition.configuration },
     requireAuth: proxy.requireAuth,
+    ...(requestReactorId ? { requestReactorId } : {}),
+    ...(responseReactorId ? { responseReactorId } : {}),
+    disableDetokenization,
+    state: "active",
     ...showAudit(proxy),
   };
 }
 
-/** Type code is the default, and older clients do not know the others: it goes without saying. */
+/** As it was given: clients compare, and take a field more or less for a change. */
 function showTransform(transform: Transform): MessageInitShape<typeof ProxyTransformSchema> {
   switch (transform.type) {
-    case "code":
-      return { code: transform.code };
+    case "code": {
+      const { type, code, isTypeGiven, runtime } = transform;
+      return { ...(isTypeGiven ? { type } : {}), code, ...(runtime ? { options: { runtime: { ...runtime } } } : {}) };
+    }
     case "mask": {
       const { matcher, replacement, type } = transform;
       return {

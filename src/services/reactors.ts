@@ -2,6 +2,7 @@ import {
   type CreateReactorRequest,
   ReactorService,
   type ReplaceReactorRequest,
+  type Runtime as RuntimeMessage,
   type UpdateReactorRequest,
   UpdateReactorRequestSchema,
 } from "../../gen/cloakroom/v1/reactors_pb.js";
@@ -9,19 +10,23 @@ import { invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { type CompileCode, requireCompiling } from "../functions/code.js";
 import { mergeConfiguration } from "../functions/configuration.js";
+import { parseRuntime, type Runtime } from "../functions/runtime.js";
 import {
   changeReactor,
   chooseCode,
   createReactor,
   deleteReactor,
   getReactor,
+  lacksCode,
   pageOfReactors,
   type Reactor,
   type ReactorCode,
   type ReactorProperties,
+  type ShownReactor,
 } from "../reactors/reactor.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
+import { showFormula } from "./reactor-formulas.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
@@ -37,7 +42,9 @@ export function reactorService({ keyring, compile }: ReactorServiceParts): Serve
     serve(method.createReactor, async (request, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
-      const properties = await readProperties(compile, request);
+      const { code, ...others } = await readProperties(compile, request);
+      if (!code) throw lacksCode();
+      const properties = { ...others, code };
       return call.transact(
         (tx) => createReactor(tx, call.caller, keys, properties),
         (made) => show(tenantId, made),
@@ -64,9 +71,10 @@ export function reactorService({ keyring, compile }: ReactorServiceParts): Serve
     serve(method.replaceReactor, async (request, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
-      const properties = await readProperties(compile, request);
+      const { code, ...others } = await readProperties(compile, request);
+      const replace = (current: Reactor) => ({ ...others, code: code ?? keptFormula(current) });
       return call.transact(
-        (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), () => properties),
+        (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), replace),
         (changed) => show(tenantId, changed),
       );
     }),
@@ -89,11 +97,28 @@ export function reactorService({ keyring, compile }: ReactorServiceParts): Serve
 
 async function readProperties(
   compile: CompileCode,
-  { name, code: given, formula, application, configuration }: CreateReactorRequest | ReplaceReactorRequest,
-): Promise<ReactorProperties> {
+  { name, code: given, formula, application, configuration, runtime }: CreateReactorRequest | ReplaceReactorRequest,
+): Promise<Omit<ReactorProperties, "code"> & { readonly code: ReactorCode | undefined }> {
   const code = chooseCode(given, formula && uuidOf(formula.id));
-  if (code.kind === "code") await requireCompiling(compile, "code", code.code);
-  return { name, code, applicationId: application && uuidOf(application.id), configuration };
+  if (code?.kind === "code") await requireCompiling(compile, "code", code.code);
+  return {
+    ...{ name, code, configuration },
+    applicationId: application && uuidOf(application.id),
+    runtime: runtime && readRuntime(runtime),
+  };
+}
+
+/** Clients of 2023 replace a reactor without its formula, which cannot be changed there. */
+function keptFormula({ code }: Reactor): ReactorCode {
+  if (code.kind !== "formula") throw lacksCode();
+  return code;
+}
+
+function readRuntime(message: RuntimeMessage): Runtime {
+  const { image = null, timeout = null, warmConcurrency = null, resources = null, async: isAsync = null } = message;
+  const { dependencies, resolutions, permissions } = message;
+  const given = { image, timeout, warm_concurrency: warmConcurrency, resources, async: isAsync };
+  return parseRuntime({ ...given, dependencies, resolutions, permissions }, "runtime");
 }
 
 /** A field named in the mask and not set is cleared. Code takes the place of a formula, and a formula that of code. */
@@ -107,6 +132,7 @@ async function readPatch(
   const code = givenCode(request, named);
   if (code?.kind === "code") await requireCompiling(compile, "code", code.code);
   const configuration = request.configuration ? toJson(request.configuration, "configuration") : null;
+  const runtime = request.runtime && readRuntime(request.runtime);
   return (current) => ({
     name: named.has("name") ? (name ?? current.name) : current.name,
     code: code ?? keptCode(current.code, named),
@@ -114,6 +140,7 @@ async function readPatch(
     configuration: named.has("configuration")
       ? mergeConfiguration(current.configuration, configuration)
       : current.configuration,
+    runtime: named.has("runtime") ? runtime : current.runtime,
   });
 }
 
@@ -128,13 +155,19 @@ function keptCode(current: ReactorCode, cleared: ReadonlySet<string>): ReactorCo
   return current;
 }
 
-function show(tenantId: TenantId, reactor: Reactor) {
-  const { id, name, code, applicationId, configuration } = reactor;
+function show(tenantId: TenantId, reactor: ShownReactor) {
+  const { id, name, code, formula, applicationId, configuration, runtime } = reactor;
   return {
-    ...{ id, tenantId, name },
+    ...{ id, tenantId, name, state: "active" },
     ...(code.kind === "code" ? { code: code.code } : { formula: { id: code.formulaId } }),
+    ...(formula ? { formulaDetails: showFormula(formula) } : {}),
     ...(applicationId === undefined ? {} : { application: { id: applicationId } }),
     configuration: { ...configuration },
+    ...(runtime ? { runtime: showRuntime(runtime) } : {}),
     ...showAudit(reactor),
   };
+}
+
+function showRuntime({ warm_concurrency: warmConcurrency, ...others }: Runtime) {
+  return { ...others, ...(warmConcurrency === undefined ? {} : { warmConcurrency }) };
 }

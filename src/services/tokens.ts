@@ -1,6 +1,7 @@
 import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import type { Clock } from "../base/clock.js";
 import type { Keyring } from "../tenancy/keyring.js";
+import { touch } from "../tokens/activity.js";
 import { createToken } from "../tokens/create.js";
 import { deleteToken } from "../tokens/delete.js";
 import { prepareToken } from "../tokens/prepare.js";
@@ -38,10 +39,10 @@ export function tokenService({ keyring, clock, bins }: TokenServiceParts): Serve
     ),
     serve(method.getToken, async ({ id }, call) => {
       const keys = await keyring.of(call.caller.tenantId);
-      return call.transact(
-        (tx) => readToken(tx, call.caller, id),
-        (found) => showToken(showReadable(call.caller, keys, found, { bins })),
-      );
+      const found = await call.commit((tx) => readToken(tx, call.caller, id));
+      // Behind the commit: a read that is the first of its month, and is cut off here, is counted with the next.
+      if (found.isFirstUse) await call.commit((tx) => touch(tx, id, found.row.active_month));
+      return showToken(showReadable(call.caller, keys, found, { bins }));
     }),
     serve(method.updateToken, async (request, call) => {
       const keys = await keyring.of(call.caller.tenantId);

@@ -74,6 +74,28 @@ export function refuseUnknownNames(environment: Environment): void {
   }
 }
 
+/** Settings whose names are not ours alone. */
+const SHARED_NAMES = [
+  "DATABASE_URL",
+  "DATABASE_URL_FILE",
+  "MIGRATE_DATABASE_URL",
+  "MIGRATE_DATABASE_URL_FILE",
+] as const;
+
+/**
+ * An empty setting is a mistake, such as a secret that was not mounted. As "not set", an empty DATABASE_URL would start
+ * an embedded database in place of the operator's.
+ * @throws {ConfigError}
+ */
+export function refuseEmptySettings(environment: Environment): void {
+  const ours = Object.keys(environment).filter((key) => key.startsWith("CLOAKROOM_"));
+  for (const key of [...SHARED_NAMES, ...ours]) {
+    if (environment[key]?.trim() !== "") continue;
+    const without = key.startsWith("DATABASE_URL") ? "to use the embedded database" : "to use its default";
+    throw new ConfigError(`${key} is set, but empty. Give it a value, or remove it ${without}.`);
+  }
+}
+
 /** What Kubernetes gives each container of a namespace for a Service whose name begins like our settings. */
 function isServiceLink(key: string, value: string | undefined): boolean {
   if (/_PORT$/.test(key) && /^(tcp|udp|sctp):\/\//.test(value ?? "")) return true;
@@ -86,8 +108,14 @@ export function readSecret(environment: Environment, name: string): Sensitive<st
   if (environment[name] && file) throw new ConfigError(`Set ${name} or ${name}_FILE, not both.`);
   if (environment[name]) return new Sensitive(environment[name]);
   if (!file) return undefined;
+  const secret = readSecretFile(name, file);
+  if (secret === "") throw new ConfigError(`${name}_FILE names an empty file: ${file}`);
+  return new Sensitive(secret);
+}
+
+function readSecretFile(name: string, file: string): string {
   try {
-    return new Sensitive(readFileSync(file, "utf8").trim());
+    return readFileSync(file, "utf8").trim();
   } catch {
     throw new ConfigError(`${name}_FILE names a file that cannot be read: ${file}`);
   }
@@ -99,7 +127,7 @@ export function readWhole(
   name: Name,
   { byDefault, least, most }: { readonly byDefault: number; readonly least: number; readonly most: number },
 ): number {
-  const value = environment[`CLOAKROOM_${name}`] || undefined;
+  const value = environment[`CLOAKROOM_${name}`];
   if (value === undefined) return byDefault;
   const number = Number(value);
   if (/^\d+$/.test(value) && number >= least && number <= most) return number;

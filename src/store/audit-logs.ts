@@ -1,9 +1,11 @@
 import type { Uuid } from "../base/ids.js";
+import { boundWrite } from "./bound-statement.js";
 import { MINUTE_MS, noteDue } from "./due.js";
-import { defineStatement, defineWrite, inSizes, type Query } from "./statement.js";
+import { text, uuid } from "./parameter.js";
+import { defineStatement } from "./statement.js";
 import type { Transaction } from "./transaction.js";
 
-/** A log row to write. Its time is that of the flight. */
+/** A log row to write. Its time is that of the transaction. */
 export interface LogRowDraft {
   readonly id: Uuid;
   readonly actor: { readonly id: Uuid; readonly type: string } | undefined;
@@ -13,41 +15,53 @@ export interface LogRowDraft {
   readonly message: string;
 }
 
-const insertLogRow = defineWrite<LogRowDraft>({
+const INSERT_LOG_ROW = boundWrite<LogRowDraft>({
   table: "audit_logs",
-  sortKey: ({ id }) => id,
-  queries(sql, tenantId, drafts, at) {
-    const inserts: Query<unknown>[] = inSizes(drafts, (piece) => {
-      const rows = piece.map(({ id, actor, entityType, entityId, operation, message }) => ({
-        tenant_id: tenantId,
-        created_at: at,
-        id,
-        actor_id: actor?.id ?? null,
-        actor_type: actor?.type ?? null,
-        entity_type: entityType,
-        entity_id: entityId,
-        operation,
-        message,
-      }));
-      return sql`insert into audit_logs ${sql(rows)}`;
-    });
-    // Fails in a minute that is closed, and from here to its end keeps this one open: closing asks for the same row for
-    // update. It comes last since the lock is then held for little more than the commit. ln(0) is an error of its own.
-    const isOpen = sql`
-      select ln((audit_closed_until is null or audit_closed_until <= ${at})::int) from tenants
-      where tenant_id = ${tenantId} for key share`;
-    return [...inserts, isOpen];
+  sql: `
+    insert into audit_logs (tenant_id, created_at, id, actor_id, actor_type, entity_type, entity_id, operation, message)
+    values {(:tenant, :now, :id, :actor_id, :actor_type, :entity_type, :entity_id, :operation, :message)}`,
+  parameters: {
+    id: uuid(({ id }) => id),
+    actor_id: uuid(({ actor }) => actor?.id ?? null),
+    actor_type: text(({ actor }) => actor?.type ?? null),
+    entity_type: text(({ entityType }) => entityType),
+    entity_id: text(({ entityId }) => entityId),
+    operation: text(({ operation }) => operation),
+    message: text(({ message }) => message),
   },
+  sortKey: ({ id }) => id,
+});
+
+/**
+ * Fails in a minute that is closed, and from here to its end keeps this one open: closing asks for the same row for update.
+ * It comes last since the lock is then held for little more than the commit. ln(0) is an error of its own.
+ */
+const REQUIRE_OPEN_MINUTE = boundWrite<"once">({
+  table: "audit_logs",
+  position: "last",
+  sql: `
+    select ln((audit_closed_until is null or audit_closed_until <= :now)::int) from tenants
+    where tenant_id = :tenant for key share`,
+  parameters: {},
+  sortKey: () => "",
+  combine: () => ["once"],
 });
 
 /** Milliseconds from the start of a minute until it is sealed: the minute itself, and one for clocks that differ. */
 export const SEALED_AFTER_MS = 2 * MINUTE_MS;
 
-/** Writes a log row in the transaction of what it tells about. An unknown commit is looked up by it. */
+/** Writes a log row in the transaction of what it is about. An unknown commit is looked up by it. */
 export function writeLog(tx: Transaction, draft: LogRowDraft): void {
-  tx.tell(insertLogRow, draft);
-  if (tx.isFirstInMinute) tx.tell(noteDue, { kind: "log_seal", at: new Date(tx.now.getTime() + SEALED_AFTER_MS) });
-  tx.witness({ createdAt: tx.now, id: draft.id });
+  tx.enqueue(INSERT_LOG_ROW, draft);
+  expectLogRows(tx);
+  tx.markCommit({ createdAt: tx.now, id: draft.id });
+}
+
+/** Does what every transaction does that writes log rows, whichever statement writes them: the minute is to be sealed. */
+export function expectLogRows(tx: Transaction): void {
+  tx.enqueue(REQUIRE_OPEN_MINUTE, "once");
+  tx.markLogged();
+  if (tx.isFirstInMinute) noteDue(tx, { kind: "log_seal", at: new Date(tx.now.getTime() + SEALED_AFTER_MS) });
 }
 
 export interface LogRow {
@@ -62,7 +76,8 @@ export interface LogRow {
 }
 
 export interface LogListing {
-  readonly entityType: string | undefined;
+  /** Rows of any of these types. Absent: of every type. */
+  readonly entityTypes: readonly string[] | undefined;
   readonly entityId: string | undefined;
   /** created_at greater than or equal. */
   readonly from: Date | undefined;
@@ -80,18 +95,33 @@ export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow
   kind: "read",
   sortKey: () => "",
   queries: (sql, tenantId, listings) =>
-    listings.map(
-      ({ entityType, entityId, from, until, after, offset, limit }) => sql`
-          select id, created_at, actor_id, actor_type, entity_type, entity_id, operation, message
-          from audit_logs
-          where tenant_id = ${tenantId}
-            ${entityType === undefined ? sql`` : sql`and entity_type = ${entityType}`}
-            ${entityId === undefined ? sql`` : sql`and entity_id = ${entityId}`}
-            ${from ? sql`and created_at >= ${from}` : sql``}
-            ${until ? sql`and created_at < ${until}` : sql``}
-            ${after ? sql`and (created_at, id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}
-          order by created_at desc, id desc
-          limit ${limit} offset ${offset}`,
-    ),
+    listings.map(({ entityTypes, entityId, from, until, after, offset, limit }) => {
+      const columns = sql`l.id, l.created_at, l.actor_id, l.actor_type, l.entity_type, l.entity_id, l.operation, l.message`;
+      const matching = sql`
+        from audit_logs l
+        where l.tenant_id = ${tenantId}
+          ${entityId === undefined ? sql`` : sql`and l.entity_id = ${entityId}`}
+          ${from ? sql`and l.created_at >= ${from}` : sql``}
+          ${until ? sql`and l.created_at < ${until}` : sql``}
+          ${after ? sql`and (l.created_at, l.id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}`;
+      const newestFirst = sql`order by l.created_at desc, l.id desc`;
+      const page = sql`limit ${limit} offset ${offset}`;
+      if (entityTypes === undefined) return sql`select ${columns} ${matching} ${newestFirst} ${page}`;
+      const [only] = entityTypes;
+      if (entityTypes.length === 1) {
+        return sql`select ${columns} ${matching} and l.entity_type = ${only ?? ""} ${newestFirst} ${page}`;
+      }
+      if (entityId !== undefined) {
+        return sql`select ${columns} ${matching} and l.entity_type = any(${[...entityTypes]}) ${newestFirst} ${page}`;
+      }
+      // Merges the newest rows of each type. A list of types in one scan has no index order: it would sort all their rows.
+      return sql`
+        select l.* from unnest(${[...entityTypes]}::text[]) wanted (entity_type)
+        cross join lateral (
+          select ${columns} ${matching} and l.entity_type = wanted.entity_type collate "C"
+          ${newestFirst} limit ${offset + limit}
+        ) l
+        ${newestFirst} ${page}`;
+    }),
   answers: (rows) => rows,
 });

@@ -1,5 +1,4 @@
 import type { Cell } from "../crypto/log-seal.js";
-import type { Sql } from "./connect.js";
 import type { LogDueKind } from "./due.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
@@ -52,27 +51,38 @@ export function cellsOf(row: RawLogRow): readonly Cell[] {
   return [micros, id, actor_id, actor_type, entity_type, entity_id, operation, message];
 }
 
-export const rawLogQuery = (sql: Sql, tenantId: string, { from, until, after, limit }: RawLogRange) => sql<RawLogRow[]>`
-  select (extract(epoch from created_at) * 1000000)::bigint::text as micros, id, actor_id, actor_type, entity_type,
-    entity_id, operation, message
-  from audit_logs
-  where tenant_id = ${tenantId}
-    ${from ? sql`and created_at >= ${from}` : sql``}
-    ${until ? sql`and created_at < ${until}` : sql``}
-    ${
-      after
-        ? sql`and (created_at, id)
-            > (timestamptz 'epoch' + ${after.micros}::text::bigint * interval '1 microsecond', ${after.id}::uuid)`
-        : sql``
-    }
-  order by created_at, id limit ${limit}`;
+/** A text and its parameters, for whichever client runs it. */
+export function rawLogText(tenantId: string, { from, until, after, limit }: RawLogRange) {
+  const values: (string | number | Date)[] = [tenantId, limit];
+  const behind = (value: string | Date) => `$${values.push(value)}`;
+  const conditions = [
+    "tenant_id = $1::uuid",
+    ...(from ? [`created_at >= ${behind(from)}`] : []),
+    ...(until ? [`created_at < ${behind(until)}`] : []),
+    ...(after
+      ? [
+          `(created_at, id) > (timestamptz 'epoch' + ${behind(after.micros)}::text::bigint * interval '1 microsecond', ${behind(after.id)}::uuid)`,
+        ]
+      : []),
+  ];
+  const text = `
+    select (extract(epoch from created_at) * 1000000)::bigint::text as micros, id, actor_id, actor_type, entity_type,
+      entity_id, operation, message
+    from audit_logs where ${conditions.join(" and ")}
+    order by created_at, id limit $2::int`;
+  return { text, values };
+}
 
 /** Rows of the log as they are digested, oldest first. */
 export const readRawLog = defineStatement<RawLogRange, readonly RawLogRow[], RawLogRow>({
   table: "audit_logs",
   kind: "read",
   sortKey: () => "",
-  queries: (sql, tenantId, ranges) => ranges.map((range) => rawLogQuery(sql, tenantId, range)),
+  queries: (sql, tenantId, ranges) =>
+    ranges.map((range) => {
+      const { text, values } = rawLogText(tenantId, range);
+      return sql.unsafe(text, values);
+    }),
   answers: (rows) => rows,
 });
 

@@ -2,15 +2,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { TenantId } from "../base/ids.js";
 import { APPLICATION_NAME, type DatabaseAddress, type Sql } from "./connect.js";
 import { connectOnce, type OneConnection } from "./one-connection.js";
-import type { Witness } from "./transaction.js";
+import type { CommitMarker } from "./transaction.js";
 
 /** A commit that was sent and not acknowledged. */
 export interface UnknownCommit {
   readonly tenantId: TenantId;
   /** A log row that the transaction wrote. */
-  readonly witness: Witness;
-  /** The database's process that was told to commit, where that is known. */
-  readonly backend: number | undefined;
+  readonly marker: CommitMarker;
+  /** The database's process that was told to commit. */
+  readonly backend: number;
 }
 
 /**
@@ -19,13 +19,13 @@ export interface UnknownCommit {
  */
 export type CommitLookup = (commit: UnknownCommit) => Promise<boolean>;
 
-/** Milliseconds, longer than the statements may take: who answers nothing then does not limit them either. */
-const PATIENCE_MS = 5_000;
+/** Longer than the statements may take: a server that does not answer by then does not limit them either. */
+const TIMEOUT_MS = 5_000;
 
-/** @param patience milliseconds after which a connection that does not answer is given up. */
-export function commitLookupIn(address: DatabaseAddress, patience = PATIENCE_MS): CommitLookup {
+/** @param timeoutMs after which a connection that does not answer is given up. */
+export function commitLookupIn(address: DatabaseAddress, timeoutMs = TIMEOUT_MS): CommitLookup {
   const asking = async <T>(connection: OneConnection, ask: (sql: Sql) => Promise<T>): Promise<T> => {
-    const late = setTimeout(() => connection.drop(), patience);
+    const late = setTimeout(() => connection.drop(), timeoutMs);
     try {
       return await ask(connection.sql);
     } finally {
@@ -34,12 +34,9 @@ export function commitLookupIn(address: DatabaseAddress, patience = PATIENCE_MS)
     }
   };
   return async (commit) => {
-    const { backend } = commit;
-    if (backend !== undefined) {
-      // Without a role: a login may end its own processes.
-      const connection = connectOnce(address, { statementTimeout: 4_000, connectTimeout: 2 });
-      await asking(connection, (sql) => endBackend(sql, backend));
-    }
+    // Without a role: a login may end its own processes.
+    const connection = connectOnce(address, { statementTimeout: 4_000, connectTimeout: 2 });
+    await asking(connection, (sql) => endBackend(sql, commit.backend));
     const options = { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 } as const;
     return asking(connectOnce(address, options), (sql) => hasLogRow(sql, commit));
   };
@@ -58,7 +55,7 @@ async function endBackend(sql: Sql, backend: number): Promise<void> {
 }
 
 /** Reads the log row on a new connection, which sees every commit that happened before it was opened. */
-async function hasLogRow(sql: Sql, { tenantId, witness: { createdAt, id } }: UnknownCommit): Promise<boolean> {
+async function hasLogRow(sql: Sql, { tenantId, marker: { createdAt, id } }: UnknownCommit): Promise<boolean> {
   const [, , rows] = await Promise.all([
     sql.unsafe("begin"),
     sql.unsafe(`set local app.tenant_id = '${tenantId}'`),
@@ -68,13 +65,13 @@ async function hasLogRow(sql: Sql, { tenantId, witness: { createdAt, id } }: Unk
   return rows.length > 0;
 }
 
-/** Looks after each of these milliseconds, until a look is answered. */
-export async function lookUp(
+/** Asks after each of these milliseconds, until there is an answer. */
+export async function resolveUnknownCommit(
   wasCommitted: CommitLookup,
-  looks: readonly number[],
+  retryDelays: readonly number[],
   commit: UnknownCommit,
 ): Promise<boolean | "unreachable"> {
-  for (const delay of looks) {
+  for (const delay of retryDelays) {
     await pause(delay);
     try {
       return await wasCommitted(commit);

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import postgres from "postgres";
 import { readArrayText, toArrayText } from "./array-text.js";
+import type { TlsMode } from "./open-socket.js";
 
 /** Where a database is and who we are there: a `postgres://` URL, or the parts of a local one. */
 export type DatabaseAddress =
@@ -27,11 +28,12 @@ export interface ConnectOptions {
   readonly statementTimeout: number;
   readonly connectTimeout?: number;
   /**
-   * Joins are merges of two walks in the same order. Without statistics PostgreSQL would compare each of one with all of
-   * the other: two terms of 60,000 tokens took longer than a statement may.
+   * Rows are read in the order of an index, and joins are merges of two such walks. Without statistics PostgreSQL would
+   * compare each of one with all of the other, where two terms of 60,000 tokens took longer than a statement may, or sort
+   * 60,000 log rows to find the 100 oldest.
    */
-  readonly mergesJoins?: boolean;
-  /** Makes the client's sockets in its place. */
+  readonly walksIndexes?: boolean;
+  /** Makes the client's sockets in its place, connected and encrypted as the address says. */
   readonly openSocket?: (target: {
     readonly host: readonly string[];
     readonly port: readonly number[];
@@ -95,7 +97,7 @@ export function connect(address: DatabaseAddress, options: ConnectOptions): Sql 
     types: { bigint: bigintAsNumber, date, array },
     onnotice: () => {},
     // Whoever makes the sockets expects to lose connections. Other clients read arrays of more types, before they serve.
-    ...(options.openSocket ? { socket: options.openSocket, fetch_types: false } : {}),
+    ...(options.openSocket ? { socket: options.openSocket, fetch_types: false, ssl: false } : {}),
     ...(options.onClose ? { onclose: options.onClose } : {}),
     connection: {
       application_name: APPLICATION_NAME,
@@ -104,16 +106,24 @@ export function connect(address: DatabaseAddress, options: ConnectOptions): Sql 
       // Two requests with one idempotency key wait for each other this long, then the second is told so.
       lock_timeout: 2_000,
       idle_in_transaction_session_timeout: 10_000,
-      // Planning a read with row-level security took five times as long as running it, and every index here leaves only
-      // one sensible plan.
-      plan_cache_mode: "force_generic_plan",
-      // Such a plan takes any time for a third of the rows, and would read a million tokens to find that none has expired.
+      // A generic plan takes any time for a third of the rows, and would read a million tokens to find that none has expired.
       enable_seqscan: "off",
-      ...(options.mergesJoins ? { enable_nestloop: "off", enable_hashjoin: "off" } : {}),
+      ...(options.walksIndexes ? { enable_nestloop: "off", enable_hashjoin: "off", enable_bitmapscan: "off" } : {}),
       jit: "off",
       // Citus sends `set local` on to its workers only with this; plain PostgreSQL takes it for an unknown setting.
       "citus.propagate_set_commands": "local",
     },
   };
   return "url" in address ? postgres(address.url, shared) : postgres({ ...address, ...shared });
+}
+
+/** How connections to an address are encrypted, as the client reads its `sslmode`. */
+export function tlsOf(address: DatabaseAddress): {
+  readonly mode: TlsMode;
+  readonly negotiation: "direct" | undefined;
+} {
+  // A client that is asked nothing opens no connection.
+  const { options } = "url" in address ? postgres(address.url) : postgres({ ...address });
+  const negotiation = Reflect.get(options, "sslnegotiation") === "direct" ? "direct" : undefined;
+  return { mode: options.ssl, negotiation };
 }

@@ -1,6 +1,6 @@
 import type { TenantId } from "../base/ids.js";
 import type { Page } from "../base/page.js";
-import type { Sql } from "./connect.js";
+import type { SqlTag } from "./statement.js";
 import { defineStatement, type Query, type Table } from "./statement.js";
 
 interface Total {
@@ -11,7 +11,7 @@ interface PageDefinition<Input, Row> {
   readonly table: Table;
   sortKey(input: Input): string;
   /** The query of the total (one row, one column `total`) and the query of the page's rows. */
-  pair(sql: Sql, tenantId: TenantId, input: Input): { readonly total: Query<Total>; readonly rows: Query<Row> };
+  pair(sql: SqlTag, tenantId: TenantId, input: Input): { readonly total: Query<Total>; readonly rows: Query<Row> };
 }
 
 /** A statement that reads pages of a list together with how many rows the whole list has. */

@@ -1,7 +1,8 @@
 import type { Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
-import { byteaArray } from "./parameters.js";
-import { defineStatement } from "./statement.js";
+import { boundQuery } from "./bound-statement.js";
+import { bytes, uuid } from "./parameter.js";
+import type { Columns } from "./wire/columns.js";
 
 /** What a key is good for, read in one row. */
 export interface CredentialRow {
@@ -13,39 +14,47 @@ export interface CredentialRow {
   readonly rules: JsonObject[];
 }
 
+const COLUMNS = `
+  t.auth_revision as revision, t.settings, a.id as application_id, a.type as application_type, a.permissions, a.rules`;
+
+function readCredentials(column: Columns): CredentialRow {
+  return {
+    revision: column.integer(),
+    settings: column.jsonObject(),
+    application_id: column.uuid(),
+    application_type: column.text(),
+    permissions: column.texts(),
+    rules: column.jsonObjects(),
+  };
+}
+
 /** Reads what an application may do, whichever key it has. Answers null where there is none, or its tenant is not active. */
-export const findApplicationRights = defineStatement<Uuid, CredentialRow | null, CredentialRow>({
+export const findApplicationRights = boundQuery<Uuid, CredentialRow | null, CredentialRow>({
   table: "applications",
   kind: "read",
+  sql: `
+    select ${COLUMNS}
+    from applications a
+    join tenants t on t.tenant_id = a.tenant_id and t.state = 'active'
+    where a.tenant_id = :tenant and a.id = :id`,
+  parameters: { id: uuid((id) => id) },
   sortKey: (id) => id,
-  queries: (sql, tenantId, ids) => [
-    sql`
-      select t.auth_revision as revision, t.settings,
-        a.id as application_id, a.type as application_type, a.permissions, a.rules
-      from applications a
-      join tenants t on t.tenant_id = a.tenant_id and t.state = 'active'
-      where a.tenant_id = ${tenantId} and a.id = any(${[...ids]}::uuid[])`,
-  ],
-  answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.application_id === id) ?? null),
+  row: readCredentials,
+  answers: (rows) => rows.map(([row]) => row ?? null),
 });
 
 /** Finds the application of a key by the key's hash. Answers null where there is none, or its tenant is not active. */
-export const findApplicationKey = defineStatement<
-  Buffer,
-  CredentialRow | null,
-  CredentialRow & { readonly key_hash: Buffer }
->({
+export const findApplicationKey = boundQuery<Buffer, CredentialRow | null, CredentialRow>({
   table: "application_keys",
   kind: "read",
+  sql: `
+    select ${COLUMNS}
+    from application_keys k
+    join applications a on a.tenant_id = k.tenant_id and a.id = k.application_id
+    join tenants t on t.tenant_id = k.tenant_id and t.state = 'active'
+    where k.tenant_id = :tenant and k.key_hash = :key_hash`,
+  parameters: { key_hash: bytes((hash) => hash) },
   sortKey: (hash) => hash.toString("hex"),
-  queries: (sql, tenantId, hashes) => [
-    sql`
-      select t.auth_revision as revision, t.settings, k.key_hash,
-        a.id as application_id, a.type as application_type, a.permissions, a.rules
-      from application_keys k
-      join applications a on a.tenant_id = k.tenant_id and a.id = k.application_id
-      join tenants t on t.tenant_id = k.tenant_id and t.state = 'active'
-      where k.tenant_id = ${tenantId} and k.key_hash = any(${byteaArray(sql, hashes)})`,
-  ],
-  answers: ([rows = []], hashes) => hashes.map((hash) => rows.find((row) => row.key_hash.equals(hash)) ?? null),
+  row: readCredentials,
+  answers: (rows) => rows.map(([row]) => row ?? null),
 });

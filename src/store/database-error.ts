@@ -1,5 +1,8 @@
 import postgres from "postgres";
 import { Fault, Reason } from "../base/fault.js";
+import { ConnectionLost, DatabaseError } from "./wire/server-error.js";
+
+export { ConnectionLost } from "./wire/server-error.js";
 
 /**
  * What a failed statement or connection means for us. Constraint and table names are never read: on a distributed engine
@@ -10,6 +13,8 @@ export type DatabaseTrouble =
   | "serialization"
   /** The connection is gone or was never there. */
   | "connection"
+  /** The session is not as it was when its statements were prepared. On a new one the same may succeed. */
+  | "stale_session"
   /** A row with this key exists already. */
   | "unique"
   /** A lock was not granted in time. */
@@ -36,15 +41,19 @@ const UNAVAILABLE = "The vault cannot serve this request now. Try again shortly.
 export function troubleOf(error: unknown): DatabaseTrouble {
   const code = codeOf(error);
   if (error instanceof ConnectionLost) return "connection";
-  if (!(error instanceof postgres.PostgresError)) return isOfConnection(error, code) ? "connection" : "other";
+  if (!isAnswered(error)) return isOfConnection(error, code) ? "connection" : "other";
   switch (code) {
     case "40001":
     case "40P01":
     // What the row belongs to was deleted meanwhile: run again, the request meets that.
     case "23503":
-    // "cached plan must not change result type": a migration came between. The client has dropped the plan by now.
-    case "0A000":
       return "serialization";
+    // What a session had prepared changed, is gone or belongs to another: "cached plan must not change result type", an
+    // unknown name, a name that is taken. A migration came between, or a pooler handed us another session.
+    case "0A000":
+    case "26000":
+    case "42P05":
+      return "stale_session";
     case "23505":
       return "unique";
     case "55P03":
@@ -68,8 +77,25 @@ export function troubleOf(error: unknown): DatabaseTrouble {
     default:
   }
   if (code.startsWith("08") || code.startsWith("57P")) return "connection";
-  if (code.startsWith("53") || code.startsWith("58") || code.startsWith("28")) return "resources";
-  return "other";
+  // Class 55: the database accepts no connections, is being copied, or is otherwise in no state to serve.
+  return RESOURCE_CLASSES.has(code.slice(0, 2)) ? "resources" : "other";
+}
+
+const RESOURCE_CLASSES = new Set(["28", "53", "55", "58"]);
+
+/** PostgreSQL itself answered it, to either of our clients. */
+function isAnswered(error: unknown): error is DatabaseError | postgres.PostgresError {
+  return error instanceof DatabaseError || error instanceof postgres.PostgresError;
+}
+
+/**
+ * Whether the session may be in another state than a new one: it was lost, our own code failed at a statement, what was
+ * prepared there is gone, or it takes no writes, which a session that was read-only once may never do again.
+ */
+export function leavesDoubt(error: unknown): boolean {
+  if (!isAnswered(error) || error.code === "25006") return true;
+  const trouble = troubleOf(error);
+  return trouble === "connection" || trouble === "stale_session";
 }
 
 /** The system says which call failed, whatever it calls the error: there are too many to name, and any can come at a commit. */
@@ -83,11 +109,6 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";
 }
 
-/** The connection is gone, and with it the transaction that was open there. */
-export class ConnectionLost extends Error {
-  override readonly name = "ConnectionLost";
-}
-
 /** The row's key is taken. Only inserts that name no conflict target can meet it. */
 export class UniqueViolation extends Error {
   override readonly name = "UniqueViolation";
@@ -96,7 +117,7 @@ export class UniqueViolation extends Error {
 /** A row that the transaction needs is held by another for longer than the lock timeout. */
 export class LockTimeout extends Fault {
   constructor() {
-    super("unavailable", UNAVAILABLE, { retryAfter: 1, cause: new Reason("database error 55P03") });
+    super("unavailable", UNAVAILABLE, { retryAfter: 1, cause: new Reason("database 55P03") });
   }
 }
 
@@ -121,17 +142,17 @@ export function toStoreError(error: unknown): Error {
     case "aborted_before":
       return isOfDriver(error) || codeOf(error) !== "unknown" || !(error instanceof Error)
         ? new Fault("internal", "Something went wrong on our side.", {
-            cause: new Reason(`database error ${codeOf(error)}`),
+            cause: new Reason(`database ${codeOf(error)}`),
           })
         : error;
     default:
-      return unavailable(`database error ${codeOf(error)}`);
+      return unavailable(`database ${codeOf(error)}`);
   }
 }
 
 /** Whatever fails at a statement, be it our own reading of an answer, is given the statement and its parameters. */
 function isOfDriver(error: unknown): boolean {
-  return error instanceof postgres.PostgresError || (error instanceof Error && "parameters" in error);
+  return isAnswered(error) || (error instanceof Error && "parameters" in error);
 }
 
 export function unavailable(reason: string): Fault {

@@ -1,14 +1,15 @@
 import type { Clock } from "../base/clock.js";
 import type { Uuid } from "../base/ids.js";
+import { type BatchLimits, FAST_LIMITS, SLOW_LIMITS } from "./batch-limits.js";
 import { commitLookupIn } from "./commit-lookup.js";
 import type { ConnectOptions, DatabaseAddress, Sql } from "./connect.js";
+import { ConnectionSlot } from "./connection-slot.js";
 import { toStoreError } from "./database-error.js";
 import { probeDisk } from "./disk-probe.js";
 import { type DueKind, type DueMinute, listDue, listOldestDue } from "./due.js";
-import { FAST_LIMITS, type FlightLimits, SLOW_LIMITS } from "./flight-limits.js";
-import { Flights } from "./flights.js";
 import { Lane } from "./lane.js";
 import { releaseLease, takeLease } from "./lease.js";
+import { TransactionBatcher } from "./transaction-batcher.js";
 
 export interface DatabaseOptions {
   readonly address: DatabaseAddress;
@@ -20,9 +21,9 @@ export interface DatabaseOptions {
 /** Where everything is stored. All of it runs as `cloakroom_app`, under row-level security. */
 export interface Database extends AsyncDisposable {
   /** Short transactions, shared by the requests of a tenant. */
-  readonly fast: Flights;
+  readonly fast: TransactionBatcher;
   /** Lists, counts and sweeps: one request a transaction, two seconds a statement. */
-  readonly slow: Flights;
+  readonly slow: TransactionBatcher;
   /** The minutes in which tenants have something of some kinds to do, up to now, behind `after`. */
   due<Kind extends DueKind>(
     kinds: readonly Kind[],
@@ -49,13 +50,13 @@ const SLOW_STATEMENT_MS = 2_000;
 
 /** Opens the pools of a database. No connection is made before its first use. */
 export function openDatabase({ address, fastConnections, slowConnections, clock }: DatabaseOptions): Database {
-  const lanes = (count: number, options: Pick<ConnectOptions, "statementTimeout" | "mergesJoins">) =>
-    Array.from({ length: count }, () => new Lane(address, { role: "cloakroom_app", ...options }));
+  const slots = (count: number, options: Pick<ConnectOptions, "statementTimeout" | "walksIndexes">) =>
+    Array.from({ length: count }, () => new ConnectionSlot(address, { role: "cloakroom_app", ...options }));
   const wasCommitted = commitLookupIn(address);
-  const fastLanes = lanes(fastConnections, { statementTimeout: FAST_STATEMENT_MS });
-  const fast = new Flights(fastLanes, leavingOne(FAST_LIMITS, fastConnections), clock, wasCommitted);
-  const slowLanes = lanes(slowConnections, { statementTimeout: SLOW_STATEMENT_MS, mergesJoins: true });
-  const slow = new Flights(slowLanes, leavingOne(SLOW_LIMITS, slowConnections), clock, wasCommitted);
+  const fastSlots = slots(fastConnections, { statementTimeout: FAST_STATEMENT_MS });
+  const fast = new TransactionBatcher(fastSlots, leavingOne(FAST_LIMITS, fastConnections), clock, wasCommitted);
+  const slowSlots = slots(slowConnections, { statementTimeout: SLOW_STATEMENT_MS, walksIndexes: true });
+  const slow = new TransactionBatcher(slowSlots, leavingOne(SLOW_LIMITS, slowConnections), clock, wasCommitted);
   const heartbeat = new Lane(address, { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 });
   const jobs = new Lane(address, { role: "cloakroom_jobs", statementTimeout: SLOW_STATEMENT_MS });
   return {
@@ -85,8 +86,8 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
   };
 }
 
-/** One tenant never has all connections: the flights of others would wait for as long as its own take. */
-function leavingOne(limits: FlightLimits, connections: number): FlightLimits {
+/** One tenant never has all connections: the transactions of others would wait for as long as its own take. */
+function leavingOne(limits: BatchLimits, connections: number): BatchLimits {
   return { ...limits, perTenant: Math.max(1, Math.min(limits.perTenant, connections - 1)) };
 }
 

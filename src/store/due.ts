@@ -1,6 +1,9 @@
 import type { TenantId } from "../base/ids.js";
+import { boundWrite } from "./bound-statement.js";
 import type { Sql } from "./connect.js";
+import { text, time } from "./parameter.js";
 import { defineWrite } from "./statement.js";
+import type { Transaction } from "./transaction.js";
 
 const SWEPT_KINDS = [
   "token",
@@ -35,20 +38,25 @@ export interface Due {
 
 export const MINUTE_MS = 60_000;
 
-/** Tells the sweeps that this tenant has something to do in a minute: one row a tenant, kind and minute. */
-export const noteDue = defineWrite<Due>({
+const NOTE_DUE = boundWrite<Due>({
   table: "due",
+  sql: "insert into due (tenant_id, kind, due_at) values {(:tenant, :kind, :at)} on conflict do nothing",
+  parameters: { kind: text(({ kind }) => kind), at: time(({ at }) => at) },
   sortKey: ({ kind, at }) => `${kind} ${at.getTime()}`,
-  queries(sql, tenantId, dues) {
-    const rows = new Map(
-      dues.map(({ kind, at }) => {
-        const minute = new Date(Math.floor(at.getTime() / MINUTE_MS) * MINUTE_MS);
-        return [`${kind} ${minute.getTime()}`, { tenant_id: tenantId, kind, due_at: minute }];
-      }),
-    );
-    return [sql`insert into due ${sql([...rows.values()])} on conflict do nothing`];
+  combine(dues) {
+    const distinct = new Map<string, Due>();
+    for (const { kind, at } of dues) {
+      const minute = Math.floor(at.getTime() / MINUTE_MS) * MINUTE_MS;
+      distinct.set(`${kind} ${minute}`, { kind, at: new Date(minute) });
+    }
+    return [...distinct.values()];
   },
 });
+
+/** Tells the sweeps that this tenant has something to do in a minute: one row a tenant, kind and minute. */
+export function noteDue(tx: Transaction, due: Due): void {
+  tx.enqueue(NOTE_DUE, due);
+}
 
 /** A minute in which a tenant has something to do. */
 export interface DueMinute<Kind extends DueKind = DueKind> {

@@ -1,25 +1,66 @@
-import { connect, type DatabaseAddress, type Sql } from "./connect.js";
+import { setTimeout as pause } from "node:timers/promises";
+import { type DatabaseAddress, tlsOf } from "./connect.js";
 import { codeOf } from "./database-error.js";
+import { connectOnce } from "./one-connection.js";
 import { DatabaseSetupError } from "./roles.js";
 
 /** The oldest PostgreSQL that our SQL runs on, as it tells its version. */
 const OLDEST = 150_000;
 
+/** cannot_connect_now: the server starts up, recovers after a crash, or shuts down. */
+const STARTING = "57P03";
+const RETRY_MS = 500;
+
+/** How long to wait for a database that is starting up. */
+export interface Patience {
+  /** Recovery after a crash can take minutes. */
+  readonly waitMs: number;
+  readonly announce: (line: string) => void;
+}
+
+export const IMPATIENT: Patience = { waitMs: 0, announce: () => {} };
+
 /**
- * Finds out whether a database answers, and whom it takes us for.
+ * Finds out whether a database answers, and which role we have there.
  * @param setting where the operator named it: `DATABASE_URL`. Its value holds a password and is not shown.
  * @returns the role that logged in.
  * @throws {DatabaseSetupError} with what to do about it.
  */
-export async function meetDatabase(address: DatabaseAddress, setting: string): Promise<string> {
-  let sql: Sql;
+export async function meetDatabase(
+  address: DatabaseAddress,
+  setting: string,
+  { waitMs, announce }: Patience = IMPATIENT,
+): Promise<string> {
+  requireAddress(address, setting);
+  const until = performance.now() + waitMs;
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await login(address, setting);
+    } catch (error) {
+      if (codeOf(error) !== STARTING || performance.now() >= until) throw inOperatorsWords(error, address, setting);
+      if (isFirst) announce(`The database that ${setting} names is starting up. Waiting for it.`);
+      await pause(RETRY_MS);
+    }
+  }
+}
+
+function requireAddress(address: DatabaseAddress, setting: string): void {
+  if (!("url" in address)) return;
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(address.url)?.[1]?.toLowerCase();
+  if (scheme !== undefined && scheme !== "postgres" && scheme !== "postgresql") {
+    throw new DatabaseSetupError(`${setting} must begin with postgres://`);
+  }
   try {
-    sql = connect(address, { connections: 1, statementTimeout: 10_000 });
+    tlsOf(address);
   } catch {
     throw new DatabaseSetupError(`${setting} must be an address such as postgres://user:password@host:5432/database.`);
   }
+}
+
+async function login(address: DatabaseAddress, setting: string): Promise<string> {
+  const connection = connectOnce(address, { statementTimeout: 10_000 });
   try {
-    const [met] = await sql<{ login: string; version: number; shown: string }[]>`
+    const [met] = await connection.sql<{ login: string; version: number; shown: string }[]>`
       select current_user as login, current_setting('server_version_num')::int as version,
         current_setting('server_version') as shown`;
     if (!met) throw new Error("the database does not tell its version");
@@ -28,22 +69,45 @@ export async function meetDatabase(address: DatabaseAddress, setting: string): P
     }
     return met.login;
   } catch (error) {
-    throw error instanceof DatabaseSetupError ? error : inOperatorsWords(error, setting);
+    throw connection.cause ?? error;
   } finally {
-    await sql.end({ timeout: 1 });
+    connection.drop();
   }
 }
 
-function inOperatorsWords(error: unknown, setting: string): unknown {
+/** What TLS says of a certificate that it does not accept. */
+const UNTRUSTED = new Set([
+  "CERT_HAS_EXPIRED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
+
+function inOperatorsWords(error: unknown, address: DatabaseAddress, setting: string): unknown {
+  if (error instanceof DatabaseSetupError) return error;
   const code = codeOf(error);
+  if (UNTRUSTED.has(code)) {
+    return new DatabaseSetupError(
+      `The certificate of the database that ${setting} names is not trusted (${code}). Name its authority in NODE_EXTRA_CA_CERTS, or correct the host.`,
+    );
+  }
   switch (code) {
     case "28P01":
-    case "28000":
       return new DatabaseSetupError(
         `The database refuses the login that ${setting} names (${code}): check its password.`,
       );
+    case "28000":
+      return new DatabaseSetupError(
+        `The database refuses the login that ${setting} names (${code}): check the role and pg_hba.conf, which may ask for TLS (?sslmode=require).`,
+      );
     case "3D000":
       return new DatabaseSetupError(`There is no such database as ${setting} names. Create it, owned by its login.`);
+    case "TLS_REFUSED":
+      return new DatabaseSetupError(
+        `The server that ${setting} names does not speak TLS, which sslmode=${tlsOf(address).mode} asks for.`,
+      );
     case "unknown":
       return error;
     default:

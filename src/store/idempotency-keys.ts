@@ -1,7 +1,8 @@
 import type { Uuid } from "../base/ids.js";
-import { isNotOver } from "./not-over.js";
+import { boundQuery, boundWrite } from "./bound-statement.js";
+import { boolean, bytes, time } from "./parameter.js";
 import { defineRemoval } from "./removal.js";
-import { defineStatement, defineWrite, inSizes } from "./statement.js";
+import { defineWrite } from "./statement.js";
 
 /** The stored answer of the first request that was sent with a key. */
 export interface IdempotencyRow {
@@ -21,42 +22,52 @@ export type StoredKey = Omit<IdempotencyRow, "response"> & {
   readonly leased: boolean;
 };
 
-export const findIdempotencyKey = defineStatement<Buffer, StoredKey | null, StoredKey>({
+/** No index is to serve this comparison: see not-over.ts. */
+const IS_NOT_OVER = "((expires_at > :now) is true)";
+
+export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey>({
   table: "idempotency_keys",
   kind: "read",
+  sql: `
+    select key_hash, request_hash, accepted, response, expires_at, subject,
+      coalesce(lease_until > now(), false) as leased from idempotency_keys
+    where tenant_id = :tenant and key_hash = :key_hash and ${IS_NOT_OVER}`,
+  parameters: { key_hash: bytes((hash) => hash) },
   sortKey: (hash) => hash.toString("hex"),
-  queries: (sql, tenantId, hashes, at) =>
-    hashes.map(
-      (hash) => sql`
-        select key_hash, request_hash, accepted, response, expires_at, subject,
-          coalesce(lease_until > now(), false) as leased from idempotency_keys
-        where tenant_id = ${tenantId} and key_hash = ${hash} and ${isNotOver(sql, "expires_at", at)}`,
-    ),
+  row: (column) => ({
+    key_hash: column.bytes(),
+    request_hash: column.bytes(),
+    accepted: column.boolean(),
+    response: column.bytesOrNull(),
+    expires_at: column.time(),
+    subject: column.uuidOrNull(),
+    leased: column.boolean(),
+  }),
   answers: (rows) => rows.map(([row]) => row ?? null),
 });
 
 /** Makes room for a new answer under a key whose day is over and that no sweep has removed yet. */
-export const dropExpiredIdempotencyKey = defineWrite<Buffer>({
+export const dropExpiredIdempotencyKey = boundWrite<Buffer>({
   table: "idempotency_keys",
+  sql: `delete from idempotency_keys where tenant_id = :tenant and key_hash = :key_hash and not ${IS_NOT_OVER}`,
+  parameters: { key_hash: bytes((hash) => hash) },
   sortKey: (hash) => hash.toString("hex"),
-  queries: (sql, tenantId, hashes, at) =>
-    hashes.map(
-      (hash) => sql`
-        delete from idempotency_keys where tenant_id = ${tenantId} and key_hash = ${hash}
-          and not ${isNotOver(sql, "expires_at", at)}`,
-    ),
 });
 
 /** Fails with a unique violation when another request with the key was first. */
-export const insertIdempotencyKey = defineWrite<IdempotencyRow>({
+export const insertIdempotencyKey = boundWrite<IdempotencyRow>({
   table: "idempotency_keys",
-  sortKey: ({ key_hash }) => key_hash.toString("hex"),
-  queries(sql, tenantId, drafts) {
-    return inSizes(drafts, (piece) => {
-      const rows = piece.map((draft) => ({ tenant_id: tenantId, ...draft }));
-      return sql`insert into idempotency_keys ${sql(rows)}`;
-    });
+  sql: `
+    insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, response, expires_at)
+    values {(:tenant, :key_hash, :request_hash, :accepted, :response, :expires_at)}`,
+  parameters: {
+    key_hash: bytes(({ key_hash }) => key_hash),
+    request_hash: bytes(({ request_hash }) => request_hash),
+    accepted: boolean(({ accepted }) => accepted),
+    response: bytes(({ response }) => response),
+    expires_at: time(({ expires_at }) => expires_at),
   },
+  sortKey: ({ key_hash }) => key_hash.toString("hex"),
 });
 
 export type KeyInFlight = Omit<IdempotencyRow, "response"> & { readonly subject: Uuid };

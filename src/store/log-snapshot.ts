@@ -1,5 +1,5 @@
 import type { TenantId } from "../base/ids.js";
-import { type EndRow, type RawLogRow, rawLogQuery, type SealRow } from "./audit-seals.js";
+import { type EndRow, type RawLogRow, rawLogText, type SealRow } from "./audit-seals.js";
 import type { DatabaseAddress, Sql } from "./connect.js";
 import { connectOnce } from "./one-connection.js";
 
@@ -70,7 +70,9 @@ async function* sealPages(sql: Sql, tenantId: TenantId): AsyncGenerator<readonly
 async function* rowPages(sql: Sql, tenantId: TenantId): AsyncGenerator<readonly RawLogRow[]> {
   let page: readonly RawLogRow[] = [];
   do {
-    page = await rawLogQuery(sql, tenantId, { from: undefined, until: undefined, after: page.at(-1), limit: PAGE });
+    const range = { from: undefined, until: undefined, after: page.at(-1), limit: PAGE };
+    const { text, values } = rawLogText(tenantId, range);
+    page = await sql.unsafe<RawLogRow[]>(text, values);
     yield page;
   } while (page.length === PAGE);
 }

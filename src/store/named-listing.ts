@@ -1,8 +1,7 @@
-import type { PendingQuery, Row } from "postgres";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { PageRequest } from "../base/page.js";
-import type { Sql } from "./connect.js";
 import { likePattern } from "./parameters.js";
+import type { SqlTag, SqlText } from "./sql-text.js";
 
 /** A page of what has a name: proxies, reactors. */
 export interface NamedListing extends PageRequest {
@@ -13,7 +12,7 @@ export interface NamedListing extends PageRequest {
 }
 
 /** The condition on a tenant's rows that a listing asks for. */
-export function wantedRows(sql: Sql, tenantId: TenantId, { ids, name }: NamedListing): PendingQuery<Row[]> {
+export function wantedRows(sql: SqlTag, tenantId: TenantId, { ids, name }: NamedListing): SqlText {
   return sql`
     tenant_id = ${tenantId}
     ${ids.length > 0 ? sql`and id = any(${[...ids]}::uuid[])` : sql``}

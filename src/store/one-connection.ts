@@ -1,15 +1,24 @@
-import { Socket } from "node:net";
+import type { Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import { type ConnectOptions, connect, type DatabaseAddress, type Sql } from "./connect.js";
+import { type ConnectOptions, connect, type DatabaseAddress, type Sql, tlsOf } from "./connect.js";
+import { openSocket } from "./open-socket.js";
+import { ConnectionLost, ConnectTimeout } from "./wire/server-error.js";
 
 /** A client with one connection, which is not replaced when it is lost: whatever waits then fails, and so does all else. */
 export interface OneConnection {
   readonly sql: Sql;
   readonly isLost: boolean;
+  /** Why no connection came about, where that is so. The client itself says only that it was ended. */
+  readonly cause: unknown;
   /** Ends it at once, whatever is under way. */
   drop(): void;
   /** Lets what is under way end, for that many seconds. */
   end(seconds: number): Promise<void>;
+  /**
+   * Takes the session away from the client once it is logged in and idle: the client hears nothing of it any more.
+   * Undefined where the connection is lost.
+   */
+  takeSocket(): Socket | undefined;
 }
 
 /** Where the client wants a socket to: its hosts in the order of the address, or a unix socket. */
@@ -25,15 +34,19 @@ interface Target {
  * or hold a connection that nobody knows of (when it is ended while it connects). So it is given sockets until one is lost.
  */
 export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptions, "connections">): OneConnection {
+  const { mode, negotiation } = tlsOf(address);
+  const opening = new AbortController();
   let socket: Socket | undefined;
   let attempts = 0;
   let isLost = false;
+  let cause: unknown;
   let ended: Promise<void> | undefined;
   const drop = (): Promise<void> => {
     isLost = true;
+    opening.abort(new ConnectionLost());
     // Were an answer to arrive before the client has ended, what waits behind it would neither be sent nor fail.
     socket?.pause();
-    // The client leaves its socket open where that is still connecting, or nobody answers.
+    // The client leaves its socket open where nobody answers.
     ended ??= sql
       .end({ timeout: 0 })
       .catch(() => {})
@@ -42,31 +55,34 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
       });
     return ended;
   };
-  const openSocket = ({ host, port, path }: Target): Socket | Promise<never> => {
-    if (isLost || attempts >= host.length) {
-      // Ending the client fails all that waits. Throwing here would fail the first only, and leave the others waiting.
-      void drop();
-      return new Promise(() => {});
+  const nextSocket = async ({ host, port, path }: Target): Promise<Socket> => {
+    while (!isLost && attempts < host.length) {
+      const at = attempts;
+      attempts += 1;
+      const place = path ? { path } : { host: host[at] ?? "localhost", port: port[at] ?? 5432 };
+      const late = new AbortController();
+      const timeout = setTimeout(() => late.abort(new ConnectTimeout()), 1_000 * (options.connectTimeout ?? 10));
+      try {
+        socket = await openSocket(place, mode, negotiation, AbortSignal.any([opening.signal, late.signal]));
+        return socket;
+      } catch (error) {
+        cause = error;
+      } finally {
+        clearTimeout(timeout);
+      }
     }
-    const at = attempts;
-    attempts += 1;
-    if (path) {
-      socket = connecting(new Socket(), (opened) => opened.connect(path));
-    } else {
-      const place = { host: host[at] ?? "localhost", port: port[at] ?? 5432 };
-      // The client looks for the name of the certificate and for its messages here.
-      socket = Object.assign(
-        connecting(new Socket({ noDelay: true }), (opened) => opened.connect(place)),
-        place,
-      );
-    }
-    return socket;
+    // Ending the client fails all that waits. Throwing here would fail the first only, and leave the others waiting.
+    void drop();
+    return new Promise(() => {});
   };
-  const sql = connect(address, { ...options, connections: 1, openSocket, onClose: () => void drop() });
+  const sql = connect(address, { ...options, connections: 1, openSocket: nextSocket, onClose: () => void drop() });
   return {
     sql,
     get isLost() {
       return isLost;
+    },
+    get cause() {
+      return cause;
     },
     drop: () => void drop(),
     async end(seconds) {
@@ -79,16 +95,9 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
       }
       await drop();
     },
+    takeSocket() {
+      if (isLost || !socket) return undefined;
+      return socket.removeAllListeners("data").removeAllListeners("drain");
+    },
   };
-}
-
-/**
- * Connects once the client listens, which is some microtasks later: an error that comes at once (no route to an address, no
- * descriptor left) would be nobody's, and end the process.
- */
-function connecting(socket: Socket, connect: (socket: Socket) => void): Socket {
-  queueMicrotask(() => {
-    if (!socket.destroyed) connect(socket);
-  });
-  return socket;
 }

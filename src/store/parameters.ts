@@ -1,7 +1,7 @@
-import type { Sql } from "./connect.js";
+import type { SqlTag } from "./statement.js";
 
 /** bytea[] (type 1001) as its text form: the client would take an array of buffers for one bytea. */
-export function byteaArray(sql: Sql, values: readonly Uint8Array[]) {
+export function byteaArray(sql: SqlTag, values: readonly Uint8Array[]) {
   const items = values.map((value) => `"\\\\x${Buffer.from(value).toString("hex")}"`);
   return sql.typed(`{${items.join(",")}}`, 1001);
 }

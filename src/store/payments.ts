@@ -1,7 +1,7 @@
 import type { Uuid } from "../base/ids.js";
 import { offsetOf, type PageRequest } from "../base/page.js";
-import type { Sql } from "./connect.js";
 import { definePage } from "./counted-page.js";
+import type { SqlTag } from "./statement.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
 export interface PaymentRow {
@@ -78,7 +78,7 @@ export type PaymentChange = Omit<PaymentRow, "created_at"> & {
   readonly lease: "taken" | "kept" | "released";
 };
 
-function leaseAfter(sql: Sql, lease: PaymentChange["lease"]) {
+function leaseAfter(sql: SqlTag, lease: PaymentChange["lease"]) {
   switch (lease) {
     case "taken":
       return sql`now() + ${LEASE_SECONDS} * interval '1 second'`;

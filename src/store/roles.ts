@@ -53,13 +53,18 @@ export async function requireRoles(sql: Sql, logins: readonly string[]): Promise
  * @throws {DatabaseSetupError}
  */
 export async function refuseMightyRole(sql: Sql): Promise<void> {
-  const [role] = await sql<{ name: string; mighty: boolean }[]>`
-    select rolname as name, rolsuper or rolbypassrls as mighty from pg_roles where rolname = current_user`;
-  if (role?.mighty) {
-    throw new DatabaseSetupError(
-      `The role ${role.name} is a superuser or bypasses row-level security, so that tenants would not be kept apart. Run: alter role ${role.name} nosuperuser nobypassrls;`,
-    );
-  }
+  const role = await privilegedRole(sql);
+  if (role === undefined) return;
+  throw new DatabaseSetupError(
+    `The role ${role} is a superuser or bypasses row-level security, so that tenants would not be kept apart. Run: alter role ${role} nosuperuser nobypassrls;`,
+  );
+}
+
+/** The name of the current role where it is a superuser or bypasses row-level security, else undefined. */
+export async function privilegedRole(sql: Sql): Promise<string | undefined> {
+  const [role] = await sql<{ name: string }[]>`
+    select rolname as name from pg_roles where rolname = current_user and (rolsuper or rolbypassrls)`;
+  return role?.name;
 }
 
 /** What is to be run before the logins can act as the roles. */

@@ -1,9 +1,10 @@
 import type { TenantId } from "../base/ids.js";
+import type { BatchedRequest } from "./batched-request.js";
 import { Crowding } from "./crowding.js";
-import type { Guard } from "./flight.js";
-import type { Passenger, Work } from "./transaction.js";
+import type { Guard } from "./shared-transaction.js";
+import type { Work } from "./transaction.js";
 
-/** A request that waits for a flight. */
+/** A request that waits for a transaction. */
 export interface Waiting {
   readonly guard: Guard;
   readonly work: Work<unknown>;
@@ -11,7 +12,7 @@ export interface Waiting {
   readonly reject: (error: unknown) => void;
   readonly since: number;
   attempts: number;
-  /** It failed in company: it flies alone now, so that a bad request fails only its caller. */
+  /** It failed beside others: it runs alone now, so that a bad request fails only its caller. */
   alone: boolean;
 }
 
@@ -41,9 +42,9 @@ export function waitingFor<T>(
 export class TenantQueue {
   readonly tenantId: TenantId;
   readonly waiting: Waiting[] = [];
-  /** Flights, and the requests aboard them. */
+  /** Transactions that are under way, and the requests in them. */
+  transactions = 0;
   inFlight = 0;
-  aboard = 0;
   readonly #crowding = new Crowding();
 
   constructor(tenantId: TenantId) {
@@ -52,7 +53,7 @@ export class TenantQueue {
 
   /** Whether a request more would be one too many. */
   isCrowded(now: number): boolean {
-    return this.#crowding.isTooMany(this.waiting.length + this.aboard, now);
+    return this.#crowding.isTooMany(this.waiting.length + this.inFlight, now);
   }
 
   /** Whether a request was one too many so lately that the next burst is not waited for. */
@@ -61,8 +62,8 @@ export class TenantQueue {
   }
 
   /**
-   * Takes those who came before a time and have not flown yet. They may stand behind others, which have, and whose flight
-   * was given up meanwhile.
+   * Takes the requests that came before a time and have not run yet. They may be queued behind others that have, and whose
+   * transaction was given up meanwhile.
    */
   takeLate(before: number): Waiting[] {
     const isLate = ({ attempts, since }: Waiting) => attempts === 0 && since < before;
@@ -72,18 +73,18 @@ export class TenantQueue {
   }
 
   /**
-   * Whether those who wait are enough for a flight beside another one, or have waited since `before`: small flights beside
+   * Whether enough requests wait for a transaction beside another one, or have waited since `before`: small transactions beside
    * large ones took a fifth of all creates that could be served.
    */
-  isWorthAFlight(before: number): boolean {
+  isWorthATransaction(before: number): boolean {
     const [first] = this.waiting;
-    return first === undefined || first.since <= before || this.waiting.length * 2 >= this.aboard;
+    return first === undefined || first.since <= before || this.waiting.length * 2 >= this.inFlight;
   }
 
   /**
-   * Takes the first request, and with it those that may share its transaction: of an equal guard, none that must fly alone.
-   * They need not stand next to each other: somebody who mixes in keys that nobody knows, which are looked up without a
-   * guard, would else have each request of the tenant fly by itself.
+   * Takes the first request, and with it those that may share its transaction: of an equal guard, none that must run alone.
+   * They need not be next to each other: a caller that mixes in unknown keys, which are looked up without a guard, could
+   * otherwise have each request of the tenant run by itself.
    */
   nextBatch(most: number): Waiting[] {
     const [first] = this.waiting;
@@ -99,13 +100,26 @@ export class TenantQueue {
   }
 }
 
-/** Tells each request of a flight that landed what came of it. */
-export function land(batch: readonly Waiting[], passengers: readonly Passenger[]): void {
+/** A request of a transaction that was committed, whose work has not ended. */
+export interface Unsettled {
+  readonly waiting: Waiting;
+  readonly request: BatchedRequest;
+}
+
+/** Tells each request of a transaction that was committed what came of it. @returns those whose work has not ended. */
+export function settle(batch: readonly Waiting[], requests: readonly BatchedRequest[]): Unsettled[] {
+  const left: Unsettled[] = [];
   for (const [index, waiting] of batch.entries()) {
-    const outcome = passengers[index]?.outcome;
-    if (outcome?.ok) waiting.resolve(undefined);
-    else waiting.reject(outcome?.error);
+    const request = requests[index];
+    if (request?.outcome) settleOne(waiting, request.outcome);
+    else if (request) left.push({ waiting, request });
   }
+  return left;
+}
+
+export function settleOne(waiting: Waiting, outcome: NonNullable<BatchedRequest["outcome"]>): void {
+  if (outcome.ok) waiting.resolve(undefined);
+  else waiting.reject(outcome.error);
 }
 
 export function rejectAll(batch: readonly Waiting[], error: Error): void {

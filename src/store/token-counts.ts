@@ -1,6 +1,9 @@
 import { randomInt } from "node:crypto";
 import type { TenantId } from "../base/ids.js";
-import { defineStatement, defineWrite } from "./statement.js";
+import { boundWrite } from "./bound-statement.js";
+import { bigint, date, integer, text, time } from "./parameter.js";
+import { defineStatement } from "./statement.js";
+import type { Transaction } from "./transaction.js";
 
 /** Rows per counter: with one, all writers of a tenant would queue on it. */
 const SLOTS = 16;
@@ -12,53 +15,60 @@ export interface CountChange {
   readonly createdAt: Date | undefined;
 }
 
-/** Keeps the number of tokens of each type: one row a type and flight. */
-export const countTokens = defineWrite<CountChange>({
+const COUNT_TOKENS = boundWrite<Omit<CountChange, "change"> & { readonly change: number }>({
   table: "token_counts",
+  sql: `
+    insert into token_counts (tenant_id, type, slot, n, last_created_at)
+    values {(:tenant, :type, :slot, :change, :created_at)}
+    on conflict (tenant_id, type, slot) do update set n = token_counts.n + excluded.n,
+      last_created_at = greatest(token_counts.last_created_at, excluded.last_created_at)`,
+  parameters: {
+    type: text(({ type }) => type),
+    slot: integer(() => randomInt(SLOTS)),
+    change: bigint(({ change }) => change),
+    created_at: time(({ createdAt }) => createdAt ?? null),
+  },
   sortKey: ({ type }) => type,
-  queries(sql, tenantId, changes) {
-    const slot = randomInt(SLOTS);
-    const byType = new Map<string, { n: number; last: Date | null }>();
+  combine(changes) {
+    const byType = new Map<string, { type: string; change: number; createdAt: Date | undefined }>();
     for (const { type, change, createdAt } of changes) {
-      const sum = byType.get(type) ?? { n: 0, last: null };
-      const last = createdAt && (!sum.last || createdAt > sum.last) ? createdAt : sum.last;
-      byType.set(type, { n: sum.n + change, last });
+      const sum = byType.get(type) ?? { type, change: 0, createdAt: undefined };
+      sum.change += change;
+      if (createdAt && (!sum.createdAt || createdAt > sum.createdAt)) sum.createdAt = createdAt;
+      byType.set(type, sum);
     }
-    const rows = [...byType].map(([type, { n, last }]) => ({
-      tenant_id: tenantId,
-      type,
-      slot,
-      n,
-      last_created_at: last,
-    }));
-    return [
-      sql`
-        insert into token_counts ${sql(rows)}
-        on conflict (tenant_id, type, slot) do update set n = token_counts.n + excluded.n,
-          last_created_at = greatest(token_counts.last_created_at, excluded.last_created_at)`,
-    ];
+    return [...byType.values()];
   },
 });
 
-/** Counts tokens that became active in a month, given as its first day, YYYY-MM-DD. */
-export const countActive = defineWrite<string>({
+/** Keeps the number of tokens of each type: one row a type and transaction. */
+export function countToken(tx: Transaction, change: CountChange): void {
+  tx.enqueue(COUNT_TOKENS, change);
+}
+
+const COUNT_ACTIVE = boundWrite<{ readonly month: string; readonly n: number }>({
   table: "token_activity",
-  sortKey: (month) => month,
-  queries(sql, tenantId, months) {
-    const slot = randomInt(SLOTS);
-    const rows = [...new Set(months)].map((month) => ({
-      tenant_id: tenantId,
-      month,
-      slot,
-      n: months.filter((other) => other === month).length,
-    }));
-    return [
-      sql`
-        insert into token_activity ${sql(rows)}
-        on conflict (tenant_id, month, slot) do update set n = token_activity.n + excluded.n`,
-    ];
+  sql: `
+    insert into token_activity (tenant_id, month, slot, n)
+    values {(:tenant, :month, :slot, :n)}
+    on conflict (tenant_id, month, slot) do update set n = token_activity.n + excluded.n`,
+  parameters: {
+    month: date(({ month }) => month),
+    slot: integer(() => randomInt(SLOTS)),
+    n: bigint(({ n }) => n),
+  },
+  sortKey: ({ month }) => month,
+  combine(counts) {
+    const byMonth = new Map<string, number>();
+    for (const { month, n } of counts) byMonth.set(month, (byMonth.get(month) ?? 0) + n);
+    return [...byMonth].map(([month, n]) => ({ month, n }));
   },
 });
+
+/** Counts a token that became active in a month, given as its first day, YYYY-MM-DD. */
+export function countActiveToken(tx: Transaction, month: string): void {
+  tx.enqueue(COUNT_ACTIVE, { month, n: 1 });
+}
 
 /** How many tokens of a type there are, and when the last one was made. */
 export interface TypeUsage {

@@ -1,5 +1,7 @@
+import { boundWrite } from "./bound-statement.js";
+import { bytes, text, time } from "./parameter.js";
 import { defineRemoval } from "./removal.js";
-import { defineWrite, inSizes } from "./statement.js";
+import type { Transaction } from "./transaction.js";
 
 export interface CvcRow {
   readonly token_id: string;
@@ -7,28 +9,37 @@ export interface CvcRow {
   readonly due_at: Date;
 }
 
-/** Stores a card verification code, in place of an earlier one of the token. */
-export const putCvc = defineWrite<CvcRow>({
+const PUT_CVC = boundWrite<CvcRow>({
   table: "token_cvc",
-  sortKey: ({ token_id }) => token_id,
-  queries(sql, tenantId, codes) {
-    return inSizes(codes, (piece) => {
-      const rows = piece.map((code) => ({ tenant_id: tenantId, ...code }));
-      return sql`
-        insert into token_cvc ${sql(rows)}
-        on conflict (tenant_id, token_id) do update set code = excluded.code, due_at = excluded.due_at`;
-    });
+  sql: `
+    insert into token_cvc (tenant_id, token_id, code, due_at)
+    values {(:tenant, :token_id, :code, :due_at)}
+    on conflict (tenant_id, token_id) do update set code = excluded.code, due_at = excluded.due_at`,
+  parameters: {
+    token_id: text(({ token_id }) => token_id),
+    code: bytes(({ code }) => code),
+    due_at: time(({ due_at }) => due_at),
   },
+  sortKey: ({ token_id }) => token_id,
 });
 
-export const deleteCvc = defineWrite<string>({
+/** Stores a card verification code, in place of an earlier one of the token. */
+export function putCvc(tx: Transaction, code: CvcRow): void {
+  tx.enqueue(PUT_CVC, code);
+}
+
+const DELETE_CVC = boundWrite<string>({
   table: "token_cvc",
-  comesFirst: true,
+  position: "first",
+  sql: "delete from token_cvc where tenant_id = :tenant and token_id = :token_id",
+  parameters: { token_id: text((id) => id) },
   sortKey: (id) => id,
-  queries: (sql, tenantId, ids) => [
-    sql`delete from token_cvc where tenant_id = ${tenantId} and token_id = any(${[...ids]}::text[])`,
-  ],
 });
+
+/** Deletes the code of a token, where it has one. */
+export function deleteCvc(tx: Transaction, tokenId: string): void {
+  tx.enqueue(DELETE_CVC, tokenId);
+}
 
 /** Deletes the codes whose hour is over. */
 export const deleteDueCvc = defineRemoval("token_cvc", "due_at");

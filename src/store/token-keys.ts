@@ -1,6 +1,6 @@
-import type { PendingQuery, Row } from "postgres";
 import type { TenantId } from "../base/ids.js";
-import type { Sql } from "./connect.js";
+import { ANY_TIME, type TimeSpan } from "../base/time-span.js";
+import type { SqlTag, SqlText } from "./sql-text.js";
 import { defineStatement } from "./statement.js";
 import type { Expired, KeyFilter, Requirement, ScopeAlternative, TokenKey, TokenSelection } from "./token-selection.js";
 
@@ -102,12 +102,12 @@ function expiredOf(rows: readonly ExpiredRow[]): Expired {
     : { kind: "few", ids: rows.map(({ id }) => id) };
 }
 
-type Fragment = PendingQuery<Row[]>;
+export type Fragment = SqlText;
 
 function sourceOf(
-  sql: Sql,
+  sql: SqlTag,
   tenantId: TenantId,
-  { source, also, scopes, without }: TokenSelection,
+  { source, also, scopes, without, span }: TokenSelection,
   order: KeyPage["order"],
   after: TokenKey | undefined,
   enough: number,
@@ -136,7 +136,7 @@ function sourceOf(
         (term) => sql`
           (select created_at, id from (
             select created_at, token_id as id from token_terms where tenant_id = ${tenantId} and term = ${term}
-          ) k where true ${beyond(sql, KEY, order, after)} ${isNoneOf(sql, tenantId, without)}
+          ) k where true ${beyond(sql, KEY, order, after)} ${inSpan(sql, span)} ${isNoneOf(sql, tenantId, without)}
           order by created_at ${direction}, id ${direction} ${cut})`,
       );
       return sql`(${walks.reduce((all, walk) => sql`${all} union ${walk}`)}) k`;
@@ -151,11 +151,17 @@ const TERM_KEY = "x.created_at, x.token_id";
 type KeyColumns = typeof KEY | typeof ROW_KEY | typeof TERM_KEY;
 
 /** Places that lie behind another. */
-function beyond(sql: Sql, key: KeyColumns, order: KeyPage["order"], after: TokenKey | undefined): Fragment {
+function beyond(sql: SqlTag, key: KeyColumns, order: KeyPage["order"], after: TokenKey | undefined): Fragment {
   if (!after) return sql``;
   return order === "newest_first"
     ? sql`and (${sql.unsafe(key)}) < (${after.created_at}, ${after.id})`
     : sql`and (${sql.unsafe(key)}) > (${after.created_at}, ${after.id})`;
+}
+
+/** That a key is of a time. The walks of keys begin and end there, since their indexes are sorted by it. */
+function inSpan(sql: SqlTag, { from, before }: TimeSpan = ANY_TIME): Fragment {
+  const since = from ? sql`and k.created_at >= ${from}` : sql``;
+  return before ? sql`${since} and k.created_at < ${before}` : since;
 }
 
 /**
@@ -163,9 +169,9 @@ function beyond(sql: Sql, key: KeyColumns, order: KeyPage["order"], after: Token
  * @param within bounds what the keys are compared with, where they are bounded: a walk beside them would begin at the newest.
  */
 function conditionsOf(
-  sql: Sql,
+  sql: SqlTag,
   tenantId: TenantId,
-  { also, isNarrow, scopes, hasLargeScopes, without }: TokenSelection,
+  { also, isNarrow, scopes, hasLargeScopes, without, span }: TokenSelection,
   isPage: boolean,
   within: (key: KeyColumns) => Fragment,
 ): Fragment {
@@ -174,23 +180,34 @@ function conditionsOf(
     return sql`and ${isNarrow ? lookedUp(sql, row) : sql`exists (${row})`}`;
   });
   const isShort = isNarrow || (isPage && hasLargeScopes);
+  return sql`
+    true
+    ${inSpan(sql, span)}
+    ${joined(sql, filters)}
+    ${holdsScopes(sql, tenantId, scopes, isShort)}
+    ${isNoneOf(sql, tenantId, without)}`;
+}
+
+/** That the token of a key `k` lies in each of the scopes. */
+export function holdsScopes(
+  sql: SqlTag,
+  tenantId: TenantId,
+  scopes: TokenSelection["scopes"],
+  isShort = true,
+): Fragment {
   const visible = scopes.map((alternatives) => {
     const any = alternatives.map((alternative) => sql`or ${holds(sql, tenantId, alternative, isShort)}`);
     return sql`and (false ${joined(sql, any)})`;
   });
-  return sql`
-    true
-    ${joined(sql, filters)}
-    ${joined(sql, visible)}
-    ${isNoneOf(sql, tenantId, without)}`;
+  return joined(sql, visible);
 }
 
 /** Nothing is joined to a subquery with a limit, or read as a whole: it is run for each key. */
-function lookedUp(sql: Sql, row: Fragment): Fragment {
+function lookedUp(sql: SqlTag, row: Fragment): Fragment {
   return sql`(${row} limit 1)`;
 }
 
-function isNoneOf(sql: Sql, tenantId: TenantId, expired: Expired): Fragment {
+function isNoneOf(sql: SqlTag, tenantId: TenantId, expired: Expired): Fragment {
   if (expired.kind === "many") {
     // With a limit of its own it is no join, for which the order of the walk would be given up.
     return sql`and (
@@ -201,13 +218,13 @@ function isNoneOf(sql: Sql, tenantId: TenantId, expired: Expired): Fragment {
 }
 
 /** Fragments one after another. The client takes an empty list for a parameter. */
-function joined(sql: Sql, fragments: readonly Fragment[]): Fragment {
+function joined(sql: SqlTag, fragments: readonly Fragment[]): Fragment {
   return fragments.reduce((all, fragment) => sql`${all} ${fragment}`, sql``);
 }
 
 /** The row by which a key meets a filter. */
 function rowOf(
-  sql: Sql,
+  sql: SqlTag,
   tenantId: TenantId,
   filter: KeyFilter,
   within: (key: KeyColumns) => Fragment = () => sql``,
@@ -224,12 +241,12 @@ function rowOf(
 }
 
 /** @param isShort few keys are asked about, each of which is looked up. */
-function holds(sql: Sql, tenantId: TenantId, alternative: ScopeAlternative, isShort: boolean): Fragment {
+function holds(sql: SqlTag, tenantId: TenantId, alternative: ScopeAlternative, isShort: boolean): Fragment {
   const requirements = alternative.map((requirement) => sql`and ${isMet(sql, tenantId, requirement, isShort)}`);
   return sql`(true ${joined(sql, requirements)})`;
 }
 
-function isMet(sql: Sql, tenantId: TenantId, requirement: Requirement, isShort: boolean): Fragment {
+function isMet(sql: SqlTag, tenantId: TenantId, requirement: Requirement, isShort: boolean): Fragment {
   switch (requirement.kind) {
     case "below": {
       const row = rowOf(sql, tenantId, { kind: "term", term: requirement.term });
@@ -250,6 +267,6 @@ function isMet(sql: Sql, tenantId: TenantId, requirement: Requirement, isShort: 
   }
 }
 
-function inRow(sql: Sql, tenantId: TenantId, condition: Fragment): Fragment {
+function inRow(sql: SqlTag, tenantId: TenantId, condition: Fragment): Fragment {
   return lookedUp(sql, sql`select ${condition} from tokens t where t.tenant_id = ${tenantId} and t.id = k.id`);
 }

@@ -1,3 +1,5 @@
+import type { TimeSpan } from "../base/time-span.js";
+
 /** The place of a token in every list: by age, then by id. */
 export interface TokenKey {
   readonly created_at: Date;
@@ -49,6 +51,8 @@ export interface TokenSelection {
    */
   readonly hasLargeScopes: boolean;
   readonly without: Expired;
+  /** When they were created; left out where that does not matter. */
+  readonly span?: TimeSpan | undefined;
 }
 
 /** Tokens that have expired and are not swept yet: by name while they are few, else whatever has expired at a time. */

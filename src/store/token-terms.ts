@@ -1,4 +1,6 @@
-import { defineWrite, inSizes } from "./statement.js";
+import { boundWrite } from "./bound-statement.js";
+import { bytes, text, time } from "./parameter.js";
+import type { Transaction } from "./transaction.js";
 
 /** One thing a token is found by, blinded. */
 export interface TermRow {
@@ -7,25 +9,39 @@ export interface TermRow {
   readonly token_id: string;
 }
 
-export const insertTerm = defineWrite<TermRow>({
+const PARAMETERS = {
+  term: bytes<TermRow>(({ term }) => term),
+  created_at: time<TermRow>(({ created_at }) => created_at),
+  token_id: text<TermRow>(({ token_id }) => token_id),
+};
+
+function sortKey({ term, token_id }: TermRow): string {
+  return `${term.toString("latin1")} ${token_id}`;
+}
+
+const INSERT_TERM = boundWrite<TermRow>({
   table: "token_terms",
-  sortKey: ({ term, token_id }) => `${term.toString("latin1")} ${token_id}`,
-  queries(sql, tenantId, terms) {
-    return inSizes(terms, (piece) => {
-      const rows = piece.map((term) => ({ tenant_id: tenantId, ...term }));
-      return sql`insert into token_terms ${sql(rows)}`;
-    });
-  },
+  sql: `
+    insert into token_terms (tenant_id, term, created_at, token_id)
+    values {(:tenant, :term, :created_at, :token_id)}`,
+  parameters: PARAMETERS,
+  sortKey,
 });
 
+export function insertTerm(tx: Transaction, term: TermRow): void {
+  tx.enqueue(INSERT_TERM, term);
+}
+
 /** The whole key is known from the token, so that no index by token is needed. */
-export const deleteTerm = defineWrite<TermRow>({
+const DELETE_TERM = boundWrite<TermRow>({
   table: "token_terms",
-  sortKey: ({ term, token_id }) => `${term.toString("latin1")} ${token_id}`,
-  queries: (sql, tenantId, terms) =>
-    terms.map(
-      ({ term, created_at, token_id }) => sql`
-        delete from token_terms
-        where tenant_id = ${tenantId} and term = ${term} and created_at = ${created_at} and token_id = ${token_id}`,
-    ),
+  sql: `
+    delete from token_terms
+    where tenant_id = :tenant and term = :term and created_at = :created_at and token_id = :token_id`,
+  parameters: PARAMETERS,
+  sortKey,
 });
+
+export function deleteTerm(tx: Transaction, term: TermRow): void {
+  tx.enqueue(DELETE_TERM, term);
+}

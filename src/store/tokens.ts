@@ -1,7 +1,9 @@
-import type { TenantId, Uuid } from "../base/ids.js";
-import type { Sql } from "./connect.js";
-import { isNotOver } from "./not-over.js";
-import { defineStatement, defineWrite, inSizes } from "./statement.js";
+import type { Uuid } from "../base/ids.js";
+import { boundQuery, boundWrite } from "./bound-statement.js";
+import { bytes, date, integer, text, texts, time, uuid } from "./parameter.js";
+import { defineStatement } from "./statement.js";
+import type { Transaction } from "./transaction.js";
+import type { Columns } from "./wire/columns.js";
 
 /** A token as it is stored: what its caller wrote is sealed. */
 export interface TokenRow {
@@ -28,27 +30,47 @@ export interface TokenRowWithCvc extends TokenRow {
   readonly cvc: Buffer | null;
 }
 
-/** Inserts tokens whose ids we made: they cannot be taken. */
-export const insertToken = defineWrite<TokenRow>({
+const NEW_ROW = {
+  id: text<TokenRow>((token) => token.id),
+  type: text<TokenRow>((token) => token.type),
+  data: bytes<TokenRow>((token) => token.data),
+  attributes: bytes<TokenRow>((token) => token.attributes),
+  containers: texts<TokenRow>((token) => token.containers),
+  fingerprint: bytes<TokenRow>((token) => token.fingerprint),
+  dedupe_key: bytes<TokenRow>((token) => token.dedupe_key),
+  expires_at: time<TokenRow>((token) => token.expires_at),
+  expires_at_text: text<TokenRow>((token) => token.expires_at_text),
+  revision: integer<TokenRow>((token) => token.revision),
+  active_month: date<TokenRow>((token) => token.active_month),
+  created_by: uuid<TokenRow>((token) => token.created_by),
+  created_at: time<TokenRow>((token) => token.created_at),
+};
+
+const INSERT = `
+  insert into tokens (tenant_id, id, type, data, attributes, containers, fingerprint, dedupe_key, expires_at, expires_at_text,
+    revision, active_month, created_by, created_at)
+  values {(:tenant, :id, :type, :data, :attributes, :containers, :fingerprint, :dedupe_key, :expires_at, :expires_at_text,
+    :revision, :active_month, :created_by, :created_at)}`;
+
+const INSERT_TOKEN = boundWrite<TokenRow>({
   table: "tokens",
+  sql: INSERT,
+  parameters: NEW_ROW,
   sortKey: ({ id }) => id,
-  queries: (sql, tenantId, tokens) =>
-    inSizes(tokens, (piece) => {
-      const rows = piece.map((token) => ({ tenant_id: tenantId, ...token }));
-      return sql`insert into tokens ${sql(rows)}`;
-    }),
 });
 
-/** Inserts a token unless its id or its dedupe key is taken. Answers whether it went in. */
-export const insertTokenIfFree = defineStatement<TokenRow, boolean, TakenBy>({
+/** Stores a token whose id we made: it cannot be taken. */
+export function insertToken(tx: Transaction, token: TokenRow): void {
+  tx.enqueue(INSERT_TOKEN, token);
+}
+
+const INSERT_TOKEN_IF_FREE = boundQuery<TokenRow, boolean, TokenClaim>({
   table: "tokens",
   kind: "write",
+  sql: `${INSERT} on conflict do nothing returning id, dedupe_key`,
+  parameters: NEW_ROW,
   sortKey: ({ dedupe_key, id }) => claimOf(id, dedupe_key),
-  queries: (sql, tenantId, tokens) =>
-    inSizes(tokens, (piece) => {
-      const rows = piece.map((token) => ({ tenant_id: tenantId, ...token }));
-      return sql`insert into tokens ${sql(rows)} on conflict do nothing returning id, dedupe_key as "dedupeKey"`;
-    }),
+  row: (column) => ({ id: column.text(), dedupeKey: column.bytesOrNull() }),
   answers(rows, tokens) {
     // Tokens of one batch may want the same id: one of them went in at the most, and not the first where its content was
     // taken. Of two that want the same id and content it is the first.
@@ -57,120 +79,140 @@ export const insertTokenIfFree = defineStatement<TokenRow, boolean, TakenBy>({
   },
 });
 
+/** Stores a token unless its id or its dedupe key is taken. @returns whether it was stored. */
+export function insertTokenIfFree(tx: Transaction, token: TokenRow): Promise<boolean> {
+  return tx.query(INSERT_TOKEN_IF_FREE, token);
+}
+
 function claimOf(id: string, dedupeKey: Buffer | null): string {
   return `${dedupeKey?.toString("hex") ?? ""} ${id}`;
 }
 
-const COLUMNS = [
-  "id",
-  "type",
-  "data",
-  "attributes",
-  "containers",
-  "fingerprint",
-  "dedupe_key",
-  "expires_at",
-  "expires_at_text",
-  "revision",
-  "active_month::text as active_month",
-  "created_by",
-  "created_at",
-  "modified_by",
-  "modified_at",
-]
-  .map((column) => `t.${column}`)
-  .join(", ");
+/** Of a token `t`: what {@link readTokenRow} reads, before {@link LIVE_CODE}. */
+export const TOKEN_COLUMNS = `t.id, t.type, t.data, t.attributes, t.containers, t.fingerprint, t.dedupe_key, t.expires_at, t.expires_at_text,
+  t.revision, t.active_month::text as active_month, t.created_by, t.created_at, t.modified_by, t.modified_at`;
 
 /**
- * The code that a token has still, looked up for each token that is read: in a join, all codes of the tenant's last hour
+ * The code that a token still has, looked up for each token that is read: in a join, all codes of the tenant's last hour
  * were walked (10 ms for 38,000 of them).
  */
-function liveCode(sql: Sql, tenantId: TenantId, at: Date) {
-  return sql`(
-    select c.code from token_cvc c
-    where c.tenant_id = ${tenantId} and c.token_id = t.id and ${isNotOver(sql, "c.due_at", at)} limit 1
-  ) as cvc`;
+export const LIVE_CODE = `(
+  select c.code from token_cvc c
+  where c.tenant_id = :tenant and c.token_id = t.id and (c.due_at > :now) is true limit 1
+) as cvc`;
+
+/** Reads {@link TOKEN_COLUMNS} and {@link LIVE_CODE}. */
+export function readTokenRow(column: Columns): TokenRowWithCvc {
+  return {
+    id: column.text(),
+    type: column.text(),
+    data: column.bytes(),
+    attributes: column.bytesOrNull(),
+    containers: column.texts(),
+    fingerprint: column.bytesOrNull(),
+    dedupe_key: column.bytesOrNull(),
+    expires_at: column.timeOrNull(),
+    expires_at_text: column.textOrNull(),
+    revision: column.integer(),
+    active_month: column.text(),
+    created_by: column.uuid(),
+    created_at: column.time(),
+    modified_by: column.uuidOrNull(),
+    modified_at: column.timeOrNull(),
+    cvc: column.bytesOrNull(),
+  };
 }
 
-/**
- * A token by its id. Answers null for one that does not exist or has expired. Each id is looked up by itself: for `id = any`
- * the generic plan of a table without statistics (its first minute) walks all of a tenant in the index that ends in the id.
- */
-export const readTokenRow = defineStatement<string, TokenRowWithCvc | null, TokenRowWithCvc>({
+/** Each id is looked up by itself: an array of them is estimated at ten, and planned again at each execution. */
+const FIND_TOKEN = boundQuery<string, TokenRowWithCvc | undefined, TokenRowWithCvc>({
   table: "tokens",
-  comesFirst: true,
+  position: "first",
   kind: "read",
+  sql: `
+    select ${TOKEN_COLUMNS}, ${LIVE_CODE}
+    from (values {(:id)}) wanted (id)
+    cross join lateral (select * from tokens where tenant_id = :tenant and tokens.id = wanted.id limit 1) t
+    where t.expires_at is null or t.expires_at > :now`,
+  parameters: { id: text((id) => id) },
   sortKey: (id) => id,
-  queries: (sql, tenantId, ids, at) => [
-    sql`
-      select ${sql.unsafe(COLUMNS)}, ${liveCode(sql, tenantId, at)}
-      from unnest(${[...ids]}::text[]) wanted (id)
-      cross join lateral (
-        select * from tokens where tenant_id = ${tenantId} and tokens.id = wanted.id limit 1
-      ) t
-      where t.expires_at is null or t.expires_at > ${at}`,
-  ],
-  answers([rows = []], ids) {
-    const byId = new Map(rows.map((row) => [row.id, row]));
-    return ids.map((id) => byId.get(id) ?? null);
-  },
+  row: readTokenRow,
+  answers: (rows, ids) => byId(rows, ids),
 });
 
-export interface TakenBy {
+/** Finds a token by its id. One that has expired is not found. */
+export function findToken(tx: Transaction, id: string): Promise<TokenRowWithCvc | undefined> {
+  return tx.query(FIND_TOKEN, id);
+}
+
+/** The rows of ids, in the order of the ids. */
+export function byId(
+  rows: readonly (readonly TokenRowWithCvc[])[],
+  ids: readonly string[],
+): (TokenRowWithCvc | undefined)[] {
+  const found = new Map(rows.flat().map((row) => [row.id, row]));
+  return ids.map((id) => found.get(id));
+}
+
+/** What a token claims for itself. */
+export interface TokenClaim {
   readonly id: string;
   readonly dedupeKey: Buffer | null;
 }
 
-/** The tokens that hold an id or a dedupe key, expired ones included. */
-export const findTakers = defineStatement<TakenBy, readonly TokenRowWithCvc[], TokenRowWithCvc>({
+const FIND_CONFLICTING_TOKENS = boundQuery<TokenClaim, readonly TokenRowWithCvc[], TokenRowWithCvc>({
   table: "tokens",
-  comesFirst: true,
+  position: "first",
   kind: "read",
+  sql: `
+    select ${TOKEN_COLUMNS}, ${LIVE_CODE}
+    from tokens t where t.tenant_id = :tenant and (t.id = :id or t.dedupe_key = :dedupe_key)`,
+  parameters: { id: text(({ id }) => id), dedupe_key: bytes(({ dedupeKey }) => dedupeKey) },
   sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map(
-      ({ id, dedupeKey }) => sql`
-        select ${sql.unsafe(COLUMNS)}, ${liveCode(sql, tenantId, at)}
-        from tokens t
-        where t.tenant_id = ${tenantId} and (t.id = ${id} or t.dedupe_key = ${dedupeKey})`,
-    ),
+  row: readTokenRow,
   answers: (rows) => rows,
 });
+
+/** Finds the tokens that hold an id or a dedupe key, expired ones included. */
+export function findConflictingTokens(tx: Transaction, claim: TokenClaim): Promise<readonly TokenRowWithCvc[]> {
+  return tx.query(FIND_CONFLICTING_TOKENS, claim);
+}
 
 export interface TokenVersion {
   readonly id: string;
   readonly revision: number;
 }
 
-/** Deletes a token that nobody changed since it was read. Answers whether that was so. */
-export const deleteTokenRow = defineStatement<TokenVersion, boolean, unknown>({
+const DELETE_TOKEN = boundQuery<TokenVersion, boolean, true>({
   table: "tokens",
   kind: "write",
+  sql: "delete from tokens where tenant_id = :tenant and id = :id and revision = :revision returning true",
+  parameters: { id: text(({ id }) => id), revision: integer(({ revision }) => revision) },
   sortKey: ({ id }) => id,
-  queries: (sql, tenantId, versions) =>
-    versions.map(
-      ({ id, revision }) => sql`
-        delete from tokens where tenant_id = ${tenantId} and id = ${id} and revision = ${revision} returning 1`,
-    ),
+  row: () => true,
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/**
- * Notes the month of a token's activity. Answers whether it was the first in that month. One statement a token: see
- * {@link readTokenRow} for what `id = any` may come to.
- */
-export const markActive = defineStatement<{ readonly id: string; readonly month: string }, boolean, unknown>({
+/** Deletes a token's row unless it was changed since it was read. @returns whether it was deleted. */
+export function deleteTokenRow(tx: Transaction, version: TokenVersion): Promise<boolean> {
+  return tx.query(DELETE_TOKEN, version);
+}
+
+const MARK_ACTIVE = boundQuery<{ readonly id: string; readonly month: string }, boolean, true>({
   table: "tokens",
   kind: "write",
+  sql: `
+    update tokens set active_month = :month
+    where tenant_id = :tenant and id = :id and active_month < :month returning true`,
+  parameters: { id: text(({ id }) => id), month: date(({ month }) => month) },
   sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ id, month }) => sql`
-        update tokens set active_month = ${month}
-        where tenant_id = ${tenantId} and id = ${id} and active_month < ${month} returning 1`,
-    ),
+  row: () => true,
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
+
+/** Notes the month of a token's activity, as its first day. @returns whether it was the first in that month. */
+export function markTokenActive(tx: Transaction, id: string, month: string): Promise<boolean> {
+  return tx.query(MARK_ACTIVE, { id, month });
+}
 
 /** What a change leaves a token as. */
 export interface TokenChange {
@@ -187,24 +229,36 @@ export interface TokenChange {
   readonly modified_by: Uuid;
 }
 
-/** Changes a token that nobody changed since it was read. Answers whether that was so. */
-export const updateToken = defineStatement<TokenChange, boolean, unknown>({
+const UPDATE_TOKEN = boundQuery<TokenChange, boolean, true>({
   table: "tokens",
   kind: "write",
+  sql: `
+    update tokens set data = :data, attributes = :attributes, containers = :containers, fingerprint = :fingerprint,
+      dedupe_key = :dedupe_key, expires_at = :expires_at, expires_at_text = :expires_at_text, modified_by = :modified_by,
+      modified_at = :now, revision = revision + 1
+    where tenant_id = :tenant and id = :id and revision = :revision
+    returning true`,
+  parameters: {
+    id: text((change) => change.id),
+    revision: integer((change) => change.revision),
+    data: bytes((change) => change.data),
+    attributes: bytes((change) => change.attributes),
+    containers: texts((change) => change.containers),
+    fingerprint: bytes((change) => change.fingerprint),
+    dedupe_key: bytes((change) => change.dedupe_key),
+    expires_at: time((change) => change.expires_at),
+    expires_at_text: text((change) => change.expires_at_text),
+    modified_by: uuid((change) => change.modified_by),
+  },
   sortKey: ({ id }) => id,
-  queries: (sql, tenantId, changes, at) =>
-    changes.map(
-      (change) => sql`
-        update tokens set data = ${change.data}, attributes = ${change.attributes},
-          containers = ${[...change.containers]}::text[], fingerprint = ${change.fingerprint},
-          dedupe_key = ${change.dedupe_key}, expires_at = ${change.expires_at},
-          expires_at_text = ${change.expires_at_text}, modified_by = ${change.modified_by}, modified_at = ${at},
-          revision = revision + 1
-        where tenant_id = ${tenantId} and id = ${change.id} and revision = ${change.revision}
-        returning 1`,
-    ),
+  row: () => true,
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
+
+/** Changes a token unless it was changed since it was read. @returns whether it was changed here. */
+export function updateToken(tx: Transaction, change: TokenChange): Promise<boolean> {
+  return tx.query(UPDATE_TOKEN, change);
+}
 
 /** Tokens that have expired, the longest expired first. */
 export const listExpiredRows = defineStatement<{ readonly limit: number }, readonly TokenRow[], TokenRow>({
@@ -214,7 +268,7 @@ export const listExpiredRows = defineStatement<{ readonly limit: number }, reado
   queries: (sql, tenantId, inputs, at) =>
     inputs.map(
       ({ limit }) => sql`
-        select ${sql.unsafe(COLUMNS)} from tokens t
+        select ${sql.unsafe(TOKEN_COLUMNS)} from tokens t
         where t.tenant_id = ${tenantId} and t.expires_at <= ${at} order by t.expires_at limit ${limit}`,
     ),
   answers: (rows) => rows,

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
+import type { BatchLoad } from "../store/batch-load.js";
 import type { Database } from "../store/database.js";
 import { DUE_KINDS } from "../store/due.js";
-import type { FlightLoad } from "../store/flight-load.js";
 
 const POOL = "db_client_connection_pool_name";
 
@@ -9,28 +9,28 @@ const POOL = "db_client_connection_pool_name";
 export function gaugeDatabase(registry: Registry, database: Database, now: () => number): void {
   const registers = [registry];
   const pools = { fast: database.fast, slow: database.slow };
-  const perPool = (name: string, help: string, read: (load: FlightLoad) => number) =>
+  const perPool = (name: string, help: string, read: (load: BatchLoad) => number) =>
     new Gauge({
       ...{ name, help, registers },
       labelNames: [POOL],
       collect() {
-        for (const [pool, flights] of Object.entries(pools)) this.set({ [POOL]: pool }, read(flights.load));
+        for (const [pool, batcher] of Object.entries(pools)) this.set({ [POOL]: pool }, read(batcher.load));
       },
     });
-  perPool("db_client_connection_max", "Connections that a pool has at most.", ({ lanes }) => lanes);
+  perPool("db_client_connection_max", "Connections that a pool has at most.", ({ connections }) => connections);
   perPool("db_client_connection_used", "Connections that a transaction uses now.", ({ used }) => used);
   perPool("db_client_connection_pending_requests", "Requests that wait for a transaction.", ({ queued }) => queued);
-  const countPerPool = (name: string, help: string, read: (load: FlightLoad) => number) =>
+  const countPerPool = (name: string, help: string, read: (load: BatchLoad) => number) =>
     new Counter({
       ...{ name, help, registers },
       labelNames: [POOL],
       collect() {
         this.reset();
-        for (const [pool, flights] of Object.entries(pools)) this.inc({ [POOL]: pool }, read(flights.load));
+        for (const [pool, batcher] of Object.entries(pools)) this.inc({ [POOL]: pool }, read(batcher.load));
       },
     });
-  countPerPool("cloakroom_flights_total", "Transactions that requests shared.", ({ flown }) => flown);
-  countPerPool("cloakroom_flight_passengers_total", "Requests that they carried.", ({ carried }) => carried);
+  countPerPool("cloakroom_flights_total", "Transactions that requests shared.", ({ transactions }) => transactions);
+  countPerPool("cloakroom_flight_passengers_total", "Requests that they carried.", ({ requests }) => requests);
   new Gauge({
     name: "cloakroom_due_age_seconds",
     help: "Age of the oldest minute with background work that is not done, by kind. Above 300, work is falling behind.",

@@ -96,7 +96,7 @@ function makeMember(
     created_by: userId,
   });
   tx.tell(deleteMessagesOf, invitation.id);
-  tx.tell(noteDue, { kind: "invitation", at: invitation.expires_at });
+  noteDue(tx, { kind: "invitation", at: invitation.expires_at });
   writeLog(tx, logEntry(actor, "invitation", invitation.id, "accept"));
   writeLog(tx, logEntry(actor, "member", id, "create"));
 }

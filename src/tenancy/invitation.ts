@@ -137,7 +137,7 @@ function sealEmail(keys: TenantKeys, tenantId: TenantId, id: Uuid, email: string
 /** Has the message sent that carries a link. */
 function tellInvited(tx: Transaction, invitationId: Uuid, revision: number): void {
   tx.tell(insertMessage, { id: newUuid(), invitation_id: invitationId, invitation_revision: revision });
-  tx.tell(noteDue, { kind: "mail", at: tx.now });
+  noteDue(tx, { kind: "mail", at: tx.now });
 }
 
 function invitationOf(keys: TenantKeys, { tenantId, now }: Transaction, row: InvitationRow): Invitation {

@@ -1,3 +1,4 @@
+import { escaped } from "../base/html.js";
 import type { TenantId } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { Carried, MailCarrier, Message } from "../mail/carrier.js";
@@ -65,6 +66,7 @@ export class Outbox {
       to: openEmail(keys, tenantId, invitation.id, invitation.email),
       subject: `Invitation to ${name}`,
       text: new Sensitive(textOf(name, url, invitation.expires_at)),
+      html: new Sensitive(htmlOf(name, url, invitation.expires_at)),
     };
   }
 
@@ -74,7 +76,7 @@ export class Outbox {
       const delay = Math.min(FIRST_DELAY_MS * 2 ** attempts, LONGEST_DELAY_MS);
       const due = new Date(tx.now.getTime() + delay);
       tx.tell(postponeMessage, { id, claim, attempts: attempts + 1, due_at: due });
-      tx.tell(noteDue, { kind: "mail", at: due });
+      noteDue(tx, { kind: "mail", at: due });
     });
   }
 }
@@ -89,4 +91,18 @@ ${url}
 It works until ${until.toUTCString()}. It lets whoever has it accept, so keep it to yourself.
 If you did not expect this invitation, there is nothing that you need to do.
 `;
+}
+
+function htmlOf(tenantName: string, url: string, until: Date): string {
+  const link = escaped(url);
+  const html = `<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Invitation</title></head><body>
+<p>You are invited to become a member of <strong>${escaped(tenantName)}</strong>, which keeps its data in Cloakroom.</p>
+<p><a href="${link}">Accept the invitation</a></p>
+<p>Or open this address:<br>${link}</p>
+<p>It works until ${until.toUTCString()}. It lets whoever has it accept, so keep it to yourself.<br>
+If you did not expect this invitation, there is nothing that you need to do.</p>
+</body></html>
+`;
+  return html.replaceAll(/\P{ASCII}/gu, (char) => `&#${char.codePointAt(0)};`);
 }

@@ -23,7 +23,7 @@ export async function removeTenant(tx: Transaction, caller: Caller): Promise<und
   if (!(await tx.ask(closeTenant, { modified_by: actor.id }))) return new Refused(notFound("tenant"));
   tx.tell(deleteTenantKeys, tx.tenantId);
   tx.tell(forgetAllDue, "all");
-  tx.tell(noteDue, { kind: "tenant", at: tx.now });
+  noteDue(tx, { kind: "tenant", at: tx.now });
   writeLog(tx, logEntry(actor, "tenant", tx.tenantId, "delete"));
   return undefined;
 }

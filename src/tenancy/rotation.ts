@@ -94,7 +94,7 @@ async function tryToBegin(
     for (const { purpose, version, wrapped, rootKeyId, state } of added) {
       tx.tell(insertTenantKey, { purpose, version, wrapped: Buffer.from(wrapped), root_key_id: rootKeyId, state });
     }
-    tx.tell(noteDue, { kind: "key_rotation", at: tx.now });
+    noteDue(tx, { kind: "key_rotation", at: tx.now });
     writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", "keys rotated"));
     return "begun";
   });

@@ -1,5 +1,5 @@
 import { invalidFields } from "../base/fault.js";
-import type { JsonObject } from "../base/json.js";
+import { type JsonObject, setOwn } from "../base/json.js";
 
 /** A tenant's settings. The interface shows each as the text "true" or "false". */
 export interface TenantSettings {
@@ -17,20 +17,34 @@ export const DEFAULT_SETTINGS: TenantSettings = {
   deduplicate_tokens: false,
 };
 
+/** Settings of newer clients, with the one value that is how this vault works anyway. */
+const FIXED: ReadonlyMap<string, string> = new Map([["token_deduplication_behavior", "read_existing"]]);
+
 /**
- * Merges what a caller sent into the settings. Other names than ours are ignored: newer clients send more of them.
- * @throws {Fault} validation_failed for texts other than "true" and "false".
+ * Merges what a caller sent into the settings. Clients send those that their programs name, and no others: one that is not
+ * known is refused, since it would be taken for one that is on.
+ * @throws {Fault} validation_failed for unknown names, and for texts other than "true" and "false".
  */
 export function mergeSettings(current: TenantSettings, sent: Readonly<Record<string, string>>): TenantSettings {
   const faults: Record<string, string[]> = {};
   const merged: { -readonly [Name in keyof TenantSettings]: boolean } = { ...current };
   for (const [name, text] of Object.entries(sent)) {
-    if (!isSettingName(name)) continue;
+    if (!isSettingName(name)) {
+      if (FIXED.get(name) !== text) setOwn(faults, `settings.${name}`, [objectionTo(name)]);
+      continue;
+    }
     if (text !== "true" && text !== "false") faults[`settings.${name}`] = ['must be "true" or "false"'];
     else merged[name] = text === "true";
   }
   if (Object.keys(faults).length > 0) throw invalidFields(faults);
   return merged;
+}
+
+function objectionTo(name: string): string {
+  const only = FIXED.get(name);
+  return only === undefined
+    ? `is not known; known are ${Object.keys(DEFAULT_SETTINGS).join(", ")}`
+    : `must be "${only}"`;
 }
 
 /** Settings as they are stored: what an older version did not know has its default. */

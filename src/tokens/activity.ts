@@ -1,10 +1,15 @@
-import { countActive } from "../store/token-counts.js";
-import { markActive } from "../store/tokens.js";
+import { countActiveToken } from "../store/token-counts.js";
+import { markTokenActive } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 
 /** The month of a time, as its first day in UTC: YYYY-MM-DD. */
 export function monthOf(time: Date): string {
-  return `${time.toISOString().slice(0, 7)}-01`;
+  return `${time.getUTCFullYear()}-${String(time.getUTCMonth() + 1).padStart(2, "0")}-01`;
+}
+
+/** Whether a token that is read or used now has not been counted as active in this month yet. */
+export function isFirstUse(tx: Transaction, activeMonth: string): boolean {
+  return activeMonth < monthOf(tx.now);
 }
 
 /**
@@ -12,7 +17,7 @@ export function monthOf(time: Date): string {
  * the month is part of the row that was read.
  */
 export async function touch(tx: Transaction, id: string, activeMonth: string): Promise<void> {
+  if (!isFirstUse(tx, activeMonth)) return;
   const month = monthOf(tx.now);
-  if (activeMonth >= month) return;
-  if (await tx.ask(markActive, { id, month })) tx.tell(countActive, month);
+  if (await markTokenActive(tx, id, month)) countActiveToken(tx, month);
 }

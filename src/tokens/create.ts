@@ -6,10 +6,16 @@ import { newUuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
-import { countActive, countTokens } from "../store/token-counts.js";
+import { countActiveToken, countToken } from "../store/token-counts.js";
 import { putCvc } from "../store/token-cvc.js";
 import { insertTerm } from "../store/token-terms.js";
-import { findTakers, insertToken, insertTokenIfFree, type TokenRow, type TokenRowWithCvc } from "../store/tokens.js";
+import {
+  findConflictingTokens,
+  insertToken,
+  insertTokenIfFree,
+  type TokenRow,
+  type TokenRowWithCvc,
+} from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { monthOf, touch } from "./activity.js";
 import { expiryEntry, removeToken } from "./delete.js";
@@ -45,8 +51,8 @@ export async function createToken(
     const { data, cvc } = splitCvc(prepared.type.name, prepared.data.reveal());
     const row = rowOf(tx, caller, keys, prepared, id, data);
     if (prepared.idChoice.kind === "ours" && !prepared.isDeduplicated) {
-      tx.tell(insertToken, row);
-    } else if (!(await tx.ask(insertTokenIfFree, row))) {
+      insertToken(tx, row);
+    } else if (!(await insertTokenIfFree(tx, row))) {
       const outcome = await makeWay(tx, caller, keys, prepared, row, showing);
       if (outcome === "try again") continue;
       return outcome;
@@ -120,20 +126,20 @@ function writeCompanions(
   const { id, created_at: createdAt } = row;
   const { containers, indexValues, attributes, expiry, type } = prepared;
   for (const term of termsOf(keys, { id, createdAt, containers, metadata: attributes.metadata ?? {}, indexValues })) {
-    tx.tell(insertTerm, term);
+    insertTerm(tx, term);
   }
   if (cvc !== undefined) writeCvc(tx, keys, id, cvc);
-  if (expiry) tx.tell(noteDue, { kind: "token", at: expiry.at });
-  tx.tell(countTokens, { type: type.name, change: 1, createdAt });
-  tx.tell(countActive, row.active_month);
+  if (expiry) noteDue(tx, { kind: "token", at: expiry.at });
+  countToken(tx, { type: type.name, change: 1, createdAt });
+  countActiveToken(tx, row.active_month);
   writeLog(tx, logEntry(actorOf(caller), entityTypeOf(type), id, "create"));
 }
 
 /** Stores a card's verification code for an hour from now. */
 export function writeCvc(tx: Transaction, keys: TenantKeys, tokenId: string, cvc: string): void {
   const dueAt = new Date(tx.now.getTime() + CVC_LIFETIME_MS);
-  tx.tell(putCvc, { token_id: tokenId, code: sealCvc(keys, tx.tenantId, tokenId, cvc), due_at: dueAt });
-  tx.tell(noteDue, { kind: "cvc", at: dueAt });
+  putCvc(tx, { token_id: tokenId, code: sealCvc(keys, tx.tenantId, tokenId, cvc), due_at: dueAt });
+  noteDue(tx, { kind: "cvc", at: dueAt });
 }
 
 /** Something stands in the way of a token: the one it is folded into, one with its id, or one that has expired. */
@@ -145,7 +151,7 @@ async function makeWay(
   row: TokenRow,
   showing: Showing,
 ): Promise<TokenView | Refused | "try again"> {
-  const takers = await tx.ask(findTakers, { id: row.id, dedupeKey: row.dedupe_key });
+  const takers = await findConflictingTokens(tx, { id: row.id, dedupeKey: row.dedupe_key });
   const expired = takers.filter(({ expires_at }) => expires_at !== null && expires_at <= tx.now);
   if (expired.length > 0) {
     for (const taker of expired) await removeToken(tx, keys, taker, expiryEntry(taker));

@@ -4,10 +4,10 @@ import { type LogEntry, logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
-import { countTokens } from "../store/token-counts.js";
+import { countToken } from "../store/token-counts.js";
 import { deleteCvc } from "../store/token-cvc.js";
 import { deleteTerm } from "../store/token-terms.js";
-import { deleteTokenRow, readTokenRow, type TokenRow } from "../store/tokens.js";
+import { deleteTokenRow, findToken, type TokenRow } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { entityTypeOf } from "./entity.js";
 import { indexValuesOf } from "./prepare.js";
@@ -25,7 +25,7 @@ export async function deleteToken(
   id: string,
 ): Promise<undefined | Refused> {
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
-    const row = await tx.ask(readTokenRow, id);
+    const row = await findToken(tx, id);
     if (!row) return new Refused(notFound("token"));
     const token = openToken(keys, tx.tenantId, row);
     const entityType = entityTypeOf(token.type);
@@ -48,12 +48,12 @@ export function expiryEntry(row: TokenRow): LogEntry {
  */
 export async function removeToken(tx: Transaction, keys: TenantKeys, row: TokenRow, entry: LogEntry): Promise<boolean> {
   const token = openToken(keys, tx.tenantId, row);
-  if (!(await tx.ask(deleteTokenRow, { id: row.id, revision: row.revision }))) return false;
+  if (!(await deleteTokenRow(tx, { id: row.id, revision: row.revision }))) return false;
   const { type, attributes, containers, createdAt } = token;
   const findable = { id: row.id, createdAt, containers, metadata: attributes.metadata ?? {} };
-  for (const term of termsOf(keys, { ...findable, indexValues: indexValuesOf(token) })) tx.tell(deleteTerm, term);
-  tx.tell(deleteCvc, row.id);
-  tx.tell(countTokens, { type: type.name, change: -1, createdAt: undefined });
+  for (const term of termsOf(keys, { ...findable, indexValues: indexValuesOf(token) })) deleteTerm(tx, term);
+  deleteCvc(tx, row.id);
+  countToken(tx, { type: type.name, change: -1, createdAt: undefined });
   writeLog(tx, entry);
   return true;
 }

@@ -1,6 +1,7 @@
 import { FieldFaultList } from "../base/field-fault-list.js";
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
 import { isLongerThan } from "../base/text-length.js";
+import { type FieldNames, objectionsTo } from "../base/unknown-fields.js";
 import type { TokenAttributes, TokenDraft } from "./token.js";
 
 /** The same bounds that CreateTokenRequest states in the protos; token requests within other JSON are checked here. */
@@ -12,6 +13,19 @@ const MAX_METADATA_VALUE = 1_000;
 const MAX_FINGERPRINT_EXPRESSION = 400;
 const MAX_EXPRESSION = 4_096;
 const MAX_EXPIRES_AT = 100;
+
+/** The same fields that CreateTokenRequest refuses there. */
+export const UNSERVED_TOKEN_FIELDS: FieldNames["unserved"] = new Map([
+  ["privacy", "name the container of the token, and let access rules say what is shown of it"],
+  ["encrypted", "send the data itself, over TLS"],
+  ["encryption", "send the data itself; the vault encrypts it"],
+  ["token_intent_id", "send the data itself"],
+]);
+
+export const TOKEN_FIELDS = [
+  ...["id", "type", "data", "mask", "containers", "metadata", "search_indexes", "fingerprint_expression"],
+  ...["deduplicate_token", "expires_at"],
+];
 
 type Report = (field: string, text: string) => void;
 
@@ -32,6 +46,8 @@ export function readDraft(request: JsonObject): TokenDraft {
     expiresAt: readText(request.expires_at, "expires_at", MAX_EXPIRES_AT, report),
   };
   if (draft.data === null) report("data", "must be given");
+  const names = { known: TOKEN_FIELDS, unserved: UNSERVED_TOKEN_FIELDS };
+  for (const [field, text] of objectionsTo(request, names)) report(field, text);
   faults.throwIfAny();
   return draft;
 }

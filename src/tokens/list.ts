@@ -13,7 +13,10 @@ import { entityTypeOf } from "./entity.js";
 import { type ListMemory, MAX_FRESH_COMPARED, MAX_FRESH_COUNT } from "./list-memory.js";
 import type { ReadableToken } from "./read.js";
 import { MAX_READ_BYTES, readTokenRows } from "./read-rows.js";
+import { visibleScopes } from "./scope.js";
 import { openToken } from "./sealing.js";
+import type { Way } from "./search/alternatives.js";
+import { findMatches } from "./search/find-matches.js";
 import { selectionOf, type TokenQuery } from "./selection.js";
 import { tokenType } from "./types/registry.js";
 
@@ -24,9 +27,10 @@ export async function pageOfTokens(
   page: PageRequest,
   memory: ListMemory,
 ): Promise<Page<ReadableToken> | Refused> {
-  const found = query.filter.ids
-    ? await pageOfIds(tx, query, query.filter.ids, page)
-    : await pageOfKeys(tx, query, page, memory);
+  const { ids, ways } = query.filter;
+  const found = ids
+    ? await pageOfIds(tx, query, ids, page)
+    : await (ways ? pageOfMatches(tx, query, ways, page) : pageOfKeys(tx, query, page, memory));
   if (found instanceof Refused) return found;
   await logListing(tx, query, found.items);
   return found;
@@ -45,6 +49,19 @@ async function pageOfIds(
   all.sort((a, b) => compareKeys(b.row, a.row));
   const offset = offsetOf(page);
   return { items: all.slice(offset, offset + page.size), total: all.length };
+}
+
+async function pageOfMatches(
+  tx: Transaction,
+  query: TokenQuery,
+  ways: readonly Way[],
+  page: PageRequest,
+): Promise<Page<ReadableToken> | Refused> {
+  const scopes = visibleScopes(query.caller.grant, query.permission, query.keys);
+  const { total, keys } = await findMatches(tx, ways, scopes, page);
+  const ids = keys.map(({ id }) => id);
+  const items = await readable(tx, query, ids);
+  return items instanceof Refused ? items : { items, total };
 }
 
 async function pageOfKeys(
@@ -108,7 +125,8 @@ function isOneWalk({ source, also, scopes }: TokenSelection): boolean {
 /** Exact. A count that takes long may be 30 seconds old, but for the whole tenant, which has counters. */
 async function totalOf(tx: Transaction, selection: TokenSelection, list: string, memory: ListMemory): Promise<number> {
   const isWalk = isOneWalk(selection);
-  if (isWalk && selection.source.kind === "all") return tx.ask(sumTokenCounts, tx.tenantId);
+  if (isWalk && selection.source.kind === "all" && !selection.span?.from && !selection.span?.before)
+    return tx.ask(sumTokenCounts, tx.tenantId);
   const remembered = memory.largeTotal(list);
   if (remembered !== undefined) return remembered;
   const most = isWalk ? MAX_FRESH_COUNT : MAX_FRESH_COMPARED;

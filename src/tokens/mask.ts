@@ -2,6 +2,7 @@ import { type Json, type JsonObject, setOwn } from "../base/json.js";
 import type { Budget } from "../expressions/budget.js";
 import { evaluate, isTemplate } from "../expressions/expression.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
+import type { TokenType } from "./types/token-type.js";
 
 /**
  * What a mask shows of the data: its expressions evaluated, everything else as it stands. Evaluated at read time, so that a
@@ -11,6 +12,12 @@ import { SharedBudget } from "../expressions/shared-budget.js";
  */
 export function evaluateMask(mask: Json, data: Json, budget = new SharedBudget()): Json {
   return budget.run((share) => show(mask, data, share)) ?? null;
+}
+
+/** What a token shows masked: by its own mask, else by its type's. The type must have one then. */
+export function maskData(type: TokenType, own: Json | undefined, data: Json, budget?: SharedBudget): Json {
+  const plain = own === undefined ? type.applyMask?.(data) : undefined;
+  return plain ?? evaluateMask(own ?? type.mask, data, budget);
 }
 
 /** Undefined: there is no value to show. */

@@ -1,6 +1,6 @@
 import type { Caller } from "../access/caller.js";
 import { type ContainerPath, parseContainer, withAncestors } from "../access/container.js";
-import { Fault, invalid } from "../base/fault.js";
+import { Fault, invalid, invalidFields } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import { fingerprintOf } from "../crypto/keyed-hash.js";
@@ -148,7 +148,7 @@ const ALIAS_TRIES = 4;
 export function movedTo(place: string, fault: Fault): Fault {
   if (!fault.fields || place === "") return fault;
   const fields = Object.fromEntries(Object.entries(fault.fields).map(([field, texts]) => [`${place}.${field}`, texts]));
-  return new Fault(fault.code, fault.message, { fields });
+  return fault.code === "validation_failed" ? invalidFields(fields) : new Fault(fault.code, fault.message, { fields });
 }
 
 /** Runs a step for one item of a larger request; its faults name their place in the whole. */

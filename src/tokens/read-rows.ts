@@ -1,7 +1,7 @@
 import { Refused } from "../access/refusal.js";
 import { Fault } from "../base/fault.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
-import { readTokenRow, type TokenRowWithCvc } from "../store/tokens.js";
+import { findToken, type TokenRowWithCvc } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 
 const MB = 1024 * 1024;
@@ -27,11 +27,11 @@ export async function readTokenRows(
   ids: readonly string[],
   memory: RequestMemory,
   tooMany: () => Fault,
-): Promise<readonly (TokenRowWithCvc | null)[] | Refused> {
-  const rows: (TokenRowWithCvc | null)[] = [];
+): Promise<readonly (TokenRowWithCvc | undefined)[] | Refused> {
+  const rows: (TokenRowWithCvc | undefined)[] = [];
   let bytes = 0;
   for (let from = 0; from < ids.length; from += GROUP) {
-    const group = await Promise.all(ids.slice(from, from + GROUP).map((id) => tx.ask(readTokenRow, id)));
+    const group = await Promise.all(ids.slice(from, from + GROUP).map((id) => findToken(tx, id)));
     for (const row of group) {
       rows.push(row);
       bytes += row?.data.length ?? 0;

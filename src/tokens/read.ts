@@ -4,14 +4,16 @@ import { storedContainer } from "../access/container.js";
 import { Refused, refuse } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
+import { newUuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
-import { readTokenRow, type TokenRowWithCvc } from "../store/tokens.js";
+import { canFindLogged, findTokenLogged, loggedTokenQuery } from "../store/logged-reads.js";
+import { findToken, type TokenRowWithCvc } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
-import { touch } from "./activity.js";
+import { isFirstUse, touch } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import { openToken } from "./sealing.js";
-import { tokenType } from "./types/registry.js";
+import { tokenType, tokenTypes } from "./types/registry.js";
 import { type Showing, type TokenView, viewOf } from "./view.js";
 
 /** A token that a caller may see, still sealed: it is opened after the log row that tells of it is committed. */
@@ -20,16 +22,32 @@ export interface ReadableToken {
   readonly transform: Transform;
 }
 
+/** A token that was read, and whether this is its first use in the month, which is not noted yet. */
+export interface ReadToken extends ReadableToken {
+  readonly isFirstUse: boolean;
+}
+
+const LOGGED_READ = loggedTokenQuery(
+  new Map(tokenTypes.map((type) => [type.name, logEntry(undefined, entityTypeOf(type), "", "read").message])),
+);
+
 /** Finds a token for a caller, and writes the row that tells of it, or of its refusal. */
-export async function readToken(tx: Transaction, caller: Caller, id: string): Promise<ReadableToken | Refused> {
-  const row = await tx.ask(readTokenRow, id);
+export async function readToken(tx: Transaction, caller: Caller, id: string): Promise<ReadToken | Refused> {
+  const anyTransform = canFindLogged(tx) ? caller.grant.transformForAny("token:read") : undefined;
+  if (anyTransform) {
+    // What decides is known before the row is: one trip finds it, logs it and commits.
+    const row = await findTokenLogged(tx, LOGGED_READ, { id, logId: newUuid(), actor: actorOf(caller) });
+    if (!row) return new Refused(notFound("token"));
+    return { row, transform: anyTransform, isFirstUse: isFirstUse(tx, row.active_month) };
+  }
+  const row = await findToken(tx, id);
   if (!row) return new Refused(notFound("token"));
   const entityType = entityTypeOf(tokenType(row.type));
   const transform = caller.grant.transformFor("token:read", { id, containers: row.containers.map(storedContainer) });
   if (!transform) return refuse(tx, caller, "token:read", entityType, id);
   writeLog(tx, logEntry(actorOf(caller), entityType, id, "read"));
   await touch(tx, id, row.active_month);
-  return { row, transform };
+  return { row, transform, isFirstUse: false };
 }
 
 /** Opens and shows a token. */

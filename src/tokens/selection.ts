@@ -37,7 +37,7 @@ const LARGE = 50_000;
 /** What the caller's rules and the filter select together. What both ask the database for goes there in one trip. */
 export async function selectionOf(tx: Transaction, query: TokenQuery): Promise<TokenSelection> {
   const [without, chosen] = await Promise.all([tx.ask(findExpired, tx.tenantId), chooseKeys(tx, query)]);
-  return { ...chosen, without };
+  return { ...chosen, without, span: query.filter.span };
 }
 
 type ChosenKeys = Omit<TokenSelection, "without">;

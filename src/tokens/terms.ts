@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import { type ContainerPath, withAncestors } from "../access/container.js";
 import { searchTerm } from "../crypto/keyed-hash.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -23,9 +24,19 @@ export function indexTerm(keys: TenantKeys, value: string): Buffer {
   return searchTerm(keys.search, "index", "", value);
 }
 
+/** Containers whose terms are remembered of each tenant, as long as its keys are: most tokens lie in the same few. */
+const REMEMBERED = 100;
+const containerTerms = new WeakMap<KeyObject, Map<ContainerPath, Buffer>>();
+
 /** Finds every token in a container or below it. */
-export function containerTerm(keys: TenantKeys, path: ContainerPath): Buffer {
-  return searchTerm(keys.search, "container", "", path);
+export function containerTerm({ search }: TenantKeys, path: ContainerPath): Buffer {
+  const terms = containerTerms.get(search) ?? new Map<ContainerPath, Buffer>();
+  containerTerms.set(search, terms);
+  const known = terms.get(path);
+  if (known) return known;
+  const term = searchTerm(search, "container", "", path);
+  if (terms.size < REMEMBERED) terms.set(path, term);
+  return term;
 }
 
 /** All terms of a token, each once: the same ones whenever they are made of the same token. */

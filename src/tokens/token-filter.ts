@@ -1,9 +1,13 @@
 import { parseContainer } from "../access/container.js";
 import { invalid } from "../base/fault.js";
+import { ANY_TIME, type TimeSpan } from "../base/time-span.js";
 import { readFingerprint } from "../crypto/keyed-hash.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { KeyFilter } from "../store/token-selection.js";
-import { parseSearchTerms, type SearchTerm } from "./search-query.js";
+import { type Literal, type Way, waysToMeet } from "./search/alternatives.js";
+import { conditionOf } from "./search/conditions.js";
+import { parseSearchQuery, type SearchExpression } from "./search/parse-query.js";
+import { spanOf } from "./search/sources.js";
 import { containerTerm, indexTerm, metadataTerm } from "./terms.js";
 import { tokenType } from "./types/registry.js";
 
@@ -17,9 +21,23 @@ export interface TokenFilter {
   readonly metadata: readonly (readonly [string, string])[];
   /** Compared with case, once the token is opened: the terms know metadata without case only. */
   readonly exactMetadata: readonly (readonly [string, string])[];
+  /** When they were created. */
+  readonly span: TimeSpan;
+  /** A search that goes beyond all that: any of these ways must hold. */
+  readonly ways: readonly Way[] | undefined;
   /** Names the filter in cursors and in memory: the same text for the same question. */
   readonly name: readonly string[];
 }
+
+/** Nothing is asked. */
+const ALL: Omit<TokenFilter, "name"> = {
+  ids: undefined,
+  filters: [],
+  metadata: [],
+  exactMetadata: [],
+  span: ANY_TIME,
+  ways: undefined,
+};
 
 /** GET /tokens: ids and metadata, each as often as wanted, all of which must hold. */
 export function listFilter(
@@ -29,36 +47,44 @@ export function listFilter(
 ): TokenFilter {
   const pairs = Object.entries(metadata);
   return {
+    ...ALL,
     ids: ids.length > 0 ? ids : undefined,
     filters: pairs.map(([key, value]) => metadataFilter(keys, key, value)),
     metadata: pairs,
-    exactMetadata: [],
     name: ["list", ...ids, "metadata", ...pairs.flatMap(([key, value]) => [key, value.toLowerCase()])],
   };
 }
 
 /**
- * POST /tokens/search: one `id:` or `data:` term, or `metadata.` terms joined by AND (api-facts 5.7).
+ * POST /tokens/search: a query as docs/search.md has it. What an index or several lead to is listed as any other list;
+ * all else is compared token by token.
  * @throws {Fault} validation_failed naming `query`.
  */
 export function searchFilter(keys: TenantKeys, query: string): TokenFilter {
-  const terms = parseSearchTerms(query);
-  const [first] = terms;
-  const name = ["search", ...terms.flatMap(({ field, key = "", value }) => [field, key, value])];
-  const plain = { ids: undefined, filters: [], metadata: [], exactMetadata: [], name };
-  if (!first) return plain;
-  if (terms.every(({ field }) => field === "metadata")) {
-    return { ...plain, filters: terms.map(({ key = "", value }) => metadataFilter(keys, key, value)) };
-  }
-  if (terms.length > 1) throw invalid("query", "must be a single id: or data: term, or metadata terms joined by AND");
-  switch (first.field) {
-    case "id":
-      return { ...plain, ids: [first.value] };
-    case "data":
-      return { ...plain, filters: [{ kind: "term", term: indexTerm(keys, first.value) }] };
-    default:
-      throw invalid("query", `must search in id, data or metadata; ${first.field} is none of them`);
-  }
+  const name = ["search", query.trim()];
+  const expression = parseSearchQuery(query);
+  if (!expression) return { ...ALL, name };
+  const ways = waysToMeet(conditionOf(keys, expression));
+  const [way, ...others] = ways;
+  const listed = way && others.length === 0 ? listedFilter([...way.values()]) : undefined;
+  return listed ? { ...ALL, ...listed, name } : { ...ALL, ways, name };
+}
+
+/** Terms that indexes know, all of which must hold; undefined where there is anything else. */
+function listedFilter(literals: readonly Literal[]): Pick<TokenFilter, "ids" | "filters" | "span"> | undefined {
+  if (literals.some(({ isNegated }) => isNegated)) return undefined;
+  const tests = literals.map(({ test }) => test);
+  const [first, ...others] = tests;
+  if (first?.kind === "id" && others.length === 0) return { ids: [first.id], filters: [], span: ANY_TIME };
+  const filters = tests.flatMap((test): KeyFilter[] =>
+    test.kind === "type" || test.kind === "fingerprint" || test.kind === "term" ? [test] : [],
+  );
+  const spans = tests.filter(({ kind }) => kind === "created_at");
+  if (filters.length + spans.length < tests.length) return undefined;
+  // Of each kind one: two types, which no token has, are none that an index knows.
+  const single = filters.flatMap(({ kind }) => (kind === "term" ? [] : [kind]));
+  if (new Set(single).size < single.length) return undefined;
+  return { ids: undefined, filters, span: spanOf(tests) };
 }
 
 /** What the lists by cursor filter by: each at most once, and beside the container only one. */
@@ -80,9 +106,8 @@ export function cursorFilter(keys: TenantKeys, fields: CursorFilterFields, place
   const container =
     fields.container === undefined ? undefined : containerFilter(keys, fields.container, place ?? "container");
   return {
-    ids: undefined,
+    ...ALL,
     filters: [narrow, container].filter((filter) => filter !== undefined),
-    metadata: [],
     exactMetadata: pairs,
     name: [
       "cursor",
@@ -97,7 +122,8 @@ export function cursorFilter(keys: TenantKeys, fields: CursorFilterFields, place
 
 /** POST /v2/tokens/search: `container:`, `type:`, `fingerprint:`, `metadata.` and `data:` (api-facts 5.8). */
 export function cursorSearchFields(query: string): CursorFilterFields {
-  const terms = parseSearchTerms(query);
+  const expression = parseSearchQuery(query);
+  const terms = (expression?.kind === "all" ? expression.of : expression ? [expression] : []).map(plainTerm);
   const only = (field: string) => {
     const found = terms.filter((term) => term.field === field);
     if (found.length > 1) throw invalid("query", `must hold ${field} only once`);
@@ -112,8 +138,16 @@ export function cursorSearchFields(query: string): CursorFilterFields {
     type: only("type"),
     fingerprint: only("fingerprint"),
     data: only("data"),
-    metadata: Object.fromEntries(metadata.map(({ key = "", value }: SearchTerm) => [key, value])),
+    metadata: Object.fromEntries(metadata.map(({ key = "", value }) => [key, value])),
   };
+}
+
+/** A term of a search by cursor, which knows AND alone. */
+function plainTerm(part: SearchExpression) {
+  if (part.kind === "term" && !part.isNegated && part.term.value.kind === "text") {
+    return { ...part.term, value: part.term.value.text };
+  }
+  throw invalid("query", "must be terms joined by AND: OR, NOT and ranges are for POST /tokens/search");
 }
 
 const CURSOR_FIELDS = ["container", "type", "fingerprint", "metadata", "data"];

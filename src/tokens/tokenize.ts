@@ -1,6 +1,6 @@
 import type { Caller } from "../access/caller.js";
 import { Refused, refuse } from "../access/refusal.js";
-import { invalid } from "../base/fault.js";
+import { Fault, invalid, withFurtherFaults } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
@@ -68,10 +68,20 @@ export function planTokenize(caller: Caller, keys: TenantKeys, body: Json, now: 
   };
   const root = visit(body, "");
   const budget = new Budget();
-  const items = drafts.map(({ place, draft }) => ({
-    place,
-    prepared: atPlace(place, () => prepareToken(caller, keys, draft, now, budget)),
-  }));
+  const prepare = ({ place, draft }: (typeof drafts)[number]) =>
+    atPlace(place, () => prepareToken(caller, keys, draft, now, budget));
+  const items = drafts.map((item, index) => {
+    try {
+      return { place: item.place, prepared: prepare(item) };
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      const others = drafts.slice(index + 1);
+      throw withFurtherFaults(
+        error,
+        others.map((other) => () => prepare(other)),
+      );
+    }
+  });
   return { items, assemble: (views, show) => assemble(root, views, show) };
 }
 

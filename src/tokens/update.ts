@@ -10,7 +10,7 @@ import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
 import { deleteCvc } from "../store/token-cvc.js";
 import { deleteTerm, insertTerm, type TermRow } from "../store/token-terms.js";
-import { findTakers, readTokenRow, type TokenRow, type TokenRowWithCvc, updateToken } from "../store/tokens.js";
+import { findConflictingTokens, findToken, type TokenRow, type TokenRowWithCvc, updateToken } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { touch } from "./activity.js";
 import { foldInto, writeCvc } from "./create.js";
@@ -39,7 +39,7 @@ export async function patchToken(
   showing: Showing = {},
 ): Promise<TokenView | Refused> {
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
-    const row = await tx.ask(readTokenRow, id);
+    const row = await findToken(tx, id);
     if (!row) return new Refused(notFound("token"));
     const token = openToken(keys, tx.tenantId, row);
     const entityType = entityTypeOf(token.type);
@@ -55,7 +55,7 @@ export async function patchToken(
       writeLog(tx, logEntry(actorOf(caller), entityType, id, "update"));
       return viewOf(tx.tenantId, token, transform, showing);
     }
-    if (!(await tx.ask(updateToken, changeOf(tx, caller, keys, row, patched)))) continue;
+    if (!(await updateToken(tx, changeOf(tx, caller, keys, row, patched)))) continue;
     rewriteCompanions(tx, keys, token, patched);
     writeLog(tx, logEntry(actorOf(caller), entityType, id, "update"));
     await touch(tx, id, row.active_month);
@@ -89,7 +89,7 @@ async function findTwin(
 ): Promise<TokenRowWithCvc | "try again" | undefined> {
   const dedupeKey = dedupeKeyOf(patched);
   if (!dedupeKey || row.dedupe_key?.equals(dedupeKey)) return undefined;
-  const takers = await tx.ask(findTakers, { id: row.id, dedupeKey });
+  const takers = await findConflictingTokens(tx, { id: row.id, dedupeKey });
   const twin = takers.find(({ id }) => id !== row.id);
   if (!twin?.expires_at || twin.expires_at > tx.now) return twin;
   await removeToken(tx, keys, twin, expiryEntry(twin));
@@ -140,12 +140,12 @@ function rewriteCompanions(tx: Transaction, keys: TenantKeys, token: Token, patc
     ...{ id, createdAt, containers: patched.containers, indexValues: patched.indexValues },
     metadata: patched.attributes.metadata ?? {},
   });
-  for (const term of missingIn(after, before)) tx.tell(deleteTerm, term);
-  for (const term of missingIn(before, after)) tx.tell(insertTerm, term);
-  if (patched.cvc === null) tx.tell(deleteCvc, id);
+  for (const term of missingIn(after, before)) deleteTerm(tx, term);
+  for (const term of missingIn(before, after)) insertTerm(tx, term);
+  if (patched.cvc === null) deleteCvc(tx, id);
   else if (patched.cvc !== undefined) writeCvc(tx, keys, id, patched.cvc);
   if (patched.expiry && patched.expiry.text !== token.expiry?.text)
-    tx.tell(noteDue, { kind: "token", at: patched.expiry.at });
+    noteDue(tx, { kind: "token", at: patched.expiry.at });
 }
 
 /** The terms of `candidates` that `others` lacks. */

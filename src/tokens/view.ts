@@ -5,7 +5,7 @@ import { showFingerprint } from "../crypto/keyed-hash.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { SharedBudget } from "../expressions/shared-budget.js";
 import { isDormant } from "./dormant.js";
-import { evaluateMask } from "./mask.js";
+import { maskData } from "./mask.js";
 import { splitCvc } from "./sealing.js";
 import type { Token } from "./token.js";
 import type { BinTable } from "./types/bin-table.js";
@@ -54,7 +54,7 @@ export function viewOf(tenantId: TenantId, token: Token, transform: Transform, s
   const definition = attributes.mask ?? type.mask;
   const showsOwnMask = type.name === "card" && attributes.mask === undefined && transform !== "redact";
   const isEvaluated = definition !== null && (transform === "mask" || showsOwnMask) && !isDormant(attributes, "mask");
-  const masked = isEvaluated ? evaluateMask(definition, data, showing.budget) : undefined;
+  const masked = isEvaluated ? maskData(type, attributes.mask, data, showing.budget) : undefined;
   const shown = transform === "reveal" ? data : transform === "mask" ? masked : undefined;
   const mask = showsOwnMask && masked !== undefined ? masked : definition;
   const { data: lasting, cvc } = splitCvc(type.name, data);

@@ -9,7 +9,8 @@ function clientOf(trusted: string, peer: string, forwarded?: string): string {
   Object.defineProperty(socket, "remoteAddress", { value: peer });
   const request = new IncomingMessage(socket);
   if (forwarded !== undefined) request.headers["x-forwarded-for"] = forwarded;
-  return clientReader(readConfig({ CLOAKROOM_TRUSTED_PROXIES: trusted }).trustedProxies)(request);
+  const environment = trusted === "" ? {} : { CLOAKROOM_TRUSTED_PROXIES: trusted };
+  return clientReader(readConfig(environment).trustedProxies)(request);
 }
 
 describe("the client of a request", () => {

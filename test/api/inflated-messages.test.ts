@@ -42,7 +42,7 @@ beforeAll(async () => {
   };
   const observation: Observation = {
     ...{ caller: undefined, tenantId: undefined },
-    ...{ end: () => {}, fail: () => {}, failFunction: () => {}, giveUp: () => {} },
+    ...{ end: () => {}, fail: () => {}, failFunction: () => {}, breakOff: () => {}, giveUp: () => {} },
   };
   const app = Fastify();
   const limits = { messageBytes: 5 * MB, timeoutMs: 10_000 };

@@ -11,7 +11,7 @@ it("a call whose caller leaves while the rate limits are asked goes nowhere, and
   const ended = Promise.withResolvers<string>();
   let calls = 0;
   const observation: Observation = {
-    ...{ caller: undefined, tenantId: undefined, failFunction: () => {} },
+    ...{ caller: undefined, tenantId: undefined, failFunction: () => {}, breakOff: () => {} },
     end: () => ended.resolve("served"),
     fail: (_, { code }) => ended.resolve(code),
     giveUp: (code) => ended.resolve(code),

@@ -4,16 +4,16 @@ import type { LogFields } from "../../src/api/operator-log.js";
 import { expandUuid } from "../../src/base/compact-uuid.js";
 import { Fault, Reason } from "../../src/base/fault.js";
 
-/** The reason that the operator's log is given for a failure with this cause. */
-function reasonFor(cause: unknown): string | undefined {
-  const reasons: (string | undefined)[] = [];
+/** The cause that the operator's log is given for a failure. */
+function causeFor(cause: unknown): string | undefined {
+  const causes: (string | undefined)[] = [];
   const ignore = () => {};
-  const error = ({ reason }: LogFields) => void reasons.push(reason);
+  const error = (fields: LogFields) => void causes.push(fields.cause);
   const observe = observeInto({ debug: ignore, info: ignore, warn: ignore, error }, ignore);
   const observation = observe({ rpc: "a.Service/Method", traceId: "a-trace", parent: undefined });
   observation.fail(500, new Fault("internal", "Something went wrong on our side.", { cause }));
-  expect(reasons).toHaveLength(1);
-  return reasons[0];
+  expect(causes).toHaveLength(1);
+  return causes[0];
 }
 
 /** An error that comes from our own code. */
@@ -26,27 +26,27 @@ function thrown(run: () => unknown): Error {
   throw new Error("nothing was thrown");
 }
 
-describe("the reason of a failure", () => {
+describe("the cause of a failure", () => {
   it("is our own words where there are any", () => {
-    expect(reasonFor(new Reason("database error 53100"))).toBe("database error 53100");
+    expect(causeFor(new Reason("database 53100"))).toBe("database 53100");
   });
 
   it("is the class and the place of any other error", () => {
     const error = thrown(() => expandUuid(Object(Symbol("no text"))));
-    expect(reasonFor(error)).toMatch(/^TypeError at src\/base\/[a-z-]+\.ts:\d+:\d+$/);
+    expect(causeFor(error)).toMatch(/^TypeError at src\/base\/[a-z-]+\.ts:\d+:\d+$/);
   });
 
   it.each([
     ["a line", "4242424242424242"],
     ["lines that look like a place", "no number:\n    at src/4242424242424242\n    at x (dist/4242424242424242:1:1)"],
   ])("never holds the message, be that %s", (_, message) => {
-    expect(reasonFor(new RangeError(message))).not.toContain("4242");
+    expect(causeFor(new RangeError(message))).not.toContain("4242");
     const renamed = new RangeError(message);
     renamed.message = "another";
-    expect(reasonFor(renamed)).not.toContain("4242");
+    expect(causeFor(renamed)).not.toContain("4242");
   });
 
   it.each([["thrown text 4242"], [{ message: "4242" }], [undefined]])("is unknown where %s was thrown", (cause) => {
-    expect(reasonFor(cause)).toBe("unknown");
+    expect(causeFor(cause)).toBe("unknown");
   });
 });

@@ -33,7 +33,14 @@ async function answerTo(
     ...{ allowedMethods: ["POST"], supportedContentType: Object.assign(() => true, { supported: [] }) },
   });
   const observation: Observation = {
-    ...{ caller: undefined, tenantId: undefined, end: () => {}, failFunction: () => {}, giveUp: () => {} },
+    ...{
+      caller: undefined,
+      tenantId: undefined,
+      end: () => {},
+      failFunction: () => {},
+      breakOff: () => {},
+      giveUp: () => {},
+    },
     fail: (_, { code }) => void failures.push(code),
   };
   const call: RpcCall = { raw, observation, isRead: false };

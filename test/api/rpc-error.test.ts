@@ -35,6 +35,11 @@ it("every refusal fits the 8 KiB that gRPC's clients take of trailers", () => {
   );
 });
 
+it("the detail, which repeats the first problem, leaves room for the rest", () => {
+  const wrong = { ["\u{ffff}".repeat(3_000)]: ["\u{ffff}".repeat(3_000)], b: ["x".repeat(6_000)] };
+  expect(sizeOf(setTrailerStatus(new Headers(), connectErrorOf(invalidFields(wrong), trace)))).toBeLessThan(8 * 1024);
+});
+
 it("what fits is told whole, what does not is cut between characters", () => {
   const told = (wrong: Record<string, string[]>) =>
     connectErrorOf(invalidFields(wrong))

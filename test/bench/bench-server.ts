@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { startFlags } from "../support/start-flags.js";
 import { childOf } from "./processor-time.js";
 
@@ -16,6 +17,17 @@ export interface BenchServer extends AsyncDisposable {
   readonly dataDir: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly managementKey: string;
+  /** What it writes beside its log of problems: its log, and what `--trace-gc` says. */
+  readonly output: Readable;
+}
+
+export interface StartOptions {
+  /** It prints its management key, since it has no tenant yet. */
+  readonly isFirst?: boolean;
+  /** The checkout whose build is started. */
+  readonly build?: string;
+  /** For Node, besides those of `npm start`. */
+  readonly flags?: readonly string[];
 }
 
 /** A database that somebody else runs. */
@@ -32,7 +44,7 @@ export interface OtherDatabase {
 export async function startBenchServer(
   settings: Readonly<Record<string, string>> = {},
   other?: OtherDatabase,
-  isFirst = other?.beside === undefined,
+  { isFirst = other?.beside === undefined, build = process.cwd(), flags = [] }: StartOptions = {},
 ): Promise<BenchServer> {
   const directory = mkdtempSync(join(tmpdir(), "cloakroom-bench-"));
   // PostgreSQL's own account must pass, or root's database would go where nobody removes it.
@@ -46,21 +58,25 @@ export async function startBenchServer(
     ...settings,
     ...(other?.beside ? { CLOAKROOM_DATA_DIR: other.beside.dataDir } : {}),
   };
-  const process = spawn(globalThis.process.execPath, [...startFlags(), "dist/src/main.js", "serve"], {
-    env: { PATH: globalThis.process.env.PATH, ...environment },
-    stdio: ["ignore", "ignore", "pipe"],
+  const server = spawn(process.execPath, [...startFlags(build), ...flags, "dist/src/main.js", "serve"], {
+    cwd: build,
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  const { url, key = other?.beside?.managementKey ?? "" } = await greeting(process, isFirst);
+  const output = server.stdout.setEncoding("utf8");
+  output.resume();
+  const { url, key = other?.beside?.managementKey ?? "" } = await greeting(server, isFirst);
   const { hostname, port } = new URL(url);
   return {
     host: hostname,
     port: Number(port),
-    pid: process.pid ?? 0,
-    databasePid: other?.postmaster ?? childOf(process.pid ?? 0),
+    pid: server.pid ?? 0,
+    databasePid: other?.postmaster ?? childOf(server.pid ?? 0),
+    output,
     ...{ dataDir: environment.CLOAKROOM_DATA_DIR, environment, managementKey: key },
     async [Symbol.asyncDispose]() {
-      process.kill("SIGTERM");
-      if (process.exitCode === null) await once(process, "exit");
+      server.kill("SIGTERM");
+      if (server.exitCode === null) await once(server, "exit");
       rmSync(directory, { recursive: true, force: true });
     },
   };
@@ -72,9 +88,15 @@ function greeting(process: ChildProcess, isFirst: boolean): Promise<{ url: strin
     process.stderr?.on("data", (chunk: Buffer) => {
       said += chunk.toString();
       const url = /Serving .* at (\S+)/.exec(said)?.[1];
-      const key = /key_\S+/.exec(said)?.[0];
+      const key = firstKeyIn(said);
       if (url && (key || !isFirst)) resolve({ url, key });
     });
     process.once("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
   });
+}
+
+/** Earlier commits print the key of the first tenant, later ones the path of the file that has it. */
+function firstKeyIn(said: string): string | undefined {
+  const file = /^ +(\S+\/first-management-key)$/m.exec(said)?.[1];
+  return file === undefined ? /key_\S+/.exec(said)?.[0] : readFileSync(file, "utf8").trim();
 }

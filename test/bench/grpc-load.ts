@@ -16,7 +16,7 @@ export async function loadOverGrpc(options: LoadOptions): Promise<LoadResult> {
   const tally = new Tally(options.warmUp, options.duration);
   let sent = 0;
   const next = () => options.request(sent++);
-  const count = Math.ceil(options.connections / STREAMS);
+  const count = Math.ceil(options.connections / (options.streams ?? STREAMS));
   const runs = Array.from({ length: count }, async (_, index) => {
     const socket = connect(options.port, options.host);
     socket.setNoDelay(true);
@@ -54,16 +54,28 @@ function drive(socket: Socket, { authority, streams, next, tally }: Drive): Prom
     const open = new Map<number, { readonly startedAt: number; status: number }>();
     let lastId = -1;
     let pending: Buffer = Buffer.alloc(0);
+    // Clients keep calls back that the server takes no stream for. They wait all the same.
+    const waiting: number[] = [];
+    let mostStreams = 0;
     const call = () => {
-      if (tally.isOver) return;
-      lastId += 2;
-      open.set(lastId, { startedAt: performance.now(), status: NO_MESSAGE });
-      socket.write(encodeCall(lastId, authority, next()));
+      if (!tally.isOver) waiting.push(performance.now());
+      while (open.size < mostStreams) {
+        const startedAt = waiting.shift();
+        if (startedAt === undefined) return;
+        lastId += 2;
+        open.set(lastId, { startedAt, status: NO_MESSAGE });
+        socket.write(encodeCall(lastId, authority, next()));
+      }
     };
     const read = (type: number, flags: number, id: number, payload: Buffer) => {
       const stream = open.get(id);
-      if (type === SETTINGS && !(flags & ACK)) socket.write(frame(SETTINGS, ACK, 0));
-      else if (type === PING && !(flags & ACK)) socket.write(frame(PING, ACK, 0, payload));
+      if (type === SETTINGS && !(flags & ACK)) {
+        const isFirst = mostStreams === 0;
+        mostStreams = mostStreamsOf(payload);
+        socket.write(frame(SETTINGS, ACK, 0));
+        for (let n = 0; n < streams && isFirst; n += 1) call();
+      }
+      if (type === PING && !(flags & ACK)) socket.write(frame(PING, ACK, 0, payload));
       else if (type === GOAWAY || type === RST_STREAM) socket.destroy();
       else if (stream && type === DATA && payload.length >= PREFIX_BYTES) stream.status = 0;
       if (!stream || !(type === DATA || type === HEADERS) || !(flags & END_STREAM)) return;
@@ -85,8 +97,17 @@ function drive(socket: Socket, { authority, streams, next, tally }: Drive): Prom
     socket.once("error", reject);
     socket.once("close", () => (tally.isOver ? resolve() : reject(new Error("the server closed a connection"))));
     socket.write(Buffer.concat([PREFACE, frame(SETTINGS, 0, 0), frame(WINDOW_UPDATE, 0, 0, WINDOW)]));
-    for (let n = 0; n < streams; n += 1) call();
   });
+}
+
+/** RFC 9113, 6.5.2: SETTINGS_MAX_CONCURRENT_STREAMS. */
+const MAX_CONCURRENT_STREAMS = 3;
+
+function mostStreamsOf(settings: Buffer): number {
+  for (let at = 0; at + 6 <= settings.length; at += 6) {
+    if (settings.readUInt16BE(at) === MAX_CONCURRENT_STREAMS) return settings.readUInt32BE(at + 2);
+  }
+  return Number.POSITIVE_INFINITY;
 }
 
 function frame(type: number, flags: number, id: number, payload: Buffer = Buffer.alloc(0)): Buffer {

@@ -11,7 +11,10 @@ export interface LoadRequest {
 export interface LoadOptions {
   readonly host: string;
   readonly port: number;
+  /** Requests in flight; over HTTP/1.1 each has a connection of its own. */
   readonly connections: number;
+  /** Calls over gRPC that share a connection. Absent: as many as clients have by default. */
+  readonly streams?: number | undefined;
   /** Milliseconds that are not counted, then milliseconds that are. */
   readonly warmUp: number;
   readonly duration: number;

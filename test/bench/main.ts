@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { compareWith } from "./against.js";
 import { startBenchServer } from "./bench-server.js";
 import { measureDatabaseFloors } from "./database-floors.js";
 import { measureEcho } from "./floors.js";
@@ -15,10 +16,24 @@ import { tokenRows } from "./tokens.js";
 /**
  * Measures floors and ourselves in one run, on this machine: figures of two runs compare by their ratios only. Prints a
  * table and writes it as JSON to the file that `--json` names. Lists are of as many tokens as `--tokens` says.
+ *
+ * `--against COMMIT` measures that commit's build beside this one instead, in `--rounds` turns of each operation whose name has
+ * the part that `--only` gives.
  */
 const { values: options } = parseArgs({
-  options: { json: { type: "string" }, tokens: { type: "string", default: "1000000" } },
+  options: {
+    json: { type: "string" },
+    tokens: { type: "string", default: "1000000" },
+    against: { type: "string" },
+    rounds: { type: "string", default: "5" },
+    only: { type: "string", default: "" },
+  },
 });
+if (options.against !== undefined) {
+  const compared = await compareWith(options.against, { rounds: Number(options.rounds), only: options.only });
+  if (options.json) writeFileSync(options.json, `${JSON.stringify(compared, undefined, 2)}\n`);
+  process.exit();
+}
 const table = new Table();
 table.add(await measureEcho());
 {

@@ -7,7 +7,7 @@ import type { Plan } from "./measure.js";
 import { say, type Table } from "./table.js";
 import { createCard, getToken, makeApplication, post } from "./token-requests.js";
 
-const TENANTS = 1_000;
+export const TENANTS = 1_000;
 const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
 
 /** The same work spread over a thousand tenants, each with an application and a card of its own. */

@@ -21,6 +21,7 @@ export interface Plan {
   readonly operation: string;
   readonly protocol: "http1" | "grpc";
   readonly connections: number;
+  readonly streams?: number;
   readonly warmUp?: number;
   readonly duration?: number;
   /** What an answer must have: the HTTP status, or 0 for gRPC. */
@@ -43,7 +44,14 @@ export async function measure(target: Target | BenchServer, plan: Plan): Promise
     database: target.databasePid ? processorTime(target.databasePid) : 0,
     at: performance.now(),
   });
-  const running = load({ ...target, connections: plan.connections, warmUp, duration, request: plan.request });
+  const running = load({
+    ...target,
+    connections: plan.connections,
+    streams: plan.streams,
+    warmUp,
+    duration,
+    request: plan.request,
+  });
   await new Promise((resolve) => setTimeout(resolve, warmUp));
   const before = times();
   const result = await running;

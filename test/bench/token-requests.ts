@@ -1,5 +1,9 @@
 import { create, toBinary } from "@bufbuild/protobuf";
-import { CreateTokenRequestSchema, GetTokenRequestSchema } from "../../gen/cloakroom/v1/tokens_pb.js";
+import {
+  CreateTokenRequestSchema,
+  GetTokenRequestSchema,
+  ListTokensRequestSchema,
+} from "../../gen/cloakroom/v1/tokens_pb.js";
 import { toValue } from "../../src/services/value.js";
 import type { BenchServer } from "./bench-server.js";
 import type { LoadRequest } from "./load.js";
@@ -67,6 +71,13 @@ export const createCardOverGrpc = (key: string): LoadRequest => ({
   path: "/cloakroom.v1.TokenService/CreateToken",
   headers: { "bt-api-key": key },
   body: CARD_MESSAGE,
+});
+
+export const listTokensOverGrpc = (key: string, page: number): LoadRequest => ({
+  method: "POST",
+  path: "/cloakroom.v1.TokenService/ListTokens",
+  headers: { "bt-api-key": key },
+  body: Buffer.from(toBinary(ListTokensRequestSchema, create(ListTokensRequestSchema, { page, size: 20 }))),
 });
 
 export const getTokenOverGrpc = (key: string, id: string): LoadRequest => ({

@@ -80,7 +80,9 @@ describe("the compose file", () => {
 
   it("gives the server what it can read, and asks for passwords instead of bringing any", () => {
     const environment: Record<string, string> = {};
-    for (const [name, value] of Object.entries<string>(compose.services.cloakroom.environment)) {
+    for (const [name, value] of Object.entries<string | null>(compose.services.cloakroom.environment)) {
+      // Taken from the shell, and not set where the shell has none.
+      if (value === null) continue;
       environment[name] = value.replace(/\$\{\w+:\?[^}]*\}/g, "from-env").replace(/\$\{\w+:-([^}]*)\}/g, "$1");
     }
     const config = readConfig(environment);

@@ -1,49 +1,23 @@
-import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { type Browser, chromium } from "playwright-core";
+// Needs: chromium, curl, jq
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { launchBrowser } from "../support/browser.js";
 import { newTenant } from "../support/tenant.js";
+import { WalkThrough } from "./support/walk-through.js";
 
-/** The commands of the page, in order. */
-const BLOCKS = [...readFileSync("docs/payments.md", "utf8").matchAll(/```sh\n([\s\S]*?)```/g)].map(
-  ([, text]) => text ?? "",
-);
-
-/** The variables that the page tells its reader to set, and those that it sets itself. */
-let variables: string;
+let walk: WalkThrough;
 let browser: Browser;
 beforeAll(async () => {
   const tenant = await newTenant();
-  variables = `URL=${tenant.url}; KEY=${tenant.managementKey}`;
-  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+  walk = new WalkThrough("docs/payments.md", { BASE: tenant.url, MANAGEMENT_KEY: tenant.managementKey });
+  browser = await launchBrowser();
 });
 afterAll(() => browser?.close());
 
-let next = 0;
-/** Types the next block into the same shell, so to say. Answers with what it printed, as JSON documents. */
+/** Types the next block. Answers with what it printed, as JSON documents. */
 async function typeBlock(): Promise<unknown[]> {
-  const block = BLOCKS[next];
-  if (block === undefined) throw new Error("the page has no more commands");
-  next += 1;
-  const script = `set -eu -o pipefail\n${variables}\n${block}\necho; echo ---; declare -p`;
-  const said = await new Promise<string>((resolve, reject) => {
-    execFile("bash", ["-c", script], (error, stdout, stderr) =>
-      error ? reject(new Error(`${block}\n${stderr}`)) : resolve(stdout),
-    );
-  });
-  const [printed = "", declared = ""] = said.split("\n---\n");
-  const names = "KEY URL PAY CONNECTION TOKEN TRANSACTION CHALLENGED WAITING AUTH SESSION CHALLENGE".split(" ");
-  // What a shell prints of a variable may go over several lines; these are its own words for reading it again.
-  variables = declared
-    .split(/\n(?=declare )/)
-    .filter((line) => names.includes(/^declare \S+ (\w+)=/.exec(line)?.[1] ?? ""))
-    .join("\n");
-  return printed.trim() === ""
-    ? []
-    : printed
-        .trim()
-        .split(/\n(?=\{)/)
-        .map((text): unknown => JSON.parse(text));
+  const printed = await walk.type();
+  return printed === "" ? [] : printed.split(/\n(?=\{)/).map((text): unknown => JSON.parse(text));
 }
 
 /** Looks at a page as the cardholder does, and presses a button. */
@@ -68,7 +42,7 @@ describe("the walk-through of docs/payments.md, as it is written", () => {
   it("makes an application and a connection, and authorizes a payment", async () => {
     expect(await typeBlock()).toEqual([]);
     expect(await typeBlock()).toEqual([]);
-    expect(variables).toMatch(/TRANSACTION="[0-9a-f-]{36}"/);
+    expect(walk.variable("TRANSACTION")).toMatch(/^[0-9a-f-]{36}$/);
   });
 
   it("captures a part, and returns a part of that", async () => {
@@ -100,6 +74,6 @@ describe("the walk-through of docs/payments.md, as it is written", () => {
     expect(await typeBlock()).toMatchObject([
       { status: "authorization_succeeded", three_d_secure: { status: "complete", method: "challenge" } },
     ]);
-    expect(next).toBe(BLOCKS.length);
+    expect(walk.isAtEnd).toBe(true);
   });
 });

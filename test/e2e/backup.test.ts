@@ -1,3 +1,4 @@
+// Needs: pg_dump, pg_restore
 import { execFile } from "node:child_process";
 import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";

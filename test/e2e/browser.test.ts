@@ -1,8 +1,10 @@
+// Needs: chromium
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { build } from "esbuild";
-import { type Browser, chromium } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { launchBrowser } from "../support/browser.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
 /** What a shop's page would run, as the README has it. */
@@ -49,7 +51,7 @@ beforeAll(async () => {
     );
   });
   await new Promise<void>((resolve) => shop.listen(0, "127.0.0.1", resolve));
-  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+  browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, inject, it } from "vitest";
@@ -14,6 +14,15 @@ describe("cloakroom", () => {
     expect(stdout).toContain("Usage: cloakroom <command>");
     for (const name of ["serve", "init", "migrate", "tenants create", "tenants list", "doctor"])
       expect(stdout).toContain(name);
+  });
+
+  it.each(["--version", "-V", "version"])("%s says which version it is", async (word) => {
+    const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+    const { node } = process.versions;
+    const plain = await run(word);
+    expect({ code: plain.code, stderr: plain.stderr }).toEqual({ code: 0, stderr: "" });
+    expect(plain.stdout).toMatch(new RegExp(`^cloakroom ${version} \\(Node\\.js ${node}, \\w+-\\w+\\)\n$`));
+    expect(JSON.parse((await run(word, "--json")).stdout)).toMatchObject({ version, node });
   });
 
   it.each(["serve", "init", "migrate", "tenants create", "tenants list", "doctor"])(

@@ -40,6 +40,16 @@ describe("a wrong setting", () => {
       { DATABASE_URL: "postgres://x", DATABASE_URL_FILE: "some-file" },
       /Set DATABASE_URL or DATABASE_URL_FILE, not both/,
     ],
+    [
+      { DATABASE_URL: "" },
+      /^DATABASE_URL is set, but empty\. Give it a value, or remove it to use the embedded database/,
+    ],
+    [{ DATABASE_URL: " " }, /^DATABASE_URL is set, but empty/],
+    [{ DATABASE_URL_FILE: "" }, /^DATABASE_URL_FILE is set, but empty/],
+    [{ DATABASE_URL_FILE: "/dev/null" }, /^DATABASE_URL_FILE names an empty file: \/dev\/null/],
+    [{ CLOAKROOM_PUBLIC_URL: "" }, /^CLOAKROOM_PUBLIC_URL is set, but empty\. Give it a value, or remove it/],
+    [{ CLOAKROOM_SMTP_URL_FILE: "" }, /^CLOAKROOM_SMTP_URL_FILE is set, but empty/],
+    [{ DATABASE_URL: "mysql://user:s3cr3t-word@db/vault" }, /^DATABASE_URL must begin with postgres:\/\//],
     [{ MIGRATE_DATABASE_URL: "postgres://x" }, /MIGRATE_DATABASE_URL is set, but not DATABASE_URL/],
     [{ CLOAKROOM_TRANSIT_TOKEN: "s.x" }, /CLOAKROOM_TRANSIT_TOKEN is set, but not CLOAKROOM_TRANSIT_URL/],
     [{ CLOAKROOM_TRANSIT_CA_FILE: "ca.pem" }, /CLOAKROOM_TRANSIT_CA_FILE is set, but not CLOAKROOM_TRANSIT_URL/],
@@ -58,6 +68,7 @@ describe("a wrong setting", () => {
     const { code, stdout, stderr } = await cloakroom(environment, "serve");
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(words);
+    expect(stderr).not.toContain("s3cr3t-word");
     expect(stderr.trimEnd().split("\n")).toHaveLength(1);
     expect(readdirSync(directory)).toEqual(["some-file"]);
   });

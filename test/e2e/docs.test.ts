@@ -1,6 +1,8 @@
+// Needs: chromium
 import { readFileSync } from "node:fs";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { launchBrowser } from "../support/browser.js";
 import { newTenant } from "../support/tenant.js";
 
 const url = inject("serverUrl");
@@ -25,10 +27,10 @@ describe("the documentation's files", () => {
 
   it("come from our own origin, and hold no script of their own", async () => {
     const html = await (await fetch(`${url}/docs`)).text();
-    expect(html).not.toMatch(/https?:/);
+    expect(html.replace(/xmlns%3D%22[^"]*?%22/, "")).not.toMatch(/https?:/);
     expect(html).not.toMatch(/<script(?![^>]* src=)|<style| on[a-z]+=/);
     const files = await filesOfPage();
-    expect(files).toHaveLength(3);
+    expect(files.filter((path) => /\.(?:js|css)$/.test(path))).toHaveLength(4);
     for (const path of files) expect((await fetch(`${url}${path}`)).status, path).toBe(200);
   });
 
@@ -68,7 +70,7 @@ describe("the documentation's files", () => {
     expect(await caching("/openapi.json")).toBe("no-cache");
     for (const path of await filesOfPage()) {
       expect(await caching(path), path).toBe(
-        /\/swagger-ui\./.test(path) ? "public, max-age=31536000, immutable" : "no-cache",
+        /\/(?:swagger-ui|docs)\.(?:js|css)$/.test(path) ? "public, max-age=31536000, immutable" : "no-cache",
       );
     }
   });
@@ -76,6 +78,32 @@ describe("the documentation's files", () => {
   it("can be read by pages of other origins, which generate clients from the description", async () => {
     const answer = await fetch(`${url}/openapi.json`, { headers: { Origin: "https://tools.example" } });
     expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+  });
+
+  it("have the guides beside the reference, with links that lead somewhere", async () => {
+    const guides = (await filesOfPage()).filter((path) => path.startsWith("/docs/guides/"));
+    expect(guides).toEqual(["/docs/guides/start", "/docs/guides/operations", "/docs/guides/payments"]);
+    for (const path of guides) {
+      const page = await fetch(`${url}${path}`);
+      const html = await page.text();
+      expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+      expect(html).toContain(`<a href="${path}" aria-current="page">`);
+      for (const [, target = ""] of html.matchAll(/<a href="([^"]+)"/g)) {
+        const { pathname, hash, origin } = new URL(target, `${url}${path}`);
+        if (origin !== url) continue;
+        const found = await fetch(`${url}${pathname}`);
+        expect(found.status, target).toBe(200);
+        if (hash !== "") expect(await found.text(), target).toContain(`id="${hash.slice(1)}"`);
+      }
+    }
+  });
+
+  it("are where a browser is led that opens the base URL; programs get a 404 there", async () => {
+    const browser = await fetch(url, { headers: { Accept: "text/html,*/*;q=0.8" }, redirect: "manual" });
+    expect([browser.status, browser.headers.get("location")]).toEqual([302, "/docs"]);
+    const program = await fetch(url);
+    expect(program.status).toBe(404);
+    expect(await program.json()).toMatchObject({ code: "not_found" });
   });
 
   it("are nothing else below /docs", async () => {
@@ -92,11 +120,7 @@ describe("the page in a browser", () => {
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    browser = await chromium.launch({
-      executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-      // Chromium's own sandbox cannot be set up by root, which tests in containers run as.
-      args: ["--no-sandbox"],
-    });
+    browser = await launchBrowser();
     page = await browser.newPage();
     page.on("request", (request) => requested.push(request.url()));
     page.on("console", (message) => {
@@ -111,12 +135,15 @@ describe("the page in a browser", () => {
     await browser?.close();
   });
 
-  it("shows every group of operations", async () => {
+  it("shows every group of operations, tokens first, below the product's name and the guides", async () => {
+    expect(await page.locator("header .brand").textContent()).toBe("Cloakroom");
+    expect(await page.locator("header nav a").allTextContents()).toContain("Payments");
     const { tags }: { tags: { name: string }[] } = JSON.parse(readFileSync("gen/openapi.json", "utf8"));
     const shown = await page
       .locator(".opblock-tag")
       .evaluateAll((all) => all.map((tag) => tag.getAttribute("data-tag")));
     expect(shown).toEqual(tags.map(({ name }) => name));
+    expect(shown.slice(0, 3)).toEqual(["Token", "Tokenize", "Application"]);
     expect(await page.locator(".info .title").textContent()).toContain("Cloakroom");
   });
 

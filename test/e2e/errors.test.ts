@@ -56,6 +56,45 @@ describe("an error over REST", () => {
     }
   });
 
+  it("says the first problem and how many there are, and names all of them at once, whatever step would find them", async () => {
+    const rules = [
+      { priority: 1, container: "/pci", transform: "show", permissions: ["token:raed"] },
+      { priority: 1, container: "/", transform: "mask", permissions: ["token:read"] },
+    ];
+    const application = await tenant.manage("POST", "/applications", { body: { name: 5, type: "private", rules } });
+    expect(application).toMatchObject({
+      status: 400,
+      body: { title: "One or more validation errors occurred.", detail: "name must be a string (1 of 5 problems)" },
+    });
+    expect(application.body.errors).toEqual({
+      name: ["must be a string"],
+      "rules[0].transform": ["must be one of: redact, mask, reveal"],
+      "rules[0].container": ["must be a container path such as /pci/"],
+      "rules[0].permissions[0]": ["must be a token permission"],
+      "rules[1].priority": ["must be unique among the rules"],
+    });
+    const token = { type: "card", data: { number: "12" }, containers: ["pci"], expires_at: "soon", metadata: { a: 1 } };
+    const { body } = await backEnd("POST", "/tokens", { body: token });
+    expect(body.detail).toBe("metadata.a must be a string (1 of 4 problems)");
+    expect(Object.keys(body.errors)).toEqual(["metadata.a", "data.number", "containers[0]", "expires_at"]);
+    const single = await backEnd("POST", "/tokens", { body: { type: "token" } });
+    expect(single.body).toMatchObject({ detail: "data must be given", errors: { data: ["must be given"] } });
+    const leaves = await backEnd("POST", "/tokenize", {
+      body: [{ type: "nope", data: 1 }, "x", { type: "card", data: 2 }],
+    });
+    expect(Object.keys(leaves.body.errors)).toEqual(["[0].type", "[2].data"]);
+  });
+
+  it("tells which kind of key to use where this kind can never hold the permission", async () => {
+    const touched = await tenant.manage("POST", "/tokens", { body: { type: "token", data: 1 } });
+    expect(touched.body.detail).toBe(
+      "The key used lacks the permission token:create for this: a management key manages applications and never touches tokens. Use the key of a private or public application.",
+    );
+    expect((await backEnd("GET", "/proxies")).body.detail).toBe(
+      "The key used lacks the permission proxy:read for this: only the key of a management application can hold it.",
+    );
+  });
+
   it("names every field that is wrong, as it was sent", async () => {
     const { body } = await backEnd("POST", "/tokens", {
       body: { type: 1, data: 1, containers: ["/a/", 2], metadata: { "my.key": 3 }, expires_at: {} },

@@ -142,6 +142,36 @@ describe("an export", () => {
     expect(await cloakroom(target, "import", "--file", file)).toMatchObject({ code: 0 });
   }, 60_000);
 
+  it("is told to be damaged, and not to be of another root key or release, where a byte of its head was changed", async () => {
+    const lines = gunzipSync(readFileSync(file)).toString("latin1");
+    const head = lines.slice(0, lines.indexOf("\n"));
+    const { root_keys, key } = JSON.parse(head);
+    const changed = (text: string) => {
+      const at = head.indexOf(text) + 3;
+      return `${lines.slice(0, at)}${lines[at] === "a" ? "b" : "a"}${lines.slice(at + 1)}`;
+    };
+    const path = join(directory, "flipped.export");
+    const expectDamaged = async (name: string, content: Buffer) => {
+      writeFileSync(path, content);
+      const { code, stderr } = await cloakroomFed(elsewhere, { lines: [] }, "import", "--file", path);
+      expect({ name, code, stderr }).toEqual({
+        name,
+        code: 1,
+        stderr: expect.stringContaining("damaged or was cut off"),
+      });
+    };
+    for (const text of [root_keys[0].id, root_keys[0].check_value, key.root_key_id, key.wrapped]) {
+      await expectDamaged(text, gzipSync(Buffer.from(changed(text), "latin1")));
+    }
+    // Packed, of a release that wrote no digest: the sum of gzip tells.
+    const older = lines.replace(/,"sha256":"[0-9a-f]{64}"/, "");
+    expect(older.length).toBe(lines.length - 76);
+    const packed = gzipSync(Buffer.from(older.replace(root_keys[0].check_value, "A".repeat(44)), "latin1"));
+    const sum = packed.readUInt32LE(packed.length - 8);
+    packed.writeUInt32LE((sum ^ 1) >>> 0, packed.length - 8);
+    await expectDamaged("without a digest", packed);
+  }, 60_000);
+
   it("is refused without its root key, with another, and by another release", async () => {
     const without = { ...elsewhere, ...machine("without") };
     expect(await cloakroomFed(without, { lines: [] }, "import", "--file", file)).toMatchObject({

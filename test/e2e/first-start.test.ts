@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
@@ -18,6 +18,8 @@ const environment: Record<string, string> = {
   CLOAKROOM_PORT: "0",
   CLOAKROOM_ADMIN_PORT: "0",
 };
+
+const KEY_FILE = join(root, "data", "first-management-key");
 
 async function portTaken(): Promise<CommandResult> {
   const other = createServer().listen(0, "127.0.0.1");
@@ -47,7 +49,11 @@ async function killedBeforeFirstTenant(): Promise<CommandResult> {
 }
 
 it("the first start that succeeds makes the first tenant and shows its key, whatever commands and starts came before it and failed", async () => {
-  expect(await cloakroom(environment, "doctor")).toMatchObject({
+  expect(await cloakroom(environment, "tenants", "list")).toMatchObject({
+    code: 1,
+    stderr: "The database has no root key yet. Run: cloakroom init\n",
+  });
+  expect(await cloakroom(environment, "init")).toMatchObject({
     code: 0,
     stderr: expect.stringContaining("Made the root key"),
   });
@@ -59,9 +65,13 @@ it("the first start that succeeds makes the first tenant and shows its key, what
   expect(await killedBeforeFirstTenant()).toMatchObject({ code: 137, stderr: expect.stringContaining("Serving ") });
 
   await using server = await startReplica(environment);
-  await expect.poll(() => server.said(), { timeout: 10_000 }).toMatch(/key_prod_mgt_\w+/);
+  await expect.poll(() => server.said(), { timeout: 10_000 }).toContain(KEY_FILE);
   expect(server.said()).toContain("Welcome to Cloakroom. Your first tenant is ready.");
-  const [key] = /key_prod_mgt_\w+/.exec(server.said()) ?? [];
+  expect(server.said()).toContain(`API, page by page: ${server.url}/docs`);
+  // What a service prints is kept in logs: the key is not in it.
+  expect(server.said()).not.toContain("key_prod_mgt");
+  expect(statSync(KEY_FILE).mode & 0o777).toBe(0o600);
+  const key = readFileSync(KEY_FILE, "utf8").trim();
   const manage = restClient(server.url, key);
   expect((await manage("GET", "/tenants/self")).body).toMatchObject({ name: "First tenant" });
   // A vault whose tenants are all deleted is no new one.
@@ -73,4 +83,35 @@ it("a first tenant is made once: a later start has nothing to show", async () =>
   // What it has to show it shows before it stops.
   expect(await server.stop()).toBe(0);
   expect(server.said()).not.toContain("Welcome");
+});
+
+it.runIf(process.platform === "linux")(
+  "on a terminal the first start shows the key there, and makes no file of it",
+  async () => {
+    const dataDir = copyMigratedData(join(root, "terminal"));
+    const env = { PATH: process.env.PATH, ...environment, CLOAKROOM_DATA_DIR: dataDir };
+    const command = `exec ${process.execPath} dist/src/main.js serve`;
+    const child = spawn("script", ["-qefc", command, "/dev/null"], { env, stdio: ["ignore", "pipe", "inherit"] });
+    let shown = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      shown += chunk;
+    });
+    const ended = once(child, "close");
+    await expect.poll(() => shown, { timeout: 20_000 }).toContain("3. Read it back:");
+    process.kill(Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim()), "SIGTERM");
+    await ended;
+    expect(shown).toMatch(/This is its management key; it is not shown again:\s+key_prod_mgt_\w+\s/);
+    expect(existsSync(join(dataDir, "first-management-key"))).toBe(false);
+  },
+);
+
+it("a command where there is no vault makes none, and says what to do", async () => {
+  const dataDir = join(root, "elsewhere");
+  const made = ["tenants", "create", "--name", "T", "--owner-email", "a@example.com"];
+  const { code, stdout, stderr } = await cloakroom({ CLOAKROOM_DATA_DIR: dataDir }, ...made);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toBe(
+    `There is no vault in ${dataDir}. Set CLOAKROOM_DATA_DIR to the data directory of the server, or DATABASE_URL to its database. To make a new vault here, run: cloakroom init\n`,
+  );
+  expect(existsSync(dataDir)).toBe(false);
 });

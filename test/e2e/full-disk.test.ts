@@ -1,4 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
+import { copyMigratedData } from "../support/migrated-data.js";
+import { startReplica } from "../support/replica.js";
 import { restClient } from "../support/rest.js";
 import { startServerProcess } from "../support/server.js";
 import { canMount, SmallDisk } from "../support/small-disk.js";
@@ -56,5 +58,21 @@ describe.runIf(canMount)("a disk that is full", () => {
     for (const [id, data] of stored) expect((await backEnd("GET", `/tokens/${id}`)).body.data).toBe(data);
     expect(server.said()).toContain("53100");
     expect(await server.stop()).toBe(0);
+  });
+
+  it("keeps a server that was killed from starting again, with a sentence and no stack, until there is room", async () => {
+    using disk = new SmallDisk(400);
+    const environment = { CLOAKROOM_DATA_DIR: copyMigratedData(`${disk.directory}/data`) };
+    const killed = await startReplica(environment);
+    killed.process.kill("SIGKILL");
+    await killed.ended;
+    disk.fill();
+    const refused = await startReplica(environment).catch((error: unknown) => String(error));
+    expect(refused).toContain("the server ended with 1");
+    expect(refused).toMatch(/no space is left on the device|No space left on device/);
+    expect(refused).not.toMatch(/\n\s+at /);
+    disk.empty();
+    await using server = await startReplica(environment);
+    expect(await restClient(server.url)("GET", "/readyz")).toMatchObject({ status: 200 });
   });
 });

@@ -82,6 +82,16 @@ describe("the health of the server", () => {
       expect(await client("GET", "/healthz")).toMatchObject({ status: 200 });
       const health = rpcClient(Health, "gRPC", { url: server.url });
       expect(await health.check({})).toMatchObject({ status: Status.NOT_SERVING });
+      // The operator is told which job failed, why, and when it is tried again.
+      const failures = () => server.said().match(/^.*"a job failed and will be tried again".*$/gm) ?? [];
+      await vi.waitFor(() => expect(failures()).not.toEqual([]), { timeout: 15_000, interval: 200 });
+      expect(JSON.parse(failures()[0] ?? "{}")).toMatchObject({
+        level: 40,
+        job: expect.stringMatching(/^[a-z ]+$/),
+        cause: expect.stringMatching(/^database [A-Z_]+$/),
+        attempt: 1,
+        next_at: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T/),
+      });
     } finally {
       for (const pid of processes) process.kill(pid, "SIGCONT");
     }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { linkIn, type Mailbox, newMailbox } from "../support/mail.js";
+import { linkIn, type Mailbox, newMailbox, textOf } from "../support/mail.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
 import { firstTenant, type TestTenant } from "../support/tenant.js";
 
@@ -67,6 +67,9 @@ describe("the message of an invitation", () => {
     expect(mail?.raw).toMatch(/^From: The Vault <vault@example\.com>\r$/m);
     expect(mail?.raw).not.toMatch(/^Bcc:/im);
     expect(mail?.text).toContain("Müller & Söhne Bcc: eve@example.com");
+    const html = textOf(mail?.raw ?? "", "text/html");
+    expect(html).toContain("<strong>M&#252;ller &#38; S&#246;hne Bcc: eve@example.com</strong>");
+    expect(html).toContain(`<a href="${linkIn(mail?.text ?? "")}">`);
     expect(linkIn(mail?.text ?? "")).toMatch(
       new RegExp(`^${server.url}/invitations/inv_[0-9A-Za-z]{22}_[0-9A-Za-z]{22}_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$`),
     );

@@ -1,7 +1,9 @@
+// Needs: chromium
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { launchBrowser } from "../support/browser.js";
 import { nextLink } from "../support/mail.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
@@ -145,11 +147,7 @@ describe("the page", () => {
   const requested: string[] = [];
   const complaints: string[] = [];
   beforeAll(async () => {
-    browser = await chromium.launch({
-      executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-      // Chromium's own sandbox cannot be set up by root, which tests in containers run as.
-      args: ["--no-sandbox"],
-    });
+    browser = await launchBrowser();
     page = await browser.newPage();
     page.on("request", (request) => requested.push(request.url()));
     page.on("console", (message) => complaints.push(message.text()));

@@ -247,6 +247,28 @@ describe("the list of logs", () => {
     expect(await logsOf(tenant, "&entity_type=nope")).toEqual([]);
   });
 
+  it("finds tokens of every type under entity_type=token, in pages and by id", async () => {
+    const tokens = all.filter(({ entity_type }) => ["token", "card"].includes(entity_type));
+    expect(new Set(tokens.map(({ entity_type }) => entity_type))).toEqual(new Set(["token", "card"]));
+    expect(await logsOf(tenant, "&entity_type=token")).toEqual(tokens);
+    const walked: Log[] = [];
+    for (let start = ""; ; ) {
+      const { body } = await tenant.manage("GET", `/logs?size=7&entity_type=token${start}`);
+      walked.push(...body.data);
+      if (body.pagination.after === undefined) break;
+      start = `&start=${encodeURIComponent(body.pagination.after)}`;
+    }
+    expect(walked).toEqual(tokens);
+    const third = await tenant.manage("GET", "/logs?size=7&page=3&entity_type=token");
+    expect(third.body.data).toEqual(tokens.slice(14, 21));
+    const ofCard = await logsOf(tenant, "&entity_type=token&entity_id=four");
+    expect(ofCard.map(({ entity_type, operation }) => [entity_type, operation])).toEqual([["card", "create"]]);
+    const since = all.find(({ entity_id }) => entity_id === "three")?.created_at ?? "";
+    expect(await logsOf(tenant, `&entity_type=token&start_date=${since}`)).toEqual(
+      tokens.filter(({ created_at }) => created_at >= since),
+    );
+  });
+
   it("is narrowed by time: from the start on, and before the end", async () => {
     const three = all.find(({ entity_id }) => entity_id === "three");
     const at = three?.created_at ?? "";

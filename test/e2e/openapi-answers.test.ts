@@ -117,6 +117,7 @@ describe("answers of the server are as the document describes them", () => {
       body: changed,
     });
     expect((await ask(backEnd, "getApplicationByKey")).body.id).toBe(backEnd.id);
+    expect((await ask(manage, "regenerateApplicationKey", { path })).body.key).toMatch(/^key_/);
     const key = await ask(manage, "createApplicationKey", { path });
     const keyPath = { ...path, key_id: key.body.id };
     expect((await ask(manage, "getApplicationKey", { path: keyPath })).body.key).toBeUndefined();

@@ -1,4 +1,4 @@
-import { create, createFileRegistry, fromBinary } from "@bufbuild/protobuf";
+import { create, createFileRegistry, fromBinary, toJson } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
@@ -52,6 +52,28 @@ describe.each(versions)("reflection %s", (_, askAll) => {
     const names = ["TokenService", "TokenizeService", "ApplicationService", "LogService", "TransactionService"];
     const service = names.map((name) => expect.objectContaining({ name: `cloakroom.v1.${name}` }));
     expect(answer).toMatchObject({ case: "listServicesResponse", value: { service: expect.arrayContaining(service) } });
+  });
+
+  it("lists health, and itself in both versions", async () => {
+    const [answer] = await ask({ case: "listServices", value: "" });
+    const names = ["health.v1.Health", "reflection.v1.ServerReflection", "reflection.v1alpha.ServerReflection"];
+    const service = names.map((name) => expect.objectContaining({ name: `grpc.${name}` }));
+    expect(answer).toMatchObject({ value: { service: expect.arrayContaining(service) } });
+  });
+
+  it.each([
+    ["grpc.health.v1.Health", "Check"],
+    ["grpc.health.v1.HealthCheckResponse.ServingStatus", "SERVING"],
+    ["grpc.reflection.v1.ServerReflection", "ServerReflectionInfo"],
+    ["grpc.reflection.v1alpha.ServerReflectionRequest", "file_containing_symbol"],
+    ["google.rpc.ErrorInfo", "reason"],
+    ["google.rpc.BadRequest.FieldViolation", "description"],
+    ["google.rpc.RetryInfo", "retry_delay"],
+  ])("finds %s, with %s", async (value, part) => {
+    const [answer] = await ask({ case: "fileContainingSymbol", value });
+    expect(JSON.stringify(filesIn(answer).map((file) => toJson(FileDescriptorProtoSchema, file)))).toContain(
+      `"${part}"`,
+    );
   });
 
   it.each([

@@ -1,3 +1,4 @@
+// Needs: redis-server
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";

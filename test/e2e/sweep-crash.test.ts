@@ -50,13 +50,20 @@ describe("a sweep that is killed in the middle", () => {
     (await asTenant<{ n: number }>(sql, tenantId, `select count(*)::int as n from ${query}`))[0]?.n ?? Number.NaN;
   const expired = (sql: Sql) => count(sql, "audit_logs where operation = 'expire'");
 
-  /** All of the expiring tokens are over at once, as if years had passed. */
-  const letExpire = (sql: Sql) =>
+  /** All of the expiring tokens are over, as if years had passed; one of them is over last. */
+  const expireAll = (sql: Sql) =>
     asTenant(
       sql,
       tenantId,
       `update tokens set expires_at = now() - interval '2 minutes' where expires_at is not null;
-       insert into due values ('${tenantId}', 'token', date_trunc('minute', now()) - interval '2 minutes')`,
+       update tokens set expires_at = now() - interval '1 minute'
+       where id = (select max(id) from tokens where expires_at is not null)`,
+    );
+  const noteDue = (sql: Sql) =>
+    asTenant(
+      sql,
+      tenantId,
+      `insert into due values ('${tenantId}', 'token', date_trunc('minute', now()) - interval '2 minutes')`,
     );
 
   /** Another replica's sweep. It is given the lease that lets only one of them sweep, whoever has it. */
@@ -74,10 +81,23 @@ describe("a sweep that is killed in the middle", () => {
   it("is finished by several replicas at once: each token goes once, with one row in the log", async () => {
     const vault = await open();
     const sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 20_000 });
-    await letExpire(sql);
+    const holder = connect(vault.ownerAddress, { connections: 1, statementTimeout: 20_000 });
+    await expireAll(sql);
+    // The sweep cannot come to its end before it is killed: the last of its tokens is held.
+    const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const holding = holder.begin(async (tx) => {
+      await tx`select set_config('app.tenant_id', ${tenantId}, true)`;
+      await tx`select 1 from tokens where expires_at is not null order by expires_at desc limit 1 for update`;
+      held.resolve();
+      await released.promise;
+    });
+    await held.promise;
+    await noteDue(sql);
     await expect.poll(() => expired(sql), { interval: 1, timeout: 25_000 }).toBeGreaterThan(0);
     await server.stop("SIGKILL");
-    await sql.end();
+    released.resolve();
+    await holding;
+    await Promise.all([sql.end(), holder.end()]);
     await vault[Symbol.asyncDispose]();
 
     await using survivor = await open();

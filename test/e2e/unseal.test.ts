@@ -1,14 +1,17 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { connect as connectSocket, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { Health, HealthCheckResponse_ServingStatus } from "../../gen/health/v1/health_pb.js";
 import { awaitedLater } from "../support/awaited-later.js";
 import { cloakroom, cloakroomFed } from "../support/command.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 import { type Replica, startReplica } from "../support/replica.js";
 import { restClient } from "../support/rest.js";
+import { failureOf, RPC_PROTOCOLS, rpcClient } from "../support/rpc.js";
 import { newTenant } from "../support/tenant.js";
 
 const directory = newDirectory();
@@ -21,6 +24,8 @@ let url: string;
 let key: string;
 let tokenId: string;
 let shares: string[];
+/** Of the same key, split once more. */
+let otherShares: string[];
 let server: Replica | undefined;
 
 beforeAll(async () => {
@@ -45,9 +50,56 @@ function freePort(): Promise<number> {
   });
 }
 
+const NOT_A_SHARE = "This is not a share: it starts with cloakroom-share-1 and is one line.\n";
+
+/** Sends a line to the sealed server as some other program might. Gives the answer, once the server has hung up. */
+async function sayToSocket(line: string): Promise<object> {
+  const connection = connectSocket(socket).setEncoding("utf8");
+  connection.on("error", () => {});
+  connection.write(`${line}\n`);
+  let said = "";
+  for await (const text of connection) said += text;
+  return JSON.parse(said);
+}
+
 /** Runs a command with these lines on its standard input. */
 const withInput = (lines: readonly string[], ...args: readonly string[]) =>
   cloakroomFed(environment, { lines }, ...args);
+
+/** Every call is refused as one that may work later, in the words of its protocol: nothing is told to be missing. */
+async function expectSealed(): Promise<void> {
+  const client = restClient(url, key);
+  for (const [method, path] of [
+    ["GET", `/tokens/${tokenId}`],
+    ["POST", "/tokens"],
+    ["DELETE", `/tokens/${tokenId}`],
+    ["GET", "/docs"],
+    ["POST", "/orchestration/webhooks/x"],
+    ["GET", "/nope"],
+  ] as const) {
+    const { status, headers, body } = await client(method, path, method === "POST" ? { body: {} } : {});
+    expect([path, status, headers.get("retry-after"), body.code]).toEqual([path, 503, "30", "unavailable"]);
+    expect(body.detail).toContain("sealed");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+  }
+  const proxied = await client("GET", "/proxy/x", { headers: { Origin: "https://shop.example" } });
+  expect([proxied.status, proxied.body.proxy_error.code]).toEqual([503, "unavailable"]);
+  expect(proxied.headers.get("access-control-allow-origin")).toBe("*");
+  expect((await client("OPTIONS", "/tokens", { headers: { Origin: "https://shop.example" } })).status).toBe(204);
+  const large = await client("POST", "/tokens", { raw: "x".repeat(3_000_000) });
+  expect(large.status).toBe(503);
+  for (const protocol of RPC_PROTOCOLS) {
+    const { getToken } = rpcClient(TokenService, protocol, { url, key });
+    expect(await failureOf(getToken({ id: tokenId }))).toMatchObject({
+      ...{ code: "Unavailable", reason: "unavailable", retryAfter: 30 },
+      message: expect.stringContaining("sealed"),
+    });
+    const health = rpcClient(Health, protocol, { url });
+    for (const service of ["", TokenService.typeName]) {
+      expect((await health.check({ service })).status).toBe(HealthCheckResponse_ServingStatus.NOT_SERVING);
+    }
+  }
+}
 
 it("keys split refuses counts that make no sense, and prints or writes shares once", async () => {
   for (const [count, threshold] of [
@@ -66,6 +118,8 @@ it("keys split refuses counts that make no sense, and prints or writes shares on
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(/must be a whole number from 2 to (255|3)\./);
   }
+  const other = await cloakroom(environment, "keys", "split", "--shares", "2", "--threshold", "2", "--json");
+  otherShares = JSON.parse(other.stdout).map(({ text }: { text: string }) => text);
   const out = join(directory, "shares");
   const split = await cloakroom(
     environment,
@@ -119,7 +173,7 @@ it("a server without the key file waits sealed, and starts when enough shares ar
     .toBe(503);
   expect(await (await fetch(`${url}/readyz`)).json()).toEqual({ status: "not ready", checks: { root_key: "sealed" } });
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
-  expect((await restClient(url, key)("GET", `/tokens/${tokenId}`)).status).toBe(404);
+  await expectSealed();
   expect(statSync(socket).mode & 0o777).toBe(0o600);
 
   const [one = "", two = "", three = "", four = ""] = shares;
@@ -129,9 +183,16 @@ it("a server without the key file waits sealed, and starts when enough shares ar
   expect(wrong.stderr).toBe("This share is mistyped or damaged: its checksum does not fit.\n");
   const none = await withInput([], "keys", "unseal");
   expect(none.code).toBe(2);
+  const endless = await withInput(["x".repeat(2_000_000)], "keys", "unseal");
+  expect(endless).toMatchObject({ code: 1, stderr: NOT_A_SHARE });
+  expect(await sayToSocket("x".repeat(2_000_000))).toMatchObject({ held: 0, problem: NOT_A_SHARE.trim() });
 
+  // A share of another splitting, handed in first, keeps nobody from completing theirs.
+  const strange = await withInput([otherShares[0] ?? ""], "keys", "unseal", "--json");
+  expect(JSON.parse(strange.stdout)).toEqual({ unsealed: false, shares_held: 1, shares_needed: 2 });
   const first = await withInput([one, one], "keys", "unseal", "--json");
   expect(JSON.parse(first.stdout)).toEqual({ unsealed: false, shares_held: 1, shares_needed: 3 });
+  expect(first.stderr).toContain("1 of 3 shares are in. 1 of another splitting are kept apart");
   // Each holder comes alone, one of them with a file.
   await withInput([two], "keys", "unseal");
   expect((await fetch(`${url}/readyz`)).status).toBe(503);

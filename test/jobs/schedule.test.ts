@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { type Job, Schedule } from "../../src/jobs/schedule.js";
+import { type Job, type JobFailure, Schedule } from "../../src/jobs/schedule.js";
 
 describe("a schedule", () => {
   it("runs jobs again and again, also those that fail, and tells of it", async () => {
     const runs = { steady: 0, failing: 0 };
-    const failed: string[] = [];
+    const failed: JobFailure[] = [];
     const twice = Promise.withResolvers<void>();
     const count = (name: "steady" | "failing") => {
       runs[name] += 1;
       if (runs.steady >= 2 && runs.failing >= 2) twice.resolve();
     };
-    const schedule = new Schedule(({ name }, error) => failed.push(`${name}: ${error}`));
+    const schedule = new Schedule((failure) => failed.push(failure));
     schedule.start([{ name: "steady", every: 1, run: async () => count("steady") }]);
     schedule.start([
       {
@@ -23,8 +23,10 @@ describe("a schedule", () => {
     ]);
     await twice.promise;
     await schedule.stop();
-    expect(failed).toHaveLength(runs.failing);
-    expect(new Set(failed)).toEqual(new Set(["failing: Error: no"]));
+    expect(failed.map(({ job, error, attempt }) => `${job.name} ${attempt}: ${error}`)).toEqual(
+      Array.from({ length: runs.failing }, (_, index) => `failing ${index + 1}: Error: no`),
+    );
+    expect(failed[0]?.nextAt).toBeInstanceOf(Date);
     const before = { ...runs };
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(runs).toEqual(before);
@@ -45,15 +47,15 @@ describe("a schedule", () => {
       end: async () => void told.push("ended"),
     };
     const idle: Job = { ...long, name: "idle", every: 1e6, end: async () => Promise.reject(new Error("no")) };
-    const schedule = new Schedule(({ name }) => told.push(`${name} failed`));
+    const schedule = new Schedule(({ job, nextAt }) => told.push(`${job.name} failed, next: ${nextAt}`));
     schedule.start([long, idle]);
     await begun.promise;
     schedule.abort();
     const stopped = schedule.stop();
     await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(told).toEqual(["told", "idle failed"]);
+    expect(told).toEqual(["told", "idle failed, next: undefined"]);
     over.resolve();
     await stopped;
-    expect(told).toEqual(["told", "idle failed", "over", "ended"]);
+    expect(told).toEqual(["told", "idle failed, next: undefined", "over", "ended"]);
   });
 });

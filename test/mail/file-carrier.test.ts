@@ -4,13 +4,19 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import { fileCarrier } from "../../src/mail/file-carrier.js";
+import { textOf } from "../support/mail.js";
 
 const directory = mkdtempSync(join(tmpdir(), "cloakroom-mail-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const carry = (into: string) =>
   fileCarrier(into, "vault@example.com").carry(
-    { to: "ada@example.com", subject: "Hello", text: new Sensitive("Come in.") },
+    {
+      to: "ada@example.com",
+      subject: "Hello",
+      text: new Sensitive("Come in."),
+      html: new Sensitive("<p>Come in.</p>"),
+    },
     new AbortController().signal,
   );
 
@@ -21,6 +27,18 @@ describe("a message into a file", () => {
     const [name = "", ...others] = readdirSync(into);
     expect([name, others]).toEqual([expect.stringMatching(/\.eml$/), []]);
     expect(readFileSync(join(into, name), "utf8")).toContain("Come in.");
+  });
+
+  it("keeps lines whole, so that a reader of the file can open a link", async () => {
+    const into = join(directory, "links");
+    const link = `https://vault.example.com/invitations/${"x".repeat(120)}`;
+    const message = { to: "ada@example.com", subject: "Grüße", text: new Sensitive(`Für Ada:\n\n${link}\n`) };
+    const html = new Sensitive(`<p>F&#252;r Ada: <a href="${link}">open</a></p>`);
+    expect(await fileCarrier(into, "vault@example.com").carry({ ...message, html }, AbortSignal.any([]))).toBe("sent");
+    const raw = readFileSync(join(into, readdirSync(into)[0] ?? ""), "utf8");
+    expect(raw.split("\n")).toEqual(expect.arrayContaining(["Für Ada:", link, html.reveal()]));
+    expect(textOf(raw)).toBe(`Für Ada:\n\n${link}\n\n`);
+    expect(textOf(raw, "text/html")).toBe(`${html.reveal()}\n`);
   });
 
   it("is told not to be written where there can be no such file", async () => {

@@ -39,7 +39,7 @@ const carry = (
   stopping: AbortSignal = new AbortController().signal,
 ) =>
   smtpCarrier(new Sensitive(url), "vault@example.com").carry(
-    { to, subject, text: new Sensitive("Come in.") },
+    { to, subject, text: new Sensitive("Come in."), html: new Sensitive("<p>Come in.</p>") },
     stopping,
   );
 

@@ -14,6 +14,7 @@ const proxy = {
     definition: {
       ...{ destinationUrl: "https://example.com", requestTransform: undefined, responseTransform: undefined },
       ...{ requestTransforms: [], responseTransforms: [], configuration: {} },
+      ...{ requestReactorId: undefined, responseReactorId: undefined, disableDetokenization: false },
     },
   },
 };
@@ -35,8 +36,12 @@ describe("the transforms of one direction", () => {
       },
       application: async () => undefined,
       createToken: async () => null,
+      runReactor: async () => ({ kind: "returned", value: null }),
     });
-    const steps = Array.from({ length: 10 }, (): Transform => ({ type: "code", code: "" }));
+    const steps = Array.from(
+      { length: 10 },
+      (): Transform => ({ type: "code", code: "", isTypeGiven: true, runtime: undefined }),
+    );
     const request = { method: "POST", path: "", query: "", headers: [], body: Buffer.from("x") };
     const call = { signal: new AbortController().signal, memory: UNCOUNTED };
     const outcome = await transforms

@@ -54,7 +54,7 @@ const run = <T>(work: (tx: Transaction) => Promise<T>) => deck.flights.run(deck.
 
 function properties(kind: "formula" | "code"): ReactorProperties {
   const code = kind === "formula" ? { kind, formulaId } : { kind, code: CODE };
-  return { name: "R", code, applicationId: undefined, configuration: {} };
+  return { name: "R", code, applicationId: undefined, configuration: {}, runtime: undefined };
 }
 
 type Work = (tx: Transaction) => Promise<unknown>;

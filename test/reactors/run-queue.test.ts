@@ -37,6 +37,7 @@ it("runs that were taken together with one that cannot be read are waited for", 
       code: { kind: "code", code },
       applicationId: undefined,
       configuration: {},
+      runtime: undefined,
     } as const;
     const reactor = await run((tx) => createReactor(tx, caller, keys, properties));
     const expiresAt = new Date(Date.now() + 3_600_000);
@@ -65,6 +66,7 @@ it("runs that were taken together with one that cannot be read are waited for", 
       callApi: async () => ({ status: 500, body: null, lasting: () => null }),
       showError: () => null,
       onFailure: () => void events.push("the failure is told"),
+      onUndelivered: () => {},
     });
     queue.wake(tenantId);
     await started.promise;

@@ -86,8 +86,7 @@ describe("the runner process", () => {
       service.stdout.once("data", resolve);
       service.once("exit", () => reject(new Error("the service did not start")));
     });
-    const children = execFileSync("ps", ["-o", "pid=", "--ppid", String(service.pid)], { encoding: "utf8" });
-    const child = Number(children.trim());
+    const child = Number(readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, "utf8").trim());
     expect(child).toBeGreaterThan(0);
     service.kill("SIGKILL");
     await expect.poll(() => isAlive(child), { timeout: 10_000 }).toBe(false);
@@ -107,9 +106,10 @@ describe("a runner that goes away", () => {
     const sandbox = opened();
     const pid = await runningPid(sandbox);
     let hostCalls = 0;
+    const killed = Promise.withResolvers<void>();
     const bt = async () => {
       hostCalls += 1;
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await killed.promise;
       return null;
     };
     const calls = Array.from({ length: 50 }, (_, index) =>
@@ -121,6 +121,7 @@ describe("a runner that goes away", () => {
     );
     await expect.poll(() => hostCalls, { interval: 5 }).toBeGreaterThan(10);
     process.kill(pid, "SIGKILL");
+    killed.resolve();
     const outcomes = await Promise.all(calls);
     expect(outcomes.length).toBe(50);
     for (const [index, outcome] of outcomes.entries()) {

@@ -147,6 +147,10 @@ describe("what the database says", () => {
     ["58030", "an I/O error", UNAVAILABLE, 1],
     ["57014", "the statement took too long", UNAVAILABLE, 1],
     ["25006", "the database takes no writes", UNAVAILABLE, 1],
+    ["55000", "the database is in no state for this", UNAVAILABLE, 1],
+    ["55006", "the database is being copied", UNAVAILABLE, 1],
+    ["57P03", "the database starts up", UNAVAILABLE, 5],
+    ["26000", "the session forgot a statement", UNAVAILABLE, 5],
     ["55P03", "a lock was not granted", expect.objectContaining({ code: "unavailable", retryAfter: 1 }), 1],
     ["57P01", "an administrator ends the connection", UNAVAILABLE, 5],
     ["25P03", "a transaction that idled is ended", UNAVAILABLE, 5],
@@ -189,6 +193,47 @@ describe("what the database says", () => {
       const see = (name: string) => deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(seeCoat, name));
       expect([await see("before"), await see("never")]).toEqual([true, false]);
     });
+  });
+
+  it("to a session while it took no writes does not hold for the next one", async () => {
+    await using deck = await openDeck(database, { lanes: 1 });
+    await withSetting("default_transaction_read_only", "on", async () => {
+      deck.proxy.goAway();
+      deck.proxy.comeBack();
+      await expect(deck.hang("never")).rejects.toEqual(UNAVAILABLE);
+    });
+    // A session keeps the setting that it began with.
+    await deck.hang("afterwards");
+    expect(await deck.coats()).toEqual(["afterwards"]);
+  });
+
+  it.each(["55000", "57P03", "53300", "28000"])(
+    "(%s) to new connections is a 503 until it takes them",
+    async (code) => {
+      await using deck = await openDeck(database, { lanes: 1 });
+      deck.proxy.goAway();
+      deck.proxy.refuseWith(code);
+      await expect(deck.hang("never")).rejects.toEqual(UNAVAILABLE);
+      deck.proxy.comeBack();
+      await deck.hang("afterwards");
+      expect(await deck.coats()).toEqual(["afterwards"]);
+    },
+  );
+
+  it("of statements that its session forgot is not told to anybody", async () => {
+    await using deck = await openDeck(database, { lanes: 1 });
+    await deck.hang("before");
+    const forget = defineStatement<"all", undefined, unknown>({
+      table: "tokens",
+      kind: "write",
+      sortKey: () => "",
+      queries: (sql) => [sql`deallocate all`],
+      answers: (_, inputs) => inputs.map(() => undefined),
+    });
+    // Its own commit is forgotten too: the transaction runs again, on a new session.
+    await deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(forget, "all"));
+    await deck.hang("afterwards");
+    expect(await deck.coats()).toEqual(["afterwards", "before"]);
   });
 
   it("about a statement that takes too long is a 503", async () => {

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { insertApplicationKey } from "../../src/store/application-keys.js";
+import { FAST_LIMITS } from "../../src/store/batch-limits.js";
+import { ConnectionSlot } from "../../src/store/connection-slot.js";
 import { troubleOf } from "../../src/store/database-error.js";
-import { FAST_LIMITS } from "../../src/store/flight-limits.js";
-import { Flights } from "../../src/store/flights.js";
-import { Lane } from "../../src/store/lane.js";
 import { defineStatement } from "../../src/store/statement.js";
+import { TransactionBatcher } from "../../src/store/transaction-batcher.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { seeCoat } from "./support/coats.js";
 import { openDeck, together, transactionsOf } from "./support/deck.js";
@@ -50,12 +50,17 @@ describe("a database that refuses our login", () => {
     ["by its password", { password: "another" }, "28P01"],
     ["by the name of the database", { database: "another" }, "3D000"],
   ])("%s is a 503, of which the operator is told the code", async (_, wrong, code) => {
-    const lane = new Lane({ ...database.address, ...wrong }, { role: "cloakroom_app", statementTimeout: 5_000 });
-    const flights = new Flights([lane], FAST_LIMITS, systemClock, () => Promise.reject(new Error("not asked")));
+    const lane = new ConnectionSlot(
+      { ...database.address, ...wrong },
+      { role: "cloakroom_app", statementTimeout: 5_000 },
+    );
+    const flights = new TransactionBatcher([lane], FAST_LIMITS, systemClock, () =>
+      Promise.reject(new Error("not asked")),
+    );
     const reading = flights.run(newTenantId(), "unguarded", (tx) => tx.ask(seeCoat, "any"));
     await expect(reading).rejects.toMatchObject({
       ...{ name: "Fault", code: "unavailable", retryAfter: 1 },
-      cause: { message: `database error ${code}` },
+      cause: { message: `database ${code}` },
     });
     await flights.close();
   });

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
+import { listLogRows } from "../../src/store/audit-logs.js";
 import { deleteLogBefore } from "../../src/store/audit-seals.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
 import { findIdempotencyKey } from "../../src/store/idempotency-keys.js";
@@ -13,8 +14,10 @@ import {
   type ScopeAlternative,
   type TokenSelection,
 } from "../../src/store/token-selection.js";
-import { markActive, readTokenRow } from "../../src/store/tokens.js";
+import { findToken, markTokenActive } from "../../src/store/tokens.js";
 import type { Transaction } from "../../src/store/transaction.js";
+import type { Literal, Way } from "../../src/tokens/search/alternatives.js";
+import { findMatches } from "../../src/tokens/search/find-matches.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
 /** Tokens of the tenant; all have the first term, which is the fingerprint of all too, and every third has the second, ten the last. */
@@ -72,9 +75,7 @@ describe("without statistics", () => {
   };
   const planning = async () => {
     const opened = open();
-    await opened.fast.run(tenantId, "unguarded", (tx) =>
-      Promise.all([...lookUps(tx, 0), tx.ask(readTokenRow, "token-1")]),
-    );
+    await opened.fast.run(tenantId, "unguarded", (tx) => Promise.all([...lookUps(tx, 0), findToken(tx, "token-1")]));
     return opened;
   };
   const open = () =>
@@ -111,9 +112,9 @@ describe("without statistics", () => {
     const ids = Array.from({ length: PAGE }, (_, n) => `token-${n + 1}`);
     const read = await pagesRead((opened) =>
       opened.fast.run(tenantId, "unguarded", async (tx) => {
-        const rows = await Promise.all(ids.map((id) => tx.ask(readTokenRow, id)));
-        const marked = await Promise.all(ids.map((id) => tx.ask(markActive, { id, month: "2026-02-01" })));
-        expect([rows.every((row) => row !== null), marked.every(Boolean)]).toEqual([true, true]);
+        const rows = await Promise.all(ids.map((id) => findToken(tx, id)));
+        const marked = await Promise.all(ids.map((id) => markTokenActive(tx, id, "2026-02-01")));
+        expect([rows.every((row) => row !== undefined), marked.every(Boolean)]).toEqual([true, true]);
       }),
     );
     // Changing a row writes to all indexes. Walking the tenant for its ids takes 700 pages more.
@@ -124,7 +125,7 @@ describe("without statistics", () => {
   const lookUpAll = (opened: Database) =>
     opened.fast.run(tenantId, "unguarded", async (tx) => {
       const [rows, found] = await Promise.all([
-        Promise.all(numbers.map((n) => tx.ask(readTokenRow, `token-${n}`))),
+        Promise.all(numbers.map((n) => findToken(tx, `token-${n}`))),
         Promise.all(numbers.flatMap((n) => lookUps(tx, n))),
       ]);
       expect(rows.map((row) => row?.cvc?.length)).toEqual(numbers.map(() => 1));
@@ -189,6 +190,52 @@ describe("without statistics", () => {
     expect(await pagesRead(firstPage(selection(source, { also })))).toBeLessThan(PAGE);
   });
 
+  it("a page of a time begins there, and does not walk there", async () => {
+    const opened = open();
+    const place = { selection: selection({ kind: "all" }, {}), order: "newest_first", after: undefined } as const;
+    const [middle] = await opened.slow.run(tenantId, "unguarded", (tx) =>
+      tx.ask(listTokenKeys, { ...place, offset: 49_999, limit: 1 }),
+    );
+    await opened[Symbol.asyncDispose]();
+    const span = { from: undefined, before: middle?.created_at };
+    for (const source of [{ kind: "all" }, { kind: "type", type: "token" }, { kind: "term", term: COMMON }] as const) {
+      const read = await pagesRead(async (opened) => {
+        const [first] = await firstPage(selection(source, { span }))(opened);
+        expect(first?.id).toBe("token-50001");
+      });
+      expect(read, source.kind).toBeLessThan(PAGE);
+    }
+  });
+
+  const term = (value: Buffer, isNegated = false): [number, Literal] => [
+    value[0] ?? 0,
+    { test: { kind: "term", term: value }, isNegated },
+  ];
+  const search = (opened: Database, ways: readonly Way[]) =>
+    opened.slow.run(tenantId, "unguarded", (tx) => findMatches(tx, ways, [], { page: 1, size: PAGE }));
+
+  it("a search reads what the narrowest of its terms leads to, and nothing else", async () => {
+    const ways = [new Map([term(COMMON), term(RARE), term(OTHER)]), new Map([term(COMMON, true), term(RARE)])];
+    const read = await pagesRead(async (opened) => {
+      const { total, keys } = await search(opened, ways);
+      expect([total, keys.length]).toEqual([10, 10]);
+    });
+    // Each source is counted, the common ones by up to 25,000 entries of 80 to a page.
+    expect(read).toBeLessThan(1_200);
+    const alone = await pagesRead((opened) => search(opened, [new Map([term(RARE), term(OTHER, true)])]));
+    expect(alone).toBeLessThan(20 * PAGE);
+  });
+
+  it("a search that would read too many tokens is refused, having counted them only", async () => {
+    const read = await pagesRead(async (opened) => {
+      const refused = search(opened, [new Map([term(COMMON), term(RARE, true)])]);
+      await expect(refused).rejects.toMatchObject({
+        fields: { query: [expect.stringContaining("more than 33333 tokens")] },
+      });
+    });
+    expect(read).toBeLessThan(1_500);
+  });
+
   it("tokens that a rule names are looked up, and not looked for among all", async () => {
     const ids = ["token-9", "token-3", "nobody"];
     const named = selection(
@@ -203,6 +250,20 @@ describe("without statistics", () => {
       expect((await firstPage(named)(opened)).map(({ id }) => id)).toEqual(["token-3", "token-9"]);
     });
     expect(read).toBeLessThan(2 * PAGE);
+  });
+
+  it("a page of the log about several entity types reads no type as a whole", async () => {
+    const listing = { entityTypes: ["card", "token", "bank"], entityId: undefined, from: undefined, until: undefined };
+    const read = await pagesRead(async (opened) => {
+      const rows = opened.slow.run(tenantId, "unguarded", (tx) =>
+        tx.ask(listLogRows, { ...listing, after: undefined, offset: PAGE, limit: PAGE }),
+      );
+      expect((await rows).map(({ entity_id }) => entity_id)).toEqual(
+        Array.from({ length: PAGE }, (_, n) => `token-${PAGE + n + 1}`),
+      );
+    });
+    // The index has 600 pages.
+    expect(read).toBeLessThan(PAGE);
   });
 
   it("old rows of the log are removed without a look at those that stay for the next time", async () => {

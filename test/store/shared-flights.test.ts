@@ -3,7 +3,7 @@ import { newUuid } from "../../src/base/ids.js";
 import { deleteApplication, insertApplication } from "../../src/store/applications.js";
 import { deleteMessagesOf, insertMessage } from "../../src/store/outbox.js";
 import { deleteCvc, putCvc } from "../../src/store/token-cvc.js";
-import { findTakers, insertToken, readTokenRow, type TokenRow, updateToken } from "../../src/store/tokens.js";
+import { findConflictingTokens, findToken, insertToken, type TokenRow, updateToken } from "../../src/store/tokens.js";
 import type { Transaction } from "../../src/store/transaction.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { seeCoat } from "./support/coats.js";
@@ -36,29 +36,29 @@ async function steps(tx: Transaction, count: number): Promise<void> {
 }
 
 async function changeCard(tx: Transaction): Promise<string | undefined> {
-  const row = await tx.ask(readTokenRow, CARD.id);
+  const row = await findToken(tx, CARD.id);
   if (!row) throw new Error("there is no card");
   const { modified_by, ...kept } = row;
   const change = { ...kept, data: Buffer.from("new"), modified_by: modified_by ?? newUuid() };
-  if (!(await tx.ask(updateToken, change))) return "changed by another";
-  tx.tell(putCvc, codeOf(CARD.id, "new"));
+  if (!(await updateToken(tx, change))) return "changed by another";
+  putCvc(tx, codeOf(CARD.id, "new"));
   return undefined;
 }
 
 describe("requests that share a flight", () => {
   it.each([
-    ["by its id", (tx: Transaction) => tx.ask(readTokenRow, CARD.id)],
+    ["by its id", (tx: Transaction) => findToken(tx, CARD.id)],
     [
       "by its content",
-      async (tx: Transaction) => (await tx.ask(findTakers, { id: "", dedupeKey: CARD.dedupe_key }))[0] ?? null,
+      async (tx: Transaction) => (await findConflictingTokens(tx, { id: "", dedupeKey: CARD.dedupe_key }))[0] ?? null,
     ],
   ])("see a card with the code of its own number, looked up %s, whenever they look", async (_, look) => {
     await using deck = await openDeck(database, { lanes: 1 });
     for (let round = 0; round < 2; round += 1) {
       await database.asTenant(deck.tenantId, "delete from tokens");
       await deck.flights.run(deck.tenantId, "unguarded", async (tx) => {
-        tx.tell(insertToken, CARD);
-        tx.tell(putCvc, codeOf(CARD.id, "old"));
+        insertToken(tx, CARD);
+        putCvc(tx, codeOf(CARD.id, "old"));
       });
       deck.proxy.sent.length = 0;
       const looks = [0, 1, 2, 3].map((count) => async (tx: Transaction) => {
@@ -80,9 +80,9 @@ describe("requests that share a flight", () => {
     await together(
       deck,
       [
-        async (tx) => tx.tell(putCvc, codeOf("another", "1")),
-        async (tx) => tx.tell(deleteCvc, CARD.id),
-        async (tx) => tx.tell(putCvc, codeOf(CARD.id, "2")),
+        async (tx) => putCvc(tx, codeOf("another", "1")),
+        async (tx) => deleteCvc(tx, CARD.id),
+        async (tx) => putCvc(tx, codeOf(CARD.id, "2")),
       ],
       "unguarded",
     );

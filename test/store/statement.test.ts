@@ -4,10 +4,10 @@ import { logEntry } from "../../src/audit/log-entry.js";
 import { newUuid } from "../../src/base/ids.js";
 import { writeLog } from "../../src/store/audit-logs.js";
 import { insertMember } from "../../src/store/members.js";
-import { inSizes } from "../../src/store/statement.js";
+import { inPreparedSizes } from "../../src/store/statement-batch.js";
 import { insertTenantKey } from "../../src/store/tenant-keys.js";
 import { raiseAuthRevision, readTenant } from "../../src/store/tenants.js";
-import { countActive, countTokens } from "../../src/store/token-counts.js";
+import { countActiveToken, countToken } from "../../src/store/token-counts.js";
 import type { Transaction } from "../../src/store/transaction.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { hangCoat, hangIfFree, seeCoat } from "./support/coats.js";
@@ -34,9 +34,9 @@ const WRITES: Record<string, (tx: Transaction, index: number) => void> = {
       created_by: null,
     }),
   audit_logs: (tx) => writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "read")),
-  token_activity: (tx) => tx.tell(countActive, "2001-01-01"),
+  token_activity: (tx) => countActiveToken(tx, "2001-01-01"),
   due: (tx, index) => tx.tell(hangCoat, `coat ${index}`),
-  token_counts: (tx) => tx.tell(countTokens, { type: "card", change: 1, createdAt: tx.now }),
+  token_counts: (tx) => countToken(tx, { type: "card", change: 1, createdAt: tx.now }),
 };
 
 /** The table that a statement works on, or the word that it begins with. */
@@ -95,7 +95,7 @@ describe("the statements of a transaction", () => {
       deck.proxy.sent.length = 0;
       const works = Array.from({ length: 11 }, (_, index) => async (tx: Transaction) => {
         hangAndLog(tx, `round ${round} coat ${index}`);
-        tx.tell(countTokens, { type: `type ${index}`, change: 1, createdAt: tx.now });
+        countToken(tx, { type: `type ${index}`, change: 1, createdAt: tx.now });
         if (index === 3) await tx.ask(seeCoat, "nobody's");
       });
       expect(await together(deck, works)).toEqual(works.map(() => ({ status: "fulfilled", value: undefined })));
@@ -157,11 +157,7 @@ describe("batches", () => {
   it("are cut without losing or turning round anything", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(), { maxLength: 300 }), (inputs) => {
-        const pieces: number[][] = [];
-        inSizes(inputs, (piece) => {
-          pieces.push([...piece]);
-          return { execute: async () => [] };
-        });
+        const pieces = inPreparedSizes(inputs);
         expect(pieces.flat()).toEqual(inputs);
         expect(pieces.every(({ length }) => [1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64].includes(length))).toBe(true);
       }),

@@ -3,7 +3,7 @@ import { newUuid } from "../../src/base/ids.js";
 import { countTokenKeys, listTokenKeys } from "../../src/store/token-keys.js";
 import type { Expired, KeySource } from "../../src/store/token-selection.js";
 import { insertTerm } from "../../src/store/token-terms.js";
-import { insertToken, insertTokenIfFree, readTokenRow, type TokenRow } from "../../src/store/tokens.js";
+import { findToken, insertToken, insertTokenIfFree, type TokenRow } from "../../src/store/tokens.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { type Deck, openDeck } from "./support/deck.js";
 
@@ -33,17 +33,17 @@ describe("tokens that want the same id in one batch", () => {
     await using deck = await openDeck(database, { lanes: 1 });
     const [taken, free] = [Buffer.from("1 taken"), Buffer.from("2 free")];
     const outcomes = await deck.flights.run(deck.tenantId, "unguarded", async (tx) => {
-      tx.tell(insertToken, token({ dedupe_key: taken }));
+      insertToken(tx, token({ dedupe_key: taken }));
       const wanted = [
         token({ id: "wanted", dedupe_key: taken, data: Buffer.from("first") }),
         token({ id: "wanted", dedupe_key: free, data: Buffer.from("second") }),
         token({ id: "wanted", dedupe_key: free, data: Buffer.from("third") }),
         token({ id: "other", data: Buffer.from("fourth") }),
       ];
-      await tx.ask(readTokenRow, "wanted");
-      return Promise.all(wanted.map((row) => tx.ask(insertTokenIfFree, row)));
+      await findToken(tx, "wanted");
+      return Promise.all(wanted.map((row) => insertTokenIfFree(tx, row)));
     });
-    const stored = await deck.flights.run(deck.tenantId, "unguarded", (tx) => tx.ask(readTokenRow, "wanted"));
+    const stored = await deck.flights.run(deck.tenantId, "unguarded", (tx) => findToken(tx, "wanted"));
     expect(outcomes).toEqual([false, true, false, true]);
     expect(stored?.data.toString()).toBe("second");
   });
@@ -71,8 +71,8 @@ describe("tokens of several containers, the newest of which have expired", () =>
     await deck.flights.run(deck.tenantId, "unguarded", async (tx) => {
       const add = (id: string, age: number, expires_at: Date | null) => {
         const created_at = new Date(now - age);
-        tx.tell(insertToken, token({ id, created_at, expires_at }));
-        for (const term of terms) tx.tell(insertTerm, { term, created_at, token_id: id });
+        insertToken(tx, token({ id, created_at, expires_at }));
+        for (const term of terms) insertTerm(tx, { term, created_at, token_id: id });
       };
       for (let n = 0; n < EXPIRED; n += 1) add(`expired-${n}`, n, new Date(now - 1));
       for (const [n, id] of live.entries()) add(id, EXPIRED + n, null);

@@ -86,7 +86,7 @@ describe("tenants", () => {
 
 describe("requests beside a flight of their tenant that carries far more", () => {
   it("gather, and fly together", async () => {
-    await using deck = await openDeck(database, { lanes: 2, company: 500 });
+    await using deck = await openDeck(database, { lanes: 2, batchingWindowMs: 500 });
     const { large, small } = await (async () => {
       await using _blocked = await blockCoats();
       const large = flood(deck, deck.tenantId, 10);
@@ -103,7 +103,7 @@ describe("requests beside a flight of their tenant that carries far more", () =>
   });
 
   it("do not wait until it lands", async () => {
-    await using deck = await openDeck(database, { lanes: 2, company: 50 });
+    await using deck = await openDeck(database, { lanes: 2, batchingWindowMs: 50 });
     const hung = deck.proxy.set({ at: "before", statement: /insert into due/, does: "hang" });
     const large = Promise.allSettled([flood(deck, deck.tenantId, 10)]);
     await hung;
@@ -142,7 +142,7 @@ describe("a queue", () => {
   });
 
   it("gives up on requests that wait too long, and stores nothing of them", async () => {
-    await using deck = await openDeck(database, { lanes: 1, perTenant: 1, batch: 1, wait: 100 });
+    await using deck = await openDeck(database, { lanes: 1, perTenant: 1, batch: 1, waitMs: 100 });
     const outcomes = await (async () => {
       await using _blocked = await blockCoats();
       const flying = deck.hang("aboard");
@@ -159,7 +159,7 @@ describe("a queue", () => {
   });
 
   it("gives up on those who wait too long also behind some whose flight was given up", async () => {
-    await using deck = await openDeck(database, { lanes: 1, perTenant: 1, wait: 100, patience: 1_500 });
+    await using deck = await openDeck(database, { lanes: 1, perTenant: 1, waitMs: 100, timeoutMs: 1_500 });
     const other = await deck.newTenant();
     await deck.hang("warm");
     const hang = () => deck.proxy.set({ at: "before", statement: /insert into due/, does: "hang" });
@@ -203,7 +203,7 @@ describe("a queue", () => {
 
   it("is watched also when it began while the tenant's last flight was still being settled", async () => {
     const lookup = Promise.withResolvers<boolean>();
-    await using deck = await openDeck(database, { lanes: 1, wait: 100, wasCommitted: () => lookup.promise });
+    await using deck = await openDeck(database, { lanes: 1, waitMs: 100, wasCommitted: () => lookup.promise });
     const other = await deck.newTenant();
     await deck.hang("warm");
     const cut = deck.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
@@ -226,7 +226,7 @@ describe("a queue", () => {
 
 describe("a database that hangs", () => {
   it("costs a request one connection, and it is served on another", async () => {
-    await using deck = await openDeck(database, { lanes: 1, patience: 500 });
+    await using deck = await openDeck(database, { lanes: 1, timeoutMs: 500 });
     await deck.hang("warm");
     const hung = deck.proxy.set({ at: "before", statement: /insert into due/, does: "hang" });
     await deck.hang("coat");
@@ -236,7 +236,7 @@ describe("a database that hangs", () => {
   });
 
   it("at the commit leaves no doubt whether it happened", async () => {
-    await using deck = await openDeck(database, { lanes: 1, patience: 500 });
+    await using deck = await openDeck(database, { lanes: 1, timeoutMs: 500 });
     await deck.hang("warm");
     void deck.proxy.set({ at: "answer", statement: /^commit/, does: "hang" });
     await deck.hang("committed");
@@ -247,7 +247,7 @@ describe("a database that hangs", () => {
   });
 
   it("for good gives everybody a 503 in the end, and serves again when it answers", async () => {
-    await using deck = await openDeck(database, { lanes: 2, patience: 400, wait: 600, looks: [0] });
+    await using deck = await openDeck(database, { lanes: 2, timeoutMs: 400, waitMs: 600, retryDelays: [0] });
     await deck.hang("warm");
     deck.proxy.hangAll();
     const outcomes = await Promise.allSettled(Array.from({ length: 250 }, (_, index) => deck.hang(`coat ${index}`)));

@@ -40,3 +40,84 @@ function text(given: string): Buffer {
   for (; rest >= 128; rest = Math.floor(rest / 128)) length.push((rest % 128) | 128);
   return Buffer.concat([Buffer.from([...length, rest]), bytes]);
 }
+
+/** Flags of RFC 9113, 6: `END_STREAM` and `ACK` are the same bit. */
+export const END_STREAM = 1;
+export const ACK = 1;
+export const END_HEADERS = 4;
+
+/** A request of no body whose header block is all in this frame, unless flags say otherwise. */
+export function headerBlockFrame(stream: number, block: Buffer, flags = END_STREAM | END_HEADERS): Buffer {
+  return frame(1, flags, stream, block);
+}
+
+/** The block of a request's headers, each spelled out. */
+export function headerBlock(headers: readonly (readonly [name: string, value: string])[]): Buffer {
+  return Buffer.concat(headers.map(([name, value]) => literal(name, value)));
+}
+
+/** A header that goes into the dynamic table too (RFC 7541, 6.2.1): it is index 62 from then on. */
+export function indexedLiteral(name: string, value: string): Buffer {
+  return Buffer.concat([Buffer.from([0x40]), text(name), text(value)]);
+}
+
+/** A header by its index in the tables (RFC 7541, 6.1). */
+export const indexed = (index: number) => Buffer.from([0x80 | index]);
+
+export function continuationFrame(stream: number, block: Buffer, flags = 0): Buffer {
+  return frame(9, flags, stream, block);
+}
+
+export function settingsFrame(settings: Readonly<Record<number, number>> = {}): Buffer {
+  const pairs = Object.entries(settings).map(([id, value]) => {
+    const pair = Buffer.alloc(6);
+    pair.writeUInt16BE(Number(id), 0);
+    pair.writeUInt32BE(value, 2);
+    return pair;
+  });
+  return frame(4, 0, 0, Buffer.concat(pairs));
+}
+
+export const pingFrame = () => frame(6, 0, 0, Buffer.alloc(8));
+
+export function windowUpdateFrame(stream: number, increment: number): Buffer {
+  const payload = Buffer.alloc(4);
+  payload.writeUInt32BE(increment);
+  return frame(8, 0, stream, payload);
+}
+
+export const emptyDataFrame = (stream: number) => frame(0, 0, stream);
+
+export function priorityFrame(stream: number, on: number): Buffer {
+  const payload = Buffer.alloc(5);
+  payload.writeUInt32BE(on);
+  return frame(2, 0, stream, payload);
+}
+
+export interface Frame {
+  readonly type: number;
+  readonly flags: number;
+  readonly stream: number;
+  readonly payload: Buffer;
+}
+
+export const RST_STREAM = 3;
+export const GOAWAY = 7;
+
+/** The whole frames of what a server has sent. */
+export function framesIn(bytes: Buffer): Frame[] {
+  const frames: Frame[] = [];
+  for (let at = 0; at + 9 <= bytes.length; ) {
+    const end = at + 9 + bytes.readUIntBE(at, 3);
+    if (end > bytes.length) break;
+    const stream = bytes.readUInt32BE(at + 5);
+    frames.push({ type: bytes[at + 3] ?? 0, flags: bytes[at + 4] ?? 0, stream, payload: bytes.subarray(at + 9, end) });
+    at = end;
+  }
+  return frames;
+}
+
+/** A frame of any type, right or wrong. */
+export function anyFrame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+  return frame(type, flags, stream, payload);
+}

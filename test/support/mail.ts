@@ -91,9 +91,18 @@ export async function newMailbox({ login, refuse }: MailboxRules = {}): Promise<
   };
 }
 
-/** The body of a message with one part, decoded. */
-export function textOf(raw: string): string {
-  const [head = "", ...rest] = raw.replaceAll("\r\n", "\n").split("\n\n");
+/** The part of a message with this type, or its only part, decoded. */
+export function textOf(raw: string, type = "text/plain"): string {
+  const message = raw.replaceAll("\r\n", "\n");
+  const boundary = /^Content-Type: multipart\/alternative;\s+boundary="([^"]+)"/im.exec(message)?.[1];
+  const parts = boundary === undefined ? [message] : message.split(`--${boundary}`).slice(1);
+  const part = parts.find((each) => boundary === undefined || new RegExp(`^Content-Type: ${type}`, "im").test(each));
+  if (part === undefined) throw new Error(`there is no ${type} in: ${message}`);
+  return decoded(part);
+}
+
+function decoded(part: string): string {
+  const [head = "", ...rest] = part.trimStart().split("\n\n");
   const body = rest.join("\n\n");
   const encoding = /^Content-Transfer-Encoding: (\S+)/im.exec(head)?.[1]?.toLowerCase();
   if (encoding === "base64") return Buffer.from(body, "base64").toString();

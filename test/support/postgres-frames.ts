@@ -1,11 +1,18 @@
 /** One message of PostgreSQL's protocol (version 3), as it went over the wire. */
 export interface Frame {
   readonly bytes: Buffer;
-  /** The text of the statement that the database is to run when it gets this message: a simple query, or a Sync. */
+  /** The text of the statement that the database is to run when it gets this message: a simple query, or an Execute. */
   readonly runs?: string;
+  /** What was sent so far is to be answered: a simple query, or a Sync. */
+  readonly ends?: boolean;
+  /** The database has run a statement, or has failed at it. */
+  readonly ran?: boolean;
   /** The state of the transaction (I idle, T open, E failed) after an answer has ended. */
   readonly ready?: string;
 }
+
+/** The tenant is a parameter there. It is shown as Citus is told it, so that transactions can be told apart. */
+const SETS_TENANT = "set_config('app.tenant_id'";
 
 /** Cuts one direction of a connection into messages, and remembers what prepared statements are called. */
 export class FrameReader {
@@ -13,7 +20,7 @@ export class FrameReader {
   readonly #texts = new Map<string, string>();
   #rest: Buffer = Buffer.alloc(0);
   #isStarted: boolean;
-  /** What the next Sync runs. */
+  /** What the next Execute runs. */
   #bound: string | undefined;
 
   constructor(side: "client" | "database") {
@@ -40,23 +47,24 @@ export class FrameReader {
   #sent(bytes: Buffer): Frame {
     switch (String.fromCharCode(bytes[0] ?? 0)) {
       case "Q":
-        return { bytes, runs: textAt(bytes, 5) };
+        return { bytes, runs: textAt(bytes, 5), ends: true };
       case "P": {
         const name = textAt(bytes, 5);
-        this.#bound = textAt(bytes, 6 + name.length);
-        this.#texts.set(name, this.#bound);
+        this.#texts.set(name, textAt(bytes, 6 + name.length));
         return { bytes };
       }
       case "B": {
         const portal = textAt(bytes, 5);
-        this.#bound = this.#texts.get(textAt(bytes, 6 + portal.length));
+        const name = textAt(bytes, 6 + portal.length);
+        const text = this.#texts.get(name);
+        const values = 7 + portal.length + name.length;
+        this.#bound = text?.includes(SETS_TENANT) ? `set local app.tenant_id = '${firstValue(bytes, values)}'` : text;
         return { bytes };
       }
-      case "S": {
-        const runs = this.#bound ?? "";
-        this.#bound = undefined;
-        return { bytes, runs };
-      }
+      case "E":
+        return { bytes, runs: this.#bound ?? "" };
+      case "S":
+        return { bytes, ends: true };
       default:
         return { bytes };
     }
@@ -64,11 +72,25 @@ export class FrameReader {
 }
 
 function answered(bytes: Buffer): Frame {
-  const isReady = bytes[0] === "Z".charCodeAt(0);
-  return isReady ? { bytes, ready: String.fromCharCode(bytes[5] ?? 0) } : { bytes };
+  switch (String.fromCharCode(bytes[0] ?? 0)) {
+    case "Z":
+      return { bytes, ready: String.fromCharCode(bytes[5] ?? 0) };
+    case "C":
+    case "I":
+    case "E":
+      return { bytes, ran: true };
+    default:
+      return { bytes };
+  }
 }
 
 /** A text that ends with a zero byte. Names and SQL are ASCII here, so that bytes count as characters. */
 function textAt(bytes: Buffer, offset: number): string {
   return bytes.toString("latin1", offset, bytes.indexOf(0, offset));
+}
+
+/** The first value of a Bind message, whose formats begin at an offset. */
+function firstValue(bytes: Buffer, offset: number): string {
+  const values = offset + 2 + 2 * bytes.readUInt16BE(offset) + 2;
+  return bytes.toString("utf8", values + 4, values + 4 + bytes.readInt32BE(values));
 }

@@ -5,11 +5,13 @@ import { FrameReader } from "./postgres-frames.js";
 
 type LocalAddress = Exclude<DatabaseAddress, { readonly url: string }>;
 
+const END = Symbol("the end of a step");
+
 /** A fault that one connection suffers once, at a chosen statement. */
 export interface Trap {
   /**
    * - `before`: the statement is on its way to the database
-   * - `answer`: the database has run it; its answer is on its way back
+   * - `answer`: the database has run it, and all that was sent up to the next Sync; its answer is on its way back
    * - `pause`: it is answered like everything else that was sent, and the transaction is still open
    */
   readonly at: "before" | "answer" | "pause";
@@ -34,8 +36,8 @@ interface Link {
   readonly id: number;
   readonly client: Socket;
   readonly database: Socket;
-  /** Sent and not yet answered. */
-  readonly pending: string[];
+  /** Statements that were sent and are not answered yet, and the ends of what is answered together. */
+  readonly pending: (string | typeof END)[];
   state: "open" | "orphan" | "hung" | "cut";
 }
 
@@ -52,9 +54,12 @@ export class PostgresProxy implements AsyncDisposable {
   readonly #links = new Set<Link>();
   #traps: SetTrap[] = [];
   #port = 0;
-  #mood: "present" | "away" | "hanging" = "present";
+  #mood: "present" | "away" | "hanging" | "refusing" = "present";
+  #refusal = "";
   /** Everything that clients wanted run, in the order of the wire. */
   readonly sent: SentStatement[] = [];
+  /** What clients wanted answered together: simple queries, and Syncs. */
+  steps = 0;
   /** Connections that clients have opened so far. */
   opened = 0;
 
@@ -99,6 +104,12 @@ export class PostgresProxy implements AsyncDisposable {
     for (const link of this.#links) link.state = "hung";
   }
 
+  /** From now on new connections are told, in PostgreSQL's words, that they come too early, or another error. */
+  refuseWith(code: string): void {
+    this.#mood = "refusing";
+    this.#refusal = code;
+  }
+
   /** New connections work again. */
   comeBack(): void {
     this.#mood = "present";
@@ -129,6 +140,10 @@ export class PostgresProxy implements AsyncDisposable {
     client.setNoDelay(true).on("error", () => {});
     if (this.#mood === "away") return void client.destroy();
     this.opened += 1;
+    if (this.#mood === "refusing") {
+      client.once("data", () => client.end(errorResponse(this.#refusal)));
+      return;
+    }
     const { host, port } = this.#target;
     const database = host.startsWith("/")
       ? createConnection(join(host, `.s.PGSQL.${port}`))
@@ -153,7 +168,7 @@ export class PostgresProxy implements AsyncDisposable {
   #readClient(link: Link): void {
     const frames = new FrameReader("client");
     link.client.on("data", (chunk: Buffer) => {
-      for (const { bytes, runs } of frames.read(chunk)) {
+      for (const { bytes, runs, ends } of frames.read(chunk)) {
         if (link.state === "hung" || link.state === "cut") return;
         if (runs !== undefined) {
           this.sent.push({ connection: link.id, text: runs });
@@ -161,6 +176,10 @@ export class PostgresProxy implements AsyncDisposable {
           const trap = this.#sprung("before", runs);
           if (trap === "orphan") this.#orphan(link);
           else if (trap) return this.#fail(link, trap);
+        }
+        if (ends) {
+          this.steps += 1;
+          link.pending.push(END);
         }
         link.database.write(bytes);
       }
@@ -170,19 +189,23 @@ export class PostgresProxy implements AsyncDisposable {
   #readDatabase(link: Link): void {
     const frames = new FrameReader("database");
     let answer: Buffer[] = [];
+    let last = "";
     link.database.on("data", (chunk: Buffer) => {
-      for (const { bytes, ready } of frames.read(chunk)) {
+      for (const { bytes, ran, ready } of frames.read(chunk)) {
         if (link.state === "hung" || link.state === "cut") return;
         // An answer is passed on in one piece, so that it arrives as a whole or not at all.
         answer.push(bytes);
-        if (ready === undefined && link.pending.length > 0) continue;
-        const runs = ready === undefined ? undefined : link.pending.shift();
-        const trap = runs === undefined ? undefined : this.#sprung("answer", runs);
+        const isPart = link.pending.some((sent) => sent !== END) && !ran;
+        if (ready === undefined && isPart) continue;
+        if (ran) last = runOf(link.pending) ?? last;
+        // An error ends the step: what came behind it was dropped.
+        if (ready !== undefined) link.pending.splice(0, link.pending.indexOf(END) + 1);
+        const trap = ran ? this.#sprung("answer", last) : undefined;
         if (trap) return this.#fail(link, trap);
         if (link.state === "open") link.client.write(Buffer.concat(answer));
         answer = [];
         if (ready === "T" && link.pending.length === 0) {
-          const pause = this.#sprung("pause", runs ?? "");
+          const pause = this.#sprung("pause", last);
           if (pause === "cut") {
             link.client.end();
             link.database.destroy();
@@ -217,4 +240,21 @@ export class PostgresProxy implements AsyncDisposable {
     link.database.destroy();
     this.#links.delete(link);
   }
+}
+
+/** Takes the statement that was run next. */
+function runOf(pending: Link["pending"]): string | undefined {
+  const [next] = pending;
+  if (typeof next !== "string") return undefined;
+  pending.shift();
+  return next;
+}
+
+/** A fatal error with a code. */
+function errorResponse(code: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0Mnot now\0\0`);
+  const head = Buffer.alloc(5);
+  head.write("E");
+  head.writeUInt32BE(4 + fields.length, 1);
+  return Buffer.concat([head, fields]);
 }

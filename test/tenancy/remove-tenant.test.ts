@@ -51,7 +51,7 @@ describe("the rows of a deleted tenant", () => {
     const late = newTenantId();
     await insertSamples(stored, late, tables);
     await using own = openDatabase({ address: stored.address, fastConnections: 1, slowConnections: 1, clock });
-    await own.slow.run(late, "unguarded", async (tx) => tx.tell(noteDue, { kind: "tenant", at: tx.now }));
+    await own.slow.run(late, "unguarded", async (tx) => noteDue(tx, { kind: "tenant", at: tx.now }));
     const failures: TenantId[] = [];
     const roots = { find: () => Promise.reject(new Error("no key is to be unwrapped")) };
     const job = tenantRemovalJob({

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../src/base/json.js";
 import { evaluateMask } from "../../src/tokens/mask.js";
+import { tokenTypes } from "../../src/tokens/types/registry.js";
 
 const person = {
   name: { first: "John", middle: "Wilson", last: "Doe" },
@@ -143,4 +144,44 @@ test("whatever the mask, it never fails", () => {
     }),
     { numRuns: 500 },
   );
+});
+
+describe("the masks of types", () => {
+  const digits = (length: number) => fc.stringMatching(new RegExp(`^[0-9]{${length}}$`));
+  const number = fc.oneof(digits(13), digits(16), digits(19));
+  const data: Readonly<Record<string, fc.Arbitrary<Json>>> = {
+    card: fc.record(
+      {
+        number,
+        expiration_month: fc.integer({ min: 1, max: 12 }),
+        expiration_year: fc.integer({ min: 1000, max: 9999 }),
+        cvc: digits(3),
+      },
+      { requiredKeys: ["number"], noNullPrototype: true },
+    ),
+    bank: fc.record({ routing_number: digits(9), account_number: digits(12) }, { noNullPrototype: true }),
+    card_number: number,
+    us_bank_account_number: fc.oneof(digits(3), digits(17)),
+    us_bank_routing_number: digits(9),
+    social_security_number: fc.constantFrom("123-45-6789", "123456789", "1-2-3-4-5-6-7-8-9"),
+    employer_id_number: fc.constantFrom("12-3456789", "123456789"),
+  };
+
+  test.each(tokenTypes.filter(({ mask }) => mask !== null))("of a $name are the same in plain code", (type) => {
+    const applyMask = type.applyMask ?? expect.fail(`${type.name} has none`);
+    fc.assert(
+      fc.property(data[type.name] ?? expect.fail(`no data for ${type.name}`), (value) => {
+        expect(applyMask(value)).toEqual(evaluateMask(type.mask, value));
+      }),
+    );
+  });
+
+  test.each<[string, Json]>([
+    ["card", { number: 4242, expiration_month: 12 }],
+    ["card", { number: "4242424242424242", expiration_month: "{{ x }}" }],
+    ["bank", ["021000021", "123"]],
+    ["card_number", null],
+  ])("of a %s leave data of another shape to the expressions: %j", (name, value) => {
+    expect(tokenTypes.find((type) => type.name === name)?.applyMask?.(value)).toBeUndefined();
+  });
 });

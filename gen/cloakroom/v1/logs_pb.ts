@@ -103,6 +103,8 @@ export const LogEntityTypeSchema: GenMessage<LogEntityType> = /*@__PURE__*/
  */
 export type ListLogsRequest = Message<"cloakroom.v1.ListLogsRequest"> & {
   /**
+   * Rows about entities of this type. token matches tokens of every type, such as card and bank.
+   *
    * @generated from field: optional string entity_type = 1;
    */
   entityType?: string | undefined;

@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { FieldOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
+import type { FieldOptions, MessageOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/options.proto.
  */
 export const file_cloakroom_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("ChpjbG9ha3Jvb20vdjEvb3B0aW9ucy5wcm90bxIMY2xvYWtyb29tLnYxIugBCgxNZXRob2RQb2xpY3kSEAoIcmVxdWlyZXMYASADKAkSGAoQY29udGFpbmVyX3Njb3BlZBgCIAEoCBIkCgRhdXRoGAMgASgOMhYuY2xvYWtyb29tLnYxLkF1dGhNb2RlEhYKDnN1Y2Nlc3Nfc3RhdHVzGAQgASgFEhMKC21lcmdlX3BhdGNoGAUgASgIEisKCnJhdGVfc2NvcGUYBiABKA4yFy5jbG9ha3Jvb20udjEuUmF0ZVNjb3BlEhIKCmlkZW1wb3RlbnQYByABKAgSGAoQYm9keV9saW1pdF9ieXRlcxgIIAEoBSItCglSZXN0RmllbGQSDAoEbmFtZRgBIAEoCRISCgpvbWl0X2VtcHR5GAIgASgIKlAKCEF1dGhNb2RlEhkKFUFVVEhfTU9ERV9VTlNQRUNJRklFRBAAEhEKDUFVVEhfTU9ERV9LRVkQARIWChJBVVRIX01PREVfT1BUSU9OQUwQAip7CglSYXRlU2NvcGUSGgoWUkFURV9TQ09QRV9VTlNQRUNJRklFRBAAEhkKFVJBVEVfU0NPUEVfVE9LRU5fUkVBRBABEhoKFlJBVEVfU0NPUEVfVE9LRU5fV1JJVEUQAhIbChdSQVRFX1NDT1BFX1RPS0VOX1NFQVJDSBADOlQKBnBvbGljeRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyABKAsyGi5jbG9ha3Jvb20udjEuTWV0aG9kUG9saWN5UgZwb2xpY3k6TAoEcmVzdBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY0oYDIAEoCzIXLmNsb2Frcm9vbS52MS5SZXN0RmllbGRSBHJlc3RiBnByb3RvMw", [file_google_protobuf_descriptor]);
+  fileDesc("ChpjbG9ha3Jvb20vdjEvb3B0aW9ucy5wcm90bxIMY2xvYWtyb29tLnYxIvsBCgxNZXRob2RQb2xpY3kSEAoIcmVxdWlyZXMYASADKAkSGAoQY29udGFpbmVyX3Njb3BlZBgCIAEoCBIkCgRhdXRoGAMgASgOMhYuY2xvYWtyb29tLnYxLkF1dGhNb2RlEhYKDnN1Y2Nlc3Nfc3RhdHVzGAQgASgFEhMKC21lcmdlX3BhdGNoGAUgASgIEisKCnJhdGVfc2NvcGUYBiABKA4yFy5jbG9ha3Jvb20udjEuUmF0ZVNjb3BlEhIKCmlkZW1wb3RlbnQYByABKAgSGAoQYm9keV9saW1pdF9ieXRlcxgIIAEoBRIRCgliYXJlX2xpc3QYCSABKAkiPwoJUmVzdEZpZWxkEgwKBG5hbWUYASABKAkSEgoKb21pdF9lbXB0eRgCIAEoCBIQCghycGNfb25seRgDIAEoCCI8CgtSZXN0TWVzc2FnZRItCgh1bnNlcnZlZBgBIAMoCzIbLmNsb2Frcm9vbS52MS5VbnNlcnZlZEZpZWxkIi4KDVVuc2VydmVkRmllbGQSDAoEbmFtZRgBIAEoCRIPCgdiZWNhdXNlGAIgASgJKlAKCEF1dGhNb2RlEhkKFUFVVEhfTU9ERV9VTlNQRUNJRklFRBAAEhEKDUFVVEhfTU9ERV9LRVkQARIWChJBVVRIX01PREVfT1BUSU9OQUwQAip7CglSYXRlU2NvcGUSGgoWUkFURV9TQ09QRV9VTlNQRUNJRklFRBAAEhkKFVJBVEVfU0NPUEVfVE9LRU5fUkVBRBABEhoKFlJBVEVfU0NPUEVfVE9LRU5fV1JJVEUQAhIbChdSQVRFX1NDT1BFX1RPS0VOX1NFQVJDSBADOl8KDHJlc3RfbWVzc2FnZRIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjThgMgASgLMhkuY2xvYWtyb29tLnYxLlJlc3RNZXNzYWdlUgtyZXN0TWVzc2FnZTpUCgZwb2xpY3kSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgLMhouY2xvYWtyb29tLnYxLk1ldGhvZFBvbGljeVIGcG9saWN5OkwKBHJlc3QSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNKGAyABKAsyFy5jbG9ha3Jvb20udjEuUmVzdEZpZWxkUgRyZXN0YgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * What a method asks of its caller and how REST serves it. Every method carries one.
@@ -74,6 +74,14 @@ export type MethodPolicy = Message<"cloakroom.v1.MethodPolicy"> & {
    * @generated from field: int32 body_limit_bytes = 8;
    */
   bodyLimitBytes: number;
+
+  /**
+   * The field of the response that REST answers alone to clients which read a list in place of a page: those that name
+   * themselves a published client in X-Fern-SDK-Name.
+   *
+   * @generated from field: string bare_list = 9;
+   */
+  bareList: string;
 };
 
 /**
@@ -102,6 +110,13 @@ export type RestField = Message<"cloakroom.v1.RestField"> & {
    * @generated from field: bool omit_empty = 2;
    */
   omitEmpty: boolean;
+
+  /**
+   * REST neither reads nor writes the field: another one has its name there.
+   *
+   * @generated from field: bool rpc_only = 3;
+   */
+  rpcOnly: boolean;
 };
 
 /**
@@ -110,6 +125,53 @@ export type RestField = Message<"cloakroom.v1.RestField"> & {
  */
 export const RestFieldSchema: GenMessage<RestField> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_options, 1);
+
+/**
+ * What REST makes of fields that a message does not have. They are ignored, since clients send newer ones.
+ *
+ * @generated from message cloakroom.v1.RestMessage
+ */
+export type RestMessage = Message<"cloakroom.v1.RestMessage"> & {
+  /**
+   * But not these, which ask for something that is not served.
+   *
+   * @generated from field: repeated cloakroom.v1.UnservedField unserved = 1;
+   */
+  unserved: UnservedField[];
+};
+
+/**
+ * Describes the message cloakroom.v1.RestMessage.
+ * Use `create(RestMessageSchema)` to create a new message.
+ */
+export const RestMessageSchema: GenMessage<RestMessage> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_options, 2);
+
+/**
+ * A field that is refused unless it is empty.
+ *
+ * @generated from message cloakroom.v1.UnservedField
+ */
+export type UnservedField = Message<"cloakroom.v1.UnservedField"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * What is there in its place.
+   *
+   * @generated from field: string because = 2;
+   */
+  because: string;
+};
+
+/**
+ * Describes the message cloakroom.v1.UnservedField.
+ * Use `create(UnservedFieldSchema)` to create a new message.
+ */
+export const UnservedFieldSchema: GenMessage<UnservedField> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_options, 3);
 
 /**
  * How a caller proves who it is.
@@ -179,14 +241,20 @@ export const RateScopeSchema: GenEnum<RateScope> = /*@__PURE__*/
   enumDesc(file_cloakroom_v1_options, 1);
 
 /**
+ * @generated from extension: cloakroom.v1.RestMessage rest_message = 50003;
+ */
+export const rest_message: GenExtension<MessageOptions, RestMessage> = /*@__PURE__*/
+  extDesc(file_cloakroom_v1_options, 0);
+
+/**
  * @generated from extension: cloakroom.v1.MethodPolicy policy = 50001;
  */
 export const policy: GenExtension<MethodOptions, MethodPolicy> = /*@__PURE__*/
-  extDesc(file_cloakroom_v1_options, 0);
+  extDesc(file_cloakroom_v1_options, 1);
 
 /**
  * @generated from extension: cloakroom.v1.RestField rest = 50002;
  */
 export const rest: GenExtension<FieldOptions, RestField> = /*@__PURE__*/
-  extDesc(file_cloakroom_v1_options, 1);
+  extDesc(file_cloakroom_v1_options, 2);
 

@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/reactors.proto.
  */
 export const file_cloakroom_v1_reactors: GenFile = /*@__PURE__*/
-  fileDesc("ChtjbG9ha3Jvb20vdjEvcmVhY3RvcnMucHJvdG8SDGNsb2Frcm9vbS52MSL1AwoHUmVhY3RvchIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIRCgRjb2RlGAQgASgJSACIAQESNwoLYXBwbGljYXRpb24YBSABKAsyIi5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25SZWZlcmVuY2USRwoNY29uZmlndXJhdGlvbhgGIAMoCzIoLmNsb2Frcm9vbS52MS5SZWFjdG9yLkNvbmZpZ3VyYXRpb25FbnRyeUIGkrUYAhABEjYKB2Zvcm11bGEYByABKAsyJS5jbG9ha3Jvb20udjEuUmVhY3RvckZvcm11bGFSZWZlcmVuY2USFwoKY3JlYXRlZF9ieRgIIAEoCUgBiAEBEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC21vZGlmaWVkX2J5GAogASgJSAKIAQESLwoLbW9kaWZpZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGjQKEkNvbmZpZ3VyYXRpb25FbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgcKBV9jb2RlQg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSIvChdSZWFjdG9yRm9ybXVsYVJlZmVyZW5jZRIUCgJpZBgBIAEoCUIIukgFcgOwAQEizAIKFENyZWF0ZVJlYWN0b3JSZXF1ZXN0EhkKBG5hbWUYASABKAlCC7pICMgBAXIDGMgBEhEKBGNvZGUYAiABKAlIAIgBARI3CgthcHBsaWNhdGlvbhgDIAEoCzIiLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvblJlZmVyZW5jZRJWCg1jb25maWd1cmF0aW9uGAQgAygLMjUuY2xvYWtyb29tLnYxLkNyZWF0ZVJlYWN0b3JSZXF1ZXN0LkNvbmZpZ3VyYXRpb25FbnRyeUIIukgFmgECEGQSNgoHZm9ybXVsYRgFIAEoCzIlLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYVJlZmVyZW5jZRo0ChJDb25maWd1cmF0aW9uRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIHCgVfY29kZSKkAQoTTGlzdFJlYWN0b3JzUmVxdWVzdBIbCgJpZBgBIAMoCUIPukgMkgEJEGQiBXIDsAEBEhsKBG5hbWUYAiABKAlCCLpIBXIDGMgBSACIAQESGgoEcGFnZRgDIAEoBUIHukgEGgIoAUgBiAEBEhwKBHNpemUYBCABKAVCCbpIBhoEGGQoAUgCiAEBQgcKBV9uYW1lQgcKBV9wYWdlQgcKBV9zaXplImkKFExpc3RSZWFjdG9yc1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRIjCgRkYXRhGAIgAygLMhUuY2xvYWtyb29tLnYxLlJlYWN0b3IiKQoRR2V0UmVhY3RvclJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIuQCChVSZXBsYWNlUmVhY3RvclJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEhkKBG5hbWUYAiABKAlCC7pICMgBAXIDGMgBEhEKBGNvZGUYAyABKAlIAIgBARI3CgthcHBsaWNhdGlvbhgEIAEoCzIiLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvblJlZmVyZW5jZRJXCg1jb25maWd1cmF0aW9uGAUgAygLMjYuY2xvYWtyb29tLnYxLlJlcGxhY2VSZWFjdG9yUmVxdWVzdC5Db25maWd1cmF0aW9uRW50cnlCCLpIBZoBAhBkEjYKB2Zvcm11bGEYBiABKAsyJS5jbG9ha3Jvb20udjEuUmVhY3RvckZvcm11bGFSZWZlcmVuY2UaNAoSQ29uZmlndXJhdGlvbkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBwoFX2NvZGUiwQIKFFVwZGF0ZVJlYWN0b3JSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIdCgRuYW1lGAIgASgJQgq6SAdyBRABGMgBSACIAQESEQoEY29kZRgDIAEoCUgBiAEBEjcKC2FwcGxpY2F0aW9uGAQgASgLMiIuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uUmVmZXJlbmNlEi0KDWNvbmZpZ3VyYXRpb24YBSABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSNgoHZm9ybXVsYRgGIAEoCzIlLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYVJlZmVyZW5jZRIvCgt1cGRhdGVfbWFzaxgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2tCBwoFX25hbWVCBwoFX2NvZGUiLAoURGVsZXRlUmVhY3RvclJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIoABCgxSZWFjdFJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEiQKBGFyZ3MYAiABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSIwoMY2FsbGJhY2tfdXJsGAMgASgJQgi6SAVyAxiQA0gAiAEBQg8KDV9jYWxsYmFja191cmwikQEKDVJlYWN0UmVzcG9uc2USJgoGdG9rZW5zGAEgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEiMKA3JhdxgCIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIzCghyZXNwb25zZRgDIAEoCzIhLmNsb2Frcm9vbS52MS5SZWFjdG9ySHR0cFJlc3BvbnNlInYKE1JlYWN0b3JIdHRwUmVzcG9uc2USDgoGc3RhdHVzGAEgASgFEikKB2hlYWRlcnMYAiADKAsyGC5jbG9ha3Jvb20udjEuSHR0cEhlYWRlchIkCgRib2R5GAMgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIk8KEVJlYWN0QXN5bmNSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIkCgRhcmdzGAIgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIlMKElJlYWN0QXN5bmNSZXNwb25zZRI9Chhhc3luY19yZWFjdG9yX3JlcXVlc3RfaWQYASABKAlCG5K1GBcKFWFzeW5jUmVhY3RvclJlcXVlc3RJZCJNChdHZXRSZWFjdG9yUmVzdWx0UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESHAoKcmVxdWVzdF9pZBgCIAEoCUIIukgFcgOwAQEi1AMKDlJlYWN0b3JGb3JtdWxhEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARIMCgR0eXBlGAQgASgJEg4KBnN0YXR1cxgFIAEoCRIRCgRpY29uGAYgASgJSAGIAQESDAoEY29kZRgHIAEoCRJACg1jb25maWd1cmF0aW9uGAggAygLMikuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhQ29uZmlndXJhdGlvbhJBChJyZXF1ZXN0X3BhcmFtZXRlcnMYCSADKAsyJS5jbG9ha3Jvb20udjEuUmVhY3RvckZvcm11bGFQYXJhbWV0ZXISFwoKY3JlYXRlZF9ieRgKIAEoCUgCiAEBEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC21vZGlmaWVkX2J5GAwgASgJSAOIAQESLwoLbW9kaWZpZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQg4KDF9kZXNjcmlwdGlvbkIHCgVfaWNvbkINCgtfY3JlYXRlZF9ieUIOCgxfbW9kaWZpZWRfYnkiqQEKG1JlYWN0b3JGb3JtdWxhQ29uZmlndXJhdGlvbhIoCgRuYW1lGAEgASgJQhq6SBdyFRjIATIQXltBLVphLXowLTlfLV0rJBIiCgtkZXNjcmlwdGlvbhgCIAEoCUIIukgFcgMYkANIAIgBARIsCgR0eXBlGAMgASgJQh66SBtyGVIGc3RyaW5nUgdib29sZWFuUgZudW1iZXJCDgoMX2Rlc2NyaXB0aW9uItABChdSZWFjdG9yRm9ybXVsYVBhcmFtZXRlchJBCgRuYW1lGAEgASgJQjO6SDByLhjIATIpXltBLVphLXowLTlfXVtBLVphLXowLTkuXy1dKltBLVphLXowLTlfXSQSIgoLZGVzY3JpcHRpb24YAiABKAlCCLpIBXIDGJADSACIAQESLAoEdHlwZRgDIAEoCUIeukgbchlSBnN0cmluZ1IHYm9vbGVhblIGbnVtYmVyEhAKCG9wdGlvbmFsGAQgASgIQg4KDF9kZXNjcmlwdGlvbiKPAwobQ3JlYXRlUmVhY3RvckZvcm11bGFSZXF1ZXN0EhkKAmlkGAEgASgJQgi6SAVyA7ABAUgAiAEBEhkKBG5hbWUYAiABKAlCC7pICMgBAXIDGMgBEiIKC2Rlc2NyaXB0aW9uGAMgASgJQgi6SAVyAxjoB0gBiAEBEikKBHR5cGUYBCABKAlCG7pIGMgBAXITUgdwcml2YXRlUghvZmZpY2lhbBIcCgRpY29uGAUgASgJQgm6SAZyBBjQhgNIAogBARIUCgRjb2RlGAYgASgJQga6SAPIAQESSgoNY29uZmlndXJhdGlvbhgHIAMoCzIpLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYUNvbmZpZ3VyYXRpb25CCLpIBZIBAhBkEksKEnJlcXVlc3RfcGFyYW1ldGVycxgIIAMoCzIlLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYVBhcmFtZXRlckIIukgFkgECEGRCBQoDX2lkQg4KDF9kZXNjcmlwdGlvbkIHCgVfaWNvbiKOAQoaTGlzdFJlYWN0b3JGb3JtdWxhc1JlcXVlc3QSGwoEbmFtZRgBIAEoCUIIukgFcgMYyAFIAIgBARIaCgRwYWdlGAIgASgFQge6SAQaAigBSAGIAQESHAoEc2l6ZRgDIAEoBUIJukgGGgQYZCgBSAKIAQFCBwoFX25hbWVCBwoFX3BhZ2VCBwoFX3NpemUidwobTGlzdFJlYWN0b3JGb3JtdWxhc1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRIqCgRkYXRhGAIgAygLMhwuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhIjAKGEdldFJlYWN0b3JGb3JtdWxhUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEihAMKHFJlcGxhY2VSZWFjdG9yRm9ybXVsYVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEhkKBG5hbWUYAiABKAlCC7pICMgBAXIDGMgBEiIKC2Rlc2NyaXB0aW9uGAMgASgJQgi6SAVyAxjoB0gAiAEBEikKBHR5cGUYBCABKAlCG7pIGMgBAXITUgdwcml2YXRlUghvZmZpY2lhbBIcCgRpY29uGAUgASgJQgm6SAZyBBjQhgNIAYgBARIUCgRjb2RlGAYgASgJQga6SAPIAQESSgoNY29uZmlndXJhdGlvbhgHIAMoCzIpLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYUNvbmZpZ3VyYXRpb25CCLpIBZIBAhBkEksKEnJlcXVlc3RfcGFyYW1ldGVycxgIIAMoCzIlLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYVBhcmFtZXRlckIIukgFkgECEGRCDgoMX2Rlc2NyaXB0aW9uQgcKBV9pY29uIjMKG0RlbGV0ZVJlYWN0b3JGb3JtdWxhUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEyjwkKDlJlYWN0b3JTZXJ2aWNlEnkKDUNyZWF0ZVJlYWN0b3ISIi5jbG9ha3Jvb20udjEuQ3JlYXRlUmVhY3RvclJlcXVlc3QaFS5jbG9ha3Jvb20udjEuUmVhY3RvciItirUYFQoOcmVhY3RvcjpjcmVhdGUgyQE4AYLT5JMCDjoBKiIJL3JlYWN0b3JzEnoKDExpc3RSZWFjdG9ycxIhLmNsb2Frcm9vbS52MS5MaXN0UmVhY3RvcnNSZXF1ZXN0GiIuY2xvYWtyb29tLnYxLkxpc3RSZWFjdG9yc1Jlc3BvbnNlIiOKtRgOCgxyZWFjdG9yOnJlYWSC0+STAgsSCS9yZWFjdG9ycxJuCgpHZXRSZWFjdG9yEh8uY2xvYWtyb29tLnYxLkdldFJlYWN0b3JSZXF1ZXN0GhUuY2xvYWtyb29tLnYxLlJlYWN0b3IiKIq1GA4KDHJlYWN0b3I6cmVhZILT5JMCEBIOL3JlYWN0b3JzL3tpZH0SfQoOUmVwbGFjZVJlYWN0b3ISIy5jbG9ha3Jvb20udjEuUmVwbGFjZVJlYWN0b3JSZXF1ZXN0GhUuY2xvYWtyb29tLnYxLlJlYWN0b3IiL4q1GBIKDnJlYWN0b3I6dXBkYXRlOAGC0+STAhM6ASoaDi9yZWFjdG9ycy97aWR9En4KDVVwZGF0ZVJlYWN0b3ISIi5jbG9ha3Jvb20udjEuVXBkYXRlUmVhY3RvclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiMYq1GBQKDnJlYWN0b3I6dXBkYXRlKAE4AYLT5JMCEzoBKjIOL3JlYWN0b3JzL3tpZH0SdwoNRGVsZXRlUmVhY3RvchIiLmNsb2Frcm9vbS52MS5EZWxldGVSZWFjdG9yUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIqirUYEAoOcmVhY3RvcjpkZWxldGWC0+STAhAqDi9yZWFjdG9ycy97aWR9EnYKBVJlYWN0EhouY2xvYWtyb29tLnYxLlJlYWN0UmVxdWVzdBobLmNsb2Frcm9vbS52MS5SZWFjdFJlc3BvbnNlIjSKtRgRCgl0b2tlbjp1c2UQAUCAgECC0+STAhk6ASoiFC9yZWFjdG9ycy97aWR9L3JlYWN0Eo4BCgpSZWFjdEFzeW5jEh8uY2xvYWtyb29tLnYxLlJlYWN0QXN5bmNSZXF1ZXN0GiAuY2xvYWtyb29tLnYxLlJlYWN0QXN5bmNSZXNwb25zZSI9irUYFAoJdG9rZW46dXNlEAEgygFAgIBAgtPkkwIfOgEqIhovcmVhY3RvcnMve2lkfS9yZWFjdC1hc3luYxKUAQoQR2V0UmVhY3RvclJlc3VsdBIlLmNsb2Frcm9vbS52MS5HZXRSZWFjdG9yUmVzdWx0UmVxdWVzdBobLmNsb2Frcm9vbS52MS5SZWFjdFJlc3BvbnNlIjyKtRgNCgl0b2tlbjp1c2UQAYLT5JMCJRIjL3JlYWN0b3JzL3tpZH0vcmVzdWx0cy97cmVxdWVzdF9pZH0yhQYKFVJlYWN0b3JGb3JtdWxhU2VydmljZRKWAQoUQ3JlYXRlUmVhY3RvckZvcm11bGESKS5jbG9ha3Jvb20udjEuQ3JlYXRlUmVhY3RvckZvcm11bGFSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhIjWKtRgVCg5yZWFjdG9yOmNyZWF0ZSDJATgBgtPkkwIWOgEqIhEvcmVhY3Rvci1mb3JtdWxhcxKXAQoTTGlzdFJlYWN0b3JGb3JtdWxhcxIoLmNsb2Frcm9vbS52MS5MaXN0UmVhY3RvckZvcm11bGFzUmVxdWVzdBopLmNsb2Frcm9vbS52MS5MaXN0UmVhY3RvckZvcm11bGFzUmVzcG9uc2UiK4q1GA4KDHJlYWN0b3I6cmVhZILT5JMCExIRL3JlYWN0b3ItZm9ybXVsYXMSiwEKEUdldFJlYWN0b3JGb3JtdWxhEiYuY2xvYWtyb29tLnYxLkdldFJlYWN0b3JGb3JtdWxhUmVxdWVzdBocLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYSIwirUYDgoMcmVhY3RvcjpyZWFkgtPkkwIYEhYvcmVhY3Rvci1mb3JtdWxhcy97aWR9EpoBChVSZXBsYWNlUmVhY3RvckZvcm11bGESKi5jbG9ha3Jvb20udjEuUmVwbGFjZVJlYWN0b3JGb3JtdWxhUmVxdWVzdBocLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYSI3irUYEgoOcmVhY3Rvcjp1cGRhdGU4AYLT5JMCGzoBKhoWL3JlYWN0b3ItZm9ybXVsYXMve2lkfRKNAQoURGVsZXRlUmVhY3RvckZvcm11bGESKS5jbG9ha3Jvb20udjEuRGVsZXRlUmVhY3RvckZvcm11bGFSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjKKtRgQCg5yZWFjdG9yOmRlbGV0ZYLT5JMCGCoWL3JlYWN0b3ItZm9ybXVsYXMve2lkfWIGcHJvdG8z", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_cloakroom_v1_proxies, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChtjbG9ha3Jvb20vdjEvcmVhY3RvcnMucHJvdG8SDGNsb2Frcm9vbS52MSL6BAoHUmVhY3RvchIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIRCgRjb2RlGAQgASgJSACIAQESNwoLYXBwbGljYXRpb24YBSABKAsyIi5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25SZWZlcmVuY2USRwoNY29uZmlndXJhdGlvbhgGIAMoCzIoLmNsb2Frcm9vbS52MS5SZWFjdG9yLkNvbmZpZ3VyYXRpb25FbnRyeUIGkrUYAhABEj4KB2Zvcm11bGEYByABKAsyJS5jbG9ha3Jvb20udjEuUmVhY3RvckZvcm11bGFSZWZlcmVuY2VCBpK1GAIYARIXCgpjcmVhdGVkX2J5GAggASgJSAGIAQESLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLbW9kaWZpZWRfYnkYCiABKAlIAogBARIvCgttb2RpZmllZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc3RhdGUYDCABKAkSJgoHcnVudGltZRgNIAEoCzIVLmNsb2Frcm9vbS52MS5SdW50aW1lEkQKD2Zvcm11bGFfZGV0YWlscxgOIAEoCzIcLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYUINkrUYCQoHZm9ybXVsYRo0ChJDb25maWd1cmF0aW9uRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIHCgVfY29kZUINCgtfY3JlYXRlZF9ieUIOCgxfbW9kaWZpZWRfYnki0wMKB1J1bnRpbWUSEgoFaW1hZ2UYASABKAlIAIgBARIUCgd0aW1lb3V0GAIgASgFSAGIAQESHQoQd2FybV9jb25jdXJyZW5jeRgDIAEoBUgCiAEBEhYKCXJlc291cmNlcxgEIAEoCUgDiAEBEhIKBWFzeW5jGAUgASgISASIAQESRQoMZGVwZW5kZW5jaWVzGAYgAygLMicuY2xvYWtyb29tLnYxLlJ1bnRpbWUuRGVwZW5kZW5jaWVzRW50cnlCBpK1GAIQARJDCgtyZXNvbHV0aW9ucxgHIAMoCzImLmNsb2Frcm9vbS52MS5SdW50aW1lLlJlc29sdXRpb25zRW50cnlCBpK1GAIQARIbCgtwZXJtaXNzaW9ucxgIIAMoCUIGkrUYAhABGjMKEURlcGVuZGVuY2llc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMgoQUmVzb2x1dGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9pbWFnZUIKCghfdGltZW91dEITChFfd2FybV9jb25jdXJyZW5jeUIMCgpfcmVzb3VyY2VzQggKBl9hc3luYyIvChdSZWFjdG9yRm9ybXVsYVJlZmVyZW5jZRIUCgJpZBgBIAEoCUIIukgFcgOwAQEi9AIKFENyZWF0ZVJlYWN0b3JSZXF1ZXN0EhkKBG5hbWUYASABKAlCC7pICMgBAXIDGMgBEhEKBGNvZGUYAiABKAlIAIgBARI3CgthcHBsaWNhdGlvbhgDIAEoCzIiLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvblJlZmVyZW5jZRJWCg1jb25maWd1cmF0aW9uGAQgAygLMjUuY2xvYWtyb29tLnYxLkNyZWF0ZVJlYWN0b3JSZXF1ZXN0LkNvbmZpZ3VyYXRpb25FbnRyeUIIukgFmgECEGQSNgoHZm9ybXVsYRgFIAEoCzIlLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYVJlZmVyZW5jZRImCgdydW50aW1lGAYgASgLMhUuY2xvYWtyb29tLnYxLlJ1bnRpbWUaNAoSQ29uZmlndXJhdGlvbkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBwoFX2NvZGUipAEKE0xpc3RSZWFjdG9yc1JlcXVlc3QSGwoCaWQYASADKAlCD7pIDJIBCRBkIgVyA7ABARIbCgRuYW1lGAIgASgJQgi6SAVyAxjIAUgAiAEBEhoKBHBhZ2UYAyABKAVCB7pIBBoCKAFIAYgBARIcCgRzaXplGAQgASgFQgm6SAYaBBhkKAFIAogBAUIHCgVfbmFtZUIHCgVfcGFnZUIHCgVfc2l6ZSJpChRMaXN0UmVhY3RvcnNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USIwoEZGF0YRgCIAMoCzIVLmNsb2Frcm9vbS52MS5SZWFjdG9yIikKEUdldFJlYWN0b3JSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASKMAwoVUmVwbGFjZVJlYWN0b3JSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIZCgRuYW1lGAIgASgJQgu6SAjIAQFyAxjIARIRCgRjb2RlGAMgASgJSACIAQESNwoLYXBwbGljYXRpb24YBCABKAsyIi5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25SZWZlcmVuY2USVwoNY29uZmlndXJhdGlvbhgFIAMoCzI2LmNsb2Frcm9vbS52MS5SZXBsYWNlUmVhY3RvclJlcXVlc3QuQ29uZmlndXJhdGlvbkVudHJ5Qgi6SAWaAQIQZBI2Cgdmb3JtdWxhGAYgASgLMiUuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhUmVmZXJlbmNlEiYKB3J1bnRpbWUYByABKAsyFS5jbG9ha3Jvb20udjEuUnVudGltZRo0ChJDb25maWd1cmF0aW9uRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIHCgVfY29kZSLpAgoUVXBkYXRlUmVhY3RvclJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEh0KBG5hbWUYAiABKAlCCrpIB3IFEAEYyAFIAIgBARIRCgRjb2RlGAMgASgJSAGIAQESNwoLYXBwbGljYXRpb24YBCABKAsyIi5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25SZWZlcmVuY2USLQoNY29uZmlndXJhdGlvbhgFIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRI2Cgdmb3JtdWxhGAYgASgLMiUuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhUmVmZXJlbmNlEi8KC3VwZGF0ZV9tYXNrGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxImCgdydW50aW1lGAggASgLMhUuY2xvYWtyb29tLnYxLlJ1bnRpbWVCBwoFX25hbWVCBwoFX2NvZGUiLAoURGVsZXRlUmVhY3RvclJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIoABCgxSZWFjdFJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEiQKBGFyZ3MYAiABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSIwoMY2FsbGJhY2tfdXJsGAMgASgJQgi6SAVyAxiQA0gAiAEBQg8KDV9jYWxsYmFja191cmwikQEKDVJlYWN0UmVzcG9uc2USJgoGdG9rZW5zGAEgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEiMKA3JhdxgCIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIzCghyZXNwb25zZRgDIAEoCzIhLmNsb2Frcm9vbS52MS5SZWFjdG9ySHR0cFJlc3BvbnNlInYKE1JlYWN0b3JIdHRwUmVzcG9uc2USDgoGc3RhdHVzGAEgASgFEikKB2hlYWRlcnMYAiADKAsyGC5jbG9ha3Jvb20udjEuSHR0cEhlYWRlchIkCgRib2R5GAMgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIk8KEVJlYWN0QXN5bmNSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIkCgRhcmdzGAIgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIlMKElJlYWN0QXN5bmNSZXNwb25zZRI9Chhhc3luY19yZWFjdG9yX3JlcXVlc3RfaWQYASABKAlCG5K1GBcKFWFzeW5jUmVhY3RvclJlcXVlc3RJZCJNChdHZXRSZWFjdG9yUmVzdWx0UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESHAoKcmVxdWVzdF9pZBgCIAEoCUIIukgFcgOwAQEi1AMKDlJlYWN0b3JGb3JtdWxhEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARIMCgR0eXBlGAQgASgJEg4KBnN0YXR1cxgFIAEoCRIRCgRpY29uGAYgASgJSAGIAQESDAoEY29kZRgHIAEoCRJACg1jb25maWd1cmF0aW9uGAggAygLMikuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhQ29uZmlndXJhdGlvbhJBChJyZXF1ZXN0X3BhcmFtZXRlcnMYCSADKAsyJS5jbG9ha3Jvb20udjEuUmVhY3RvckZvcm11bGFQYXJhbWV0ZXISFwoKY3JlYXRlZF9ieRgKIAEoCUgCiAEBEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC21vZGlmaWVkX2J5GAwgASgJSAOIAQESLwoLbW9kaWZpZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQg4KDF9kZXNjcmlwdGlvbkIHCgVfaWNvbkINCgtfY3JlYXRlZF9ieUIOCgxfbW9kaWZpZWRfYnkiqQEKG1JlYWN0b3JGb3JtdWxhQ29uZmlndXJhdGlvbhIoCgRuYW1lGAEgASgJQhq6SBdyFRjIATIQXltBLVphLXowLTlfLV0rJBIiCgtkZXNjcmlwdGlvbhgCIAEoCUIIukgFcgMYkANIAIgBARIsCgR0eXBlGAMgASgJQh66SBtyGVIGc3RyaW5nUgdib29sZWFuUgZudW1iZXJCDgoMX2Rlc2NyaXB0aW9uItABChdSZWFjdG9yRm9ybXVsYVBhcmFtZXRlchJBCgRuYW1lGAEgASgJQjO6SDByLhjIATIpXltBLVphLXowLTlfXVtBLVphLXowLTkuXy1dKltBLVphLXowLTlfXSQSIgoLZGVzY3JpcHRpb24YAiABKAlCCLpIBXIDGJADSACIAQESLAoEdHlwZRgDIAEoCUIeukgbchlSBnN0cmluZ1IHYm9vbGVhblIGbnVtYmVyEhAKCG9wdGlvbmFsGAQgASgIQg4KDF9kZXNjcmlwdGlvbiKPAwobQ3JlYXRlUmVhY3RvckZvcm11bGFSZXF1ZXN0EhkKAmlkGAEgASgJQgi6SAVyA7ABAUgAiAEBEhkKBG5hbWUYAiABKAlCC7pICMgBAXIDGMgBEiIKC2Rlc2NyaXB0aW9uGAMgASgJQgi6SAVyAxjoB0gBiAEBEikKBHR5cGUYBCABKAlCG7pIGMgBAXITUgdwcml2YXRlUghvZmZpY2lhbBIcCgRpY29uGAUgASgJQgm6SAZyBBjQhgNIAogBARIUCgRjb2RlGAYgASgJQga6SAPIAQESSgoNY29uZmlndXJhdGlvbhgHIAMoCzIpLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYUNvbmZpZ3VyYXRpb25CCLpIBZIBAhBkEksKEnJlcXVlc3RfcGFyYW1ldGVycxgIIAMoCzIlLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYVBhcmFtZXRlckIIukgFkgECEGRCBQoDX2lkQg4KDF9kZXNjcmlwdGlvbkIHCgVfaWNvbiKOAQoaTGlzdFJlYWN0b3JGb3JtdWxhc1JlcXVlc3QSGwoEbmFtZRgBIAEoCUIIukgFcgMYyAFIAIgBARIaCgRwYWdlGAIgASgFQge6SAQaAigBSAGIAQESHAoEc2l6ZRgDIAEoBUIJukgGGgQYZCgBSAKIAQFCBwoFX25hbWVCBwoFX3BhZ2VCBwoFX3NpemUidwobTGlzdFJlYWN0b3JGb3JtdWxhc1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRIqCgRkYXRhGAIgAygLMhwuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhIjAKGEdldFJlYWN0b3JGb3JtdWxhUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEihAMKHFJlcGxhY2VSZWFjdG9yRm9ybXVsYVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEhkKBG5hbWUYAiABKAlCC7pICMgBAXIDGMgBEiIKC2Rlc2NyaXB0aW9uGAMgASgJQgi6SAVyAxjoB0gAiAEBEikKBHR5cGUYBCABKAlCG7pIGMgBAXITUgdwcml2YXRlUghvZmZpY2lhbBIcCgRpY29uGAUgASgJQgm6SAZyBBjQhgNIAYgBARIUCgRjb2RlGAYgASgJQga6SAPIAQESSgoNY29uZmlndXJhdGlvbhgHIAMoCzIpLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYUNvbmZpZ3VyYXRpb25CCLpIBZIBAhBkEksKEnJlcXVlc3RfcGFyYW1ldGVycxgIIAMoCzIlLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYVBhcmFtZXRlckIIukgFkgECEGRCDgoMX2Rlc2NyaXB0aW9uQgcKBV9pY29uIjMKG0RlbGV0ZVJlYWN0b3JGb3JtdWxhUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEyjwkKDlJlYWN0b3JTZXJ2aWNlEnkKDUNyZWF0ZVJlYWN0b3ISIi5jbG9ha3Jvb20udjEuQ3JlYXRlUmVhY3RvclJlcXVlc3QaFS5jbG9ha3Jvb20udjEuUmVhY3RvciItirUYFQoOcmVhY3RvcjpjcmVhdGUgyQE4AYLT5JMCDjoBKiIJL3JlYWN0b3JzEnoKDExpc3RSZWFjdG9ycxIhLmNsb2Frcm9vbS52MS5MaXN0UmVhY3RvcnNSZXF1ZXN0GiIuY2xvYWtyb29tLnYxLkxpc3RSZWFjdG9yc1Jlc3BvbnNlIiOKtRgOCgxyZWFjdG9yOnJlYWSC0+STAgsSCS9yZWFjdG9ycxJuCgpHZXRSZWFjdG9yEh8uY2xvYWtyb29tLnYxLkdldFJlYWN0b3JSZXF1ZXN0GhUuY2xvYWtyb29tLnYxLlJlYWN0b3IiKIq1GA4KDHJlYWN0b3I6cmVhZILT5JMCEBIOL3JlYWN0b3JzL3tpZH0SfQoOUmVwbGFjZVJlYWN0b3ISIy5jbG9ha3Jvb20udjEuUmVwbGFjZVJlYWN0b3JSZXF1ZXN0GhUuY2xvYWtyb29tLnYxLlJlYWN0b3IiL4q1GBIKDnJlYWN0b3I6dXBkYXRlOAGC0+STAhM6ASoaDi9yZWFjdG9ycy97aWR9En4KDVVwZGF0ZVJlYWN0b3ISIi5jbG9ha3Jvb20udjEuVXBkYXRlUmVhY3RvclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiMYq1GBQKDnJlYWN0b3I6dXBkYXRlKAE4AYLT5JMCEzoBKjIOL3JlYWN0b3JzL3tpZH0SdwoNRGVsZXRlUmVhY3RvchIiLmNsb2Frcm9vbS52MS5EZWxldGVSZWFjdG9yUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIqirUYEAoOcmVhY3RvcjpkZWxldGWC0+STAhAqDi9yZWFjdG9ycy97aWR9EnYKBVJlYWN0EhouY2xvYWtyb29tLnYxLlJlYWN0UmVxdWVzdBobLmNsb2Frcm9vbS52MS5SZWFjdFJlc3BvbnNlIjSKtRgRCgl0b2tlbjp1c2UQAUCAgECC0+STAhk6ASoiFC9yZWFjdG9ycy97aWR9L3JlYWN0Eo4BCgpSZWFjdEFzeW5jEh8uY2xvYWtyb29tLnYxLlJlYWN0QXN5bmNSZXF1ZXN0GiAuY2xvYWtyb29tLnYxLlJlYWN0QXN5bmNSZXNwb25zZSI9irUYFAoJdG9rZW46dXNlEAEgygFAgIBAgtPkkwIfOgEqIhovcmVhY3RvcnMve2lkfS9yZWFjdC1hc3luYxKUAQoQR2V0UmVhY3RvclJlc3VsdBIlLmNsb2Frcm9vbS52MS5HZXRSZWFjdG9yUmVzdWx0UmVxdWVzdBobLmNsb2Frcm9vbS52MS5SZWFjdFJlc3BvbnNlIjyKtRgNCgl0b2tlbjp1c2UQAYLT5JMCJRIjL3JlYWN0b3JzL3tpZH0vcmVzdWx0cy97cmVxdWVzdF9pZH0yhQYKFVJlYWN0b3JGb3JtdWxhU2VydmljZRKWAQoUQ3JlYXRlUmVhY3RvckZvcm11bGESKS5jbG9ha3Jvb20udjEuQ3JlYXRlUmVhY3RvckZvcm11bGFSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLlJlYWN0b3JGb3JtdWxhIjWKtRgVCg5yZWFjdG9yOmNyZWF0ZSDJATgBgtPkkwIWOgEqIhEvcmVhY3Rvci1mb3JtdWxhcxKXAQoTTGlzdFJlYWN0b3JGb3JtdWxhcxIoLmNsb2Frcm9vbS52MS5MaXN0UmVhY3RvckZvcm11bGFzUmVxdWVzdBopLmNsb2Frcm9vbS52MS5MaXN0UmVhY3RvckZvcm11bGFzUmVzcG9uc2UiK4q1GA4KDHJlYWN0b3I6cmVhZILT5JMCExIRL3JlYWN0b3ItZm9ybXVsYXMSiwEKEUdldFJlYWN0b3JGb3JtdWxhEiYuY2xvYWtyb29tLnYxLkdldFJlYWN0b3JGb3JtdWxhUmVxdWVzdBocLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYSIwirUYDgoMcmVhY3RvcjpyZWFkgtPkkwIYEhYvcmVhY3Rvci1mb3JtdWxhcy97aWR9EpoBChVSZXBsYWNlUmVhY3RvckZvcm11bGESKi5jbG9ha3Jvb20udjEuUmVwbGFjZVJlYWN0b3JGb3JtdWxhUmVxdWVzdBocLmNsb2Frcm9vbS52MS5SZWFjdG9yRm9ybXVsYSI3irUYEgoOcmVhY3Rvcjp1cGRhdGU4AYLT5JMCGzoBKhoWL3JlYWN0b3ItZm9ybXVsYXMve2lkfRKNAQoURGVsZXRlUmVhY3RvckZvcm11bGESKS5jbG9ha3Jvb20udjEuRGVsZXRlUmVhY3RvckZvcm11bGFSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjKKtRgQCg5yZWFjdG9yOmRlbGV0ZYLT5JMCGCoWL3JlYWN0b3ItZm9ybXVsYXMve2lkfWIGcHJvdG8z", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_cloakroom_v1_proxies, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Reactor
@@ -83,6 +83,27 @@ export type Reactor = Message<"cloakroom.v1.Reactor"> & {
    * @generated from field: google.protobuf.Timestamp modified_at = 11;
    */
   modifiedAt?: Timestamp | undefined;
+
+  /**
+   * Always active: a reactor can be called as soon as it is saved.
+   *
+   * @generated from field: string state = 12;
+   */
+  state: string;
+
+  /**
+   * The runtime, as far as one was asked for.
+   *
+   * @generated from field: cloakroom.v1.Runtime runtime = 13;
+   */
+  runtime?: Runtime | undefined;
+
+  /**
+   * The formula as it is now.
+   *
+   * @generated from field: cloakroom.v1.ReactorFormula formula_details = 14;
+   */
+  formulaDetails?: ReactorFormula | undefined;
 };
 
 /**
@@ -91,6 +112,76 @@ export type Reactor = Message<"cloakroom.v1.Reactor"> & {
  */
 export const ReactorSchema: GenMessage<Reactor> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_reactors, 0);
+
+/**
+ * What code runs in. There is one image, and requests for anything else are refused.
+ *
+ * @generated from message cloakroom.v1.Runtime
+ */
+export type Runtime = Message<"cloakroom.v1.Runtime"> & {
+  /**
+   * node-bt: the language and modules of Node.js that the sandbox has.
+   *
+   * @generated from field: optional string image = 1;
+   */
+  image?: string | undefined;
+
+  /**
+   * Seconds that a run may take, 1 to 30. Default 30.
+   *
+   * @generated from field: optional int32 timeout = 2;
+   */
+  timeout?: number | undefined;
+
+  /**
+   * 0 or 1. Instances are kept warm whatever it says.
+   *
+   * @generated from field: optional int32 warm_concurrency = 3;
+   */
+  warmConcurrency?: number | undefined;
+
+  /**
+   * standard.
+   *
+   * @generated from field: optional string resources = 4;
+   */
+  resources?: string | undefined;
+
+  /**
+   * Must be false: any reactor can be called with react-async, and none may take longer for it.
+   *
+   * @generated from field: optional bool async = 5;
+   */
+  async?: boolean | undefined;
+
+  /**
+   * Must be empty: packages are not installed.
+   *
+   * @generated from field: map<string, string> dependencies = 6;
+   */
+  dependencies: { [key: string]: string };
+
+  /**
+   * Must be empty.
+   *
+   * @generated from field: map<string, string> resolutions = 7;
+   */
+  resolutions: { [key: string]: string };
+
+  /**
+   * Must be empty: give the code an application, whose permissions it then has.
+   *
+   * @generated from field: repeated string permissions = 8;
+   */
+  permissions: string[];
+};
+
+/**
+ * Describes the message cloakroom.v1.Runtime.
+ * Use `create(RuntimeSchema)` to create a new message.
+ */
+export const RuntimeSchema: GenMessage<Runtime> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_reactors, 1);
 
 /**
  * @generated from message cloakroom.v1.ReactorFormulaReference
@@ -107,7 +198,7 @@ export type ReactorFormulaReference = Message<"cloakroom.v1.ReactorFormulaRefere
  * Use `create(ReactorFormulaReferenceSchema)` to create a new message.
  */
 export const ReactorFormulaReferenceSchema: GenMessage<ReactorFormulaReference> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 1);
+  messageDesc(file_cloakroom_v1_reactors, 2);
 
 /**
  * @generated from message cloakroom.v1.CreateReactorRequest
@@ -141,6 +232,11 @@ export type CreateReactorRequest = Message<"cloakroom.v1.CreateReactorRequest"> 
    * @generated from field: cloakroom.v1.ReactorFormulaReference formula = 5;
    */
   formula?: ReactorFormulaReference | undefined;
+
+  /**
+   * @generated from field: cloakroom.v1.Runtime runtime = 6;
+   */
+  runtime?: Runtime | undefined;
 };
 
 /**
@@ -148,7 +244,7 @@ export type CreateReactorRequest = Message<"cloakroom.v1.CreateReactorRequest"> 
  * Use `create(CreateReactorRequestSchema)` to create a new message.
  */
 export const CreateReactorRequestSchema: GenMessage<CreateReactorRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 2);
+  messageDesc(file_cloakroom_v1_reactors, 3);
 
 /**
  * @generated from message cloakroom.v1.ListReactorsRequest
@@ -186,7 +282,7 @@ export type ListReactorsRequest = Message<"cloakroom.v1.ListReactorsRequest"> & 
  * Use `create(ListReactorsRequestSchema)` to create a new message.
  */
 export const ListReactorsRequestSchema: GenMessage<ListReactorsRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 3);
+  messageDesc(file_cloakroom_v1_reactors, 4);
 
 /**
  * @generated from message cloakroom.v1.ListReactorsResponse
@@ -208,7 +304,7 @@ export type ListReactorsResponse = Message<"cloakroom.v1.ListReactorsResponse"> 
  * Use `create(ListReactorsResponseSchema)` to create a new message.
  */
 export const ListReactorsResponseSchema: GenMessage<ListReactorsResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 4);
+  messageDesc(file_cloakroom_v1_reactors, 5);
 
 /**
  * @generated from message cloakroom.v1.GetReactorRequest
@@ -225,7 +321,7 @@ export type GetReactorRequest = Message<"cloakroom.v1.GetReactorRequest"> & {
  * Use `create(GetReactorRequestSchema)` to create a new message.
  */
 export const GetReactorRequestSchema: GenMessage<GetReactorRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 5);
+  messageDesc(file_cloakroom_v1_reactors, 6);
 
 /**
  * @generated from message cloakroom.v1.ReplaceReactorRequest
@@ -242,7 +338,7 @@ export type ReplaceReactorRequest = Message<"cloakroom.v1.ReplaceReactorRequest"
   name: string;
 
   /**
-   * JavaScript. Either this or a formula.
+   * JavaScript. Either this or a formula. A reactor made from a formula keeps it where neither is given.
    *
    * @generated from field: optional string code = 3;
    */
@@ -264,6 +360,11 @@ export type ReplaceReactorRequest = Message<"cloakroom.v1.ReplaceReactorRequest"
    * @generated from field: cloakroom.v1.ReactorFormulaReference formula = 6;
    */
   formula?: ReactorFormulaReference | undefined;
+
+  /**
+   * @generated from field: cloakroom.v1.Runtime runtime = 7;
+   */
+  runtime?: Runtime | undefined;
 };
 
 /**
@@ -271,7 +372,7 @@ export type ReplaceReactorRequest = Message<"cloakroom.v1.ReplaceReactorRequest"
  * Use `create(ReplaceReactorRequestSchema)` to create a new message.
  */
 export const ReplaceReactorRequestSchema: GenMessage<ReplaceReactorRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 6);
+  messageDesc(file_cloakroom_v1_reactors, 7);
 
 /**
  * @generated from message cloakroom.v1.UpdateReactorRequest
@@ -319,6 +420,11 @@ export type UpdateReactorRequest = Message<"cloakroom.v1.UpdateReactorRequest"> 
    * @generated from field: google.protobuf.FieldMask update_mask = 7;
    */
   updateMask?: FieldMask | undefined;
+
+  /**
+   * @generated from field: cloakroom.v1.Runtime runtime = 8;
+   */
+  runtime?: Runtime | undefined;
 };
 
 /**
@@ -326,7 +432,7 @@ export type UpdateReactorRequest = Message<"cloakroom.v1.UpdateReactorRequest"> 
  * Use `create(UpdateReactorRequestSchema)` to create a new message.
  */
 export const UpdateReactorRequestSchema: GenMessage<UpdateReactorRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 7);
+  messageDesc(file_cloakroom_v1_reactors, 8);
 
 /**
  * @generated from message cloakroom.v1.DeleteReactorRequest
@@ -343,7 +449,7 @@ export type DeleteReactorRequest = Message<"cloakroom.v1.DeleteReactorRequest"> 
  * Use `create(DeleteReactorRequestSchema)` to create a new message.
  */
 export const DeleteReactorRequestSchema: GenMessage<DeleteReactorRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 8);
+  messageDesc(file_cloakroom_v1_reactors, 9);
 
 /**
  * @generated from message cloakroom.v1.ReactRequest
@@ -374,7 +480,7 @@ export type ReactRequest = Message<"cloakroom.v1.ReactRequest"> & {
  * Use `create(ReactRequestSchema)` to create a new message.
  */
 export const ReactRequestSchema: GenMessage<ReactRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 9);
+  messageDesc(file_cloakroom_v1_reactors, 10);
 
 /**
  * @generated from message cloakroom.v1.ReactResponse
@@ -408,7 +514,7 @@ export type ReactResponse = Message<"cloakroom.v1.ReactResponse"> & {
  * Use `create(ReactResponseSchema)` to create a new message.
  */
 export const ReactResponseSchema: GenMessage<ReactResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 10);
+  messageDesc(file_cloakroom_v1_reactors, 11);
 
 /**
  * @generated from message cloakroom.v1.ReactorHttpResponse
@@ -435,7 +541,7 @@ export type ReactorHttpResponse = Message<"cloakroom.v1.ReactorHttpResponse"> & 
  * Use `create(ReactorHttpResponseSchema)` to create a new message.
  */
 export const ReactorHttpResponseSchema: GenMessage<ReactorHttpResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 11);
+  messageDesc(file_cloakroom_v1_reactors, 12);
 
 /**
  * @generated from message cloakroom.v1.ReactAsyncRequest
@@ -459,7 +565,7 @@ export type ReactAsyncRequest = Message<"cloakroom.v1.ReactAsyncRequest"> & {
  * Use `create(ReactAsyncRequestSchema)` to create a new message.
  */
 export const ReactAsyncRequestSchema: GenMessage<ReactAsyncRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 12);
+  messageDesc(file_cloakroom_v1_reactors, 13);
 
 /**
  * @generated from message cloakroom.v1.ReactAsyncResponse
@@ -478,7 +584,7 @@ export type ReactAsyncResponse = Message<"cloakroom.v1.ReactAsyncResponse"> & {
  * Use `create(ReactAsyncResponseSchema)` to create a new message.
  */
 export const ReactAsyncResponseSchema: GenMessage<ReactAsyncResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 13);
+  messageDesc(file_cloakroom_v1_reactors, 14);
 
 /**
  * @generated from message cloakroom.v1.GetReactorResultRequest
@@ -500,7 +606,7 @@ export type GetReactorResultRequest = Message<"cloakroom.v1.GetReactorResultRequ
  * Use `create(GetReactorResultRequestSchema)` to create a new message.
  */
 export const GetReactorResultRequestSchema: GenMessage<GetReactorResultRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 14);
+  messageDesc(file_cloakroom_v1_reactors, 15);
 
 /**
  * @generated from message cloakroom.v1.ReactorFormula
@@ -583,7 +689,7 @@ export type ReactorFormula = Message<"cloakroom.v1.ReactorFormula"> & {
  * Use `create(ReactorFormulaSchema)` to create a new message.
  */
 export const ReactorFormulaSchema: GenMessage<ReactorFormula> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 15);
+  messageDesc(file_cloakroom_v1_reactors, 16);
 
 /**
  * A value that a reactor made from the formula must configure.
@@ -614,7 +720,7 @@ export type ReactorFormulaConfiguration = Message<"cloakroom.v1.ReactorFormulaCo
  * Use `create(ReactorFormulaConfigurationSchema)` to create a new message.
  */
 export const ReactorFormulaConfigurationSchema: GenMessage<ReactorFormulaConfiguration> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 16);
+  messageDesc(file_cloakroom_v1_reactors, 17);
 
 /**
  * An argument that a call must bring. An object's property is written parent.child.
@@ -652,7 +758,7 @@ export type ReactorFormulaParameter = Message<"cloakroom.v1.ReactorFormulaParame
  * Use `create(ReactorFormulaParameterSchema)` to create a new message.
  */
 export const ReactorFormulaParameterSchema: GenMessage<ReactorFormulaParameter> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 17);
+  messageDesc(file_cloakroom_v1_reactors, 18);
 
 /**
  * @generated from message cloakroom.v1.CreateReactorFormulaRequest
@@ -712,7 +818,7 @@ export type CreateReactorFormulaRequest = Message<"cloakroom.v1.CreateReactorFor
  * Use `create(CreateReactorFormulaRequestSchema)` to create a new message.
  */
 export const CreateReactorFormulaRequestSchema: GenMessage<CreateReactorFormulaRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 18);
+  messageDesc(file_cloakroom_v1_reactors, 19);
 
 /**
  * @generated from message cloakroom.v1.ListReactorFormulasRequest
@@ -745,7 +851,7 @@ export type ListReactorFormulasRequest = Message<"cloakroom.v1.ListReactorFormul
  * Use `create(ListReactorFormulasRequestSchema)` to create a new message.
  */
 export const ListReactorFormulasRequestSchema: GenMessage<ListReactorFormulasRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 19);
+  messageDesc(file_cloakroom_v1_reactors, 20);
 
 /**
  * @generated from message cloakroom.v1.ListReactorFormulasResponse
@@ -767,7 +873,7 @@ export type ListReactorFormulasResponse = Message<"cloakroom.v1.ListReactorFormu
  * Use `create(ListReactorFormulasResponseSchema)` to create a new message.
  */
 export const ListReactorFormulasResponseSchema: GenMessage<ListReactorFormulasResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 20);
+  messageDesc(file_cloakroom_v1_reactors, 21);
 
 /**
  * @generated from message cloakroom.v1.GetReactorFormulaRequest
@@ -784,7 +890,7 @@ export type GetReactorFormulaRequest = Message<"cloakroom.v1.GetReactorFormulaRe
  * Use `create(GetReactorFormulaRequestSchema)` to create a new message.
  */
 export const GetReactorFormulaRequestSchema: GenMessage<GetReactorFormulaRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 21);
+  messageDesc(file_cloakroom_v1_reactors, 22);
 
 /**
  * @generated from message cloakroom.v1.ReplaceReactorFormulaRequest
@@ -842,7 +948,7 @@ export type ReplaceReactorFormulaRequest = Message<"cloakroom.v1.ReplaceReactorF
  * Use `create(ReplaceReactorFormulaRequestSchema)` to create a new message.
  */
 export const ReplaceReactorFormulaRequestSchema: GenMessage<ReplaceReactorFormulaRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 22);
+  messageDesc(file_cloakroom_v1_reactors, 23);
 
 /**
  * @generated from message cloakroom.v1.DeleteReactorFormulaRequest
@@ -859,7 +965,7 @@ export type DeleteReactorFormulaRequest = Message<"cloakroom.v1.DeleteReactorFor
  * Use `create(DeleteReactorFormulaRequestSchema)` to create a new message.
  */
 export const DeleteReactorFormulaRequestSchema: GenMessage<DeleteReactorFormulaRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_reactors, 23);
+  messageDesc(file_cloakroom_v1_reactors, 24);
 
 /**
  * Reactors run a tenant's JavaScript next to the vault, in a sandbox.

@@ -168,7 +168,7 @@ export type UpdateTenantRequest = Message<"cloakroom.v1.UpdateTenantRequest"> & 
   name: string;
 
   /**
-   * Merged: settings left out keep their value, and names that are unknown are ignored.
+   * Merged: settings left out keep their value.
    *
    * @generated from field: map<string, string> settings = 2;
    */

@@ -1,9 +1,14 @@
-import { type DescField, getOption } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, getOption } from "@bufbuild/protobuf";
 import { rest } from "../../../gen/cloakroom/v1/options_pb.js";
 
 /** The name of a field in REST's JSON: its proto name, unless the proto says otherwise. */
 export function restName(field: DescField): string {
   return getOption(field, rest).name || field.name;
+}
+
+/** The fields of a message that REST has. */
+export function restFields({ fields }: DescMessage): readonly DescField[] {
+  return fields.filter((field) => !getOption(field, rest).rpcOnly);
 }
 
 /** Whether REST leaves the list or map out while it is empty. */

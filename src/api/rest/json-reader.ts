@@ -1,26 +1,49 @@
-import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, getOption, type Message, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { rest_message } from "../../../gen/cloakroom/v1/options_pb.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json, setOwn } from "../../base/json.js";
+import { type FieldNames, objectionsTo } from "../../base/unknown-fields.js";
 import { toValue } from "../../services/value.js";
 import { maxEntriesOf, tooManyEntries } from "../field-sizes.js";
-import { restName } from "./field-name.js";
+import { restFields, restName } from "./field-name.js";
 
-/** Reads a message from JSON. Unknown fields are ignored: clients send newer ones. */
+/** Reads a message from JSON. Unknown fields are ignored, but for those that {@link objectionsTo} objects to. */
 export type JsonReader = (json: Json) => Message;
+
+/**
+ * Reads a message parts of which may be wrong: they are added to `faults`, and keep their defaults in the message. Undefined for
+ * JSON that is no object.
+ */
+export type PartialJsonReader = (json: Json, faults: FieldFaultList) => Message | undefined;
 
 type ReadMessage = (json: Json, place: string, faults: FieldFaultList) => Message | undefined;
 type ReadValue = (json: Json, place: string, faults: FieldFaultList) => unknown;
 
 /** Built once for each message at start. */
 export function compileJsonReader(desc: DescMessage): JsonReader {
-  const read = messageReader(desc, new Map());
+  const read = compilePartialJsonReader(desc);
   return (json) => {
     const faults = new FieldFaultList();
-    const message = read(json, "", faults);
+    const message = read(json, faults);
     faults.throwIfAny();
     if (!message) throw new Error("a body was refused without a fault");
     return message;
+  };
+}
+
+/** Built once for each message at start. */
+export function compilePartialJsonReader(desc: DescMessage): PartialJsonReader {
+  const read = messageReader(desc, new Map());
+  const makeDefaults = defaultsOf(desc);
+  return (json, faults) => {
+    const message = read(json, "", faults);
+    const wrong = new Set(Object.keys(faults.toFields()).map((place) => /^[^.[]*/.exec(place)?.[0]));
+    if (!message || wrong.size === 0) return message;
+    const defaults = makeDefaults();
+    const kept: Message & Record<string, unknown> = { ...message };
+    for (const field of desc.fields) if (wrong.has(restName(field))) kept[field.localName] = defaults[field.localName];
+    return kept;
   };
 }
 
@@ -54,23 +77,29 @@ function messageReader(desc: DescMessage, known: Map<string, ReadMessage>): Read
   const found = known.get(desc.typeName);
   if (found) return found;
   let fields: { name: string; localName: string; takesNull: boolean; read: ReadValue }[] | undefined;
+  const names = fieldNamesOf(desc);
   const makeDefaults = defaultsOf(desc);
   const read: ReadMessage = (json, place, faults) => {
     if (!isJsonObject(json)) return fail(faults, place || "body", "must be an object");
     // Compiled at the first read, since messages may contain themselves.
-    fields ??= desc.fields.filter(isSent).map((field) => ({
-      name: restName(field),
-      localName: field.localName,
-      takesNull: field.message?.typeName === "google.protobuf.Value",
-      read: valueReader(field, known),
-    }));
+    fields ??= restFields(desc)
+      .filter(isSent)
+      .map((field) => ({
+        name: restName(field),
+        localName: field.localName,
+        takesNull: field.message?.typeName === "google.protobuf.Value",
+        read: valueReader(field, known),
+      }));
     const message = makeDefaults();
+    let unread = Object.keys(json).length;
     for (const { name, localName, takesNull, read: readValue } of fields) {
       if (!Object.hasOwn(json, name)) continue;
+      unread -= 1;
       const sent = json[name];
       if (sent === undefined || (sent === null && !takesNull)) continue;
-      message[localName] = readValue(sent, place ? `${place}.${name}` : name, faults);
+      message[localName] = readValue(sent, within(place, name), faults);
     }
+    if (unread > 0) for (const [name, text] of objectionsTo(json, names)) fail(faults, within(place, name), text);
     return message;
   };
   known.set(desc.typeName, read);
@@ -126,6 +155,18 @@ function singleReader(field: DescField, known: Map<string, ReadMessage>): ReadVa
     default:
       throw new Error(`REST cannot read ${field.toString()}`);
   }
+}
+
+function fieldNamesOf(desc: DescMessage): FieldNames {
+  const { unserved } = getOption(desc, rest_message);
+  return {
+    known: restFields(desc).filter(isSent).map(restName),
+    unserved: new Map(unserved.map(({ name, because }) => [name, because])),
+  };
+}
+
+function within(place: string, name: string): string {
+  return place ? `${place}.${name}` : name;
 }
 
 /** An update mask is made from the keys present in the body, and never read from it. */

@@ -6,7 +6,7 @@ import {
   type Value,
   ValueSchema,
 } from "@bufbuild/protobuf/wkt";
-import { omitsEmpty, restName } from "./field-name.js";
+import { omitsEmpty, restFields, restName } from "./field-name.js";
 
 /**
  * Writes a message as JSON text: snake_case names, int64 as numbers, times with three digits of a second in UTC. Fields
@@ -33,7 +33,7 @@ function messageWriter(desc: DescMessage, known: Map<string, JsonWriter>): JsonW
   let fields: { prefix: string; localName: string; write: (value: unknown) => string | undefined }[] | undefined;
   const writer: JsonWriter = (message) => {
     // Compiled at the first write, since messages may contain themselves.
-    fields ??= desc.fields.map((field) => ({
+    fields ??= restFields(desc).map((field) => ({
       prefix: `${JSON.stringify(restName(field))}:`,
       localName: field.localName,
       write: fieldWriter(field, known),

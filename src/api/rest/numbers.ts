@@ -1,4 +1,5 @@
 import { FieldFaultList } from "../../base/field-fault-list.js";
+import { MAX_NAME_CHARACTERS } from "../../base/field-faults.js";
 import type { Json } from "../../base/json.js";
 import { endOfJsonString } from "../../base/json-string.js";
 import { MAX_NUMBER_CHARACTERS } from "../../base/json-structure.js";
@@ -47,6 +48,8 @@ interface Container {
   /** Where the name of the current member is spelled, quotes included. */
   nameStart: number;
   nameEnd: number;
+  /** Its first characters, once they were asked for: 5 MB of escaped text are not read for each fault. */
+  name: string | undefined;
 }
 
 /** The places of the numbers in a valid text of JSON that a double does not keep. The text is walked, and nothing is built. */
@@ -58,14 +61,14 @@ function* inexactNumbers(text: string): Generator<string> {
     switch (text[at]) {
       case '"': {
         const end = endOfJsonString(text, at);
-        if (isName && container) Object.assign(container, { nameStart: at, nameEnd: end });
+        if (isName && container) Object.assign(container, { nameStart: at, nameEnd: end, name: undefined });
         at = end - 1;
         break;
       }
       case "[":
       case "{":
         isName = text[at] === "{";
-        open.push({ isArray: !isName, index: 0, nameStart: 0, nameEnd: 0 });
+        open.push({ isArray: !isName, index: 0, nameStart: 0, nameEnd: 0, name: undefined });
         break;
       case "]":
       case "}":
@@ -111,14 +114,18 @@ function isLetterE(unit: number): boolean {
 /** `people[0].card`, as the caller sent it; `value` for a number that is the whole text. */
 function placeOf(open: readonly Container[], text: string): string {
   let place = "";
-  for (const { isArray, index, nameStart, nameEnd } of open) {
-    if (isArray) place += `[${index}]`;
+  for (const container of open) {
+    if (container.isArray) place += `[${container.index}]`;
     else {
-      const name = String(JSON.parse(text.slice(nameStart, nameEnd)));
-      place += place === "" ? name : `.${name}`;
+      container.name ??= nameOf(container, text);
+      place += place === "" ? container.name : `.${container.name}`;
     }
   }
   return place || "value";
+}
+
+function nameOf({ nameStart, nameEnd }: Container, text: string): string {
+  return String(JSON.parse(text.slice(nameStart, nameEnd))).slice(0, MAX_NAME_CHARACTERS);
 }
 
 /** Whether the double that a number is read as stands for the same decimal value. */

@@ -4,22 +4,33 @@ import { isJsonObject, type Json, setOwn } from "../../base/json.js";
 /** Reports what is wrong with a parameter. */
 export type Report = (name: string, text: string) => void;
 
-/** Reads the parameters of a query into the fields of a message. Unknown parameters are ignored. */
+/** Reads the parameters of a query into the fields of a message. */
 export type QueryReader = (query: string, into: Record<string, unknown>, report: Report) => void;
+
+/** Whether parameters that are not known are reported or ignored. */
+export type UnknownParameters = "reported" | "ignored";
 
 /**
  * Built once for each method. Lists are repeated (`id=a&id=b`); of other parameters the first counts. Maps have three
  * spellings: `metadata.key=value`, `metadata[key]=value`, and one JSON object, `metadata={"key":"value"}`.
  */
-export function compileQueryReader(desc: DescMessage, bound: readonly string[]): QueryReader {
+export function compileQueryReader(
+  desc: DescMessage,
+  bound: readonly string[],
+  unknown: UnknownParameters = "ignored",
+): QueryReader {
   const fields = new Map(desc.fields.filter(({ name }) => !bound.includes(name)).map((field) => [field.name, field]));
+  const expected = fields.size === 0 ? "there are none" : `known are ${[...fields.keys()].join(", ")}`;
   return (query, into, report) => {
     if (query === "") return;
     const seen = new Set<string>();
     const maps = new Map<string, Record<string, unknown>>();
     for (const [name, text] of new URLSearchParams(query)) {
       const field = fields.get(name) ?? mapFieldOf(fields, name);
-      if (!field) continue;
+      if (!field) {
+        if (unknown === "reported") report(name, `is not a parameter here: ${expected}`);
+        continue;
+      }
       if (field.fieldKind === "map") {
         const map = maps.get(field.name) ?? {};
         maps.set(field.name, map);

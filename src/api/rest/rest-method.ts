@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import {
   type DescField,
   type DescMessage,
@@ -15,11 +15,12 @@ import { Fault, invalid } from "../../base/fault.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
+import { readsBareList } from "./bare-list.js";
 import { readJsonBody, requireCaller } from "./body.js";
-import { compileFieldReader, compileJsonReader, defaultsOf } from "./json-reader.js";
+import { compileFieldReader, compilePartialJsonReader, defaultsOf } from "./json-reader.js";
 import { compileFieldWriter, compileJsonWriter } from "./json-writer.js";
 import { type PathTemplate, parsePathTemplate } from "./path-template.js";
-import { compileQueryReader } from "./query.js";
+import { compileQueryReader, type UnknownParameters } from "./query.js";
 
 export type HttpVerb = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -27,6 +28,8 @@ export type HttpVerb = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export interface ReadRequest {
   readonly message: Message;
   readonly unreadable: Fault | undefined;
+  /** What could be read beside the parts that could not. */
+  readonly partial?: Message;
 }
 
 /** One HTTP route of a method. */
@@ -36,11 +39,18 @@ export interface RestMethod {
   readonly method: ServedMethod;
   /** The status of success, where the handler does not say 202. */
   readonly status: number;
-  /** Reads path, query and body into the request message. @throws {Fault} malformed_body where the caller has left. */
+  /**
+   * Reads path, query and body into the request message. A list that ignored a filter would show what it was to leave out,
+   * and a delete cannot be taken back: their parameters are all checked.
+   * @throws {Fault} malformed_body where the caller has left.
+   */
   read(request: IncomingMessage, parameters: Readonly<Record<string, string>>, query: string): Promise<ReadRequest>;
   /** The body of an answer; undefined where the method answers with nothing. */
-  write(response: Message): string | undefined;
+  write(response: Message, to?: IncomingHttpHeaders): string | undefined;
 }
+
+/** The largest page (the specification, Pagination). */
+const MOST_LISTED = 100;
 
 /** The routes that a method's google.api.http rule declares; none where it has no rule. */
 export function restMethodsOf(method: ServedMethod, defaultBodyLimit: number): RestMethod[] {
@@ -71,26 +81,43 @@ function restMethod(method: ServedMethod, rule: HttpRule, defaultBodyLimit: numb
     read: requestReader(input, rule.body, path, {
       maxBytes: policy.bodyLimitBytes || defaultBodyLimit,
       mergePatch: policy.mergePatch,
+      bareList: policy.bareList !== "",
+      unknownParameters: verb === "DELETE" || method.desc.name.startsWith("List") ? "reported" : "ignored",
     }),
-    write: isEmpty ? () => undefined : writeBody,
+    write: isEmpty ? () => undefined : bareListWriter(output, policy.bareList, writeBody),
   };
+}
+
+/** Writes the list alone to clients that read that, and the whole answer to all others. */
+function bareListWriter(
+  output: DescMessage,
+  list: string,
+  writeAll: (response: Message) => string,
+): RestMethod["write"] {
+  if (list === "") return writeAll;
+  const writeList = compileFieldWriter(fieldOf(output, list));
+  return (response, to) => (to && readsBareList(to) ? writeList(response) : writeAll(response));
 }
 
 function requestReader(
   input: DescMessage,
   body: string,
   path: PathTemplate,
-  rules: { maxBytes: number; mergePatch: boolean },
+  rules: { maxBytes: number; mergePatch: boolean; unknownParameters: UnknownParameters; bareList: boolean },
 ): RestMethod["read"] {
   const variables = path.variables.map((name) => fieldOf(input, name));
   const makeDefaults = defaultsOf(input);
-  const readQuery = compileQueryReader(input, [...path.variables, ...(body ? [body] : [])]);
+  const bound = [...path.variables, ...(body ? [body] : [])];
+  const readQuery = compileQueryReader(input, bound, rules.unknownParameters);
   const bodyField = body && body !== "*" ? fieldOf(input, body) : undefined;
   const readBodyField = bodyField && compileFieldReader(bodyField);
-  const readBody = compileJsonReader(input);
+  const readBody = compilePartialJsonReader(input);
   const mask = input.fields.find((field) => field.message?.typeName === "google.protobuf.FieldMask");
 
-  const start = async (request: IncomingMessage): Promise<Message & Record<string, unknown>> => {
+  const start = async (
+    request: IncomingMessage,
+    faults: FieldFaultList,
+  ): Promise<Message & Record<string, unknown>> => {
     const message = makeDefaults();
     if (body === "") {
       requireCaller(request);
@@ -105,7 +132,7 @@ function requestReader(
     if (json === undefined && !rules.mergePatch) return message;
     // RFC 7386: a patch that is null would replace the resource with nothing. Elsewhere it is an empty body.
     if (json === null && rules.mergePatch) throw invalid("body", "must be an object");
-    Object.assign(message, readBody(json ?? {}));
+    Object.assign(message, readBody(json ?? {}, faults));
     if (mask)
       message[mask.localName] = { $typeName: "google.protobuf.FieldMask", paths: keysPresent(input, path, json) };
     return message;
@@ -119,11 +146,15 @@ function requestReader(
 
   return async (request, parameters, query) => {
     try {
-      const message = await start(request);
       const faults = new FieldFaultList();
+      const message = await start(request, faults);
       if (body !== "*") readQuery(query, message, (name, text) => faults.add(name, text));
-      faults.throwIfAny();
-      return { message: withPath(message, parameters), unreadable: undefined };
+      // Clients that read no page ask for no second one.
+      if (rules.bareList && readsBareList(request.headers) && message.size === undefined) message.size = MOST_LISTED;
+      const whole = withPath(message, parameters);
+      if (faults.isEmpty) return { message: whole, unreadable: undefined };
+      const unread = { message: withPath(makeDefaults(), parameters), unreadable: faults.toFault() };
+      return faults.toFields().body ? unread : { ...unread, partial: whole };
     } catch (error) {
       // Whose caller has left needs no answer of an earlier one.
       if (!(error instanceof Fault) || request.aborted) throw error;

@@ -2,6 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Fault } from "../../base/fault.js";
 import { FunctionFailed } from "../../functions/function-failed.js";
 import type { VerbatimAnswer } from "../../services/call.js";
+import { refuseLoadAsPage } from "../browser/fetch-metadata.js";
+import { passedHeaders } from "../browser/origin-headers.js";
 import { FAULT_TABLE } from "../fault-table.js";
 import { memoryOf } from "../memory-of.js";
 import { isGivenUp, type Observation, type Observe, toFault } from "../observation.js";
@@ -9,6 +11,7 @@ import type { Pipeline } from "../pipeline.js";
 import { rateScopeOf } from "../rate-gate.js";
 import type { RequestHead } from "../request-head.js";
 import { parentSpanIn, traceOf } from "../trace.js";
+import { isRpcCall, refuseUnknownMethod } from "../unknown-method.js";
 import { routePath } from "./path-template.js";
 import { functionProblem, PROBLEM_TYPE, problemOf } from "./problem.js";
 import { type HttpVerb, type RestMethod, restMethodsOf } from "./rest-method.js";
@@ -49,9 +52,13 @@ export function registerRest(
       },
     });
   }
-  app.setNotFoundHandler((request, reply) =>
-    sendFault(reply, new Fault("not_found", "There is nothing at this path."), traceOf(request.raw)),
-  );
+  app.setNotFoundHandler((request, reply) => {
+    if (isRpcCall(request.raw)) {
+      reply.hijack();
+      return refuseUnknownMethod(request.raw, reply.raw);
+    }
+    return sendFault(reply, new Fault("not_found", "There is nothing at this path."), traceOf(request.raw));
+  });
 }
 
 async function answer(
@@ -70,15 +77,17 @@ async function answer(
   });
   const head = requestHead(request, reply, traceId);
   try {
+    refuseLoadAsPage(request.headers);
     const admission = await pipeline.admit(head);
     observation.caller = admission.caller;
-    const { message, unreadable } = await rest.read(request.raw, parametersOf(request), queryOf(request));
-    const { message: response, headers, accepted, verbatim } = await pipeline.run(admission, message, unreadable);
+    const { message, unreadable, partial } = await rest.read(request.raw, parametersOf(request), queryOf(request));
+    const answer = await pipeline.run(admission, message, unreadable, partial);
+    const { message: response, headers, accepted, verbatim } = answer;
     if (verbatim) {
       observation.end(verbatim.status);
-      return sendVerbatim(reply, verbatim);
+      return sendVerbatim(request, reply, verbatim);
     }
-    const body = rest.write(response);
+    const body = rest.write(response, request.raw.headers);
     const status = accepted ? 202 : rest.status;
     reply.code(status);
     for (const [name, value] of headers) reply.header(name, value);
@@ -96,14 +105,22 @@ async function answer(
  */
 const BODILESS = new Set([204, 205, 304]);
 
-/** Text goes out as it is, anything else as JSON; the type is the code's to say. The trace is ours. */
-function sendVerbatim(reply: FastifyReply, { status, headers, body }: VerbatimAnswer): FastifyReply {
+/**
+ * Sends what a tenant's code answered: text as it is, anything else as JSON. The code's headers replace ours, but for the
+ * trace id and for those that act on the vault's origin.
+ */
+function sendVerbatim(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status, headers, body }: VerbatimAnswer,
+): FastifyReply {
   const isText = typeof body === "string";
   const isBodiless = BODILESS.has(status);
+  const passes = passedHeaders(request.headers);
   reply.code(status);
   if (!isBodiless) reply.header("content-type", isText ? "text/plain; charset=utf-8" : JSON_TYPE);
   for (const [name, value] of Object.entries(headers)) {
-    if (name.toLowerCase() !== "bt-trace-id") reply.header(name, value);
+    if (name.toLowerCase() !== "bt-trace-id" && passes(name, value)) reply.header(name, value);
   }
   return isBodiless ? reply.send() : reply.send(Buffer.from(isText ? body : JSON.stringify(body)));
 }

@@ -19,7 +19,8 @@ const request = (trailerFlag: number) => ({
     const [, amount, unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(header) ?? [];
     return amount === undefined ? undefined : Number(amount) * (UNITS[unit] ?? 0);
   },
-  overhead: PREFIX_BYTES,
+  mostBodyBytes: (messageBytes: number) => PREFIX_BYTES + messageBytes,
+  mostMessageBytes: (bodyBytes: number) => bodyBytes - PREFIX_BYTES,
   read: (type: DescMessage, body: Buffer, mostBytes: number) => readOnly(type, body, mostBytes, trailerFlag),
 });
 
@@ -45,13 +46,53 @@ const GRPC_WEB: UnaryWire = {
   ...request(trailerFlag),
   answer(response, type, message) {
     response.setHeader("content-type", "application/grpc-web+proto");
-    response.end(Buffer.concat([framed(toBinary(type, message)), GOOD_TRAILER]));
+    response.end(webAnswer(type, message));
   },
   refuse(response, error) {
     response.setHeader("content-type", "application/grpc-web+proto");
-    response.end(framed(trailerSerialize(setTrailerStatus(new Headers(), error)), trailerFlag));
+    response.end(webRefusal(error));
   },
 };
+
+/** The same as base64, for browsers that read text only. It is what Google's client for the web sends unless told otherwise. */
+const GRPC_WEB_TEXT: UnaryWire = {
+  ...GRPC_WEB,
+  // Each frame may be padded by itself.
+  mostBodyBytes: (messageBytes) => 4 * Math.ceil((GRPC_WEB.mostBodyBytes(messageBytes) + 2) / 3),
+  mostMessageBytes: (bodyBytes) => GRPC_WEB.mostMessageBytes(3 * Math.floor(bodyBytes / 4)),
+  read: (type, body, mostBytes) => GRPC_WEB.read(type, fromBase64(body), mostBytes),
+  answer(response, type, message) {
+    response.setHeader("content-type", "application/grpc-web-text+proto");
+    response.end(webAnswer(type, message).toString("base64"));
+  },
+  refuse(response, error) {
+    response.setHeader("content-type", "application/grpc-web-text+proto");
+    response.end(webRefusal(error).toString("base64"));
+  },
+};
+
+function webAnswer(type: DescMessage, message: Message): Buffer {
+  return Buffer.concat([framed(toBinary(type, message)), GOOD_TRAILER]);
+}
+
+function webRefusal(error: ConnectError): Buffer {
+  return framed(trailerSerialize(setTrailerStatus(new Headers(), error)), trailerFlag);
+}
+
+/** Clients pad the whole body or each of its two frames. 5 MB of one-byte pieces held the event loop for seconds. */
+const MAX_BASE64_PIECES = 100;
+
+/** Base64, also in several pieces with padding of their own. @throws {Fault} malformed_body */
+function fromBase64(body: Buffer): Buffer {
+  const text = body.toString("latin1");
+  if (!/^[A-Za-z0-9+/=]*$/.test(text)) throw malformed("must be base64");
+  const pieces: Buffer[] = [];
+  for (const [piece] of text.matchAll(/[^=]+=*/g)) {
+    if (pieces.length === MAX_BASE64_PIECES) throw malformed(`must be base64 in at most ${MAX_BASE64_PIECES} pieces`);
+    pieces.push(Buffer.from(piece, "base64"));
+  }
+  return Buffer.concat(pieces);
+}
 
 /** gRPC and gRPC-Web with one uncompressed binary message. gRPC itself needs the trailers of HTTP/2. */
 export function grpcWireOf({ headers, httpVersionMajor }: IncomingMessage): UnaryWire | undefined {
@@ -63,6 +104,9 @@ export function grpcWireOf({ headers, httpVersionMajor }: IncomingMessage): Unar
     case "application/grpc-web":
     case "application/grpc-web+proto":
       return GRPC_WEB;
+    case "application/grpc-web-text":
+    case "application/grpc-web-text+proto":
+      return GRPC_WEB_TEXT;
     default:
       return undefined;
   }

@@ -15,6 +15,7 @@ import { connectErrorOf } from "../rpc-error.js";
 import { admitCall, answerCall, refusalOf } from "../rpc-method.js";
 import { parentSpanIn, traceOf } from "../trace.js";
 import { dropUnreadBody } from "../unread-body.js";
+import { CallEnd } from "./call-end.js";
 import { connectWireOf } from "./connect-wire.js";
 import { grpcWireOf } from "./grpc-wire.js";
 import type { UnaryWire } from "./wire.js";
@@ -77,16 +78,22 @@ interface LaneCall {
 
 async function serve(call: LaneCall): Promise<void> {
   const { pipeline, wire, request, response, deadlineMs } = call;
-  const cut = new AbortController();
-  const pass = () => cut.abort(new ConnectError("the operation timed out", Code.DeadlineExceeded));
+  const startedAt = performance.now();
+  const callEnd = new CallEnd();
+  const pass = () => callEnd.end(new ConnectError("the operation timed out", Code.DeadlineExceeded));
   const deadline = deadlineMs === undefined ? undefined : setTimeout(pass, deadlineMs);
   response.once("close", () => {
     clearTimeout(deadline);
     // Not whether it has finished: Node finishes the streams of HTTP/2 that a caller resets.
-    if (!response.writableEnded) cut.abort(aborted());
+    if (!response.writableEnded) callEnd.end(aborted());
   });
   try {
-    const { message, headers } = await answer(call, cut.signal);
+    // Timers take a millisecond at least, and wait for their turn.
+    const isOver = () => deadlineMs !== undefined && performance.now() - startedAt >= deadlineMs;
+    const { message, headers } = await answer(call, callEnd, () => {
+      if (isOver()) pass();
+      if (callEnd.reason !== undefined) throw callEnd.reason;
+    });
     for (const [name, value] of headers) response.setHeader(name, value);
     wire.answer(response, pipeline.method.desc.output, message);
   } catch (error) {
@@ -98,19 +105,27 @@ async function serve(call: LaneCall): Promise<void> {
 }
 
 /** @throws {ConnectError} as the caller is told. */
-async function answer({ pipeline, wire, request, response, limits, observe, enter }: LaneCall, signal: AbortSignal) {
+async function answer(
+  { pipeline, wire, request, response, limits, observe, enter }: LaneCall,
+  callEnd: CallEnd,
+  throwIfOver: () => void,
+) {
   await enter(request, response, request.url ?? "");
   const traceId = traceOf(request);
   const { desc } = pipeline.method;
   const observation = observe({ rpc: desc.name, traceId, parent: parentSpanIn(request) });
   const tooMany = rateRefusalOf(request);
   if (tooMany) throw refusalOf(tooMany, observation, traceId);
-  const memory = memoryOf(request);
-  const head = { traceId, signal, memory, header: (name: string) => single(request.headers[name]) };
+  const head = {
+    ...{ traceId, memory: memoryOf(request), header: (name: string) => single(request.headers[name]) },
+    get signal() {
+      return callEnd.signal;
+    },
+  };
   const admission = await admitCall(pipeline, head, observation);
   let message: Message;
   try {
-    const body = await readBody(request, wire, limits, signal);
+    const body = await readBody(request, wire, limits, callEnd);
     message = wire.read(desc.input, body, limits.messageBytes);
     await afterOthers(body.length);
   } catch (error) {
@@ -118,23 +133,27 @@ async function answer({ pipeline, wire, request, response, limits, observe, ente
     observation.fail(error.code === Code.DeadlineExceeded ? 408 : 400, new Fault("malformed_body", "unread"));
     throw error;
   }
-  return answerCall(pipeline, admission, observation, message);
+  return answerCall(pipeline, admission, observation, message, throwIfOver);
 }
 
-/** @throws {Fault}; what the signal was aborted with; {ConnectError} where the caller left. */
+/** @throws {Fault}; what ended the call; {ConnectError} where the caller left. */
 async function readBody(
   request: IncomingMessage,
-  { overhead }: UnaryWire,
+  wire: UnaryWire,
   { messageBytes }: RpcLimits,
-  signal: AbortSignal,
+  callEnd: CallEnd,
 ): Promise<Buffer> {
-  const limits = { maxBytes: messageBytes + overhead, announced: announcedBytes(request), signal };
+  const limits = {
+    ...{ maxBytes: wire.mostBodyBytes(messageBytes), announced: announcedBytes(request) },
+    end: callEnd,
+  };
   try {
     return await collectBody(request, memoryOf(request), limits);
   } catch (error) {
     if (error instanceof Fault) throw error;
-    if (signal.aborted) throw signal.reason;
-    throw error instanceof BodyTooLarge ? messageTooLarge(error.maxBytes - overhead, messageBytes) : aborted();
+    if (callEnd.reason !== undefined) throw callEnd.reason;
+    if (error instanceof BodyTooLarge) throw messageTooLarge(wire.mostMessageBytes(error.maxBytes), messageBytes);
+    throw aborted();
   }
 }
 

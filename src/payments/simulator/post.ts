@@ -24,7 +24,7 @@ export interface PostParts {
   readonly keyring: Keyring;
   /** Brings a delivery to a webhook address of ours. */
   readonly deliver: (address: string, delivery: WebhookDelivery) => Promise<unknown>;
-  readonly onFailure: (tenantId: TenantId) => void;
+  readonly onFailure: (tenantId: TenantId, error: unknown) => void;
 }
 
 /**
@@ -43,7 +43,7 @@ export class SimulatorPost {
   tell(tenantId: TenantId, { reference, after = 0, times = 1 }: Change): void {
     const timer = setTimeout(() => {
       this.#waiting.delete(timer);
-      this.#send(tenantId, reference, times).catch(() => this.#parts.onFailure(tenantId));
+      this.#send(tenantId, reference, times).catch((error: unknown) => this.#parts.onFailure(tenantId, error));
     }, after);
     this.#waiting.add(timer);
   }

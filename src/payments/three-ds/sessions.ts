@@ -9,7 +9,7 @@ import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import { writeLog } from "../../store/audit-logs.js";
 import { noteDue } from "../../store/due.js";
 import { insertThreeDSSession, readThreeDSSession, updateThreeDSSession } from "../../store/three-ds-sessions.js";
-import { readTokenRow } from "../../store/tokens.js";
+import { findToken } from "../../store/tokens.js";
 import type { Transaction } from "../../store/transaction.js";
 import { touch } from "../../tokens/activity.js";
 import { openToken } from "../../tokens/sealing.js";
@@ -58,7 +58,7 @@ export async function createSession(
     record: sealSession(keys, tx.tenantId, session),
     expires_at: expiresAt,
   });
-  tx.tell(noteDue, { kind: "three_ds_session", at: expiresAt });
+  noteDue(tx, { kind: "three_ds_session", at: expiresAt });
   writeLog(tx, logEntry(actorOf(caller), "three_ds_session", id, "create"));
   return session;
 }
@@ -108,7 +108,7 @@ export async function endChallenge(
   const session = await find(tx, keys, id);
   const before = session?.authentication;
   if (!session || before?.status !== "challenge") return session;
-  const row = await tx.ask(readTokenRow, session.tokenId);
+  const row = await findToken(tx, session.tokenId);
   const plain = row ? openToken(keys, tx.tenantId, row).data.reveal() : null;
   const number = isJsonObject(plain) && typeof plain.number === "string" ? plain.number : "";
   const failed: DirectoryVerdict = { status: "failed", statusReason: "card-authentication-failed" };
@@ -173,7 +173,7 @@ async function cardNumberOf(
   keys: TenantKeys,
   tokenId: string,
 ): Promise<string | undefined> {
-  const row = await tx.ask(readTokenRow, tokenId);
+  const row = await findToken(tx, tokenId);
   if (row?.type !== "card") return undefined;
   const plain = openToken(keys, tx.tenantId, row).data.reveal();
   writeLog(tx, logEntry(actorOf(caller), "card", tokenId, "use"));

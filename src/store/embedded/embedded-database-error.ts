@@ -19,15 +19,24 @@ const REASONS: Readonly<Record<string, string>> = {
   EIO: "the device reports an input or output error",
 };
 
-/** A failed file operation of the start, in words; every other error as it is. */
-export function inOperatorsWords(error: unknown): unknown {
-  if (!(error instanceof Error) || !("path" in error) || typeof error.path !== "string") return error;
-  const reason = REASONS[codeOf(error)];
-  if (reason === undefined) return error;
-  const target = "dest" in error && typeof error.dest === "string" ? error.dest : error.path;
+/** Failures of the disk itself. Those of a write name no path: the file was open by then. */
+const OF_THE_DISK: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EIO"]);
+
+/** A failed file operation on the data directory, in words; every other error as it is. */
+export function inOperatorsWords(error: unknown, dataDir: string): unknown {
+  if (!(error instanceof Error)) return error;
+  const code = codeOf(error);
+  const reason = REASONS[code];
+  const target = pathOf(error) ?? (OF_THE_DISK.has(code) ? dataDir : undefined);
+  if (reason === undefined || target === undefined) return error;
   return new EmbeddedDatabaseError(
     `The embedded database cannot use ${target}: ${reason}.\n` +
       "Put this right, or name another directory in CLOAKROOM_DATA_DIR, or a PostgreSQL in DATABASE_URL.",
     { cause: error },
   );
+}
+
+function pathOf(error: Error): string | undefined {
+  if ("dest" in error && typeof error.dest === "string") return error.dest;
+  return "path" in error && typeof error.path === "string" ? error.path : undefined;
 }

@@ -70,7 +70,7 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): P
       throw error;
     }
   } catch (error) {
-    throw inOperatorsWords(error);
+    throw inOperatorsWords(error, options.dataDir);
   }
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf } from "../database-error.js";
+import { majorsIn } from "./cluster.js";
 import { type DataLocation, locateData, makeDataDirectory } from "./data-location.js";
 import { isPassing } from "./database-session.js";
 import { DirectoryLock, describeHolder, isNeighbour, readHolder } from "./directory-lock.js";
@@ -13,22 +14,40 @@ import { HIDDEN, PATIENCE, SILENCE } from "./start-or-adopt.js";
 const DOUBT = 1_000;
 const POLL = 20;
 
+export interface VisitOptions extends EmbeddedDatabaseOptions {
+  /** Whether the database is made where there is none. */
+  readonly mayCreate: boolean;
+}
+
 /**
  * Uses the database for the length of one command: that of the server which runs, or else one that this call starts and
  * that ends with its last user.
- * @throws EmbeddedDatabaseError when the database is in use where it cannot be reached from here, or it cannot run here
+ * @throws EmbeddedDatabaseError when there is no database and none may be made, when it is in use where it cannot be reached
+ *   from here, or when it cannot run here
  */
-export async function visitEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
+export async function visitEmbeddedDatabase(options: VisitOptions): Promise<EmbeddedDatabase> {
   try {
     const location = await locateData(options.dataDir, options.runAs);
+    if (!options.mayCreate) await requireDatabase(location);
     await makeDataDirectory(location);
     return await visit(location, options);
   } catch (error) {
-    throw inOperatorsWords(error);
+    throw inOperatorsWords(error, options.dataDir);
   }
 }
 
-async function visit(location: DataLocation, options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
+/** A first server that is making the database has announced itself as the holder of the directory. */
+async function requireDatabase({ dataDir }: DataLocation): Promise<void> {
+  if ((await majorsIn(dataDir)).length === 0 && !readHolder(dataDir)) throw noVault(dataDir);
+}
+
+function noVault(dataDir: string): EmbeddedDatabaseError {
+  return new EmbeddedDatabaseError(
+    `There is no vault in ${dataDir}. Set CLOAKROOM_DATA_DIR to the data directory of the server, or DATABASE_URL to its database. To make a new vault here, run: cloakroom init`,
+  );
+}
+
+async function visit(location: DataLocation, options: VisitOptions): Promise<EmbeddedDatabase> {
   const began = Date.now();
   for (let announced = false; ; await sleep(POLL)) {
     const lock = DirectoryLock.tryTake(location.dataDir, "command");
@@ -50,9 +69,11 @@ async function visit(location: DataLocation, options: EmbeddedDatabaseOptions): 
 async function startAlone(
   location: DataLocation,
   lock: DirectoryLock,
-  { packageDir, announce }: EmbeddedDatabaseOptions,
+  { packageDir, announce, mayCreate }: VisitOptions,
 ): Promise<EmbeddedDatabase> {
   try {
+    // The holder that announced itself may have ended before it made one.
+    if (!mayCreate && (await majorsIn(location.dataDir)).length === 0) throw noVault(location.dataDir);
     const running = await bringUp(location, { packageDir, announce, claim: (session) => session.tryVisit() });
     if (running.isNew && location.notice !== undefined) announce(location.notice);
     return visited(location, running, lock);

@@ -40,6 +40,16 @@ export class Unpacked {
     }
   }
 
+  /** Whether all that follows unpacks to the sum that gzip has of it. Nothing can be taken afterwards. */
+  async isWhole(): Promise<boolean> {
+    try {
+      while (await this.#more()) this.#rest = Buffer.alloc(0);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   async isAtEnd(): Promise<boolean> {
     return this.#rest.length === 0 && !(await this.#more());
   }

@@ -1,4 +1,5 @@
 import { passesAba } from "./check-digits.js";
+import { maskBank } from "./default-mask.js";
 import { checkFields, type FieldRule, textThat } from "./fields.js";
 import { textType } from "./text-type.js";
 import type { TokenType } from "./token-type.js";
@@ -25,6 +26,7 @@ export const bank: TokenType = {
   normalize: (data) => checkFields(data, "bank account", fields),
   containers: ["/bank/high/"],
   mask: { routing_number: "{{ data.routing_number }}", account_number: "{{ data.account_number | reveal_last: 4 }}" },
+  applyMask: maskBank,
   fingerprintExpression: "{{ data.account_number }}|{{ data.routing_number }}",
   searchIndexes: [],
   details: "bank",

@@ -1,5 +1,6 @@
 import type { Json } from "../../base/json.js";
 import { passesLuhn } from "./check-digits.js";
+import { maskCard } from "./default-mask.js";
 import { checkFields, type FieldRule, textThat, wholeNumberFrom } from "./fields.js";
 import { textType } from "./text-type.js";
 import type { TokenType } from "./token-type.js";
@@ -40,6 +41,7 @@ export const card: TokenType = {
     expiration_month: "{{ data.expiration_month }}",
     expiration_year: "{{ data.expiration_year }}",
   },
+  applyMask: maskCard,
   fingerprintExpression: "{{ data.number }}",
   searchIndexes: [],
   details: "card",

@@ -22,6 +22,6 @@ const byName: ReadonlyMap<string, TokenType> = new Map(tokenTypes.map((type) => 
 /** The type that a request names. Throws a fault on `field` that lists those that exist. */
 export function tokenType(name: string, field = "type"): TokenType {
   const type = byName.get(name);
-  if (type === undefined) throw invalid(field, `must be one of ${[...byName.keys()].join(", ")}`);
+  if (type === undefined) throw invalid(field, `must be one of: ${[...byName.keys()].join(", ")}`);
   return type;
 }

@@ -1,4 +1,5 @@
 import { invalid } from "../../base/fault.js";
+import { maskText } from "./default-mask.js";
 import { textThat } from "./fields.js";
 import type { TokenType } from "./token-type.js";
 
@@ -20,6 +21,7 @@ export function textType({ expectation, matches, ...options }: TextTypeOptions):
       return text;
     },
     mask: "{{ data | reveal_last: 4 }}",
+    applyMask: maskText,
     fingerprintExpression: "{{ data }}",
     searchIndexes: [],
     details: null,

@@ -12,6 +12,8 @@ export interface TokenType {
   readonly containers: readonly string[];
   /** Mask of a token that has none; null shows nothing. */
   readonly mask: Json;
+  /** What {@link mask} shows of data, where plain code can tell; undefined: evaluate it. */
+  applyMask?(data: Json): Json | undefined;
   /** Text to fingerprint. */
   readonly fingerprintExpression: string;
   /** Search indexes of a token that names none. */

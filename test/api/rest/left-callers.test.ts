@@ -40,7 +40,7 @@ beforeEach(async () => {
     },
   });
   const observation: Observation = {
-    ...{ caller: undefined, tenantId: undefined, failFunction: () => {} },
+    ...{ caller: undefined, tenantId: undefined, failFunction: () => {}, breakOff: () => {} },
     end: () => ended.resolve("served"),
     fail: (_, { code }) => ended.resolve(code),
     giveUp: (code) => ended.resolve(code),

@@ -37,7 +37,7 @@ async function callOf(run: Pipeline["run"], headers: Readonly<Record<string, str
   };
   const observation: Observation = {
     ...{ caller: undefined, tenantId: undefined },
-    ...{ end: () => {}, fail: () => {}, failFunction: () => {}, giveUp: () => {} },
+    ...{ end: () => {}, fail: () => {}, failFunction: () => {}, breakOff: () => {}, giveUp: () => {} },
   };
   const lane = createUnaryLane(
     [pipeline],

@@ -34,16 +34,22 @@ describe("@basis-theory/node-sdk 5.7.0, management", () => {
     expect(await thrownBy(client.applications.get(id))).toBeInstanceOf(BasisTheory.NotFoundError);
   });
 
-  // The specification has a page of keys; this client alone insists on a bare array.
-  it("cannot read the list of an application's keys: the one known exception", async () => {
+  // The specification has a page of keys. This client reads an array, and is answered one since it says who it is.
+  it("reads the list of an application's keys, all of them", async () => {
     const { id = "" } = await client.applications.create({
       name: "Keys",
       type: "private",
       permissions: ["token:read"],
     });
-    const error = await thrownBy(client.applicationKeys.list(id));
-    expect(error).toBeInstanceOf(Error);
-    expect(String(error)).toMatch(/list/i);
+    for (let made = 0; made < 24; made += 1) await client.applicationKeys.create(id);
+    const keys = await client.applicationKeys.list(id);
+    expect(keys).toHaveLength(25);
+    expect(new Set(keys.map((key) => key.id)).size).toBe(25);
+    expect(keys.filter(({ key }) => key !== undefined)).toEqual([]);
+    const page = await tenant.manage("GET", `/applications/${id}/keys`);
+    expect(page.body.pagination).toEqual({ total_items: 25, page_number: 1, page_size: 20, total_pages: 2 });
+    const other = await tenant.manage("GET", `/applications/${id}/keys`, { headers: { "X-Fern-SDK-Name": "another" } });
+    expect(other.body.data).toHaveLength(20);
   });
 
   it("walks offset pages to their end and no further", async () => {

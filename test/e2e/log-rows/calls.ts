@@ -116,6 +116,7 @@ export const CALLS: Readonly<Record<string, Prepare>> = {
   GetApplication: manageOne("/applications", APPLICATION, "GET"),
   GetApplicationByKey: manage("GET", "/applications/key"),
   UpdateApplication: manageOne("/applications", APPLICATION, "PUT", "", { body: APPLICATION }),
+  RegenerateApplicationKey: manageOne("/applications", APPLICATION, "POST", "/regenerate"),
   DeleteApplication: manageOne("/applications", APPLICATION, "DELETE"),
   CreateApplicationKey: manageOne("/applications", APPLICATION, "POST", "/keys"),
   ListApplicationKeys: manageOne("/applications", APPLICATION, "GET", "/keys"),

@@ -12,6 +12,8 @@ export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
   GetApplication: ["read application stored"],
   GetApplicationByKey: ["read application stored"],
   UpdateApplication: ["update application stored"],
+  // The key that was there is not told anywhere in the call.
+  RegenerateApplicationKey: ["create application_key made", "delete application_key unseen"],
   DeleteApplication: ["delete application stored"],
   CreateApplicationKey: ["create application_key made"],
   ListApplicationKeys: ["list application_key *"],

@@ -1,8 +1,10 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
 import { connect, createServer } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { logLineOf } from "../../support/log-line.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { answer, type Destination, type RawRequest, type Reply, startDestination } from "./support/destination.js";
 import { code, makeProxy } from "./support/proxies.js";
@@ -146,8 +148,15 @@ describe("the answer of a destination", () => {
       "Content-Type: image/png",
       "Content-Length: 3000000",
     ];
-    const { status, body } = await rawCall(["POST /proxy HTTP/1.1", ...lines], Buffer.alloc(3_000_000));
+    const { status, body, header } = await rawCall(["POST /proxy HTTP/1.1", ...lines], Buffer.alloc(3_000_000));
     expect([status, JSON.parse(body.toString()).proxy_error.code]).toEqual([502, "destination_unreachable"]);
+    // The operator is told where it went and why it failed; the caller is not.
+    expect(body.toString()).not.toMatch(/127\.0\.0\.1|ECONNREFUSED/);
+    const line = JSON.parse(await logLineOf(new Headers({ "bt-trace-id": header("bt-trace-id") ?? "" })));
+    expect(line).toMatchObject({
+      ...{ msg: "failed", status: 502, code: "destination_unreachable" },
+      ...{ cause: "connect_failed ECONNREFUSED", host: "127.0.0.1", port },
+    });
     destination = await startDestination();
   });
 
@@ -155,6 +164,13 @@ describe("the answer of a destination", () => {
     const received = await ask((socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"));
     expect(received.status).toBe(200);
     expect(received.body.length).toBeLessThan(10);
+    const trace = received.header("bt-trace-id") ?? "";
+    const broken = await vi.waitFor(() => {
+      const lines = readFileSync(inject("serverLog"), "utf8").split("\n");
+      const found = lines.find((line) => line.includes(trace) && line.includes("broken off"));
+      return JSON.parse(found ?? "null") ?? Promise.reject(new Error("not in the log yet"));
+    }, 10_000);
+    expect(broken).toMatchObject({ cause: "connection_lost ECONNRESET", host: "127.0.0.1", port: destination.port });
   });
 
   it("that is longer than its length spoils no other", async () => {

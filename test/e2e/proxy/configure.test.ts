@@ -45,6 +45,8 @@ describe("pre-configured proxies", () => {
       application_id: backEnd.id,
       configuration: { A: "1", "b c": "" },
       require_auth: false,
+      disable_detokenization: false,
+      state: "active",
       created_by: expect.any(String),
       created_at: expect.stringMatching(TIME),
     });
@@ -77,7 +79,8 @@ describe("pre-configured proxies", () => {
       ["application.id"],
     ],
     ["an application id that is none", { application: { id: "x" } }, ["application.id"]],
-    ["a transform without code", { request_transform: {} }, ["request_transform.code"]],
+    ["a transform without code", { request_transform: { code: "" } }, ["request_transform.code"]],
+    ["a transform in a list without code", { request_transforms: [{}] }, ["request_transforms[0].code"]],
     ["code of 50,001 characters", { response_transform: { code: "x".repeat(50_001) } }, ["response_transform.code"]],
     [
       "a masked request",
@@ -166,7 +169,7 @@ describe("pre-configured proxies", () => {
       id: made.id,
       key: made.key,
       name: "B",
-      destination_url: "https://other.example.com",
+      destination_url: "https://other.example.com/",
       require_auth: true,
       modified_at: expect.stringMatching(TIME),
     });

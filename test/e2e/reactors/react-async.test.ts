@@ -202,6 +202,11 @@ describe("runs that wait", () => {
       const again = restClient(second.url, client.key);
       for (const id of ids) expect((await resultOf(again, made.id, id)).body).toEqual({ raw: "late" });
       await vi.waitFor(() => expect(receiver.received).toHaveLength(2), { timeout: 25_000, interval: 200 });
+      const [line = "{}"] = second.said().match(/^.*not taken by its callback address.*$/m) ?? [];
+      expect(JSON.parse(line)).toMatchObject({
+        ...{ level: 40, tenant_id: first.id, job: "reactor runs", cause: "answered 503", attempt: 1 },
+        next_at: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T/),
+      });
       for (const { method, path, headers, body } of receiver.received) {
         expect({ method, path, body }).toEqual({ method: "POST", path: "/done?order=7", body: '{"raw":"late"}' });
         expect(headers["content-type"]).toMatch(/^application\/json/);

@@ -56,7 +56,7 @@ export function contextOf(bench: Bench, fields = bench.fields): ConnectorContext
   return {
     tenantId,
     fields: new Map(Object.entries(fields).map(([key, value]) => [key, new Sensitive(value)])),
-    send: providerHttp(agents, tenantId, PATIENCE_MS),
+    send: providerHttp(agents, tenantId, () => {}, PATIENCE_MS),
     now: new Date(),
   };
 }

@@ -89,7 +89,7 @@ export class Payer implements AsyncDisposable {
       tx.tell(noteCheck, { id: made.id, revision: 1, status: "available", checks: 0, check_due_at: null });
       return made;
     });
-    const http = (tenantId: TenantId) => providerHttp(agents, tenantId, PATIENCE_MS);
+    const http = (tenantId: TenantId) => providerHttp(agents, tenantId, () => {}, PATIENCE_MS);
     const connectors = new Connectors([connector], http, this.clock);
     return new Till(this, this.#caller, this.#keys, service, connectors, id);
   }

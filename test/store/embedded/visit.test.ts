@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -21,8 +21,8 @@ afterAll(() => removeSeed());
 
 const newCopy = (): string => copyOf(seed, join(scratch(), "data"));
 
-async function visit(dataDir: string): Promise<EmbeddedDatabase> {
-  const database = await visitEmbeddedDatabase({ dataDir, announce: () => {} });
+async function visit(dataDir: string, mayCreate = false): Promise<EmbeddedDatabase> {
+  const database = await visitEmbeddedDatabase({ dataDir, mayCreate, announce: () => {} });
   onTestFinished(() => database.stop());
   return database;
 }
@@ -83,9 +83,29 @@ describe("a command beside a server", () => {
 });
 
 describe("a command on its own", () => {
-  it("makes the database if there is none, and leaves nothing running", async () => {
+  it.each([
+    ["there is no directory", () => {}],
+    ["the directory is empty", (dataDir: string) => void mkdirSync(dataDir)],
+    [
+      "a server was killed before it made one",
+      (dataDir: string) => {
+        mkdirSync(dataDir);
+        const holder = { pid: 1, holding: "server", host: "gone", pidNamespace: "" };
+        writeFileSync(join(dataDir, "holder.json"), JSON.stringify(holder));
+      },
+    ],
+  ])("makes no database unless it may: %s", async (_, prepare) => {
     const dataDir = join(scratch(), "data");
-    const visitor = await visit(dataDir);
+    prepare(dataDir);
+    await expect(visit(dataDir)).rejects.toThrow(
+      new RegExp(`^There is no vault in ${dataDir}\\. Set CLOAKROOM_DATA_DIR .* run: cloakroom init$`),
+    );
+    expect(existsSync(join(dataDir, "pg18"))).toBe(false);
+  });
+
+  it("makes the database where it may, and leaves nothing running", async () => {
+    const dataDir = join(scratch(), "data");
+    const visitor = await visit(dataDir, true);
     expect(visitor.isNew).toBe(true);
     const before = { dataDir, socketDirectory: visitor.connection.host, pid: serverPid(dataDir) };
     await query(visitor.connection, "create table made (id int)");
@@ -148,7 +168,7 @@ describe("several commands at once", () => {
     const dataDir = newCopy();
     for (let round = 0; round < 12; round++) {
       const visitors = await Promise.all(
-        [0, 1, 2, 3].map(() => visitEmbeddedDatabase({ dataDir, announce: () => {} })),
+        [0, 1, 2, 3].map(() => visitEmbeddedDatabase({ dataDir, mayCreate: false, announce: () => {} })),
       );
       const socketDirectory = visitors[0]?.connection.host ?? "";
       const pid = serverPid(dataDir);
@@ -174,7 +194,7 @@ describe("several commands at once", () => {
     const dataDir = newCopy();
     const lives = Array.from({ length: 6 }, async (_, id) => {
       for (let round = 0; round < 4; round++) {
-        await using database = await visitEmbeddedDatabase({ dataDir, announce: () => {} });
+        await using database = await visitEmbeddedDatabase({ dataDir, mayCreate: false, announce: () => {} });
         await query(database.connection, `insert into coats values (${100 + id * 10 + round}, 'Guest')`);
       }
     });

@@ -2,13 +2,13 @@ import { logEntry } from "../../../src/audit/log-entry.js";
 import { systemClock } from "../../../src/base/clock.js";
 import { newTenantId, newUuid, type TenantId } from "../../../src/base/ids.js";
 import { writeLog } from "../../../src/store/audit-logs.js";
+import { type BatchLimits, FAST_LIMITS } from "../../../src/store/batch-limits.js";
 import { type CommitLookup, commitLookupIn } from "../../../src/store/commit-lookup.js";
-import type { Guard } from "../../../src/store/flight.js";
-import { FAST_LIMITS, type FlightLimits } from "../../../src/store/flight-limits.js";
-import { Flights } from "../../../src/store/flights.js";
-import { Lane } from "../../../src/store/lane.js";
+import { ConnectionSlot } from "../../../src/store/connection-slot.js";
+import type { Guard } from "../../../src/store/shared-transaction.js";
 import { insertTenant } from "../../../src/store/tenants.js";
 import type { Transaction } from "../../../src/store/transaction.js";
+import { TransactionBatcher } from "../../../src/store/transaction-batcher.js";
 import { awaitedLater } from "../../support/awaited-later.js";
 import { asTenant, type TestDatabase } from "../../support/databases.js";
 import { PostgresProxy } from "../../support/postgres-proxy.js";
@@ -17,10 +17,10 @@ import { HUNG_AT, hangCoat } from "./coats.js";
 /** The guard that fits a new tenant. */
 export const FIRST_REVISION = 1;
 
-/** Flights over a proxy, and a tenant to fly with. */
+/** Transactions over a proxy, and a tenant to run them for. */
 export interface Deck extends AsyncDisposable {
   readonly proxy: PostgresProxy;
-  readonly flights: Flights;
+  readonly flights: TransactionBatcher;
   readonly tenantId: TenantId;
   /** A coat with its log row, as every request of the vault writes one. */
   hang(name: string, tenantId?: TenantId): Promise<void>;
@@ -31,7 +31,7 @@ export interface Deck extends AsyncDisposable {
   newTenant(): Promise<TenantId>;
 }
 
-export interface DeckOptions extends Partial<FlightLimits> {
+export interface DeckOptions extends Partial<BatchLimits> {
   readonly lanes?: number;
   /** Milliseconds after which the database gives a statement up. */
   readonly statementTimeout?: number;
@@ -43,8 +43,8 @@ export interface DeckOptions extends Partial<FlightLimits> {
 export async function openDeck(database: TestDatabase, options: DeckOptions = {}): Promise<Deck> {
   const { lanes = 2, statementTimeout = 5_000, wasCommitted, ...limits } = options;
   const proxy = await PostgresProxy.before(database.address);
-  const flights = new Flights(
-    Array.from({ length: lanes }, () => new Lane(proxy.address, { role: "cloakroom_app", statementTimeout })),
+  const flights = new TransactionBatcher(
+    Array.from({ length: lanes }, () => new ConnectionSlot(proxy.address, { role: "cloakroom_app", statementTimeout })),
     { ...FAST_LIMITS, ...limits },
     systemClock,
     wasCommitted ?? commitLookupIn(proxy.address),
@@ -95,8 +95,8 @@ export function together<T>(
   return Promise.allSettled(works.map((work) => flights.run(tenantId, guard, work)));
 }
 
-/** What is asked besides transactions: the client's own question, and what is done before a commit is looked up. */
-const BESIDES = /pg_catalog\.pg_type|pg_terminate_backend/;
+/** What is asked besides transactions: which engine answers, and what is done before a commit is looked up. */
+const BESIDES = /current_setting\('citus\.version'|pg_terminate_backend/;
 
 /**
  * The transactions that went over the wire, each as its statements from `begin` on.
@@ -107,12 +107,16 @@ export function transactionsOf({ proxy }: Deck): string[][] {
   const transactions: string[][] = [];
   for (const { connection, text } of proxy.sent) {
     if (BESIDES.test(text)) continue;
-    if (text === "begin") open.set(connection, []);
+    if (text === "begin") {
+      const transaction: string[] = [];
+      open.set(connection, transaction);
+      transactions.push(transaction);
+    }
     const transaction = open.get(connection);
-    if (!transaction) throw new Error(`a statement ran outside of a transaction: ${text}`);
-    if (transaction.length === 0) transactions.push(transaction);
+    // A commit behind a statement that fails is not run: then a rollback comes behind it.
+    const hasEnded = transaction?.at(-1) === "commit" && text !== "rollback";
+    if (!transaction || hasEnded) throw new Error(`a statement ran outside of a transaction: ${text}`);
     transaction.push(text.trim());
-    if (text === "commit" || text === "rollback") open.delete(connection);
   }
   return transactions;
 }

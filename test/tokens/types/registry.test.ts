@@ -98,7 +98,7 @@ test.each(["", "Card", "network_token", "__proto__", "constructor"])(
   "%j is no type, and the fault lists those that are",
   (name) => {
     expect(faultFields(() => tokenType(name))).toEqual({
-      type: [expect.stringMatching(/^must be one of token, card, bank, card_number, .*employer_id_number$/)],
+      type: [expect.stringMatching(/^must be one of: token, card, bank, card_number, .*employer_id_number$/)],
     });
   },
 );

@@ -9,7 +9,7 @@ const say = (message: object): void => void process.stdout.write(`${JSON.stringi
 
 try {
   const use = mode === "visit" ? visitEmbeddedDatabase : startEmbeddedDatabase;
-  const database = await use({ ...options, announce: (line: string) => say({ announced: line }) });
+  const database = await use({ ...options, mayCreate: true, announce: (line: string) => say({ announced: line }) });
   const { connection, isNew, dataDir } = database;
   say({ ready: { connection, isNew, dataDir } });
   void database.exited.then((exit) => say({ exited: exit }));

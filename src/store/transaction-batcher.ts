@@ -2,18 +2,18 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Clock } from "../base/clock.js";
 import type { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
-import { type CommitLookup, lookUp } from "./commit-lookup.js";
+import type { BatchLimits } from "./batch-limits.js";
+import type { BatchLoad } from "./batch-load.js";
+import { type CommitLookup, resolveUnknownCommit } from "./commit-lookup.js";
 import { ConfirmedRevisions } from "./confirmed-revisions.js";
+import type { ConnectionSlot } from "./connection-slot.js";
 import { MOST_UNDER_WAY } from "./crowding.js";
-import { toStoreError, troubleOf, unavailable } from "./database-error.js";
+import { leavesDoubt, toStoreError, troubleOf, unavailable } from "./database-error.js";
 import { tellsOfDisk } from "./disk-probe.js";
-import { type FlightResult, fly, type Guard, leavesDoubt } from "./flight.js";
-import type { FlightLimits } from "./flight-limits.js";
-import type { FlightLoad } from "./flight-load.js";
-import type { Lane } from "./lane.js";
 import { LoggedMinutes } from "./logged-minutes.js";
-import { land, rejectAll, TenantQueue, type Waiting, waitingFor } from "./tenant-queue.js";
-import type { Work } from "./transaction.js";
+import { type Guard, runTransaction, type TransactionResult } from "./shared-transaction.js";
+import { rejectAll, settle, settleOne, TenantQueue, type Waiting, waitingFor } from "./tenant-queue.js";
+import type { TransactionStart, Work } from "./transaction.js";
 
 /** Attempts after which a conflict or an absent database is reported to the caller. */
 const ATTEMPTS = 5;
@@ -22,13 +22,13 @@ const STOPPING = "the server is stopping";
 const CROWDED = unavailable("more requests come than are served");
 
 /**
- * Requests of one tenant share transactions; tenants take turns. No first flight waits: what arrives while it is under way
- * shares the next one.
+ * Has requests of one tenant share transactions; tenants take turns. No first transaction waits: what arrives while it is
+ * under way shares the next one. With a batch of one, each request has a transaction of its own.
  */
-export class Flights {
-  readonly #free: Lane[];
-  readonly #lanes: readonly Lane[];
-  readonly #limits: FlightLimits;
+export class TransactionBatcher {
+  readonly #free: ConnectionSlot[];
+  readonly #slots: readonly ConnectionSlot[];
+  readonly #limits: BatchLimits;
   readonly #clock: Clock;
   readonly #wasCommitted: CommitLookup;
   readonly #queues = new Map<TenantId, TenantQueue>();
@@ -37,35 +37,35 @@ export class Flights {
   readonly #logged = new LoggedMinutes();
   readonly #confirmed = new ConfirmedRevisions();
   #queued = 0;
-  #aboard = 0;
-  #flown = 0;
-  #carried = 0;
-  /** The database said so, and nobody has seen it take writes since. */
+  #inFlight = 0;
+  #transactions = 0;
+  #requests = 0;
+  /** The database said so, and has not been seen to take writes since. */
   lacksDisk = false;
   #scheduled = false;
   #isClosed = false;
-  /** Looks for requests that waited too long, for as long as any waits: a stuck database wakes nobody. */
+  /** Looks for requests that waited too long, for as long as any waits: of a stuck database comes no event. */
   #watch: NodeJS.Timeout | undefined;
-  /** Wakes those who wait for company. */
-  #company: NodeJS.Timeout | undefined;
+  /** Ends the wait for more requests. */
+  #window: NodeJS.Timeout | undefined;
 
-  constructor(lanes: readonly Lane[], limits: FlightLimits, clock: Clock, wasCommitted: CommitLookup) {
-    this.#lanes = lanes;
-    this.#free = [...lanes];
+  constructor(slots: readonly ConnectionSlot[], limits: BatchLimits, clock: Clock, wasCommitted: CommitLookup) {
+    this.#slots = slots;
+    this.#free = [...slots];
     this.#limits = limits;
     this.#clock = clock;
     this.#wasCommitted = wasCommitted;
   }
 
-  /** Requests that wait for a flight now. */
+  /** Requests that wait for a transaction now. */
   get queued(): number {
     return this.#queued;
   }
 
-  get load(): FlightLoad {
-    const lanes = this.#lanes.length;
-    const used = lanes - this.#free.length;
-    return { lanes, used, queued: this.#queued, flown: this.#flown, carried: this.#carried };
+  get load(): BatchLoad {
+    const connections = this.#slots.length;
+    const used = connections - this.#free.length;
+    return { connections, used, queued: this.#queued, transactions: this.#transactions, requests: this.#requests };
   }
 
   /** When a tenant's rights were last found to be those of a revision, by `performance.now()`; -Infinity if never. */
@@ -75,7 +75,7 @@ export class Flights {
 
   /** Whether any tenant may be sending more than is served: asked before whose request it is. */
   get isBusy(): boolean {
-    return this.#queued + this.#aboard >= MOST_UNDER_WAY;
+    return this.#queued + this.#inFlight >= MOST_UNDER_WAY;
   }
 
   /** Why a tenant's request is turned away before anything of it is read; undefined while there is room for it. */
@@ -109,14 +109,14 @@ export class Flights {
     });
   }
 
-  /** Turns away whatever waits and whatever comes, and lets what is in flight end. */
+  /** Turns away what waits and what comes, and lets what is under way end. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#watch);
-    clearTimeout(this.#company);
+    clearTimeout(this.#window);
     for (const queue of this.#queues.values()) rejectAll(queue.waiting.splice(0), unavailable(STOPPING));
     this.#queued = 0;
-    await Promise.all(this.#lanes.map((lane) => lane.close()));
+    await Promise.all(this.#slots.map((slot) => slot.close()));
   }
 
   #queueOf(tenantId: TenantId): TenantQueue {
@@ -145,43 +145,43 @@ export class Flights {
   }
 
   #dispatch(): void {
-    let hasLaunched = this.#giveTurns();
-    while (hasLaunched) hasLaunched = this.#giveTurns();
+    let hasStarted = this.#giveTurns();
+    while (hasStarted) hasStarted = this.#giveTurns();
   }
 
-  /** One flight for each tenant that may have another, while there are lanes. Returns whether any was launched. */
+  /** One transaction for each tenant that may have another, while there are connections. Returns whether any was started. */
   #giveTurns(): boolean {
     const later: TenantQueue[] = [];
-    let hasLaunched = false;
+    let hasStarted = false;
     const now = performance.now();
     for (const queue of this.#turns) {
       if (this.#free.length === 0) break;
       this.#turns.delete(queue);
-      const batch = this.#mayDepart(queue, now) ? this.#nextBatch(queue) : [];
+      const batch = this.#mayStart(queue, now) ? this.#nextBatch(queue) : [];
       if (queue.waiting.length > 0) later.push(queue);
       const [first] = batch;
-      const lane = first && this.#free.pop();
-      if (!lane) continue;
-      hasLaunched = true;
-      void this.#launch(lane, queue, batch, first.guard);
+      const slot = first && this.#free.pop();
+      if (!slot) continue;
+      hasStarted = true;
+      void this.#start(slot, queue, batch, first.guard);
     }
     for (const queue of later) this.#turns.add(queue);
-    return hasLaunched;
+    return hasStarted;
   }
 
-  #mayDepart(queue: TenantQueue, now: number): boolean {
-    if (queue.inFlight >= this.#limits.perTenant) return false;
-    if (queue.isWorthAFlight(now - this.#limits.company)) return true;
-    // Nothing else may happen before they have waited long enough.
-    this.#company ??= setTimeout(() => {
-      this.#company = undefined;
+  #mayStart(queue: TenantQueue, now: number): boolean {
+    if (queue.transactions >= this.#limits.perTenant) return false;
+    if (queue.isWorthATransaction(now - this.#limits.batchingWindowMs)) return true;
+    // No other event may wake the dispatcher, so set a timer.
+    this.#window ??= setTimeout(() => {
+      this.#window = undefined;
       this.#wake();
-    }, this.#limits.company);
+    }, this.#limits.batchingWindowMs);
     return false;
   }
 
   #expireAll(): void {
-    const tooOld = performance.now() - this.#limits.wait;
+    const tooOld = performance.now() - this.#limits.waitMs;
     for (const queue of this.#queues.values()) {
       const late = queue.takeLate(tooOld);
       this.#queued -= late.length;
@@ -201,49 +201,80 @@ export class Flights {
   }
 
   #forget(queue: TenantQueue): void {
-    if (queue.inFlight > 0 || queue.waiting.length > 0) return;
+    if (queue.transactions > 0 || queue.waiting.length > 0) return;
     this.#turns.delete(queue);
     if (queue.wasCrowded(performance.now())) return;
-    // While its last flight was being settled, another queue may have taken its place.
+    // While its last transaction was being settled, another queue may have taken its place.
     if (this.#queues.get(queue.tenantId) === queue) this.#queues.delete(queue.tenantId);
   }
 
-  async #launch(lane: Lane, queue: TenantQueue, batch: Waiting[], guard: Guard): Promise<void> {
-    queue.inFlight += 1;
-    queue.aboard += batch.length;
-    this.#aboard += batch.length;
-    this.#flown += 1;
-    this.#carried += batch.length;
-    const patience = setTimeout(() => lane.renew(), this.#limits.patience);
-    const works = batch.map(({ work }) => work);
-    const departedAt = performance.now();
+  async #start(slot: ConnectionSlot, queue: TenantQueue, batch: Waiting[], guard: Guard): Promise<void> {
+    const { tenantId } = queue;
+    queue.transactions += 1;
+    queue.inFlight += batch.length;
+    this.#inFlight += batch.length;
+    this.#transactions += 1;
+    this.#requests += batch.length;
+    const timeout = setTimeout(() => slot.renew(), this.#limits.timeoutMs);
+    const startedAt = performance.now();
     const now = new Date(this.#clock.now());
-    const departure = { now, isFirstInMinute: !this.#logged.has(queue.tenantId, now) };
-    const result = await fly(lane, queue.tenantId, guard, departure, works).catch(
-      (error: unknown): FlightResult => ({ kind: "aborted", error }),
-    );
-    if (result.kind === "landed" && guard !== "unguarded") this.#confirmed.add(queue.tenantId, guard, departedAt);
-    if (result.kind === "landed" && result.passengers.some(({ outcome, seen }) => outcome?.ok && seen)) {
-      this.#logged.add(queue.tenantId, now);
+    const start = { now, isFirstInMinute: !this.#logged.has(tenantId, now) };
+    const result = await this.#runOn(slot, { ...start, tenantId, guard }, batch);
+    if (result.kind === "committed" && guard !== "unguarded") this.#confirmed.add(tenantId, guard, startedAt);
+    if (
+      result.kind === "committed" &&
+      result.requests.some(({ hasLogged, outcome }) => hasLogged && outcome?.ok !== false)
+    ) {
+      this.#logged.add(tenantId, now);
     }
-    clearTimeout(patience);
-    if (leavesDoubt(result)) lane.renew();
-    this.#free.push(lane);
-    queue.inFlight -= 1;
-    queue.aboard -= batch.length;
-    this.#aboard -= batch.length;
+    clearTimeout(timeout);
+    if (
+      result.kind === "unknown" ||
+      (result.kind === "aborted" && result.culprit === undefined && leavesDoubt(result.error))
+    ) {
+      slot.renew();
+    }
+    this.#free.push(slot);
+    queue.transactions -= 1;
+    queue.inFlight -= batch.length;
+    this.#inFlight -= batch.length;
     this.#wake();
-    await this.#settle(queue.tenantId, batch, result);
+    await this.#settle(tenantId, batch, result);
     this.#forget(queue);
   }
 
-  async #settle(tenantId: TenantId, batch: Waiting[], result: FlightResult): Promise<void> {
-    if (result.kind === "landed") return land(batch, result.passengers);
+  async #runOn(
+    slot: ConnectionSlot,
+    start: TransactionStart & { readonly tenantId: TenantId; readonly guard: Guard },
+    batch: readonly Waiting[],
+  ): Promise<TransactionResult> {
+    const works = batch.map(({ work }) => work);
+    const isShared = this.#limits.batch > 1;
+    try {
+      return await slot.run((lease) =>
+        runTransaction(lease, { ...start, isShared, plansAgain: lease.plansAgain }, works),
+      );
+    } catch (error) {
+      return { kind: "aborted", error };
+    }
+  }
+
+  async #settle(tenantId: TenantId, batch: Waiting[], result: TransactionResult): Promise<void> {
+    if (result.kind === "committed") {
+      // Work that got its last output with the commit ends behind it, and keeps no other waiting.
+      for (const { waiting, request } of settle(batch, result.requests)) {
+        void request.ended().then((outcome) => settleOne(waiting, outcome));
+      }
+      return;
+    }
     if (result.kind === "unknown") {
-      const committed = await lookUp(this.#wasCommitted, this.#limits.looks, { ...result, tenantId });
+      const committed = await resolveUnknownCommit(this.#wasCommitted, this.#limits.retryDelays, {
+        ...result,
+        tenantId,
+      });
       if (committed === "unreachable") return rejectAll(batch, unavailable("a commit stayed unknown"));
-      if (committed) return land(batch, result.passengers);
-      return this.#again(tenantId, batch, unavailable("the database went away during a commit"));
+      const again = committed ? settle(batch, result.requests).map(({ waiting }) => waiting) : batch;
+      return this.#again(tenantId, again, unavailable("the database went away during a commit"));
     }
     if (result.culprit !== undefined) {
       const [culprit] = batch.splice(result.culprit, 1);
@@ -256,6 +287,7 @@ export class Flights {
       case "stale_authorization":
         return rejectAll(batch, toStoreError(result.error));
       case "serialization":
+      case "stale_session":
         return this.#again(tenantId, batch, unavailable("transactions kept conflicting"));
       case "connection":
         return this.#again(tenantId, batch, unavailable("the database is away"));
@@ -268,14 +300,15 @@ export class Flights {
     this.#requeue(tenantId, batch);
   }
 
-  /** Runs the same requests again, a little later each time, unless two flights could have been given up meanwhile. */
-  async #again(tenantId: TenantId, batch: Waiting[], giveUp: Error): Promise<void> {
-    const tooOld = performance.now() - 2 * this.#limits.patience;
+  /** Runs the same requests again, a little later each time, unless two transactions could have timed out meanwhile. */
+  async #again(tenantId: TenantId, batch: Waiting[], finalError: Error): Promise<void> {
+    if (batch.length === 0) return;
+    const tooOld = performance.now() - 2 * this.#limits.timeoutMs;
     for (const waiting of batch) waiting.attempts += 1;
     const hopeful = batch.filter(({ attempts, since }) => attempts < ATTEMPTS && since > tooOld);
     rejectAll(
       batch.filter((waiting) => !hopeful.includes(waiting)),
-      giveUp,
+      finalError,
     );
     const attempt = hopeful[0]?.attempts ?? 1;
     await pause(25 * 2 ** attempt * (0.5 + Math.random()));

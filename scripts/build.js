@@ -1,0 +1,61 @@
+// Builds dist: `node scripts/build.js`. With --if-changed it does nothing where dist was built from the sources as they are, so
+// that a command starts at once.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+process.chdir(fileURLToPath(new URL("../", import.meta.url)));
+
+/** Everything that dist is made from. Dependencies are what the lock file says. */
+const SOURCES = [
+  "src",
+  "gen",
+  "docs",
+  "scripts",
+  "README.md",
+  "package-lock.json",
+  "tsconfig.json",
+  "tsconfig.build.json",
+];
+/** Holds the digest of the sources that dist was built from. */
+const STAMP = "dist/.built";
+
+const STEPS = [
+  [process.execPath, "node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"],
+  [process.execPath, "scripts/copy-sql.js"],
+  [process.execPath, "scripts/bundle-sandbox.ts"],
+  [process.execPath, "scripts/render-guides.js"],
+];
+
+/** By content, not by time: a checkout or a copy changes times and not files, or files and not times. */
+function digestOfSources() {
+  const hash = createHash("sha256").update(process.versions.node);
+  const files = SOURCES.flatMap((source) => (existsSync(source) ? filesIn(source) : [])).toSorted();
+  for (const file of files) {
+    const content = readFileSync(file);
+    hash.update(`${file}\0${content.length}\0`).update(content);
+  }
+  return hash.digest("hex");
+}
+
+function filesIn(path) {
+  if (statSync(path).isFile()) return [path];
+  const entries = readdirSync(path, { withFileTypes: true, recursive: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
+
+function isBuilt(digest) {
+  return existsSync(STAMP) && readFileSync(STAMP, "utf8") === digest;
+}
+
+const digest = digestOfSources();
+if (!process.argv.includes("--if-changed") || !isBuilt(digest)) {
+  rmSync(STAMP, { force: true });
+  for (const [program, ...args] of STEPS) {
+    const { status } = spawnSync(program, args, { stdio: "inherit" });
+    if (status !== 0) process.exit(status ?? 1);
+  }
+  writeFileSync(STAMP, digest);
+}

@@ -1,0 +1,32 @@
+import type { ServerResponse } from "node:http";
+
+/** Kinds of requests that a summary names; the rest is counted. */
+const MOST_NAMED = 10;
+
+/** The requests that are not answered to their end, by method and path template: a stop says what it waited for. */
+export class InFlight {
+  readonly #requests = new Map<ServerResponse, string>();
+
+  begin(response: ServerResponse): void {
+    this.#requests.set(response, "not routed yet");
+    response.once("close", () => this.#requests.delete(response));
+  }
+
+  /** @param template of the request's path; undefined where nothing is at its path. */
+  route(response: ServerResponse, method = "", template = "nothing"): void {
+    if (this.#requests.has(response)) this.#requests.set(response, `${method} ${template}`);
+  }
+
+  get count(): number {
+    return this.#requests.size;
+  }
+
+  /** For the operator's log: "2 GET /proxy/*, 1 POST /tokens". Empty while there is no request. */
+  summary(): string {
+    const counts = new Map<string, number>();
+    for (const name of this.#requests.values()) counts.set(name, (counts.get(name) ?? 0) + 1);
+    const sorted = [...counts].sort(([, one], [, other]) => other - one);
+    const named = sorted.slice(0, MOST_NAMED).map(([name, count]) => `${count} ${name}`);
+    return [...named, ...(sorted.length > MOST_NAMED ? ["others"] : [])].join(", ");
+  }
+}

@@ -1,0 +1,43 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Fault } from "../base/fault.js";
+import { FAULT_TABLE } from "./fault-table.js";
+import { errorOf } from "./proxy-problem.js";
+import { isProxied } from "./proxy-route.js";
+import { PROBLEM_TYPE, problemOf } from "./rest/problem.js";
+import { connectErrorOf } from "./rpc-error.js";
+import { refusalIn } from "./rpc-refusal.js";
+import { dropUnreadBody } from "./unread-body.js";
+
+/** Whether a request is a call over gRPC, gRPC-Web or Connect. */
+export function isRpc({ url = "" }: IncomingMessage): boolean {
+  return url.startsWith("/cloakroom.v1.") || url.startsWith("/grpc.");
+}
+
+/**
+ * Answers a request with a fault before anything of it is looked at, in the words of its protocol: problem details over
+ * REST, `proxy_error` below /proxy, an error of gRPC, gRPC-Web or Connect. What follows of its body is read and dropped
+ * for a while, and the connection closed where more follows: a client that is reset while it sends loses the answer.
+ */
+export function refuseRequest(request: IncomingMessage, response: ServerResponse, fault: Fault, traceId: string): void {
+  if (fault.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
+  if (isRpc(request)) void refuseCall(request, response, fault, traceId);
+  else sendProblem(response, fault, isProxied(request) ? errorOf(fault, traceId).body : problemOf(fault, traceId));
+  void dropUnreadBody(request).then((isAllRead) => {
+    if (!isAllRead) request.destroy();
+  });
+}
+
+async function refuseCall({ headers }: IncomingMessage, response: ServerResponse, fault: Fault, traceId: string) {
+  const { status, header, body, trailer } = refusalIn(headers["content-type"] ?? "", connectErrorOf(fault, traceId));
+  for (const [name, value] of header ?? []) response.setHeader(name, value);
+  response.writeHead(status);
+  for await (const bytes of body ?? []) response.write(bytes);
+  if (trailer) response.addTrailers(Object.fromEntries(trailer));
+  response.end();
+}
+
+function sendProblem(response: ServerResponse, fault: Fault, problem: unknown): void {
+  const body = Buffer.from(JSON.stringify(problem));
+  response.writeHead(FAULT_TABLE[fault.code].http, { "content-type": PROBLEM_TYPE, "content-length": body.length });
+  response.end(body);
+}

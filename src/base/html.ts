@@ -1,0 +1,4 @@
+/** A text within HTML. */
+export function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
+}

@@ -1,0 +1,44 @@
+/** A line is longer than it may be. */
+export class LineTooLong extends Error {
+  override readonly name = "LineTooLong";
+}
+
+/** Cuts text that arrives in pieces into lines, of which none may be longer than so many characters. */
+export class LineSplitter {
+  readonly #mostCharacters: number;
+  #rest = "";
+
+  constructor(mostCharacters: number) {
+    this.#mostCharacters = mostCharacters;
+  }
+
+  /** The lines that end in this piece, without their ends. @throws {LineTooLong} */
+  push(piece: string): string[] {
+    const lines = `${this.#rest}${piece}`.split("\n");
+    this.#rest = lines.pop() ?? "";
+    for (const line of [...lines, this.#rest]) if (line.length > this.#mostCharacters) throw new LineTooLong();
+    return lines.map(withoutReturn);
+  }
+
+  /** What follows the last line end; undefined where nothing does. */
+  end(): string | undefined {
+    const last = withoutReturn(this.#rest);
+    this.#rest = "";
+    return last === "" ? undefined : last;
+  }
+}
+
+/** The lines of a stream, as they arrive. @throws {LineTooLong} */
+export async function* linesOf(input: AsyncIterable<Buffer | string>, mostCharacters: number): AsyncGenerator<string> {
+  const splitter = new LineSplitter(mostCharacters);
+  const decoder = new TextDecoder();
+  for await (const piece of input) {
+    yield* splitter.push(typeof piece === "string" ? piece : decoder.decode(piece, { stream: true }));
+  }
+  const last = splitter.end();
+  if (last !== undefined) yield last;
+}
+
+function withoutReturn(line: string): string {
+  return line.endsWith("\r") ? line.slice(0, -1) : line;
+}

@@ -1,0 +1,24 @@
+import { open, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Sensitive } from "../crypto/sensitive.js";
+
+/**
+ * Writes the key that `provision` makes to a file that its owner alone can read, in place of the file of an earlier vault.
+ * The file is opened first: a key that exists and cannot be written would be lost.
+ * @returns the path of the file.
+ */
+export async function writeFirstKey(dataDir: string, provision: () => Promise<Sensitive<string>>): Promise<string> {
+  const file = join(dataDir, "first-management-key");
+  const draft = `${file}.unfinished`;
+  await rm(draft, { force: true });
+  const handle = await open(draft, "wx", 0o600);
+  try {
+    const key = await provision();
+    await handle.writeFile(`${key.reveal()}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(draft, file);
+  return file;
+}

@@ -1,0 +1,8 @@
+import { readFileSync } from "node:fs";
+
+/** What this program is and runs on. */
+export function readVersion(): { readonly version: string; readonly node: string; readonly platform: string } {
+  const packageFile = new URL("../../../package.json", import.meta.url);
+  const { version }: { version: string } = JSON.parse(readFileSync(packageFile, "utf8"));
+  return { version, node: process.versions.node, platform: `${process.platform}-${process.arch}` };
+}

@@ -1,0 +1,98 @@
+import type { Authenticator } from "../access/authenticate.js";
+import { actorOf, type Caller } from "../access/caller.js";
+import { logEntry } from "../audit/log-entry.js";
+import { Fault } from "../base/fault.js";
+import type { TenantId, Uuid } from "../base/ids.js";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { FunctionFailed } from "../functions/function-failed.js";
+import type { FunctionResult, FunctionRunner } from "../functions/function-runner.js";
+import { openFormula } from "../reactors/formula.js";
+import { checkArguments } from "../reactors/formula-contract.js";
+import { openReactor } from "../reactors/reactor.js";
+import { applicationOf, reactorFunction } from "../reactors/reactor-function.js";
+import { writeLog } from "../store/audit-logs.js";
+import type { Database } from "../store/database.js";
+import { readFormula } from "../store/reactor-formulas.js";
+import { readReactor } from "../store/reactors.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import type { ReactorStep } from "./proxy.js";
+
+export type TransformKind = "request_transform" | "response_transform";
+
+/** The call that a reactor runs for. */
+export interface ReactorStepCall {
+  readonly tenantId: TenantId;
+  readonly caller: Caller | undefined;
+  readonly kind: TransformKind;
+}
+
+/**
+ * Runs a reactor as a transform, in the form that came before transforms had code of their own: the reactor gets body and
+ * headers as `args` and returns both in `raw`. It acts as its own application, with its own configuration.
+ * @throws {FunctionFailed} as the code says, or for another result; {Fault} where the reactor or its application is gone:
+ * nothing leaves without the change that it was to make.
+ */
+export type RunReactorStep = (
+  call: ReactorStepCall,
+  step: ReactorStep,
+  args: JsonObject,
+  signal: AbortSignal,
+) => Promise<FunctionResult>;
+
+export interface ReactorStepParts {
+  readonly database: Database;
+  readonly keyring: Keyring;
+  readonly authenticator: Authenticator;
+  readonly functions: FunctionRunner;
+}
+
+export function runReactorStep({ database, keyring, authenticator, functions }: ReactorStepParts): RunReactorStep {
+  return async ({ tenantId, caller, kind }, { reactorId }, args, signal) => {
+    const { row, formulaRow } = await readStep(database, tenantId, caller, reactorId);
+    const keys = await keyring.of(tenantId);
+    const reactor = openReactor(keys, tenantId, row);
+    const formula = formulaRow ? openFormula(keys, tenantId, formulaRow) : undefined;
+    if (formula) checkArguments(formula, args);
+    const application = await applicationOf(authenticator, tenantId, reactor);
+    // The limits are those of a transform, which sees bodies of up to 5 MB.
+    const result = await functions.run(
+      { ...reactorFunction(tenantId, reactor, formula, application), kind },
+      args,
+      signal,
+    );
+    return result.kind === "answered" ? result : { kind: "returned", value: messageIn(result.value) };
+  };
+}
+
+/** Read for each call: a reactor that was changed runs as it is now. The log tells of the run. */
+function readStep(database: Database, tenantId: TenantId, caller: Caller | undefined, reactorId: Uuid) {
+  return database.fast.run(tenantId, "unguarded", async (tx) => {
+    const row = await tx.ask(readReactor, reactorId);
+    const formulaRow = row?.formula_id ? await tx.ask(readFormula, row.formula_id) : null;
+    if (!row || (row.formula_id && !formulaRow)) throw goneReactor();
+    writeLog(tx, logEntry(caller && actorOf(caller), "reactor", reactorId, "invoke"));
+    return { row, formulaRow };
+  });
+}
+
+function goneReactor(): Fault {
+  return new Fault(
+    "unprocessable",
+    "The reactor of this proxy does not exist any more. Give the proxy another one, or none.",
+  );
+}
+
+function messageIn(returned: Json): Json {
+  const { raw, tokenize } = isJsonObject(returned) ? returned : {};
+  if (!isJsonObject(raw)) throw failed("A reactor of a proxy must return raw, an object with body and headers.");
+  if (tokenize !== undefined) {
+    throw failed(
+      "A reactor of a proxy must not return tokenize: its tokens would reach nobody. Use bt.tokenize instead.",
+    );
+  }
+  return raw;
+}
+
+function failed(text: string): FunctionFailed {
+  return new FunctionFailed(500, "Reactor Runtime Error", { error: [text] });
+}

@@ -1,0 +1,46 @@
+import type { Authenticator } from "../access/authenticate.js";
+import type { Caller } from "../access/caller.js";
+import { Fault } from "../base/fault.js";
+import type { TenantId } from "../base/ids.js";
+import type { TenantFunction } from "../functions/function-runner.js";
+import { timeoutMsOf } from "../functions/runtime.js";
+import type { Formula } from "./formula.js";
+import { typedConfiguration } from "./formula-contract.js";
+import type { Reactor } from "./reactor.js";
+
+/**
+ * A reactor as the sandbox runs it: its own code or that of its formula, with the configuration typed as the formula says.
+ * @throws {Fault} validation_failed for a configuration that the formula, changed since, does not take.
+ */
+export function reactorFunction(
+  tenantId: TenantId,
+  reactor: Reactor,
+  formula: Formula | undefined,
+  application: Caller | undefined,
+): TenantFunction {
+  return {
+    tenantId,
+    id: reactor.id,
+    kind: formula ? "formula" : "reactor",
+    code: reactor.code.kind === "code" ? reactor.code.code : (formula?.code ?? ""),
+    application,
+    configuration: formula ? typedConfiguration(formula, reactor.configuration) : reactor.configuration,
+    version: reactor.revision * 1_000_000 + (formula?.revision ?? 0),
+    timeoutMs: timeoutMsOf(reactor.runtime),
+  };
+}
+
+/**
+ * The application that the code of a reactor acts as; undefined where it has none.
+ * @throws {Fault} permission_denied where it is gone: code does not run on as its caller.
+ */
+export async function applicationOf(
+  authenticator: Authenticator,
+  tenantId: TenantId,
+  { applicationId }: Reactor,
+): Promise<Caller | undefined> {
+  if (applicationId === undefined) return undefined;
+  const application = await authenticator.application(tenantId, applicationId);
+  if (!application) throw new Fault("permission_denied", "The application of this reactor does not exist any more.");
+  return application;
+}

@@ -1,0 +1,113 @@
+import { type DescMessage, type DescMethodUnary, isMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
+import { ApplicationService } from "../../gen/cloakroom/v1/applications_pb.js";
+import {
+  ConnectionService,
+  type CreateConnectionRequest,
+  type ReplaceConnectionRequest,
+} from "../../gen/cloakroom/v1/connections_pb.js";
+import {
+  type CreateProxyRequest,
+  ProxyService,
+  type ReplaceProxyRequest,
+  type UpdateProxyRequest,
+} from "../../gen/cloakroom/v1/proxies_pb.js";
+import { SessionService } from "../../gen/cloakroom/v1/sessions_pb.js";
+import { type CreateTokenRequest, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { parseRights } from "../access/access-rule.js";
+import { parseContainer } from "../access/container.js";
+import { isApplicationType } from "../access/permissions.js";
+import { invalid } from "../base/fault.js";
+import { chooseFormula } from "../payments/connection.js";
+import { readFields } from "../payments/connection-fields.js";
+import { parseTransform } from "../proxy/transform.js";
+import { parseExpiry } from "../tokens/expiry.js";
+import { tokenType } from "../tokens/types/registry.js";
+import { ruleDraft } from "./access-rules.js";
+import { transformDraft } from "./proxies.js";
+import { toJson } from "./value.js";
+
+/** Looks at some fields of a request by themselves. Throws a fault that names what is wrong. */
+type FieldCheck = () => unknown;
+
+/** The checks of a request, each of which may fail without the others. */
+export type FieldChecks = (request: Message) => readonly FieldCheck[];
+
+const NONE: FieldChecks = () => [];
+
+/**
+ * What handlers check one after the other, check by check. A handler stops at the first problem; these run only on requests
+ * that are refused, so that the refusal names every problem.
+ */
+export function fieldChecksOf(desc: DescMethodUnary): FieldChecks {
+  return CHECKS.get(desc) ?? NONE;
+}
+
+function checking<I extends DescMessage>(
+  desc: DescMethodUnary<I, DescMessage>,
+  checksOf: (request: MessageShape<I>) => readonly FieldCheck[],
+): [DescMethodUnary, FieldChecks] {
+  return [desc, (request) => (isMessage(request, desc.input) ? checksOf(request) : [])];
+}
+
+const CHECKS: ReadonlyMap<DescMethodUnary, FieldChecks> = new Map([
+  checking(TokenService.method.createToken, tokenChecks),
+  checking(ApplicationService.method.createApplication, ({ type, permissions, rules }) => [
+    () => {
+      if (!isApplicationType(type)) throw invalid("type", "must be private, public or management");
+      // Rules that could not be read are absent here: that neither they nor permissions are given is the handler's to say.
+      if (permissions.length + rules.length > 0) parseRights(type, permissions, rules.map(ruleDraft));
+    },
+  ]),
+  checking(SessionService.method.authorizeSession, ({ permissions, rules }) => [
+    () => permissions.length + rules.length > 0 && parseRights("session", permissions, rules.map(ruleDraft)),
+  ]),
+  checking(ProxyService.method.createProxy, transformChecks),
+  checking(ProxyService.method.replaceProxy, transformChecks),
+  checking(ProxyService.method.updateProxy, transformChecks),
+  checking(ConnectionService.method.createConnection, connectionChecks),
+  checking(ConnectionService.method.replaceConnection, connectionChecks),
+]);
+
+function tokenChecks({ type, data, mask, containers, expiresAt }: CreateTokenRequest): readonly FieldCheck[] {
+  return [
+    () => tokenType(type),
+    () => data && tokenType(type).normalize(toJson(data, "data")),
+    () => mask && toJson(mask, "mask"),
+    ...containers.map((path, index) => () => parseContainer(path, `containers[${index}]`)),
+    () => expiresAt === undefined || parseExpiry(expiresAt, new Date()),
+  ];
+}
+
+function transformChecks(
+  request: CreateProxyRequest | ReplaceProxyRequest | UpdateProxyRequest,
+): readonly FieldCheck[] {
+  const { requestTransform, responseTransform, requestTransforms, responseTransforms } = request;
+  return [
+    () => requestTransform && parseTransform(transformDraft(requestTransform), "request_transform", false),
+    () => responseTransform && parseTransform(transformDraft(responseTransform), "response_transform", true),
+    ...requestTransforms.map(
+      (transform, index) => () => parseTransform(transformDraft(transform), `request_transforms[${index}]`, false),
+    ),
+    ...responseTransforms.map(
+      (transform, index) => () => parseTransform(transformDraft(transform), `response_transforms[${index}]`, true),
+    ),
+  ];
+}
+
+function connectionChecks(request: CreateConnectionRequest | ReplaceConnectionRequest): readonly FieldCheck[] {
+  const formula = () => chooseFormula(request.connectionFormulaId, request.method);
+  return [
+    formula,
+    () => readFields(formula(), request.fields),
+    ...request.acceptedCountries.map((code, index) => () => {
+      if (!formula().countries.includes(code)) {
+        throw invalid(`accepted_countries[${index}]`, "must be an ISO 3166-1 alpha-2 code that the formula supports");
+      }
+    }),
+    ...request.acceptedCurrencies.map((code, index) => () => {
+      if (!formula().currencies.includes(code)) {
+        throw invalid(`accepted_currencies[${index}]`, "must be an ISO 4217 code that the formula supports");
+      }
+    }),
+  ];
+}

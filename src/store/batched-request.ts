@@ -1,0 +1,147 @@
+import type { TenantId } from "../base/ids.js";
+import type { Engine } from "./open-connection.js";
+import type { Statement, StatementBatch } from "./statement-batch.js";
+import type { CommitMarker, Transaction, TransactionStart, Work } from "./transaction.js";
+
+type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown };
+
+interface Wanted {
+  readonly isWrite: boolean;
+  joinTo(batch: StatementBatch): void;
+}
+
+/** One request in a transaction: what it wants run next, and how its work ended. */
+export class BatchedRequest<T = unknown> implements Transaction {
+  readonly tenantId: TenantId;
+  readonly now: Date;
+  readonly isFirstInMinute: boolean;
+  readonly engine: Engine;
+  outcome: Outcome<T> | undefined;
+  marker: CommitMarker | undefined;
+  /** It has noted that log rows came into the transaction's minute. */
+  hasLogged = false;
+  /** It has written in the open transaction, so that it cannot leave it alone any more. */
+  hasWritten = false;
+  #wanted: Wanted[] = [];
+  /** Outputs that it waits for. */
+  #waiting = 0;
+  /** It waits for its last output, which comes with the commit. */
+  #isLast = false;
+  #onSettled: (() => void) | undefined;
+
+  constructor(tenantId: TenantId, engine: Engine, { now, isFirstInMinute }: TransactionStart) {
+    this.tenantId = tenantId;
+    this.engine = engine;
+    this.now = now;
+    this.isFirstInMinute = isFirstInMinute;
+  }
+
+  /** Starts the work. Its outcome appears here some microtasks after its last output. */
+  start(work: Work<T>): void {
+    work(this).then(
+      (value) => this.#end({ ok: true, value }),
+      (error: unknown) => {
+        this.#wanted = [];
+        this.#end({ ok: false, error });
+      },
+    );
+  }
+
+  query<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output> {
+    this.#waiting += 1;
+    return new Promise((resolve) => {
+      const answer = (output: Output) => {
+        this.#waiting -= 1;
+        resolve(output);
+      };
+      this.#want(statement, input, answer);
+      this.#wake();
+    });
+  }
+
+  queryLast<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output> {
+    const output = this.query(statement, input);
+    this.#isLast = true;
+    return output;
+  }
+
+  enqueue<Input>(statement: Statement<Input, unknown>, input: Input): void {
+    this.#want(statement, input, undefined);
+  }
+
+  ask<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output> {
+    return this.query(statement, input);
+  }
+
+  tell<Input>(statement: Statement<Input, unknown>, input: Input): void {
+    this.enqueue(statement, input);
+  }
+
+  markCommit(marker: CommitMarker): void {
+    this.marker ??= marker;
+  }
+
+  markLogged(): void {
+    this.hasLogged = true;
+  }
+
+  /** Adds what it wants run to the next step. */
+  joinTo(batch: StatementBatch): void {
+    for (const wanted of this.#wanted) {
+      wanted.joinTo(batch);
+      if (wanted.isWrite) this.hasWritten = true;
+    }
+    this.#wanted = [];
+  }
+
+  /** It wants nothing more of the transaction than its commit. */
+  get isDone(): boolean {
+    return this.outcome !== undefined || this.#isLast;
+  }
+
+  /** Its work neither ended nor waits for an output. */
+  get isElsewhere(): boolean {
+    return this.outcome === undefined && this.#waiting === 0;
+  }
+
+  /** Until its work has ended or waits for an output. */
+  settled(): Promise<void> {
+    return this.isElsewhere
+      ? new Promise((resolve) => {
+          this.#onSettled = resolve;
+        })
+      : Promise.resolve();
+  }
+
+  /** Until its work has ended. */
+  async ended(): Promise<Outcome<T>> {
+    while (!this.outcome) {
+      await new Promise<void>((resolve) => {
+        this.#onSettled = resolve;
+      });
+    }
+    return this.outcome;
+  }
+
+  #want<Input, Output>(
+    statement: Statement<Input, Output>,
+    input: Input,
+    answer: ((output: Output) => void) | undefined,
+  ): void {
+    this.#wanted.push({
+      isWrite: statement.kind === "write",
+      joinTo: (batch) => statement.joinTo(batch, input, answer),
+    });
+  }
+
+  #end(outcome: Outcome<T>): void {
+    this.outcome = outcome;
+    this.#wake();
+  }
+
+  #wake(): void {
+    const onSettled = this.#onSettled;
+    this.#onSettled = undefined;
+    onSettled?.();
+  }
+}

@@ -1,0 +1,203 @@
+import { type Parameter, time, uuid } from "./parameter.js";
+import {
+  CurrentGroup,
+  GroupedInputs,
+  inPreparedSizes,
+  type Statement,
+  type StatementContext,
+  type StatementGroup,
+} from "./statement-batch.js";
+import { type Position, rankOf, type Table } from "./tables.js";
+import { type Columns, columnKindsOf, type ReadRow } from "./wire/columns.js";
+import type { Connection, Execution } from "./wire/connection.js";
+import type { MessageWriter } from "./wire/message-writer.js";
+import { PreparedStatement } from "./wire/prepared-statement.js";
+
+interface Bound<Input> {
+  /** The table whose rows it locks, or reads first. */
+  readonly table: Table;
+  /** Among statements on its table in one step: before or behind the others. */
+  readonly position?: Position;
+  /**
+   * The text. `:name` is a parameter; `:tenant` and `:now` are the transaction's tenant and time. What stands in braces is
+   * repeated for each input, with commas between: `insert into t values {(:tenant, :id)}`. Without braces the statement runs
+   * once for each input.
+   */
+  readonly sql: string;
+  readonly parameters: Readonly<Record<string, Parameter<Input>>>;
+  /** Inputs of one transaction are sorted by this, so that rows are locked in one order everywhere. */
+  sortKey(input: Input): string;
+}
+
+export interface BoundWrite<Input> extends Bound<Input> {
+  /** Makes fewer inputs of those of one transaction: sums, or each once. */
+  combine?(inputs: readonly Input[]): readonly Input[];
+}
+
+export interface BoundQuery<Input, Output, Row> extends Bound<Input> {
+  readonly kind: "read" | "write";
+  readonly row: ReadRow<Row>;
+  /**
+   * The outputs in the order of the inputs, given the rows of each run: of all inputs together where the text has braces, else
+   * of one input each.
+   */
+  answers(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
+}
+
+/** A statement whose output nothing needs: it goes with the next step, or with the commit. */
+export function boundWrite<Input>(definition: BoundWrite<Input>): Statement<Input, never> {
+  const { combine } = definition;
+  return bound<Input, never, undefined>({
+    ...definition,
+    kind: "write",
+    row: () => undefined,
+    combine: combine ?? ((inputs) => inputs),
+    answers: () => [],
+  });
+}
+
+/** A statement that answers each of its inputs. */
+export function boundQuery<Input, Output, Row>(definition: BoundQuery<Input, Output, Row>): Statement<Input, Output> {
+  return bound({ ...definition, combine: (inputs) => inputs });
+}
+
+type Definition<Input, Output, Row> = BoundQuery<Input, Output, Row> & Required<Pick<BoundWrite<Input>, "combine">>;
+
+function bound<Input, Output, Row>(definition: Definition<Input, Output, Row>): Statement<Input, Output> {
+  const template = new Template(definition);
+  const rank = rankOf(definition.table, definition.position);
+  const current = new CurrentGroup<BoundGroup<Input, Output, Row>>();
+  const makeGroup = () => new BoundGroup(rank, definition, template, () => current.forget());
+  return {
+    kind: definition.kind,
+    joinTo(batch, input, answer) {
+      current.in(batch, makeGroup).inputs.add(input, definition.sortKey(input), answer);
+    },
+  };
+}
+
+class BoundGroup<Input, Output, Row> implements StatementGroup {
+  readonly rank: number;
+  readonly inputs = new GroupedInputs<Input, Output>();
+  readonly #definition: Definition<Input, Output, Row>;
+  readonly #template: Template<Input>;
+  readonly #onSent: () => void;
+  #sorted: readonly Input[] = [];
+  #runs: BoundExecution<Input, Row>[] = [];
+
+  constructor(rank: number, definition: Definition<Input, Output, Row>, template: Template<Input>, onSent: () => void) {
+    this.rank = rank;
+    this.#definition = definition;
+    this.#template = template;
+    this.#onSent = onSent;
+  }
+
+  addTo(connection: Connection, context: StatementContext): void {
+    this.#onSent();
+    this.#sorted = this.inputs.sorted();
+    const combined = this.#definition.combine(this.#sorted);
+    const pieces = this.#template.repeats ? inPreparedSizes(combined) : combined.map((input) => [input]);
+    this.#runs = pieces.map((piece) => new BoundExecution(this.#template, this.#definition.row, piece, context));
+    for (const run of this.#runs) connection.add(run);
+  }
+
+  read(): void {
+    const rows = this.#runs.map((run) => run.rows);
+    this.inputs.take(this.#definition.answers(rows, this.#sorted), `a statement on ${this.#definition.table}`);
+  }
+
+  deliver(): void {
+    this.inputs.deliver();
+  }
+}
+
+class BoundExecution<Input, Row> implements Execution {
+  readonly statement: PreparedStatement;
+  readonly rows: Row[] = [];
+  readonly #template: Template<Input>;
+  readonly #read: ReadRow<Row>;
+  readonly #inputs: readonly Input[];
+  readonly #context: StatementContext;
+
+  constructor(template: Template<Input>, read: ReadRow<Row>, inputs: readonly Input[], context: StatementContext) {
+    this.statement = template.statementFor(inputs.length);
+    this.#template = template;
+    this.#read = read;
+    this.#inputs = inputs;
+    this.#context = context;
+  }
+
+  writeValues(out: MessageWriter): void {
+    this.#template.writeValues(out, this.#inputs, this.#context);
+  }
+
+  takeRow(columns: Columns): void {
+    this.rows.push(this.#read(columns));
+  }
+}
+
+const CONTEXT: Readonly<Record<string, Parameter<StatementContext>>> = {
+  tenant: uuid(({ tenantId }) => tenantId),
+  now: time(({ now }) => now),
+};
+
+/** A name behind a colon. Two colons are a cast. */
+const NAME = /(?<!:):([a-z_]+)/g;
+
+/** The text of a statement, and where its parameters stand in it. */
+class Template<Input> {
+  /** Whether a part of the text is repeated for each input. */
+  readonly repeats: boolean;
+  readonly #parts: readonly [before: string, repeated: string, after: string];
+  readonly #shared: readonly (readonly [name: string, parameter: Parameter<StatementContext>])[];
+  readonly #own: readonly (readonly [name: string, parameter: Parameter<Input>])[];
+  readonly #columns: readonly ReturnType<typeof columnKindsOf>[number][];
+  readonly #bySize = new Map<number, PreparedStatement>();
+
+  constructor({ sql, parameters, row }: Pick<Definition<Input, unknown, unknown>, "sql" | "parameters" | "row">) {
+    const [, before = sql, repeated = "", after = ""] = /^([^{]*)\{([^}]*)\}([^{}]*)$/s.exec(sql) ?? [];
+    this.#parts = [before, repeated, after];
+    this.repeats = repeated !== "";
+    const used = new Set(Array.from(sql.matchAll(NAME), ([, name = ""]) => name));
+    this.#shared = Object.entries(CONTEXT).filter(([name]) => used.has(name));
+    this.#own = Object.entries(parameters);
+    const outside = this.repeats ? `${before}${after}` : "";
+    for (const name of used) {
+      const isShared = Object.hasOwn(CONTEXT, name);
+      const isOwn = Object.hasOwn(parameters, name);
+      if (isShared === isOwn) throw new Error(`:${name} is no parameter of: ${sql}`);
+      if (isOwn && outside.includes(`:${name}`)) throw new Error(`:${name} stands outside of the braces of: ${sql}`);
+    }
+    for (const [name] of this.#own) if (!used.has(name)) throw new Error(`:${name} is not used in: ${sql}`);
+    this.#columns = columnKindsOf(row);
+  }
+
+  /** The statement for so many inputs. */
+  statementFor(count: number): PreparedStatement {
+    const known = this.#bySize.get(count);
+    if (known) return known;
+    const kinds = [...this.#shared, ...Array.from({ length: count }, () => this.#own).flat()].map(([, kind]) => kind);
+    const statement = new PreparedStatement(this.#textFor(count), kinds, this.#columns);
+    this.#bySize.set(count, statement);
+    return statement;
+  }
+
+  writeValues(out: MessageWriter, inputs: readonly Input[], context: StatementContext): void {
+    for (const [, parameter] of this.#shared) parameter.write(out, context);
+    for (const input of inputs) for (const [, parameter] of this.#own) parameter.write(out, input);
+  }
+
+  #textFor(count: number): string {
+    const [before, repeated, after] = this.#parts;
+    const rows = Array.from({ length: this.repeats ? count : 0 }, (_, index) => this.#numbered(repeated, index));
+    return `${this.#numbered(before, 0)}${rows.join(", ")}${this.#numbered(after, 0)}`.replaceAll(/\s+/g, " ").trim();
+  }
+
+  #numbered(part: string, input: number): string {
+    const first = 1 + this.#shared.length + input * this.#own.length;
+    return part.replaceAll(NAME, (_, name: string) => {
+      const shared = this.#shared.findIndex(([known]) => known === name);
+      return `$${shared >= 0 ? 1 + shared : first + this.#own.findIndex(([known]) => known === name)}`;
+    });
+  }
+}

@@ -1,0 +1,76 @@
+import type { Uuid } from "../base/ids.js";
+import { expectLogRows } from "./audit-logs.js";
+import { boundQuery } from "./bound-statement.js";
+import { text, uuid } from "./parameter.js";
+import type { Statement } from "./statement-batch.js";
+import { byId, LIVE_CODE, readTokenRow, TOKEN_COLUMNS, type TokenRowWithCvc } from "./tokens.js";
+import type { Transaction } from "./transaction.js";
+
+/** A token to be read, and the key and the actor of the log row that is written if it is there. */
+export interface LoggedRead {
+  readonly id: string;
+  readonly logId: Uuid;
+  readonly actor: { readonly id: Uuid; readonly type: string } | undefined;
+}
+
+export type LoggedTokenQuery = Statement<LoggedRead, TokenRowWithCvc | undefined>;
+
+/**
+ * Makes the statement that finds tokens and logs in the same breath that they were read. Of a token that is not found, no row
+ * is written.
+ * @param messages what the log says of tokens of each type, in words of ours.
+ */
+export function loggedTokenQuery(messages: ReadonlyMap<string, string>): LoggedTokenQuery {
+  const message = [...messages]
+    .map(([type, words]) => `when '${type}' then '${words.replaceAll("'", "''")}'`)
+    .join(" ");
+  return boundQuery<LoggedRead, TokenRowWithCvc | undefined, TokenRowWithCvc>({
+    table: "tokens",
+    position: "first",
+    kind: "write",
+    sql: `
+      with found as materialized (
+        select ${TOKEN_COLUMNS}, ${LIVE_CODE}, wanted.log_id, wanted.actor_id, wanted.actor_type
+        from (values {(:id, :log_id, :actor_id, :actor_type)}) wanted (id, log_id, actor_id, actor_type)
+        cross join lateral (select * from tokens where tenant_id = :tenant and tokens.id = wanted.id limit 1) t
+        where t.expires_at is null or t.expires_at > :now
+      ), logged as (
+        insert into audit_logs (tenant_id, created_at, id, actor_id, actor_type, entity_type, entity_id, operation, message)
+        select :tenant, :now, log_id, actor_id, actor_type, type, id, 'read', case type ${message} end from found
+      )
+      select id, type, data, attributes, containers, fingerprint, dedupe_key, expires_at, expires_at_text, revision,
+        active_month, created_by, created_at, modified_by, modified_at, cvc
+      from found`,
+    parameters: {
+      id: text(({ id }) => id),
+      log_id: uuid(({ logId }) => logId),
+      actor_id: uuid(({ actor }) => actor?.id ?? null),
+      actor_type: text(({ actor }) => actor?.type ?? null),
+    },
+    sortKey: ({ id }) => id,
+    row: readTokenRow,
+    answers: (rows, reads) =>
+      byId(
+        rows,
+        reads.map(({ id }) => id),
+      ),
+  });
+}
+
+/**
+ * Whether the engine takes {@link findTokenLogged}. Citus (13.0.5, coordinator and two workers) refuses rows that a select
+ * inserts into a table with row-level security: "COPY FROM not supported".
+ */
+export function canFindLogged({ engine }: Transaction): boolean {
+  return engine === "postgresql";
+}
+
+/** Finds a token and logs it, in one trip where nothing else is asked of the transaction. */
+export function findTokenLogged(
+  tx: Transaction,
+  query: LoggedTokenQuery,
+  read: LoggedRead,
+): Promise<TokenRowWithCvc | undefined> {
+  expectLogRows(tx);
+  return tx.queryLast(query, read);
+}

@@ -1,0 +1,290 @@
+import type { Socket } from "node:net";
+import { type Columns, RowReader } from "./columns.js";
+import { MessageReader } from "./message-reader.js";
+import { MessageWriter } from "./message-writer.js";
+import type { PreparedStatement } from "./prepared-statement.js";
+import { ConnectionLost, type DatabaseError, readServerError, UnreadableRow } from "./server-error.js";
+
+/** A column as the database describes it. */
+export interface DescribedColumn {
+  readonly name: string;
+  /** Its type's oid. */
+  readonly type: number;
+}
+
+/** One run of a statement in a step: what it needs, and what becomes of it. */
+export interface Execution {
+  readonly statement: PreparedStatement;
+  writeValues(out: MessageWriter): void;
+  /** Takes a row. `columns` are valid during the call only. */
+  takeRow(columns: Columns, described: readonly DescribedColumn[]): void;
+  /** Takes the command's tag, `COMMIT` or `INSERT 0 1`, after all rows. */
+  takeTag?(tag: string): void;
+}
+
+/** How a step ended. */
+export type StepEnd =
+  | { readonly kind: "done" }
+  /**
+   * A statement failed, and PostgreSQL dropped all that came behind it. A transaction that is open has failed and must be
+   * rolled back. An error of our own, in reading a row, drops nothing.
+   */
+  | { readonly kind: "failed"; readonly error: unknown; readonly failed: Execution; readonly isOpen: boolean }
+  /** The connection was lost. Where the step `wasSent`, any part of it may have run. */
+  | { readonly kind: "lost"; readonly error: unknown; readonly wasSent: boolean };
+
+/** A session that has just logged in. */
+export interface Session {
+  readonly socket: Socket;
+  /** The process at the other end; through a pooler, a number of the pooler's own. */
+  readonly processId: number;
+}
+
+const SYNC = Buffer.from([0x53, 0, 0, 0, 4]);
+const TERMINATE = Buffer.from([0x58, 0, 0, 0, 4]);
+/** Statements that a session keeps. Lists are asked for with many texts; one that knows so many is to be renewed. */
+const MOST_PREPARED = 2_000;
+
+/**
+ * A session of the database that runs prepared statements in steps: any number of them in one write with one Sync, so that
+ * a step is one trip. One step at a time.
+ *
+ * It never connects again: a transaction is lost with its connection, and whoever runs it must know.
+ */
+export class Connection {
+  readonly processId: number;
+  readonly #socket: Socket;
+  readonly #out = new MessageWriter();
+  readonly #rows = new RowReader();
+  /** By name, as they were described. */
+  readonly #prepared = new Map<string, readonly DescribedColumn[]>();
+  /** Parsed by the step that is being written, or that is under way. */
+  readonly #parsing = new Set<string>();
+  #step: Execution[] = [];
+  /** The execution that the next message answers. */
+  #current = 0;
+  #failure: { readonly error: unknown; readonly failed: Execution } | undefined;
+  #lastError: DatabaseError | undefined;
+  #resolve: ((end: StepEnd) => void) | undefined;
+  #lost: { readonly error: unknown } | undefined;
+
+  /** Takes over the session: nothing else may read or write its socket any more. */
+  constructor({ socket, processId }: Session) {
+    this.processId = processId;
+    this.#socket = socket;
+    const reader = new MessageReader((type, bytes, start, end) => this.#take(type, bytes, start, end));
+    socket.on("data", (chunk: Buffer) => {
+      try {
+        reader.read(chunk);
+      } catch (error) {
+        this.#lose(error);
+      }
+    });
+    socket.on("error", (error) => this.#lose(error));
+    socket.on("close", () => this.#lose(new ConnectionLost()));
+    if (socket.destroyed) this.#lose(new ConnectionLost());
+  }
+
+  get isLost(): boolean {
+    return this.#lost !== undefined;
+  }
+
+  /** It knows so many statements that it should be renewed. */
+  get isWornOut(): boolean {
+    return this.#prepared.size > MOST_PREPARED;
+  }
+
+  /**
+   * Adds a statement to the step.
+   * @throws what `writeValues` throws. The step is as it was before.
+   */
+  add(execution: Execution): void {
+    const { statement } = execution;
+    const { name } = statement;
+    const isNew = name === "" || !(this.#prepared.has(name) || this.#parsing.has(name));
+    const before = this.#out.length;
+    try {
+      if (isNew) this.#out.raw(statement.parsing);
+      statement.run(this.#out, (out) => execution.writeValues(out));
+    } catch (error) {
+      this.#out.reset(before);
+      throw error;
+    }
+    if (isNew) this.#parsing.add(name);
+    this.#step.push(execution);
+  }
+
+  /** Forgets the step that was being written. */
+  discardStep(): void {
+    this.#out.clear();
+    this.#parsing.clear();
+    this.#step = [];
+  }
+
+  /** Sends the step and waits for its end. */
+  send(): Promise<StepEnd> {
+    if (this.#resolve) throw new Error("a connection runs one step at a time");
+    if (this.#lost || !this.#socket.writable) {
+      this.discardStep();
+      const error = this.#lost?.error ?? new ConnectionLost();
+      return Promise.resolve({ kind: "lost", error, wasSent: false });
+    }
+    this.#out.raw(SYNC);
+    this.#socket.write(this.#out.written);
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  /** Ends the connection at once. A step that is under way is lost. */
+  drop(): void {
+    this.#lose(new ConnectionLost());
+  }
+
+  /** Says goodbye, so that the database ends its process at once. No step may be under way. */
+  end(): void {
+    if (!this.#lost) this.#socket.end(TERMINATE, () => this.#socket.destroy());
+    this.#lose(new ConnectionLost(), false);
+  }
+
+  #lose(error: unknown, isAtOnce = true): void {
+    // What PostgreSQL said as it ended the session tells more than the end.
+    this.#lost ??= { error: this.#lastError?.isFatal ? this.#lastError : error };
+    if (isAtOnce) this.#socket.destroy();
+    this.#finish({ kind: "lost", error: this.#lost.error, wasSent: true });
+  }
+
+  #finish(end: StepEnd): void {
+    const resolve = this.#resolve;
+    this.#resolve = undefined;
+    this.discardStep();
+    this.#current = 0;
+    this.#failure = undefined;
+    resolve?.(end);
+  }
+
+  #take(type: number, bytes: Buffer, start: number, end: number): void {
+    switch (type) {
+      case MESSAGE.dataRow:
+        this.#takeRow(bytes, start);
+        return;
+      case MESSAGE.commandComplete:
+        this.#running().takeTag?.(bytes.toString("latin1", start, end - 1));
+        this.#current += 1;
+        return;
+      case MESSAGE.emptyQuery:
+        this.#current += 1;
+        return;
+      case MESSAGE.rowDescription:
+        this.#takeDescription(readDescription(bytes, start));
+        return;
+      case MESSAGE.noData:
+        this.#takeDescription([]);
+        return;
+      case MESSAGE.readyForQuery:
+        this.#takeReady(bytes[start] ?? 0);
+        return;
+      case MESSAGE.error:
+        this.#lastError = readServerError(bytes, start, end);
+        if (this.#resolve) this.#fail(this.#lastError);
+        return;
+      case MESSAGE.parseComplete:
+      case MESSAGE.bindComplete:
+      case MESSAGE.parameterDescription:
+      case MESSAGE.notice:
+      case MESSAGE.parameterStatus:
+      case MESSAGE.notification:
+        return;
+      default:
+        throw new Error(`the database sent a message of an unexpected type (${type})`);
+    }
+  }
+
+  #running(): Execution {
+    const execution = this.#step[this.#current];
+    if (!execution) throw new Error("the database answered what it was not asked");
+    return execution;
+  }
+
+  #takeRow(bytes: Buffer, start: number): void {
+    const execution = this.#running();
+    if (this.#failure) return;
+    // The number of columns comes first.
+    this.#rows.moveTo(bytes, start + 2);
+    try {
+      execution.takeRow(this.#rows, this.#prepared.get(execution.statement.name) ?? []);
+    } catch {
+      this.#fail(new UnreadableRow("a row cannot be read as its statement reads it"));
+    }
+  }
+
+  /** Only statements that were just parsed are described. */
+  #takeDescription(described: readonly DescribedColumn[]): void {
+    const { statement } = this.#running();
+    const problem = mismatchIn(statement, described);
+    if (problem) this.#fail(new Error(problem));
+    else this.#prepared.set(statement.name, described);
+  }
+
+  #fail(error: unknown): void {
+    // An error behind all answers belongs to the end of the step.
+    const failed = this.#step[this.#current] ?? this.#step.at(-1);
+    if (failed) this.#failure ??= { error, failed };
+  }
+
+  #takeReady(status: number): void {
+    if (!this.#resolve) throw new Error("the database was ready before it was asked");
+    const failure = this.#failure;
+    if (!failure && this.#current !== this.#step.length) throw new Error("the database left statements unanswered");
+    this.#finish(failure ? { kind: "failed", ...failure, isOpen: status !== IDLE } : { kind: "done" });
+  }
+}
+
+const MESSAGE = {
+  parseComplete: code("1"),
+  bindComplete: code("2"),
+  notification: code("A"),
+  commandComplete: code("C"),
+  dataRow: code("D"),
+  error: code("E"),
+  emptyQuery: code("I"),
+  notice: code("N"),
+  parameterStatus: code("S"),
+  rowDescription: code("T"),
+  readyForQuery: code("Z"),
+  noData: code("n"),
+  parameterDescription: code("t"),
+} as const;
+
+/** The transaction status outside of a transaction. */
+const IDLE = code("I");
+
+function code(letter: string): number {
+  return letter.charCodeAt(0);
+}
+
+/** Reads a RowDescription: for each column a name and 18 bytes, of which the type is at 6. */
+function readDescription(bytes: Buffer, start: number): DescribedColumn[] {
+  const count = bytes.readUInt16BE(start);
+  const columns: DescribedColumn[] = [];
+  let at = start + 2;
+  while (columns.length < count) {
+    const stop = bytes.indexOf(0, at);
+    columns.push({ name: bytes.toString("utf8", at, stop), type: bytes.readUInt32BE(stop + 7) });
+    at = stop + 19;
+  }
+  return columns;
+}
+
+/** Why the rows of a statement cannot be read as it says; undefined where they can. */
+function mismatchIn({ columns, text }: PreparedStatement, described: readonly DescribedColumn[]): string | undefined {
+  if (!columns || (columns.length === 0 && described.length > 0)) return undefined;
+  if (columns.length !== described.length) {
+    return `${columns.length} columns are read of ${described.length}: ${text}`;
+  }
+  const wrong = described.find(({ type }, index) => {
+    const types = columns[index]?.types ?? [];
+    return types.length > 0 && !types.includes(type);
+  });
+  return wrong && `the column ${wrong.name} has the type ${wrong.type}: ${text}`;
+}

@@ -1,0 +1,55 @@
+/** The connection is gone, and with it the transaction that was open there. */
+export class ConnectionLost extends Error {
+  override readonly name: string = "ConnectionLost";
+}
+
+/** No connection came about in time. */
+export class ConnectTimeout extends ConnectionLost {
+  override readonly name = "ConnectTimeout";
+  readonly code = "CONNECT_TIMEOUT";
+}
+
+/** The server does not speak TLS, which the address asks for. */
+export class TlsRefused extends ConnectionLost {
+  override readonly name = "TlsRefused";
+  readonly code = "TLS_REFUSED";
+}
+
+/** An error that PostgreSQL answered. Its message may quote values, so that nothing but the code is kept. */
+export class DatabaseError extends Error {
+  override readonly name = "DatabaseError";
+  /** The SQLSTATE. */
+  readonly code: string;
+  /** The session ends with it. */
+  readonly isFatal: boolean;
+
+  constructor(code: string, isFatal = false) {
+    super(`database error ${code}`);
+    this.code = code;
+    this.isFatal = isFatal;
+  }
+}
+
+/** A row that is not what its statement reads. What is wrong with it may quote the row, and is not kept. */
+export class UnreadableRow extends Error {
+  override readonly name = "UnreadableRow";
+  readonly code = "unreadable_row";
+}
+
+const CODE = "C".charCodeAt(0);
+/** The severity, which is not translated. */
+const SEVERITY = "V".charCodeAt(0);
+
+/** Reads the fields of an ErrorResponse: a byte and a text each, until a zero byte. */
+export function readServerError(bytes: Buffer, start: number, end: number): DatabaseError {
+  let code = "XX000";
+  let severity = "ERROR";
+  for (let at = start; at < end && bytes[at] !== 0; ) {
+    const stop = bytes.indexOf(0, at + 1);
+    if (stop < 0 || stop >= end) break;
+    if (bytes[at] === CODE) code = bytes.toString("latin1", at + 1, stop);
+    else if (bytes[at] === SEVERITY) severity = bytes.toString("latin1", at + 1, stop);
+    at = stop + 1;
+  }
+  return new DatabaseError(code, severity !== "ERROR");
+}

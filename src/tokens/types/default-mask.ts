@@ -1,0 +1,37 @@
+import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
+
+/**
+ * The masks of types, in plain code: what their expressions give. Most answers show one, and evaluating the expressions took
+ * 17.7 KB and a tenth of a read of a card.
+ */
+
+const SHOWN = 4;
+
+/** As `reveal_last: 4`: all but the last four characters are hidden, and hyphens stay. */
+function revealLastFour(text: string): string {
+  const characters = [...text];
+  const hidden = characters.length - SHOWN;
+  return characters.map((character, at) => (at >= hidden || character === "-" ? character : "X")).join("");
+}
+
+export function maskText(data: Json): Json | undefined {
+  return typeof data === "string" ? revealLastFour(data) : undefined;
+}
+
+export function maskCard(data: Json): Json | undefined {
+  if (!isJsonObject(data) || typeof data.number !== "string") return undefined;
+  const masked: JsonObject = { number: revealLastFour(data.number) };
+  for (const name of ["expiration_month", "expiration_year"] as const) {
+    const value = data[name] ?? null;
+    if (typeof value === "number") masked[name] = value;
+    else if (value !== null) return undefined;
+  }
+  return masked;
+}
+
+export function maskBank(data: Json): Json | undefined {
+  if (!isJsonObject(data)) return undefined;
+  const { routing_number: routing, account_number: account } = data;
+  if (typeof routing !== "string" || typeof account !== "string") return undefined;
+  return { routing_number: routing, account_number: revealLastFour(account) };
+}

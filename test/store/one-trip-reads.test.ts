@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newUuid, type TenantId } from "../../src/base/ids.js";
+import { findTokenLogged, loggedTokenQuery } from "../../src/store/logged-reads.js";
+import { insertToken, type TokenRow } from "../../src/store/tokens.js";
+import type { Transaction } from "../../src/store/transaction.js";
+import { startDatabase, type TestDatabase } from "../support/databases.js";
+import { type Deck, hangAndLog, openDeck, together, transactionsOf } from "./support/deck.js";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await startDatabase();
+});
+afterAll(() => database?.[Symbol.asyncDispose]());
+
+const QUERY = loggedTokenQuery(
+  new Map([
+    ["card", "Card retrieved"],
+    ["token", "It's a token"],
+  ]),
+);
+const ACTOR = { id: newUuid(), type: "application" };
+
+function rowOf(id: string, more: Partial<TokenRow> = {}): TokenRow {
+  return {
+    ...{ id, type: "token", data: Buffer.from(`data of ${id}`), attributes: null, containers: ["/a/", '/"b"/'] },
+    ...{ fingerprint: null, dedupe_key: null, expires_at: null, expires_at_text: null, revision: 1 },
+    ...{
+      active_month: "2026-01-01",
+      created_by: ACTOR.id,
+      created_at: new Date(0),
+      modified_by: null,
+      modified_at: null,
+    },
+    ...more,
+  };
+}
+
+const read =
+  (id: string, logId = newUuid()) =>
+  (tx: Transaction) =>
+    findTokenLogged(tx, QUERY, { id, logId, actor: ACTOR });
+
+async function withTokens(...rows: readonly TokenRow[]): Promise<Deck> {
+  const deck = await openDeck(database, { lanes: 1 });
+  await deck.flights.run(deck.tenantId, "unguarded", async (tx) => {
+    for (const row of rows) insertToken(tx, row);
+  });
+  deck.proxy.sent.length = 0;
+  deck.proxy.steps = 0;
+  return deck;
+}
+
+function logOf(tenantId: TenantId): Promise<Record<string, unknown>[]> {
+  return database.asTenant(
+    tenantId,
+    "select id, actor_id, actor_type, entity_type, entity_id, operation, message from audit_logs order by entity_id",
+  );
+}
+
+describe("a read in one trip", () => {
+  it("finds the token, logs it and commits in one step", async () => {
+    await using deck = await withTokens(rowOf("a"), rowOf("b", { type: "card" }));
+    const ids = { a: newUuid(), b: newUuid() };
+    const outcomes = await together(deck, [read("a", ids.a), read("b", ids.b)]);
+    expect(outcomes).toMatchObject([
+      { status: "fulfilled", value: { ...rowOf("a"), cvc: null } },
+      { status: "fulfilled", value: { ...rowOf("b", { type: "card" }), cvc: null } },
+    ]);
+    const actor = { actor_id: ACTOR.id, actor_type: ACTOR.type, operation: "read" };
+    expect(await logOf(deck.tenantId)).toEqual([
+      { ...actor, id: ids.a, entity_type: "token", entity_id: "a", message: "It's a token" },
+      { ...actor, id: ids.b, entity_type: "card", entity_id: "b", message: "Card retrieved" },
+    ]);
+    expect(transactionsOf(deck)).toHaveLength(1);
+    expect(deck.proxy.steps, "writes").toBe(1);
+  });
+
+  it("notes once a minute that its log is to be sealed", async () => {
+    await using deck = await withTokens(rowOf("a"));
+    // Whenever a minute begins meanwhile, it is noted once more.
+    const minutes = new Set<number>();
+    for (let round = 0; round < 5; round += 1) {
+      minutes.add(Math.floor(Date.now() / 60_000));
+      await together(deck, [read("a")]);
+      minutes.add(Math.floor(Date.now() / 60_000));
+    }
+    const notes = deck.proxy.texts.filter((text) => text.startsWith("insert into due"));
+    expect(notes.length).toBeGreaterThan(0);
+    expect(notes.length).toBeLessThanOrEqual(minutes.size);
+  });
+
+  it("of what is not there, or is over, logs nothing", async () => {
+    await using deck = await withTokens(rowOf("over", { expires_at: new Date(1), expires_at_text: "1970" }));
+    const outcomes = await together(deck, [read("over"), read("nobody's")]);
+    expect(outcomes).toEqual(outcomes.map(() => ({ status: "fulfilled", value: undefined })));
+    expect(await logOf(deck.tenantId)).toEqual([]);
+  });
+
+  it("of one token by several callers logs each of them", async () => {
+    await using deck = await withTokens(rowOf("a"));
+    const outcomes = await together(deck, [read("a"), read("a"), read("a")]);
+    expect(outcomes.every((outcome) => outcome.status === "fulfilled" && outcome.value?.id === "a")).toBe(true);
+    expect(await logOf(deck.tenantId)).toHaveLength(3);
+  });
+
+  it("shares a transaction with others that take more steps", async () => {
+    await using deck = await withTokens(rowOf("a"));
+    const outcomes = await together<unknown>(deck, [
+      read("a"),
+      async (tx) => hangAndLog(tx, "coat"),
+      async (tx) => {
+        hangAndLog(tx, "another");
+        return tx.query(QUERY, { id: "a", logId: newUuid(), actor: undefined }).then(() => hangAndLog(tx, "third"));
+      },
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "fulfilled"]);
+    expect(transactionsOf(deck)).toHaveLength(1);
+    expect(await deck.coats()).toEqual(["another", "coat", "third"]);
+  });
+
+  it("in a minute that is closed gives nothing out", async () => {
+    await using deck = await withTokens(rowOf("a"));
+    const later = new Date(Date.now() + 3_600_000).toISOString();
+    await database.asTenant(deck.tenantId, `update tenants set audit_closed_until = '${later}'`);
+    const [outcome] = await together(deck, [read("a")]);
+    expect(outcome).toMatchObject({ status: "rejected", reason: { code: "unavailable" } });
+    expect(await logOf(deck.tenantId)).toEqual([]);
+  });
+
+  it("whose commit is not acknowledged runs again, and is logged for each time that it was", async () => {
+    await using deck = await withTokens(rowOf("a"));
+    const sprung = deck.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
+    const [outcome] = await together(deck, [read("a")]);
+    await sprung;
+    expect(outcome).toMatchObject({ status: "fulfilled", value: { id: "a" } });
+    expect(await logOf(deck.tenantId)).toHaveLength(2);
+  });
+
+  it("whose commit is not acknowledged leaves what others wrote beside it stored once", async () => {
+    await using deck = await withTokens(rowOf("a"));
+    const sprung = deck.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
+    let runs = 0;
+    const outcomes = await together<unknown>(deck, [
+      read("a"),
+      async (tx) => {
+        runs += 1;
+        hangAndLog(tx, `run ${runs}`);
+      },
+    ]);
+    await sprung;
+    expect(outcomes).toMatchObject([
+      { status: "fulfilled", value: { id: "a" } },
+      { status: "fulfilled", value: undefined },
+    ]);
+    expect(await deck.coats()).toEqual(["run 1"]);
+  });
+
+  it("that never was committed is logged once", async () => {
+    await using deck = await withTokens(rowOf("a"));
+    const sprung = deck.proxy.set({ at: "before", statement: /^commit/, does: "cut" });
+    const [outcome] = await together(deck, [read("a")]);
+    await sprung;
+    expect(outcome).toMatchObject({ status: "fulfilled", value: { id: "a" } });
+    expect(await logOf(deck.tenantId)).toHaveLength(1);
+  });
+});

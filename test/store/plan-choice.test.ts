@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { logEntry } from "../../src/audit/log-entry.js";
+import { newUuid } from "../../src/base/ids.js";
+import { writeLog } from "../../src/store/audit-logs.js";
+import { findApplicationKey, findApplicationRights } from "../../src/store/credentials.js";
+import { noteDue } from "../../src/store/due.js";
+import {
+  dropExpiredIdempotencyKey,
+  findIdempotencyKey,
+  insertIdempotencyKey,
+} from "../../src/store/idempotency-keys.js";
+import { findTokenLogged, loggedTokenQuery } from "../../src/store/logged-reads.js";
+import { defineStatement } from "../../src/store/statement.js";
+import { countActiveToken, countToken } from "../../src/store/token-counts.js";
+import { deleteCvc, putCvc } from "../../src/store/token-cvc.js";
+import { deleteTerm, insertTerm } from "../../src/store/token-terms.js";
+import {
+  deleteTokenRow,
+  findConflictingTokens,
+  findToken,
+  insertToken,
+  insertTokenIfFree,
+  markTokenActive,
+  type TokenRow,
+  updateToken,
+} from "../../src/store/tokens.js";
+import type { Transaction } from "../../src/store/transaction.js";
+import { startDatabase, type TestDatabase } from "../support/databases.js";
+import { openDeck, together } from "./support/deck.js";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await startDatabase();
+});
+afterAll(() => database?.[Symbol.asyncDispose]());
+
+interface PlanCounts {
+  readonly statement: string;
+  readonly generic_plans: number;
+  readonly custom_plans: number;
+}
+
+const plansOf = defineStatement<"this session", readonly PlanCounts[], PlanCounts>({
+  table: "tenants",
+  kind: "read",
+  sortKey: () => "",
+  queries: (sql) => [sql`select statement, generic_plans, custom_plans from pg_prepared_statements`],
+  answers: ([rows = []], inputs) => inputs.map(() => rows),
+});
+
+const LOGGED = loggedTokenQuery(new Map([["token", "Token retrieved"]]));
+
+function rowOf(id: string): TokenRow {
+  return {
+    ...{ id, type: "token", data: Buffer.from("x"), attributes: null, containers: ["/a/"], fingerprint: null },
+    ...{ dedupe_key: Buffer.from(id), expires_at: null, expires_at_text: null, revision: 1 },
+    ...{
+      active_month: "2026-01-01",
+      created_by: newUuid(),
+      created_at: new Date(),
+      modified_by: null,
+      modified_at: null,
+    },
+  };
+}
+
+/** Everything that the hot path has run for one token. */
+async function everything(tx: Transaction, id: string): Promise<void> {
+  const term = { term: Buffer.from(id), created_at: tx.now, token_id: id };
+  const hash = Buffer.from(id);
+  await Promise.all([tx.query(findApplicationKey, hash), tx.query(findApplicationRights, newUuid())]);
+  await tx.query(findIdempotencyKey, hash);
+  insertToken(tx, rowOf(`${id} a`));
+  insertTerm(tx, term);
+  putCvc(tx, { token_id: id, code: Buffer.from("1"), due_at: new Date(tx.now.getTime() + 60_000) });
+  noteDue(tx, { kind: "token", at: tx.now });
+  countToken(tx, { type: "token", change: 1, createdAt: tx.now });
+  countActiveToken(tx, "2026-01-01");
+  writeLog(tx, logEntry(undefined, "token", id, "create"));
+  const row = rowOf(id);
+  await insertTokenIfFree(tx, row);
+  await findConflictingTokens(tx, { id, dedupeKey: row.dedupe_key });
+  await findToken(tx, id);
+  await markTokenActive(tx, id, "2026-02-01");
+  await updateToken(tx, { ...row, data: Buffer.from("y"), modified_by: newUuid() });
+  tx.enqueue(dropExpiredIdempotencyKey, hash);
+  tx.enqueue(insertIdempotencyKey, {
+    ...{ key_hash: hash, request_hash: hash, accepted: false, response: hash, expires_at: tx.now },
+  });
+  deleteCvc(tx, id);
+  deleteTerm(tx, term);
+  await deleteTokenRow(tx, { id, revision: 2 });
+  await findTokenLogged(tx, LOGGED, { id: `${id} a`, logId: newUuid(), actor: undefined });
+}
+
+it("every statement of the hot path has one plan, which is kept", async () => {
+  await using deck = await openDeck(database, { lanes: 1 });
+  // The guard is one of them.
+  const guard = 1;
+  for (const size of [1, 3]) {
+    // At its tenth transaction the connection plans its statements again.
+    for (let round = 0; round < 20; round += 1) {
+      const works = Array.from(
+        { length: size },
+        (_, n) => (tx: Transaction) => everything(tx, `${size}/${round}/${n}`),
+      );
+      const outcomes = await together(deck, works, guard);
+      expect(outcomes).toEqual(works.map(() => ({ status: "fulfilled", value: undefined })));
+    }
+  }
+  const plans = await deck.flights.run(deck.tenantId, "unguarded", (tx) => tx.ask(plansOf, "this session"));
+  const planned = plans.filter(({ generic_plans, custom_plans }) => generic_plans + custom_plans >= 10);
+  expect(planned.length, "statements").toBeGreaterThan(30);
+  // PostgreSQL plans each five times before it compares. An array as a parameter would be planned at each execution.
+  expect(planned.filter(({ custom_plans, generic_plans }) => custom_plans > 5 || generic_plans === 0)).toEqual([]);
+});

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/base/clock.js";
+import { newTenantId } from "../../src/base/ids.js";
+import { type Database, openDatabase } from "../../src/store/database.js";
+import { defineStatement } from "../../src/store/statement.js";
+import { startDatabase, type TestDatabase } from "../support/databases.js";
+
+/** A list that takes the database so many seconds. */
+const slowList = defineStatement<number, number, unknown>({
+  table: "tokens",
+  kind: "read",
+  sortKey: () => "",
+  queries: (sql, _tenantId, inputs) => inputs.map((seconds) => sql`select pg_sleep(${seconds})`),
+  answers: (rows) => rows.map(({ length }) => length),
+});
+
+describe("lists of one tenant", () => {
+  let started: TestDatabase;
+  let database: Database;
+  beforeAll(async () => {
+    started = await startDatabase();
+    const { address } = started;
+    database = openDatabase({ address, fastConnections: 2, slowConnections: 4, clock: systemClock });
+  });
+  afterAll(async () => {
+    await database?.[Symbol.asyncDispose]();
+    await started?.[Symbol.asyncDispose]();
+  });
+
+  it("wait for each other, 200 at once, although the last has to wait for seconds", async () => {
+    const tenantId = newTenantId();
+    const list = () => database.slow.run(tenantId, "unguarded", (tx) => tx.ask(slowList, 0.06));
+    const answers = await Promise.allSettled(Array.from({ length: 200 }, list));
+    expect(answers.filter(({ status }) => status === "rejected")).toEqual([]);
+  });
+});

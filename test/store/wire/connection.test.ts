@@ -1,0 +1,293 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Columns } from "../../../src/store/wire/columns.js";
+import { PreparedStatement } from "../../../src/store/wire/prepared-statement.js";
+import { startDatabase, type TestDatabase } from "../../support/databases.js";
+import { PostgresProxy } from "../../support/postgres-proxy.js";
+import { openSession, Run, throwUnlessDone, type WireSession } from "./support/wire-session.js";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await startDatabase();
+});
+afterAll(() => database?.[Symbol.asyncDispose]());
+
+const integer = (column: Columns) => column.integer();
+const nothing = () => undefined;
+const select = (n: number) => new Run(`select ${n}`, integer);
+/** Fails when it runs. */
+const divide = () => new Run("select 1 / (random() * 0)::int", integer);
+/** Fails when it is parsed. */
+const misspell = () => new Run("selekt 1", integer);
+
+async function rollBack({ connection }: WireSession): Promise<void> {
+  connection.add(new Run("rollback", nothing));
+  throwUnlessDone(await connection.send());
+}
+
+/** A session over a proxy. */
+async function proxied() {
+  const proxy = await PostgresProxy.before(database.address);
+  const session = await openSession(proxy.address);
+  proxy.sent.length = 0;
+  return {
+    ...{ proxy, session },
+    async [Symbol.asyncDispose]() {
+      session.connection.drop();
+      await proxy[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("a step", () => {
+  it("runs its statements in their order, and gives each its rows and its tag", async () => {
+    const session = await openSession(database.address);
+    const runs = [
+      new Run("begin", nothing),
+      select(1),
+      new Run("select n from generate_series(2, 4) n", integer),
+      new Run("commit", nothing),
+    ];
+    for (const run of runs) session.connection.add(run);
+    expect(await session.connection.send()).toEqual({ kind: "done" });
+    expect(runs.map(({ rows, tag }) => [rows, tag])).toEqual([
+      [[], "BEGIN"],
+      [[1], "SELECT 1"],
+      [[2, 3, 4], "SELECT 3"],
+      [[], "COMMIT"],
+    ]);
+    session.connection.end();
+  });
+
+  it("parses a statement once, however often it stands there", async () => {
+    await using scene = await proxied();
+    const { connection } = scene.session;
+    for (let step = 0; step < 2; step += 1) {
+      const runs = [select(7), select(7), select(7)];
+      for (const run of runs) connection.add(run);
+      throwUnlessDone(await connection.send());
+      expect(runs.map(({ rows }) => rows)).toEqual([[7], [7], [7]]);
+    }
+    const [known] = await scene.session.run(
+      "select count(*) from pg_prepared_statements where statement = 'select 7'",
+      [],
+      0,
+      integer,
+    );
+    expect(known).toBe(1);
+  });
+
+  it("is the only one under way", async () => {
+    const { connection } = await openSession(database.address);
+    connection.add(select(1));
+    const first = connection.send();
+    expect(() => connection.send()).toThrow("one step at a time");
+    expect(await first).toEqual({ kind: "done" });
+    connection.end();
+  });
+
+  it("that is discarded is not sent", async () => {
+    const session = await openSession(database.address);
+    session.connection.add(divide());
+    session.connection.discardStep();
+    expect(await session.run("select 1", [], 0, integer)).toEqual([1]);
+    session.connection.end();
+  });
+
+  it("is as it was after a statement whose values cannot be written", async () => {
+    const { connection } = await openSession(database.address);
+    const good = select(1);
+    connection.add(good);
+    const bad = new Run("select $1::int", integer);
+    Object.defineProperty(bad, "writeValues", {
+      value: () => {
+        throw new Error("cannot be written");
+      },
+    });
+    expect(() => connection.add(bad)).toThrow("cannot be written");
+    const last = select(2);
+    connection.add(last);
+    throwUnlessDone(await connection.send());
+    expect([good.rows, last.rows]).toEqual([[1], [2]]);
+    connection.end();
+  });
+
+  it("hears notices and changed settings without harm", async () => {
+    const session = await openSession(database.address);
+    const runs = [
+      new Run("do $$ begin raise notice 'something'; end $$", nothing),
+      new Run("set application_name = 'other'", nothing),
+      new Run("set client_min_messages = 'debug1'", nothing),
+      select(1),
+    ];
+    for (const run of runs) session.connection.add(run);
+    throwUnlessDone(await session.connection.send());
+    expect(runs.at(-1)?.rows).toEqual([1]);
+    session.connection.end();
+  });
+});
+
+describe("a statement that fails", () => {
+  const kinds = [
+    ["as it runs", divide, "22012"],
+    ["as it is parsed", misspell, "42601"],
+  ] as const;
+  describe.each(kinds)("%s", (_, failing, code) => {
+    it.each([0, 1, 2, 3])(
+      "at position %i takes the rest of its step along, and is told apart from it",
+      async (position) => {
+        const session = await openSession(database.address);
+        const { connection } = session;
+        connection.add(new Run("begin", nothing));
+        throwUnlessDone(await connection.send());
+        const runs = [select(100), select(101), select(102), new Run("commit", nothing)];
+        const failed = failing();
+        runs.splice(position, 1, failed);
+        for (const run of runs) connection.add(run);
+        const end = await connection.send();
+        expect(end).toMatchObject({ kind: "failed", failed, isOpen: true, error: { name: "DatabaseError", code } });
+        expect(runs.map(({ tag }) => tag !== undefined)).toEqual(runs.map((_, index) => index < position));
+        await rollBack(session);
+        // What was dropped is parsed again, and what was parsed before is known.
+        const again = [select(100), select(101), select(102), select(103)];
+        for (const run of again) connection.add(run);
+        throwUnlessDone(await connection.send());
+        expect(again.map(({ rows }) => rows)).toEqual([[100], [101], [102], [103]]);
+        connection.end();
+      },
+    );
+  });
+
+  it("as its rows are read drops nothing, and the transaction goes on", async () => {
+    const session = await openSession(database.address);
+    const { connection } = session;
+    const unreadable = new Run("select null::int", integer);
+    const after = select(1);
+    for (const run of [new Run("begin", nothing), unreadable, after]) connection.add(run);
+    expect(await connection.send()).toMatchObject({ kind: "failed", failed: unreadable, isOpen: true });
+    expect(after.tag).toBe("SELECT 1");
+    await rollBack(session);
+    connection.end();
+  });
+
+  it("among any others leaves every later step right", async () => {
+    const session = await openSession(database.address);
+    const { connection } = session;
+    const piece = fc.oneof(
+      { weight: 6, arbitrary: fc.integer({ min: 1_000, max: 1_020 }) },
+      { weight: 1, arbitrary: fc.constantFrom("divide", "misspell") },
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(piece, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 8 }),
+        async (steps) => {
+          for (const step of steps) {
+            const runs = step.map((of) =>
+              typeof of === "number" ? select(of) : of === "divide" ? divide() : misspell(),
+            );
+            for (const run of runs) connection.add(run);
+            const end = await connection.send();
+            const failing = step.findIndex((of) => typeof of === "string");
+            expect(end).toMatchObject(
+              failing < 0 ? { kind: "done" } : { kind: "failed", failed: runs[failing], isOpen: false },
+            );
+            const expected = step.map((of, index) => (failing >= 0 && index >= failing ? [] : [of]));
+            expect(runs.map(({ rows }) => rows)).toEqual(expected);
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+    connection.end();
+  });
+
+  it("because its session forgot it is told as such", async () => {
+    const session = await openSession(database.address);
+    expect(await session.run("select 1", [], 0, integer)).toEqual([1]);
+    await session.run("deallocate all", [], 0, nothing);
+    await expect(session.run("select 1", [], 0, integer)).rejects.toMatchObject({ code: "26000" });
+    session.connection.end();
+  });
+
+  it("is told without anything that PostgreSQL said of it", async () => {
+    const session = await openSession(database.address);
+    const failing = session.run("select '4242424242424242'::int", [], 0, integer);
+    const error = await failing.catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ message: "database error 22003" });
+    expect(JSON.stringify(Object.getOwnPropertyNames(error))).not.toMatch(/detail|where|query/);
+    session.connection.end();
+  });
+});
+
+describe("a connection that is lost", () => {
+  const step = () => [new Run("begin", nothing), select(1), new Run("commit", nothing)];
+
+  it("before a step is sent tells that nothing of it was", async () => {
+    await using scene = await proxied();
+    scene.proxy.goAway();
+    await expect.poll(() => scene.session.connection.isLost).toBe(true);
+    scene.session.connection.add(select(1));
+    expect(await scene.session.connection.send()).toMatchObject({ kind: "lost", wasSent: false });
+  });
+
+  it.each([
+    ["before its first statement arrives", { at: "before", statement: /^begin/, does: "cut" }],
+    ["before its commit arrives", { at: "before", statement: /^commit/, does: "cut" }],
+    ["before its first answer", { at: "answer", statement: /^begin/, does: "cut" }],
+    ["before the answer to its commit", { at: "answer", statement: /^commit/, does: "cut" }],
+    ["on our side alone", { at: "before", statement: /^commit/, does: "orphan" }],
+  ] as const)("%s tells that all of it may have run", async (_, trap) => {
+    await using scene = await proxied();
+    const { connection } = scene.session;
+    void scene.proxy.set(trap);
+    for (const run of step()) connection.add(run);
+    expect(await connection.send()).toMatchObject({ kind: "lost", wasSent: true, error: { name: "ConnectionLost" } });
+    expect(connection.isLost).toBe(true);
+  });
+
+  it("because an administrator ended it tells what the database said", async () => {
+    const session = await openSession(database.address);
+    const sleeping = session.run("select pg_sleep(20)", [], 0, nothing);
+    await expect
+      .poll(
+        () =>
+          database.owner`select pg_terminate_backend(${session.connection.processId}) where exists (select from pg_stat_activity where pid = ${session.connection.processId} and query like 'select pg_sleep%')`,
+      )
+      .toHaveLength(1);
+    await expect(sleeping).rejects.toMatchObject({ name: "DatabaseError", code: "57P01" });
+  });
+
+  it("by us ends a step that is under way", async () => {
+    const session = await openSession(database.address);
+    const sleeping = session.run("select pg_sleep(20)", [], 0, nothing);
+    session.connection.drop();
+    await expect(sleeping).rejects.toMatchObject({ name: "ConnectionLost" });
+  });
+
+  it("by what is not PostgreSQL's protocol is given up", async () => {
+    const session = await openSession(database.address);
+    session.connection.add({
+      statement: new PreparedStatement("copy (select 1) to stdout", [], []),
+      writeValues() {},
+      takeRow() {},
+    });
+    expect(await session.connection.send()).toMatchObject({ kind: "lost" });
+  });
+});
+
+describe("a connection that is being opened", () => {
+  it("learns which engine answers, and which process", async () => {
+    const session = await openSession(database.address);
+    expect(session.engine).toBe("postgresql");
+    const [pid] = await session.run("select pg_backend_pid()", [], 0, integer);
+    expect(session.connection.processId).toBe(pid);
+    session.connection.end();
+  });
+
+  it("ends its process as soon as it says goodbye", async () => {
+    const session = await openSession(database.address);
+    const { processId } = session.connection;
+    session.connection.end();
+    await expect.poll(() => database.owner`select 1 from pg_stat_activity where pid = ${processId}`).toEqual([]);
+  });
+});

@@ -1,0 +1,10 @@
+import { type Browser, chromium } from "playwright-core";
+import { findProgram } from "./requirements.js";
+
+/** Chromium, headless: the one that CHROMIUM names, else the system's. */
+export async function launchBrowser(): Promise<Browser> {
+  const executablePath = findProgram("chromium");
+  if (executablePath === undefined) throw new Error("chromium is missing: set CHROMIUM, or apt-get install chromium");
+  // Chromium's own sandbox cannot be set up by root, which tests in containers run as.
+  return chromium.launch({ executablePath, args: ["--no-sandbox"] });
+}

@@ -1,0 +1,65 @@
+import { accessSync, constants, readdirSync, readFileSync, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+
+/** The Debian packages of programs that test files may need. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  "redis-server": "redis-server",
+  pg_dump: "postgresql",
+  pg_restore: "postgresql",
+  chromium: "chromium",
+  curl: "curl",
+  jq: "jq",
+};
+
+/** A program that is missing, and the test files that need it. */
+export interface Missing {
+  readonly program: string;
+  readonly files: readonly string[];
+}
+
+/**
+ * What the test files need and this machine lacks. A file names its programs in a line of its own: `// Needs: curl, jq`.
+ * @param root where `test` is.
+ */
+export function missingPrograms(root: string): readonly Missing[] {
+  const files = new Map<string, string[]>();
+  for (const file of testFiles(root)) {
+    const [, programs = ""] = /^\/\/ Needs: (.+)$/m.exec(readFileSync(join(root, file), "utf8")) ?? [];
+    for (const program of programs.split(", ").filter((name) => name !== "" && findProgram(name) === undefined)) {
+      files.set(program, [...(files.get(program) ?? []), file]);
+    }
+  }
+  return [...files].map(([program, needing]) => ({ program, files: needing }));
+}
+
+/** One line on what is left out and how to have it. Undefined where nothing is. */
+export function leftOutLine(missing: readonly Missing[]): string | undefined {
+  if (missing.length === 0) return undefined;
+  const files = new Set(missing.flatMap((each) => each.files));
+  const programs = missing.map(({ program, files: needing }) => `${program} (${needing.length})`).join(", ");
+  const packages = [...new Set(missing.map(({ program }) => PACKAGES[program] ?? program))].join(" ");
+  return `Left out: ${files.size} test ${files.size === 1 ? "file" : "files"}, for want of ${programs}. On Debian: apt-get install ${packages}`;
+}
+
+/** Where a program is: `CHROMIUM` for the browser, else in the PATH. */
+export function findProgram(name: string): string | undefined {
+  if (name === "chromium" && process.env.CHROMIUM) return process.env.CHROMIUM;
+  const places = (process.env.PATH ?? "").split(delimiter).map((directory) => join(directory, name));
+  return places.find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function testFiles(root: string): string[] {
+  return readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".test.ts"))
+    .map((path) => join("test", path))
+    .toSorted();
+}
