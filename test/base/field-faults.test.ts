@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Fault, invalidFields } from "../../src/base/fault.js";
+import { Fault, invalidFields, withFurtherFaults } from "../../src/base/fault.js";
 import { FieldFaultList } from "../../src/base/field-fault-list.js";
 import { MAX_FAULT_BYTES, MAX_FAULTS } from "../../src/base/field-faults.js";
 
@@ -22,13 +22,33 @@ function collected(
 }
 
 describe("the faults of one answer", () => {
-  it("are all told while they are few, several of one field together", () => {
-    const { fault } = collected(4, (index) => ["a", "b", "a", "__proto__"][index] ?? "");
-    expect(Object.entries(fault.fields ?? {})).toEqual([
-      ["a", ["must be a string", "must be a string"]],
+  it("are all told while they are few, several of one field together, and each once", () => {
+    const faults = new FieldFaultList();
+    for (const field of ["a", "b", "a", "__proto__"]) faults.add(field, "must be a string");
+    faults.add("a", "must be short");
+    expect(Object.entries(faults.toFields())).toEqual([
+      ["a", ["must be a string", "must be short"]],
       ["b", ["must be a string"]],
       ["__proto__", ["must be a string"]],
     ]);
+  });
+
+  it("are a hundred at most where one is repeated, too", () => {
+    expect(collected(1_000_000, () => "f").added).toBeLessThan(MAX_FAULTS);
+  });
+
+  it("are a hundred at most of further checks, which stop there", () => {
+    let checks = 0;
+    const further = Array.from({ length: 100_000 }, (_, index) => () => {
+      checks += 1;
+      throw invalidFields({ [`list[${index}]`]: ["must be a path"] });
+    });
+    const fault = withFurtherFaults(invalidFields({ other: ["must be given"] }), further);
+    expect(Object.keys(fault.fields ?? {})).toHaveLength(MAX_FAULTS);
+    expect(checks).toBeLessThanOrEqual(MAX_FAULTS);
+    const known = withFurtherFaults(invalidFields({ list: ["must have at most 20 entries"] }), further);
+    expect(known.fields).toEqual({ list: ["must have at most 20 entries"] });
+    expect(checks).toBeLessThan(3 * MAX_FAULTS);
   });
 
   it("are a hundred at most, and collecting stops there", () => {

@@ -64,6 +64,16 @@ describe("bodies whose last byte does not come", () => {
     expect(counters.residentMemory() - before).toBeLessThan(MOST_GROWTH_MB);
   });
 
+  it("of a thousand connections without a key leave everybody else served", async () => {
+    held = new HeldBodies(server.url);
+    const before = counters.residentMemory();
+    const paths = ["/orchestration/webhooks/nope", "/tokens", "/proxy", "/3ds/challenges/nope"];
+    await held.send(1_000, (index) => ({ path: paths[index % paths.length] ?? "", length: MB, sent: 70_000 }));
+    await isServed(other);
+    expect(await free()).toBe(freeMemory);
+    expect(counters.residentMemory() - before).toBeLessThan(MOST_GROWTH_MB);
+  });
+
   it("are not read at the addresses of pages that we did not make either", async () => {
     const paths = ["/simulator/approvals/nope", "/3ds/challenges/nope", "/invitations/nope", "/no/such/path"];
     held = new HeldBodies(server.url);

@@ -214,6 +214,11 @@ describe("faults are told up to a hundred", () => {
     ],
     ["/tokens", "number", token(`[${times("1234567890123456789", 40_000)}]`)],
     ["/tokens", "long", token(`{"${"k".repeat(5_000_000)}":1e999}`)],
+    ["/tokens", "long name's", token(`{"${"k".repeat(4_700_000)}":[${times("1e999", 49_000)}]}`)],
+    ["/tokens", "escaped name's", token(`{"${"\\u00e4".repeat(780_000)}":[${times("1e999", 49_000)}]}`)],
+    ["/tokens", "containers beside data", `{"type":"token","data":[${times("1", 49_000)}],"containers":["x"]}`],
+    ["/tokens", "misspelt", `{"type":"token","data":1,"metadata":1,${names(9_900)}}`],
+    ["/tokenize", "misspelt", `[${times(`{"type":"token","data":1,"metadatas":{},${names(90)}}`, 100)}]`],
   ])("at %s, of %s", async (path, _, raw) => {
     const key = path === "/applications" ? tenant.managementKey : client.key;
     const { status, body } = await attack(() => client("POST", path, { raw, key }));
@@ -223,6 +228,18 @@ describe("faults are told up to a hundred", () => {
     expect(told.length).toBeLessThanOrEqual(100);
   });
 
+  it("over RPC too, of a list of thousands beside much data", async () => {
+    const data = toValue(Array.from({ length: 9_000 }, () => 1));
+    for (const path of ["x", "/a/"]) {
+      const containers = Array.from({ length: 40_000 }, () => path);
+      const message = create(CreateTokenRequestSchema, { type: "token", data, containers });
+      for (const binary of [true, false]) {
+        const made = () => call("TokenService/CreateToken", CreateTokenRequestSchema, message, binary);
+        expect((await attack(made)).status).toBe(400);
+      }
+    }
+  });
+
   it("over RPC too", async () => {
     const value = toValue(Array.from({ length: 101 }, () => ({ type: "token", data: 1, containers: [1, 2, 3] })));
     for (const binary of [true, false]) {
@@ -230,6 +247,24 @@ describe("faults are told up to a hundred", () => {
       const { status } = await attack(() => call("TokenizeService/Tokenize", TokenizeRequestSchema, message, binary));
       expect(status).toBe(400);
     }
+  });
+});
+
+describe("frames of gRPC-Web", () => {
+  it.each([
+    ["application/grpc-web-text", "pieces of base64", Buffer.from("AA==".repeat(SIZE / 4))],
+    ["application/grpc-web-text", "paddings", Buffer.from(`A${"=".repeat(SIZE)}`)],
+    ["application/grpc-web+proto", "trailers", Buffer.alloc(SIZE, Buffer.from([0x80, 0, 0, 0, 0]))],
+    ["application/grpc-web+proto", "compressed trailers", Buffer.alloc(SIZE, Buffer.from([0x81, 0, 0, 0, 0]))],
+  ])("%s of millions of %s hold nobody up", async (type, _, body) => {
+    const send = async (): Promise<Answer> => {
+      const headers = { "bt-api-key": client.key, "content-type": type };
+      const url = `${server.url}/cloakroom.v1.TokenService/CreateToken`;
+      const response = await fetch(url, { method: "POST", headers, body: new Uint8Array(body) });
+      return { status: response.status, headers: response.headers, body: await response.text() };
+    };
+    const { body: answer } = await attack(send);
+    expect(type.includes("text") ? Buffer.from(answer, "base64").toString() : answer).toMatch(/grpc-status: (?:3|12)/);
   });
 });
 
