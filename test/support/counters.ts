@@ -1,13 +1,18 @@
 import { readFileSync } from "node:fs";
-import type { ServerProcess } from "./server.js";
 
 const MB = 1024 * 1024;
 
+/** The server whose counters are read. */
+export interface CountedServer {
+  readonly adminUrl: string;
+  readonly process: { readonly pid?: number | undefined };
+}
+
 /** What a server counts about itself. Time on the clock is none of it: it depends on what else the machine does. */
 export class ServerCounters {
-  readonly #server: ServerProcess;
+  readonly #server: CountedServer;
 
-  constructor(server: ServerProcess) {
+  constructor(server: CountedServer) {
     this.#server = server;
   }
 
