@@ -25,7 +25,7 @@ const STAMP = "dist/.built";
 const STEPS = [
   [process.execPath, "node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"],
   [process.execPath, "scripts/copy-sql.js"],
-  [process.execPath, "scripts/bundle-sandbox.ts"],
+  [process.execPath, "--import=./scripts/typescript-sources.js", "scripts/bundle-sandbox.ts"],
   [process.execPath, "scripts/render-guides.js"],
 ];
 

@@ -5,122 +5,35 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { type BuildOptions, build, type Plugin } from "esbuild";
 import type * as Builder from "../src/sandbox/engine/quickjs/build-world.js";
+import { bundleForNode, bundleGuest, bundlePackage, type GuestPackage } from "./sandbox-bundles.js";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const image = join(root, "dist/sandbox");
 const sandbox = join(root, "src/sandbox");
 
 /**
- * The npm packages that tenant code may require, beside those written in src/sandbox/guest (axios, node-fetch). All are
- * plain JavaScript. Preloaded ones are part of the snapshot: they cost memory in every instance (lodash 0.45 MB) and no
- * time. The others are evaluated where they are required (node-forge: 4.5 ms).
+ * What tenant code may require. `from` is the name in package.json where another version of the package has its own name there;
+ * `entry` is the file where the package's own is of no use (it reads files at run time).
+ *
+ * Preloaded packages are part of the snapshot: they cost memory in every instance (lodash 0.45 MB) and no time. The others,
+ * and the modules of Node.js that come from npm, are evaluated where they are required (node-forge: 4.5 ms).
  */
-const preloadedPackages = ["lodash", "uuid", "fast-xml-parser", "csv-parse/sync"];
-const loadedPackages = [
-  "crypto-js",
-  "csv-parse",
-  "json-stable-stringify",
-  "jsonpath",
-  "node-forge",
-  "p-limit",
-  "snakecase-keys",
-  "xmlbuilder2",
-  "yup",
-];
+interface Catalogue {
+  readonly packages: readonly (GuestPackage & { readonly preloaded?: boolean })[];
+  readonly nodeModules: readonly string[];
+  readonly refused: readonly { readonly names: readonly string[]; readonly why: string }[];
+}
 
-const engineFiles = { "quickjs.wasm": "quickjs.wasm", "encoding.wasm": "encoding.so" };
-
-/** Entry files where a package's own is of no use: that of jsonpath reads files at run time. */
-const entries: Readonly<Record<string, string>> = { jsonpath: "jsonpath/jsonpath.js" };
-
-/** What stands for Node's modules in the guest world. */
-const builtins: Readonly<Record<string, string>> = {
-  buffer: "buffer/index.js",
-  events: "events/events.js",
-  querystring: "querystring-es3/index.js",
-  stream: "stream-browserify/index.js",
-  string_decoder: "string_decoder/lib/string_decoder.js",
-  util: "util/util.js",
+const engineFiles = {
+  "quickjs.wasm": "quickjs.wasm",
+  "encoding.wasm": "encoding.so",
+  "structured-clone.wasm": "structured-clone.so",
 };
 
-const forGuest: BuildOptions = {
-  absWorkingDir: root,
-  bundle: true,
-  write: false,
-  format: "cjs",
-  target: "es2022",
-  minifyWhitespace: true,
-  minifySyntax: true,
-  define: { global: "globalThis", "process.env.NODE_ENV": '"production"' },
-  inject: [join(sandbox, "guest/process.ts")],
-  // Its other form puts some thirty functions into the global object.
-  alias: { tslib: join(root, "node_modules/tslib/tslib.es6.mjs") },
-  logLevel: "error",
-};
-
-/** `(function (module, require) { ... })`: Node's modules come from the guest's own `require`. */
-async function bundlePackage(name: string): Promise<string> {
-  const code = await bundled({
-    ...forGuest,
-    platform: "node",
-    mainFields: ["main"],
-    stdin: { contents: `module.exports = require("${entries[name] ?? name}")`, resolveDir: root },
-  });
-  return `(function (module, require) { var exports = module.exports; ${code}\n})`;
-}
-
-/** A script whose value is the function that builds the world. */
-async function bundleGuest(preloaded: ReadonlyMap<string, string>): Promise<string> {
-  const packages = [...preloaded].map(([name, code]) => `${JSON.stringify(name)}: ${code}`);
-  const plugin: Plugin = {
-    name: "guest",
-    setup({ onResolve, onLoad }) {
-      const names = Object.keys(builtins).join("|");
-      onResolve({ filter: new RegExp(`^(node:)?(${names})/?$`) }, ({ path }) => ({
-        path: join(root, "node_modules", builtins[path.replace(/^node:|\/$/g, "")] ?? path),
-      }));
-      onResolve({ filter: /^guest:packages$/ }, ({ path }) => ({ path, namespace: "guest" }));
-      onLoad({ filter: /.*/, namespace: "guest" }, () => ({
-        contents: `export const preloaded = { ${packages.join(",\n")} };
-          export const loadedNames = ${JSON.stringify(loadedPackages)};`,
-      }));
-    },
-  };
-  const code = await bundled({
-    ...forGuest,
-    platform: "neutral",
-    mainFields: ["main"],
-    plugins: [plugin],
-    entryPoints: [join(sandbox, "guest/boot.ts")],
-  });
-  return `(function () { var module = { exports: {} }; ${code}\nreturn module.exports.default; })()`;
-}
-
-/** Piscina stays outside: it starts its threads from a file of its own. */
-function bundleForNode(entry: string): Promise<string> {
-  return bundled({
-    absWorkingDir: root,
-    bundle: true,
-    write: false,
-    format: "esm",
-    platform: "node",
-    target: "node22",
-    external: ["piscina"],
-    entryPoints: [join(sandbox, entry)],
-    logLevel: "error",
-  });
-}
-
-async function bundled(options: BuildOptions): Promise<string> {
-  const { outputFiles = [] } = await build({ ...options, write: false });
-  return outputFiles.map(({ text }) => text).join("");
-}
-
-async function bundlePackages(names: readonly string[]): Promise<Map<string, string>> {
-  const codes = await Promise.all(names.map(bundlePackage));
-  return new Map(names.map((name, index) => [name, codes[index] ?? ""]));
+async function bundleAll(packages: readonly GuestPackage[]): Promise<Map<string, string>> {
+  const codes = await Promise.all(packages.map(bundlePackage));
+  return new Map(packages.map(({ name }, index) => [name, codes[index] ?? ""]));
 }
 
 /** Changes with everything that the image is made from. */
@@ -130,7 +43,8 @@ function fingerprint(): string {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
-  for (const file of [...ours, fileURLToPath(import.meta.url), join(root, "package-lock.json")]) {
+  const scripts = ["bundle-sandbox.ts", "sandbox-bundles.ts"].map((name) => join(root, "scripts", name));
+  for (const file of [...ours, ...scripts, join(root, "package-lock.json")]) {
     hash.update(file.slice(root.length)).update("\0").update(readFileSync(file));
   }
   return hash.digest("hex");
@@ -151,9 +65,18 @@ async function bundleSandbox(): Promise<void> {
   for (const [file, specifier] of Object.entries(engineFiles)) {
     put(file, readFileSync(fileURLToPath(import.meta.resolve(`quickjs-wasi/${specifier}`))));
   }
-  const [preloaded, loaded] = await Promise.all([bundlePackages(preloadedPackages), bundlePackages(loadedPackages)]);
+  const catalogue: Catalogue = JSON.parse(readFileSync(join(sandbox, "packages.json"), "utf8"));
+  const nodeModules = catalogue.nodeModules.map((name) => ({ name, entry: `${name}/` }));
+  const [preloaded, onDemand] = await Promise.all([
+    bundleAll(catalogue.packages.filter((entry) => entry.preloaded)),
+    bundleAll([...catalogue.packages.filter((entry) => !entry.preloaded), ...nodeModules]),
+  ]);
   const [guest, runner, worker, builder] = await Promise.all([
-    bundleGuest(preloaded),
+    bundleGuest({
+      preloaded,
+      onDemand: catalogue.packages.filter((entry) => !entry.preloaded).map(({ name }) => name),
+      refused: catalogue.refused.flatMap(({ names, why }) => names.map((name) => [name, why] as const)),
+    }),
     bundleForNode("runner/main.ts"),
     bundleForNode("worker/main.ts"),
     bundleForNode("engine/quickjs/build-world.ts"),
@@ -165,7 +88,7 @@ async function bundleSandbox(): Promise<void> {
   const builderFile = join(root, "dist/build-world.mjs");
   writeFileSync(builderFile, builder);
   const { buildWorld }: typeof Builder = await import(pathToFileURL(builderFile).href);
-  const { snapshot, entries, packages } = await buildWorld(image, guest, loaded);
+  const { snapshot, entries, packages } = await buildWorld(image, guest, onDemand);
   put("snapshot.bin", snapshot);
   put("entries.json", JSON.stringify(entries));
   rmSync(join(image, "packages"), { recursive: true, force: true });

@@ -12,18 +12,24 @@ import { newUuid } from "./base/ids.js";
 import { composePayments, type Payments } from "./compose-payments.js";
 import type { Config } from "./config.js";
 import { createGuardedAgents } from "./egress/guarded-agents.js";
-import type { CompileCode } from "./functions/code.js";
+import type { CompileFor } from "./functions/code.js";
+import { FailedRuns } from "./functions/failed-runs.js";
 import { createFunctionRunner } from "./functions/function-runner.js";
-import { createTokenFor, hostCallsOver } from "./functions/host-calls.js";
+import { createTokenFor, guardedFetch, hostCallsOver } from "./functions/host-calls.js";
+import { TestHosts } from "./functions/test-hosts.js";
+import { type SetUpTest, TestRunner } from "./functions/test-run.js";
 import { invokeProxy } from "./proxy/invoke.js";
 import { ProxyLoader } from "./proxy/load-proxy.js";
 import { runReactorStep } from "./proxy/reactor-step.js";
 import { RunTransforms } from "./proxy/run-transforms.js";
 import { react } from "./reactors/react.js";
 import { RunQueue } from "./reactors/run-queue.js";
+import type { SandboxIncident } from "./sandbox/options.js";
 import { createSandbox, type Sandbox } from "./sandbox/sandbox.js";
 import { applicationKeyService, applicationService, permissionService } from "./services/applications.js";
 import type { ServedMethod } from "./services/call.js";
+import { failedRunService } from "./services/failed-runs.js";
+import { functionTestService } from "./services/function-tests.js";
 import { invitationService } from "./services/invitations.js";
 import { logService } from "./services/logs.js";
 import { memberService } from "./services/members.js";
@@ -80,10 +86,20 @@ export function compose(
   const agents = createGuardedAgents(policy);
   const sandbox = createSandbox({
     ...config.sandbox,
-    onIncident: ({ type }) => log.warn({ reason: type }, "the sandbox had to act"),
+    onIncident: (incident) => log.warn(incidentFields(incident), "the sandbox had to act"),
   });
   const callApi = internalCalls(tokens, authenticator);
-  const functions = createFunctionRunner(sandbox, hostCallsOver(callApi, agents));
+  const failedRuns = new FailedRuns({
+    ...{ database, keyring, clock },
+    onFailure: (tenantId) => log.warn({ tenant_id: tenantId }, "a failed run could not be kept for its tenant"),
+  });
+  const functions = createFunctionRunner(sandbox, hostCallsOver(callApi, agents), (fn, outcome) =>
+    failedRuns.observe(fn, outcome),
+  );
+  const setUpTest: SetUpTest = (tenantId, outside) => {
+    const hosts = new TestHosts(outside, guardedFetch(agents, tenantId));
+    return { hosts, runner: new TestRunner(sandbox, hosts) };
+  };
 
   const loader = new ProxyLoader(database, keyring);
   const transforms = new RunTransforms({
@@ -116,7 +132,7 @@ export function compose(
 
   const payments = composePayments({ vault, agents, clock, log, address, addresses: config.paymentAddresses });
 
-  const compile: CompileCode = (code) => sandbox.compile(code);
+  const compileFor: CompileFor = (tenantId) => (code) => sandbox.compile(tenantId, code);
   const others = pipelinesOf([
     ...applicationService(),
     ...applicationKeyService(),
@@ -130,9 +146,11 @@ export function compose(
     ...invitationService({ keyring }),
     ...sessionService(),
     ...logService(keyring),
-    ...proxyService({ keyring, policy, compile, invoke }),
-    ...reactorService({ keyring, compile }),
-    ...reactorFormulaService({ keyring, compile }),
+    ...proxyService({ keyring, policy, compileFor, invoke }),
+    ...reactorService({ keyring, compileFor }),
+    ...functionTestService({ setUpTest, agents }),
+    ...failedRunService(keyring),
+    ...reactorFormulaService({ keyring, compileFor }),
     ...reactService({
       ...{ keyring, policy },
       react: (caller, keys, run, args, signal) => react(reacting, caller, keys, run, args, signal),
@@ -160,7 +178,14 @@ export function compose(
     async [Symbol.asyncDispose]() {
       await endPart("runs and payments in the background", rest);
       await endPart("the sandbox's runner", () => sandbox.close());
+      await endPart("failed runs being stored", () => failedRuns.settle());
       agents.close();
     },
   };
+}
+
+function incidentFields(incident: SandboxIncident) {
+  return "tenantId" in incident
+    ? { reason: incident.type, tenant_id: incident.tenantId }
+    : { reason: `${incident.type}: ${incident.reason}` };
 }

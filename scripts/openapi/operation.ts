@@ -59,12 +59,13 @@ export function operationOf(
         hasInput,
         hasBody: shape.body !== undefined,
         namesResource: shape.path.length > 0,
-        isGuarded: policy.requires.length > 0 || pattern.case !== "get",
+        isGuarded: policy.requires.length + policy.requiresOneOf.length > 0 || pattern.case !== "get",
         isIdempotent: policy.idempotent,
       }),
       ...functionFailures(method.name),
     },
     "x-permissions": policy.requires,
+    ...(policy.requiresOneOf.length > 0 ? { "x-permissions-one-of": policy.requiresOneOf } : {}),
     ...(policy.containerScoped ? { "x-container-scoped": true } : {}),
     ...(policy.rateScope === RateScope.UNSPECIFIED
       ? {}
@@ -84,9 +85,12 @@ function shapeOf(input: DescMessage, variables: readonly string[], body: string)
   return { path, query: others.filter((field) => field !== bodyField), body: bodyField };
 }
 
-function proseOf(method: DescMethod, { requires, containerScoped }: MethodPolicy): JsonObject {
+function proseOf(method: DescMethod, { requires, requiresOneOf, containerScoped }: MethodPolicy): JsonObject {
   const { summary, rest } = splitComment(commentOf(method) ?? "");
-  const permissions = requires.map((permission) => `\`${permission}\``).join(" and ");
+  const quoted = (permissions: readonly string[]) => permissions.map((permission) => `\`${permission}\``);
+  const permissions = [...quoted(requires), quoted(requiresOneOf).join(" or ")]
+    .filter((text) => text !== "")
+    .join(" and ");
   const rights = permissions ? `Needs ${permissions}${containerScoped ? " for the containers concerned" : ""}.` : "";
   const description = [rest, rights].filter((text) => text !== "").join("\n\n");
   return { summary, ...(description ? { description } : {}) };

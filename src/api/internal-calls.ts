@@ -34,7 +34,7 @@ export function internalCalls(pipelines: readonly Pipeline[], authenticator: Aut
       const head = { traceId, signal, header: () => undefined, memory: UNCOUNTED };
       return await run(methods[name], caller, args, authenticator, head);
     } catch (error) {
-      const fault = toFault(error);
+      const fault = methods[name].rest.asSent(toFault(error));
       const body = problemJson(fault, traceId);
       return { status: FAULT_TABLE[fault.code].http, body, lasting: () => body };
     }

@@ -71,6 +71,7 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
   const { desc } = method;
   const policy = getOption(desc, policyOption);
   const requires = policy.requires.map(asPermission);
+  const requiresOneOf = policy.requiresOneOf.map(asPermission);
   const rpc = `${desc.parent.typeName}/${desc.name}`;
   const validate = compileValidation(desc.input, create(desc.input));
   const fieldChecks = fieldChecksOf(desc);
@@ -78,7 +79,9 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
   const resourceFields = desc.input.fields.filter(({ name }) => path.includes(name));
   const updateMask = desc.input.fields.find(({ message }) => message?.typeName === "google.protobuf.FieldMask");
 
-  const missingFrom = ({ grant }: Caller) => requires.find((permission) => !grant.holds(permission));
+  const missingFrom = ({ grant }: Caller) =>
+    requires.find((permission) => !grant.holds(permission)) ??
+    (requiresOneOf.some((permission) => grant.holds(permission)) ? undefined : requiresOneOf[0]);
 
   const authorize = async (head: RequestHead): Promise<Caller | undefined> => {
     const key = head.header("bt-api-key");

@@ -9,6 +9,7 @@ import { functionProblem, problemOf } from "./rest/problem.js";
 export interface ShownError {
   readonly status: number;
   readonly body: Json;
+  /** What BT-PROXY-DESTINATION-STATUS says; undefined for a failure that is not the destination's. */
   readonly destinationStatus: number | undefined;
   /** For the operator's log; undefined where the code of a transform failed. */
   readonly fault: Fault | undefined;
@@ -27,5 +28,12 @@ export function errorOf(error: unknown, traceId: string): ShownError {
   const problem = problemOf(fault, traceId);
   const shown = { ...problem, ...(fault.code === "validation_failed" ? { title: "Invalid proxy request" } : {}) };
   const body: Json = { proxy_error: JSON.parse(JSON.stringify(shown)) };
-  return { status: FAULT_TABLE[fault.code].http, body, destinationStatus: undefined, fault };
+  const destinationStatus = fault.code === "destination_timeout" ? GATEWAY_TIMEOUT : undefined;
+  return { status: FAULT_TABLE[fault.code].http, body, destinationStatus, fault };
 }
+
+/**
+ * A destination that is silent has no status, and the published answer is a 408. Without BT-PROXY-DESTINATION-STATUS that
+ * would blame the caller (specification, Invoke a proxy), so it gets the status that a gateway gives for such a server.
+ */
+const GATEWAY_TIMEOUT = 504;

@@ -135,9 +135,8 @@ async function leaveReusable(request: IncomingMessage, body: CallerBody | Buffer
 }
 
 /** A proxy that asks for no key is known to strangers: its calls share what an address of ours may have. */
-function proofOf({ tenantId, caller, proxy }: CallOwner): Proof {
-  const isAnonymous = proxy !== undefined && !proxy.proxy.requireAuth;
-  if (caller && !isAnonymous) return keyProofOf(caller);
+function proofOf({ tenantId, keyHolder, proxy }: CallOwner): Proof {
+  if (keyHolder) return keyProofOf(keyHolder);
   return { kind: "address", tenantId, name: `proxy ${proxy?.proxy.id}` };
 }
 

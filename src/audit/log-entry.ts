@@ -69,6 +69,7 @@ const OPERATIONS = {
   resend: "resent",
   accept: "accepted",
   invoke: "invoked",
+  test: "tested",
   refuse: "refused",
 } as const;
 

@@ -73,7 +73,7 @@ async function check(sandbox: Sandbox, document: Json): Promise<OfficialFormula>
   if (!isCreateRequest(request)) throw new Error("the reader made another message");
   validate(request);
   if (request.id === undefined) throw new UsageError("id must be given.");
-  const draft = await readFormulaDraft((code) => sandbox.compile(code), request);
+  const draft = await readFormulaDraft((code) => sandbox.compile("operator", code), request);
   return { id: uuidOf(request.id), name: request.name, definition: { ...writeFormula(draft), status } };
 }
 

@@ -6,13 +6,13 @@ import { Rejection, TOO_MUCH_WORK } from "./rejection.js";
  * reads, a property access, or a share of a fixed cost. They are counted rather than timed so that the same expression
  * over the same data has the same outcome however busy the machine is.
  */
-const WORK_LIMIT = 1_000_000;
+export const WORK_LIMIT = 1_000_000;
 
 /**
  * Characters of JSON that results may add up to: two bodies of the largest size accepted (5 MB). Larger objects count as
  * {@link WORK_LIMIT}, so in truth it may become five times as much.
  */
-const OUTPUT_LIMIT = 10_000_000;
+export const OUTPUT_LIMIT = 10_000_000;
 
 /**
  * A backstop for work that is priced too low: processor time of the process, so that a machine that is busy otherwise does

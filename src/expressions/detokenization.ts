@@ -2,8 +2,10 @@ import { invalid } from "../base/fault.js";
 import type { Json, JsonObject } from "../base/json.js";
 import { Budget } from "./budget.js";
 import { evaluate } from "./expression.js";
-import { mapTexts, placeName } from "./json-texts.js";
+import { expressionFault, foundNothing, type PlaceOf } from "./expression-place.js";
+import { mapTexts, type Place, placeName } from "./json-texts.js";
 import { parseReference, type Reference } from "./reference.js";
+import { FOUND_NOTHING } from "./rejection.js";
 import { type ExpressionSpan, expressionSpans } from "./span.js";
 
 /** A token that a body refers to. */
@@ -28,24 +30,24 @@ const MOST_EXPRESSIONS = 2_000;
 
 /** `root` names the body in errors: `args` of a reactor. Without it, names start at the body's own keys. */
 export interface BodyOptions {
-  readonly root?: string;
+  readonly root?: string | undefined;
 }
 
 /**
  * The tokens that the texts of `body` refer to, each once, in the order of their first reference.
  *
- * @throws a fault on the place of an expression that is malformed or of a form that bodies cannot use.
+ * @throws {Fault} validation_failed naming the place of an expression that is malformed or of a form that bodies cannot use.
  */
 export function findReferences(body: Json, options: BodyOptions = {}): TokenReference[] {
   const found = new Map<string, boolean>();
   let count = 0;
   mapTexts(body, (text, place) => {
-    for (const { expression } of expressionSpans(text)) {
+    for (const span of expressionSpans(text)) {
       count += 1;
       if (count > MOST_EXPRESSIONS) {
         throw invalid(placeName(null, options.root ?? null), `must hold at most ${MOST_EXPRESSIONS} expressions`);
       }
-      const { tokenId, form } = tokenReference(expression, () => placeName(place, options.root ?? null));
+      const { tokenId, form } = tokenReference(span.expression, placeIn(text, span, place, options));
       found.set(tokenId, form === "token" || found.get(tokenId) === true);
     }
     return null;
@@ -57,18 +59,19 @@ export function findReferences(body: Json, options: BodyOptions = {}): TokenRefe
  * A copy of `body` with its references replaced. A text that is nothing but one expression takes the result with its type;
  * elsewhere results become text, objects as JSON and null as nothing. Results are not searched for references again.
  *
- * @throws a fault on the place of a reference that is malformed, that `lookup` does not know, or whose filters fail.
+ * @throws {Fault} validation_failed naming the place of a reference that is malformed, that `lookup` does not know, whose
+ * filters fail, or that finds nothing.
  */
 export function resolveReferences(body: Json, lookup: TokenLookup, options: BodyOptions = {}): Json {
   const budget = new Budget();
   return mapTexts(body, (text, place) => {
-    const field = () => placeName(place, options.root ?? null);
     const spans = [...expressionSpans(text)];
-    const resolve = ({ expression }: ExpressionSpan, form: (reference: ReferenceToToken) => ReferenceToToken) => {
-      const reference = tokenReference(expression, field);
+    const resolve = (span: ExpressionSpan, form: (reference: ReferenceToToken) => ReferenceToToken) => {
+      const placeOf = placeIn(text, span, place, options);
+      const reference = tokenReference(span.expression, placeOf);
       const view = lookup(reference.tokenId);
-      if (view === undefined) throw invalid(field(), "must refer to tokens that exist");
-      return evaluateReference(form(reference), view, field, budget);
+      if (view === undefined) throw expressionFault(placeOf, "must refer to tokens that exist");
+      return evaluateReference(form(reference), view, { expression: span.expression, placeOf, budget });
     };
     const [first] = spans;
     if (first === undefined) return text;
@@ -81,32 +84,50 @@ export function resolveReferences(body: Json, lookup: TokenLookup, options: Body
   });
 }
 
+/** What evaluating a reference needs beside the token. */
+export interface ReferenceSource {
+  /** As the caller wrote it, between the braces. */
+  readonly expression: string;
+  readonly placeOf: PlaceOf;
+  readonly budget: Budget;
+}
+
 /**
- * The value of one reference to a token. `field` names its place in an error.
+ * The value of one reference to a token. A path that leads nowhere fails unless a `default` stands behind it: an empty text
+ * in its place would reach whoever gets the body, and nothing would tell of it.
  *
- * @throws a fault on that place when the filters are malformed or fail.
+ * @throws {Fault} validation_failed naming the place when the filters are malformed or fail, or find nothing.
  */
 export function evaluateReference(
   reference: ReferenceToToken,
   view: TokenView,
-  field: () => string,
-  budget = new Budget(),
+  { expression, placeOf, budget }: ReferenceSource,
 ): Json {
   const subject = reference.form;
   const bindings = subject === "token" ? { token: view.token } : { data: view.data };
-  const expression = reference.filters === null ? `{{ ${subject} }}` : `{{ ${subject} | ${reference.filters} }}`;
-  const outcome = evaluate(expression, bindings, budget);
-  if ("rejected" in outcome) throw invalid(field(), outcome.rejected);
-  return outcome.value;
+  const template = reference.filters === null ? `{{ ${subject} }}` : `{{ ${subject} | ${reference.filters} }}`;
+  const outcome = evaluate(template, bindings, budget, { mustFind: true });
+  if (!("rejected" in outcome)) return outcome.value;
+  if (outcome.rejected === FOUND_NOTHING) throw foundNothing(placeOf, expression);
+  throw expressionFault(placeOf, outcome.rejected);
 }
 
 /** A reference that the data of a token answers. */
 export type ReferenceToToken = Extract<Reference, { readonly tokenId: string }>;
 
-function tokenReference(expression: string, field: () => string): ReferenceToToken {
-  const reference = parseReference(expression, field);
+function tokenReference(expression: string, placeOf: PlaceOf): ReferenceToToken {
+  const reference = parseReference(expression);
+  if ("rejected" in reference) throw expressionFault(placeOf, reference.rejected);
   if (reference.form === "data" || reference.form === "token") return reference;
-  throw invalid(field(), `must not use the ${reference.form} expression, which is not available here`);
+  throw expressionFault(placeOf, `must not use the ${reference.form} expression, which is not available here`);
+}
+
+/** A text that is one expression is named by its field alone; in a longer one the expression's first character counts too. */
+function placeIn(text: string, { start, end }: ExpressionSpan, place: Place | null, { root }: BodyOptions): PlaceOf {
+  return () => ({
+    field: placeName(place, root ?? null),
+    position: start === 0 && end === text.length ? undefined : `character ${start + 1}`,
+  });
 }
 
 /** The same reference, its result as text. Left to a filter, so that the budget bounds it. */

@@ -11,7 +11,7 @@ import { maskingFilters } from "./filters/masking.js";
 import { paddingFilters } from "./filters/padding.js";
 import { cheapFilters, sortingFilters, standardFilters } from "./filters/standard.js";
 import { type Operand, toOperand } from "./operand.js";
-import { malformed, unevaluable } from "./rejection.js";
+import { FOUND_NOTHING, malformed, Rejection, UnknownFilter, unevaluable } from "./rejection.js";
 import { type Bindings, Scope } from "./scope.js";
 
 type EngineFilter = Extract<FilterImplOptions, (...args: never[]) => unknown>;
@@ -44,15 +44,27 @@ export function parseValue(text: string): Value {
     throw malformed("expected one value and its filters");
   if (text.trimEnd().endsWith("|")) throw malformed("expected the name of a filter after |");
   requireKnownForm(initial);
-  for (const { name, args } of token.filters) {
+  for (const { name, args, begin } of token.filters) {
     for (const argument of args) requireKnownForm(Array.isArray(argument) ? argument[1] : argument);
-    if (!Object.hasOwn(liquid.filters, name)) throw malformed(`there is no filter ${name.slice(0, 40)}`);
+    if (!Object.hasOwn(liquid.filters, name)) throw new UnknownFilter(name, begin);
   }
   return new Value(token, liquid);
 }
 
-export function evaluateValue(value: Value, bindings: Bindings, budget: Budget): Operand {
-  return toOperand(toValueSync(value.value(new Scope(liquid, bindings, budget))));
+/**
+ * @param mustFind whether a path that leads nowhere fails, unless a `default` stands behind it.
+ * @throws {Rejection}
+ */
+export function evaluateValue(value: Value, bindings: Bindings, budget: Budget, mustFind: boolean): Operand {
+  const scope = new Scope(liquid, bindings, budget);
+  const result: unknown = toValueSync(value.value(scope));
+  if (mustFind && (scope.foundNothing || result === undefined)) throw new Rejection(FOUND_NOTHING);
+  return toOperand(result);
+}
+
+/** The names of all filters that expressions may use. */
+export function filterNames(): string[] {
+  return Object.keys(liquid.filters).sort();
 }
 
 /**
@@ -80,7 +92,8 @@ function makeEngine(): Liquid {
 
 function metered(name: string, filter: EngineFilter): EngineFilter {
   return function (input: unknown, ...args: unknown[]) {
-    const budget = budgetOf(this.context);
+    const scope = scopeOf(this.context);
+    const { budget } = scope;
     if ([input, ...args].some((operand) => operand instanceof Uint8Array)) {
       throw unevaluable("bytes must be encoded by to_base16 or to_base64");
     }
@@ -88,8 +101,15 @@ function metered(name: string, filter: EngineFilter): EngineFilter {
       const size = [input, ...args].reduce<number>((sum, operand) => sum + budget.sizeOf(operand), 0);
       budget.spend(sortingFilters.has(name) ? size * Math.ceil(Math.log2(size)) : size);
     }
+    if (name === "default" && args.length > 0 && isReplacedByDefault(input)) scope.foundNothing = false;
     return filter.call(this, input, ...args);
   };
+}
+
+/** Whether `default` gives its argument in place of this input. */
+function isReplacedByDefault(input: unknown): boolean {
+  const operand = toOperand(input);
+  return operand === null || operand === false || operand === "" || (Array.isArray(operand) && operand.length === 0);
 }
 
 /** Filters that look at a whole object only in ways that they meter themselves. */
@@ -100,15 +120,18 @@ const UNITS_PER_CHARACTER = 2;
 
 function adapted(name: string, filter: Filter): EngineFilter {
   return function (input: unknown, ...args: unknown[]) {
-    const budget = budgetOf(this.context);
+    const scope = scopeOf(this.context);
+    const { budget } = scope;
     const operand = toOperand(input);
     budget.spend(meteringThemselves.has(name) ? 1 : budget.sizeOf(operand) * UNITS_PER_CHARACTER);
-    return filter(operand, new FilterArguments(name, args), budget);
+    const result = filter(operand, new FilterArguments(name, args), budget);
+    if (result === undefined) scope.foundNothing = true;
+    return result ?? null;
   };
 }
 
-function budgetOf(context: unknown): Budget {
-  if (context instanceof Scope) return context.budget;
+function scopeOf(context: unknown): Scope {
+  if (context instanceof Scope) return context;
   throw new TypeError("a filter was run outside of a scope");
 }
 

@@ -5,7 +5,7 @@ import { Budget } from "./budget.js";
 import { evaluateValue, parseValue } from "./engine.js";
 import { stringify } from "./filters/json.js";
 import { toJson } from "./operand.js";
-import { malformed, Rejection, TOO_MUCH_WORK, unevaluable } from "./rejection.js";
+import { malformed, Rejection, TOO_MUCH_WORK, UnknownFilter, unevaluable } from "./rejection.js";
 import type { Bindings } from "./scope.js";
 import { expressionSpans } from "./span.js";
 
@@ -16,6 +16,11 @@ export const LONGEST_TEMPLATE = 4_096;
 
 /** What evaluating gave: a value, or why there is none, worded to follow a field's name. */
 export type Outcome = { readonly value: Json } | { readonly rejected: string };
+
+export interface EvaluationOptions {
+  /** Fails with {@link FOUND_NOTHING} where a path leads nowhere, unless a `default` stands behind it. Else that is null. */
+  readonly mustFind?: boolean;
+}
 
 /** Whether `text` is more than a literal. */
 export function isTemplate(text: string): boolean {
@@ -28,10 +33,15 @@ export function isTemplate(text: string): boolean {
  *
  * Never throws, whatever the text and the data. The result may share objects with `bindings`: do not change it.
  */
-export function evaluate(text: string, bindings: Bindings, budget: Budget = new Budget()): Outcome {
+export function evaluate(
+  text: string,
+  bindings: Bindings,
+  budget: Budget = new Budget(),
+  { mustFind = false }: EvaluationOptions = {},
+): Outcome {
   if (budget.exhausted) return { rejected: TOO_MUCH_WORK };
   try {
-    return { value: budget.timed(() => evaluateMetered(text, bindings, budget)) };
+    return { value: budget.timed(() => evaluateMetered(text, bindings, budget, mustFind)) };
   } catch (error) {
     if (error instanceof Rejection) return { rejected: error.reason };
     // The engine wraps what is thrown below it. Its own errors repeat parts of the template or the data: nothing is passed on.
@@ -39,13 +49,64 @@ export function evaluate(text: string, bindings: Bindings, budget: Budget = new 
   }
 }
 
-function evaluateMetered(text: string, bindings: Bindings, budget: Budget): Json {
-  if (text.length > LONGEST_TEMPLATE) {
-    throw new Rejection(`must be an expression of at most ${LONGEST_TEMPLATE} characters`);
+/** What keeps a text from ever being evaluated, and the character where it is, from 1. */
+export interface TemplateProblem {
+  readonly reason: string;
+  readonly character: number;
+}
+
+/**
+ * Why a text can never be evaluated, whatever the data: it names a filter that does not exist, holds a tag or an open
+ * brace, or is too long. Undefined for all others. A text that Liquid reads although it makes no sense of it, such as a
+ * comma in place of a `|`, is no problem: published clients store such masks, which then show nothing.
+ *
+ * @param budget pays as for evaluating the text.
+ */
+export function templateProblem(text: string, budget: Budget): TemplateProblem | undefined {
+  try {
+    payFor(text, budget);
+    compile(text);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    if (budget.exhausted || error instanceof UnreadableText) return { reason: error.reason, character: 1 };
+    return unknownFilterIn(text);
   }
-  // Compiling is priced whether or not the text is in the cache, so that the cache has no say in the outcome.
+}
+
+function unknownFilterIn(text: string): TemplateProblem | undefined {
+  for (const { start, expression } of expressionSpans(text)) {
+    try {
+      parsePiece(withoutTrimming(expression));
+    } catch (error) {
+      if (!(error instanceof UnknownFilter)) continue;
+      const before = expression.startsWith("-") ? 3 : 2;
+      return { reason: error.reason, character: start + before + error.at + 1 };
+    }
+  }
+  return undefined;
+}
+
+function evaluateMetered(text: string, bindings: Bindings, budget: Budget, mustFind: boolean): Json {
+  payFor(text, budget);
+  return compile(text).evaluate({ bindings, budget, mustFind });
+}
+
+interface Evaluation {
+  readonly bindings: Bindings;
+  readonly budget: Budget;
+  readonly mustFind: boolean;
+}
+
+/** The text as a whole cannot be read as literals and expressions. */
+class UnreadableText extends Rejection {}
+
+/** Pays for compiling a text, whether or not it is in the cache, so that the cache has no say in the outcome. */
+function payFor(text: string, budget: Budget): void {
+  if (text.length > LONGEST_TEMPLATE) {
+    throw new UnreadableText(`must be an expression of at most ${LONGEST_TEMPLATE} characters`);
+  }
   budget.spend(UNITS_PER_TEXT + Math.max(0, text.length - ORDINARY_LENGTH) * UNITS_PER_CHARACTER);
-  return compile(text).evaluate(bindings, budget);
 }
 
 /** A text with one expression and a filter takes 2 to 3 us (measured); a mask or body may hold some 5,000. */
@@ -66,18 +127,19 @@ class Expression {
     this.#pieces = parsePieces(text);
   }
 
-  evaluate(bindings: Bindings, budget: Budget): Json {
+  evaluate(evaluation: Evaluation): Json {
     const [only, ...others] = this.#pieces;
-    if (only === undefined || typeof only === "string" || others.length > 0) return this.#join(bindings, budget);
-    const value = this.#evaluatePiece(only, bindings, budget);
-    budget.produce(value);
+    if (only === undefined || typeof only === "string" || others.length > 0) return this.#join(evaluation);
+    const value = this.#evaluatePiece(only, evaluation);
+    evaluation.budget.produce(value);
     return value;
   }
 
-  #join(bindings: Bindings, budget: Budget): string {
+  #join(evaluation: Evaluation): string {
+    const { budget } = evaluation;
     const texts = this.#pieces.map((piece) => {
       if (typeof piece === "string") return piece;
-      const value = this.#evaluatePiece(piece, bindings, budget);
+      const value = this.#evaluatePiece(piece, evaluation);
       const shown = value === null ? "" : stringify(value, budget);
       // Counted one by one, so that the limit strikes before a huge text is put together.
       budget.produce(shown);
@@ -86,9 +148,9 @@ class Expression {
     return texts.join("");
   }
 
-  #evaluatePiece(piece: Value, bindings: Bindings, budget: Budget): Json {
+  #evaluatePiece(piece: Value, { bindings, budget, mustFind }: Evaluation): Json {
     budget.spend(UNITS_PER_PIECE);
-    return toJson(evaluateValue(piece, bindings, budget));
+    return toJson(evaluateValue(piece, bindings, budget, mustFind));
   }
 }
 
@@ -119,15 +181,22 @@ function parsePieces(text: string): (string | Value)[] {
     if (trimmed !== "") pieces.push(trimmed);
   };
   for (const { start, end, expression } of expressionSpans(text)) {
-    const trimBefore = expression.startsWith("-");
-    addText(start, trimBefore);
-    const trimAfter = expression.length > 1 && expression.endsWith("-");
-    pieces.push(parsePiece(expression.slice(trimBefore ? 1 : 0, trimAfter ? -1 : undefined)));
-    trimNext = trimAfter;
+    addText(start, expression.startsWith("-"));
+    pieces.push(parsePiece(withoutTrimming(expression)));
+    trimNext = trimsAfter(expression);
     from = end;
   }
   addText(text.length, false);
   return pieces;
+}
+
+/** The expression between `{{-` and `-}}`, which trim the text beside them. */
+function withoutTrimming(expression: string): string {
+  return expression.slice(expression.startsWith("-") ? 1 : 0, trimsAfter(expression) ? -1 : undefined);
+}
+
+function trimsAfter(expression: string): boolean {
+  return expression.length > 1 && expression.endsWith("-");
 }
 
 function parsePiece(expression: string): Value {
@@ -140,7 +209,11 @@ function parsePiece(expression: string): Value {
 }
 
 function requirePlain(literal: string): string {
-  if (literal.includes("{%")) throw malformed("tags such as {% if %} are not supported");
-  if (literal.includes("{{")) throw malformed("a {{ is not closed by }}");
+  if (literal.includes("{%")) throw unreadable("tags such as {% if %} are not supported");
+  if (literal.includes("{{")) throw unreadable("a {{ is not closed by }}");
   return literal;
+}
+
+function unreadable(detail: string): UnreadableText {
+  return new UnreadableText(malformed(detail).reason);
 }

@@ -1,4 +1,4 @@
-import type { Json } from "../base/json.js";
+import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
 import { Budget } from "./budget.js";
 import { evaluate } from "./expression.js";
 import { scalarText } from "./scalar-text.js";
@@ -10,10 +10,28 @@ export interface FingerprintSource {
 }
 
 /**
- * The text whose keyed hash is the fingerprint. Text around expressions is kept; an empty result is a text too. Throws a
- * fault on `fingerprint_expression`.
+ * The text whose keyed hash is the fingerprint. Text around expressions is kept; an empty result is a text too. Objects
+ * have their keys in order, so that equal data has one fingerprint in whatever order it was written.
+ * @throws {Fault} validation_failed naming `fingerprint_expression`.
  */
 export function evaluateFingerprint(expression: string, source: FingerprintSource, budget = new Budget()): string {
-  const bindings = { data: source.data, metadata: source.metadata === null ? null : { ...source.metadata } };
+  const bindings = { data: inOrder(source.data), metadata: source.metadata === null ? null : { ...source.metadata } };
   return scalarText(evaluate(expression, bindings, budget), "fingerprint_expression");
+}
+
+/** Values of one token that are put in order, some 50 ms of work. Larger data is taken as it was written. */
+const MAX_ORDERED = 50_000;
+
+function inOrder(data: Json): Json {
+  let left = MAX_ORDERED;
+  const order = (value: Json): Json => {
+    left -= 1;
+    if (left < 0 || typeof value !== "object" || value === null) return value;
+    if (!isJsonObject(value)) return value.map(order);
+    const ordered: JsonObject = {};
+    for (const key of Object.keys(value).sort()) setOwn(ordered, key, order(value[key] ?? null));
+    return ordered;
+  };
+  const ordered = order(data);
+  return left < 0 ? data : ordered;
 }

@@ -29,21 +29,15 @@ interface CompiledPath {
 
 const compiled = new LRUCache<string, CompiledPath>({ max: 1_000 });
 
-/**
- * The one value that `path` leads to in `value`. A path of names and indexes that leads nowhere gives null, like a missing
- * property; one that searches (`..`, `*`, slices, filters) must find exactly one value.
- */
-export function selectOne(value: Json, path: string, budget: Budget): Json {
+/** The one value that `path` leads to in `value`, or undefined where it leads to none. Several values are refused. */
+export function selectOne(value: Json, path: string, budget: Budget): Json | undefined {
   const { query, searchSteps } = compile(path);
   budget.spend(
     searchSteps === null ? query.segments.length : (budget.sizeOf(value) / CHARACTERS_PER_NODE) * searchSteps,
   );
   const found = query.lazyQuery(value);
   const first = found.next();
-  if (first.done) {
-    if (searchSteps === null) return null;
-    throw unevaluable("the JSON path leads to no value");
-  }
+  if (first.done) return undefined;
   if (!found.next().done) throw unevaluable("the JSON path leads to several values");
   return toJson(first.value.value);
 }
@@ -58,7 +52,7 @@ function compile(path: string): CompiledPath {
 }
 
 /** Paths nested deeper than this allows take the parser longer than they are worth. */
-const LONGEST_PATH = 1_000;
+export const LONGEST_PATH = 1_000;
 
 function parse(path: string): JSONPathQuery {
   if (path.length > LONGEST_PATH) throw unevaluable(`json needs a JSON path of at most ${LONGEST_PATH} characters`);

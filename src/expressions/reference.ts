@@ -1,4 +1,3 @@
-import { invalid } from "../base/fault.js";
 import { isTokenId } from "./token-id.js";
 
 /**
@@ -20,44 +19,46 @@ export type Reference =
 /** A name and a colon. An id that looks like that (`ab:cd`) can only be written as `token: ab:cd`. */
 const PREFIXED = /^([A-Za-z_]\w*)\s*:\s*(.*)$/s;
 
+/** Why a text is no reference, worded to follow a field's name. It does not repeat the text. */
+export interface NoReference {
+  readonly rejected: string;
+}
+
 /**
- * Parses what stands between `{{` and `}}`. Ids are no Liquid identifiers (they may start with a digit and hold blanks,
- * quotes or dots), so they are taken out here; the filters are left for the expression language.
- *
- * @throws a fault on the place that `field` names; it says what is wrong without repeating the text.
+ * Parses the text between `{{` and `}}`. Ids are not Liquid identifiers (they may start with a digit and hold blanks,
+ * quotes or dots), so they are taken out here; the filters are left for the expression language. Gives a reason instead of
+ * throwing, since a large binary body may hold many braces that mean nothing.
  */
-export function parseReference(text: string, field: () => string): Reference {
+export function parseReference(text: string): Reference | NoReference {
   const bar = text.indexOf("|");
   const subject = (bar === -1 ? text : text.slice(0, bar)).trim();
   const filters = bar === -1 ? null : text.slice(bar + 1).trim();
-  if (filters === "") throw invalid(field(), "must name a filter after the | of its expression");
+  if (filters === "") return { rejected: "must name a filter after the | of its expression" };
   if (subject === "encrypted") return { form: "encrypted", filters };
   const [, prefix, argument = ""] = PREFIXED.exec(subject) ?? [];
   switch (prefix) {
     case undefined:
-      return { form: "data", tokenId: requireTokenId(subject, field), filters };
+      return isTokenId(subject) ? { form: "data", tokenId: subject, filters } : NO_ID;
     case "token":
-      return { form: "token", tokenId: requireTokenId(argument, field), filters };
+      return isTokenId(argument) ? { form: "token", tokenId: argument, filters } : NO_ID;
     case "config":
-    case "transform_identifier":
-      return { form: prefix, name: requireName(argument, field), filters };
+    case "transform_identifier": {
+      const name = unquoted(argument);
+      return name === "" ? NO_NAME : { form: prefix, name, filters };
+    }
     default:
-      throw invalid(
-        field(),
-        "must not use an unknown prefix in an expression: {{ <id> }} and {{ token: <id> }} are known",
-      );
+      return NO_PREFIX;
   }
 }
 
-function requireTokenId(text: string, field: () => string): string {
-  if (!isTokenId(text))
-    throw invalid(field(), "must name a token by its id in each expression: {{ <id> }} or {{ token: <id> }}");
-  return text;
-}
+const NO_ID: NoReference = {
+  rejected: "must name a token by its id in each expression: {{ <id> }} or {{ token: <id> }}",
+};
+const NO_NAME: NoReference = { rejected: "must give a name after the prefix of its expression" };
+const NO_PREFIX: NoReference = {
+  rejected: "must not use an unknown prefix in an expression: {{ <id> }} and {{ token: <id> }} are known",
+};
 
-/** The name, without the quotes that may stand around it. */
-function requireName(text: string, field: () => string): string {
-  const name = /^(['"])(.*)\1$/s.exec(text)?.[2] ?? text;
-  if (name === "") throw invalid(field(), "must give a name after the prefix of its expression");
-  return name;
+function unquoted(text: string): string {
+  return /^(['"])(.*)\1$/s.exec(text)?.[2] ?? text;
 }

@@ -15,6 +15,17 @@ export class Rejection extends Error {
   }
 }
 
+/** The expression names a filter that does not exist. */
+export class UnknownFilter extends Rejection {
+  /** Where in the expression its name begins. */
+  readonly at: number;
+
+  constructor(filter: string, at: number) {
+    super(`must be a valid expression: there is no filter ${filter.slice(0, 40)}`);
+    this.at = at;
+  }
+}
+
 /** The text is not an expression. */
 export function malformed(detail: string): Rejection {
   return new Rejection(`must be a valid expression: ${detail}`);
@@ -24,6 +35,9 @@ export function malformed(detail: string): Rejection {
 export function unevaluable(detail: string): Rejection {
   return new Rejection(`could not be evaluated: ${detail}`);
 }
+
+/** The reason of an expression that must find something and does not. Callers of this folder are told which it is. */
+export const FOUND_NOTHING = "could not be evaluated: the expression found nothing";
 
 /** The expression would keep the server busy for too long, or its result would be too large. */
 export const TOO_MUCH_WORK = "must be an expression that can be evaluated with less work";

@@ -17,6 +17,8 @@ const UNITS_PER_SCOPE = 50;
  */
 export class Scope extends Context {
   readonly budget: Budget;
+  /** A filter looked for something that is not there, and no `default` stands behind it. */
+  foundNothing = false;
   readonly #engine: Liquid;
 
   constructor(engine: Liquid, bindings: object, budget: Budget) {

@@ -1,4 +1,5 @@
-import { type Json, type JsonObject, setOwn } from "../base/json.js";
+import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
+import type { SourcePosition } from "../sandbox/source-position.js";
 
 /** Texts by field, as tenant code gave them. */
 export type FunctionErrors = Readonly<Record<string, readonly string[]>>;
@@ -12,17 +13,35 @@ export class FunctionFailed extends Error {
   readonly status: number;
   readonly detail: string;
   readonly errors: FunctionErrors;
+  /** Where the error was made in the tenant's code, as far as that is known. */
+  readonly position: SourcePosition | undefined;
 
-  constructor(status: number, detail: string, errors: FunctionErrors) {
+  constructor(status: number, detail: string, errors: FunctionErrors, position?: SourcePosition) {
     super("a tenant's function failed");
     this.status = status;
     this.detail = detail;
     this.errors = errors;
+    this.position = position;
   }
 
   toJson(): JsonObject {
     const errors: Record<string, Json> = {};
     for (const [name, texts] of Object.entries(this.errors)) setOwn(errors, name, [...texts]);
-    return { status: this.status, detail: this.detail, errors };
+    const { status, detail, position } = this;
+    return { status, detail, errors, ...(position ? { position: { ...position } } : {}) };
   }
+}
+
+/** Reads what {@link FunctionFailed.toJson} wrote. */
+export function readFunctionFailed({ status, detail, errors, position }: JsonObject): FunctionFailed {
+  const place = isJsonObject(position) ? { line: Number(position.line), column: Number(position.column) } : undefined;
+  return new FunctionFailed(Number(status), String(detail), readErrors(errors), place);
+}
+
+/** Texts by field, out of JSON. */
+export function readErrors(json: Json | undefined): Record<string, string[]> {
+  const entries = Object.entries(isJsonObject(json) ? json : {});
+  return Object.fromEntries(
+    entries.map(([field, texts]) => [field, Array.isArray(texts) ? texts.map(String) : [String(texts)]]),
+  );
 }

@@ -5,7 +5,7 @@ import type { TenantId, Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import type { HostCalls } from "../sandbox/host-calls.js";
 import type { FunctionKind } from "../sandbox/limits.js";
-import type { RunFailure, RunOutcome } from "../sandbox/run.js";
+import type { CompileProblem, RunFailure, RunOutcome, RunRequest } from "../sandbox/run.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import { FunctionFailed } from "./function-failed.js";
 
@@ -48,43 +48,50 @@ export interface FunctionRunner {
 /** What code reaches of the outside, under which rights. */
 export type HostCallsFor = (tenantId: TenantId, application: Caller | undefined) => HostCalls;
 
-export function createFunctionRunner(sandbox: Sandbox, hostCalls: HostCallsFor): FunctionRunner {
+/** Sees each run when it has ended, before its caller does. */
+export type ObserveRun = (fn: TenantFunction, outcome: RunOutcome) => Promise<void> | void;
+
+export function createFunctionRunner(
+  sandbox: Sandbox,
+  hostCalls: HostCallsFor,
+  observe: ObserveRun = () => {},
+): FunctionRunner {
   return {
     async run(fn, args, signal) {
-      const { tenantId, id, kind, code, application, configuration, version, timeoutMs } = fn;
-      const outcome = await sandbox.run(
-        {
-          key: {
-            tenantId,
-            functionId: id,
-            applicationId: application?.application.id ?? null,
-            configurationVersion: version,
-            kind,
-          },
-          code,
-          args: { args, configuration: { ...configuration } },
-          hasApplication: application !== undefined,
-          ...(timeoutMs === undefined ? {} : { limits: { wallMs: timeoutMs } }),
-        },
-        hostCalls(tenantId, application),
-        signal,
-      );
+      const hosts = hostCalls(fn.tenantId, fn.application);
+      const outcome = await sandbox.run(runRequest(fn, args, hosts.bt !== undefined), hosts, signal);
+      await observe(fn, outcome);
       return resultOf(outcome);
     },
   };
 }
 
-function resultOf(outcome: RunOutcome): FunctionResult {
+function runRequest(fn: TenantFunction, args: Json, hasApplication: boolean): RunRequest {
+  const { tenantId, id, kind, code, application, configuration, version, timeoutMs } = fn;
+  const applicationId = application?.application.id ?? null;
+  return {
+    key: { tenantId, functionId: id, applicationId, configurationVersion: version, kind },
+    code,
+    args: { args, configuration: { ...configuration } },
+    hasApplication,
+    ...(timeoutMs === undefined ? {} : { limits: { wallMs: timeoutMs } }),
+  };
+}
+
+/** What a run came to for its caller. @throws as {@link FunctionRunner.run}. */
+export function resultOf(outcome: RunOutcome): FunctionResult {
   switch (outcome.kind) {
     case "returned":
       return { kind: outcome.kind, value: outcome.value };
     case "threw": {
       const { error } = outcome;
       if (error.type === "custom_http_response") return { kind: "answered", answer: answerOf(error) };
-      throw new FunctionFailed(error.status, error.detail, error.errors);
+      // Where a published error was thrown is the business of its code alone.
+      const position = error.type === "other" ? error.position : undefined;
+      throw new FunctionFailed(error.status, error.detail, error.errors, position);
     }
     case "failed":
-      throw failureOf(outcome.reason);
+      throw failureOf(outcome.reason, outcome.problem);
   }
 }
 
@@ -114,7 +121,7 @@ function unsendable(why: string): FunctionFailed {
 
 /** What callers are told of runs that came to no end of their own. */
 const TOLD: Readonly<
-  Record<Exclude<RunFailure, "overloaded" | "runner_restarted">, readonly [number, string, string]>
+  Record<Exclude<RunFailure, "held" | "overloaded" | "runner_restarted">, readonly [number, string, string]>
 > = {
   timeout: [500, RUNTIME_ERROR, "The code took too long."],
   memory: [500, RUNTIME_ERROR, "The code used too much memory."],
@@ -130,7 +137,13 @@ const TOLD: Readonly<
   does_not_compile: [422, "Invalid Reactor Formula", "The code does not compile."],
 };
 
-function failureOf(reason: RunFailure): Error {
+function failureOf(reason: RunFailure, problem: CompileProblem | undefined): Error {
+  if (reason === "held") {
+    return new Fault("unavailable", "This code repeatedly could not be stopped in time, and is refused for a while.", {
+      retryAfter: 60,
+      cause: new Reason("the circuit breaker is open"),
+    });
+  }
   if (reason === "overloaded" || reason === "runner_restarted") {
     return new Fault("unavailable", "The code could not be run now. Try again shortly.", {
       retryAfter: 1,
@@ -138,5 +151,11 @@ function failureOf(reason: RunFailure): Error {
     });
   }
   const [status, detail, text] = TOLD[reason];
-  return new FunctionFailed(status, detail, { error: [text] });
+  const error = problem ? `The code does not compile: ${problem.message}` : text;
+  return new FunctionFailed(
+    status,
+    detail,
+    { error: [error] },
+    problem && { line: problem.line, column: problem.column },
+  );
 }

@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import type { Caller } from "../access/caller.js";
+import type { TenantId } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { EgressError } from "../egress/egress-error.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
@@ -8,11 +9,12 @@ import {
   type BtMethod,
   BtRefusal,
   type HostBody,
+  type HostCalls,
   HostFailure,
   type HostFetchRequest,
   type HostFetchResponse,
 } from "../sandbox/host-calls.js";
-import { FunctionFailed } from "./function-failed.js";
+import { FunctionFailed, readErrors } from "./function-failed.js";
 import type { HostCallsFor } from "./function-runner.js";
 
 /** What an operation of the API answers: its REST status and body. */
@@ -41,8 +43,13 @@ export function hostCallsOver(callApi: CallApi, agents: GuardedAgents): HostCall
           },
         }
       : {}),
-    fetch: (request, signal) => fetchGuarded(agents, tenantId, request, signal),
+    fetch: guardedFetch(agents, tenantId),
   });
+}
+
+/** Makes requests in the tenant's own pool, under the rules that hold for all code. */
+export function guardedFetch(agents: GuardedAgents, tenantId: TenantId): HostCalls["fetch"] {
+  return (request, signal) => fetchGuarded(agents, tenantId, request, signal);
 }
 
 /** Makes a token as an application. @throws {FunctionFailed} with what the API answered. */
@@ -55,13 +62,10 @@ export async function createTokenFor(
   const { status, body } = await callApi(application, "tokens.create", request, signal);
   if (status < 400) return body;
   const { detail, errors } = isJsonObject(body) ? body : {};
-  throw new FunctionFailed(status, typeof detail === "string" ? detail : "A token could not be made.", textsOf(errors));
-}
-
-function textsOf(errors: Json | undefined): Record<string, string[]> {
-  if (!isJsonObject(errors)) return {};
-  return Object.fromEntries(
-    Object.entries(errors).map(([field, texts]) => [field, Array.isArray(texts) ? texts.map(String) : [String(texts)]]),
+  throw new FunctionFailed(
+    status,
+    typeof detail === "string" ? detail : "A token could not be made.",
+    readErrors(errors),
   );
 }
 

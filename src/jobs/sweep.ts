@@ -4,6 +4,7 @@ import { SealBroken } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
 import { type DueMinute, forgetDue, type SweptKind } from "../store/due.js";
+import { deleteDueFailedRuns } from "../store/failed-runs.js";
 import { deleteDueIdempotencyKeys } from "../store/idempotency-keys.js";
 import { deleteDueInvitations } from "../store/invitations.js";
 import { deleteDueRuns } from "../store/reactor-runs.js";
@@ -51,11 +52,11 @@ const SWEEPS: readonly Sweep[] = [
   {
     name: "sweep",
     leaseSeconds: 60,
-    kinds: ["session", "idempotency_key", "reactor_result", "invitation", "three_ds_session"],
+    kinds: ["session", "idempotency_key", "reactor_result", "failed_run", "invitation", "three_ds_session"],
   },
 ];
 
-/** Remove what is over: expired tokens, verification codes after their hour, sessions, stored answers, results of runs. */
+/** Delete what has expired: tokens, verification codes after an hour, sessions, stored answers, results of runs, failed runs. */
 export function sweepJobs(parts: SweepParts): readonly Job[] {
   return SWEEPS.map((sweep) => sweepJob(parts, sweep));
 }
@@ -169,6 +170,7 @@ const REMOVALS: Readonly<Record<Exclude<SweptKind, "token">, Statement<"due", nu
   session: deleteDueSessions,
   idempotency_key: deleteDueIdempotencyKeys,
   reactor_result: deleteDueRuns,
+  failed_run: deleteDueFailedRuns,
   invitation: deleteDueInvitations,
   three_ds_session: deleteDueThreeDSSessions,
 };

@@ -70,6 +70,30 @@ export async function collectBody(body: Readable, memory: RequestMemory, limits:
   return new ArrivingBody(body, memory, maxBytes, expected).collect(end);
 }
 
+/** The first bytes of a body, and the stream of the others, which waits. */
+export interface BodyHead {
+  readonly bytes: Buffer;
+  /** Undefined where the body has ended. */
+  readonly rest: Readable | undefined;
+}
+
+/**
+ * Reads the first bytes of a body: at least as many as are wanted, unless it ends before. The stream of the others is paused.
+ * @param announced bytes to come; undefined where nobody said.
+ * @throws {IncompleteBody}; {BodyFault} where there is no memory for it or it does not arrive in time.
+ */
+export async function collectHead(
+  body: Readable,
+  memory: RequestMemory,
+  wanted: number,
+  announced: number | undefined,
+): Promise<BodyHead> {
+  const expected = Math.min(announced ?? stepFor(1, wanted), wanted);
+  await reserved(memory, expected);
+  const bytes = await new ArrivingBody(body, memory, wanted, expected).collect(undefined, wanted);
+  return { bytes, rest: bytes.length < wanted ? undefined : body };
+}
+
 /** @throws what ended the reading meanwhile. What is granted later is given back with the rest of the request's memory. */
 async function reservedBefore(end: ReadingEnd | undefined, memory: RequestMemory, bytes: number): Promise<void> {
   if (!end) return reserved(memory, bytes);
@@ -135,6 +159,8 @@ class ArrivingBody {
   #size = 0;
   /** For memory: nothing is read meanwhile. */
   #isWaiting = false;
+  /** Bytes that are enough. */
+  #enough = Number.POSITIVE_INFINITY;
   #since = performance.now();
   #progressAt = this.#since;
   #progressSize = 0;
@@ -146,7 +172,9 @@ class ArrivingBody {
     this.#reserved = reserved;
   }
 
-  async collect(end: ReadingEnd | undefined): Promise<Buffer> {
+  /** @param enough bytes after which the others are left unread. */
+  async collect(end: ReadingEnd | undefined, enough = Number.POSITIVE_INFINITY): Promise<Buffer> {
+    this.#enough = enough;
     end?.listen((reason) => this.#whole.reject(reason));
     this.#body
       .on("data", this.#take)
@@ -155,6 +183,8 @@ class ArrivingBody {
       .once("close", this.#breakOff);
     // What had come of a body whose caller has left is gone, and nothing more is told of it.
     if (this.#body.closed || this.#body.readableEnded || isAborted(this.#body)) this.#end();
+    // A listener starts no stream that was paused.
+    else this.#body.resume();
     watch(this);
     try {
       return await this.#whole.promise;
@@ -182,7 +212,8 @@ class ArrivingBody {
     this.#chunks.push(bytes);
     this.#size += bytes.length;
     if (this.#size - this.#progressSize >= PROGRESS_BYTES) this.#noteProgress();
-    if (this.#size > this.#maxBytes) this.#whole.reject(new BodyTooLarge(this.#maxBytes));
+    if (this.#size >= this.#enough) this.#whole.resolve(this.#bytes());
+    else if (this.#size > this.#maxBytes) this.#whole.reject(new BodyTooLarge(this.#maxBytes));
     else if (this.#size > this.#reserved && !this.#isWaiting) void this.#reserveMore();
   };
 
@@ -204,6 +235,11 @@ class ArrivingBody {
     this.#body.resume();
   }
 
+  #bytes(): Buffer {
+    const [only] = this.#chunks;
+    return only && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
+  }
+
   #noteProgress(): void {
     this.#progressAt = performance.now();
     this.#progressSize = this.#size;
@@ -211,9 +247,8 @@ class ArrivingBody {
 
   /** A stream of HTTP/2 that its caller resets, or whose connection breaks, ends like one that is complete. */
   readonly #end = (): void => {
-    const [only] = this.#chunks;
     if (isAborted(this.#body) || !this.#body.readableEnded) this.#breakOff();
-    else this.#whole.resolve(only && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks));
+    else this.#whole.resolve(this.#bytes());
   };
 
   readonly #breakOff = (): void => {

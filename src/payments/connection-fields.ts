@@ -8,11 +8,13 @@ export type ConnectionFields = ReadonlyMap<string, Sensitive<string>>;
 /** A field as a caller sent it. */
 export interface GivenField {
   readonly key: string;
-  readonly value: string;
+  readonly value?: string | undefined;
 }
 
 /**
- * Checks what was filled in against the formula. A field that is left out keeps the value of `kept`.
+ * Checks what was filled in against the formula. A secret that is left out keeps the value of `kept`; an empty one is taken
+ * away, which nothing else can do.
+ * @param kept the fields of the connection that is replaced; undefined for a new one.
  * @throws {Fault} validation_failed naming each wrong or missing field by its place or key.
  */
 export function readFields(formula: Formula, given: readonly GivenField[], kept?: ConnectionFields): ConnectionFields {
@@ -26,7 +28,9 @@ export function readFields(formula: Formula, given: readonly GivenField[], kept?
       : `must be one of ${formula.fields.map(({ key: name }) => name).join(", ")}`;
     if (!field) faults[`${place}.key`] = [String(fault)];
     else if (fields.has(field.key)) faults[`${place}.key`] = ["must be given once"];
-    else if (fault) faults[`${place}.value`] = [fault];
+    else if (value === undefined || (value === "" && !kept)) {
+      faults[`${place}.value`] = ["must be a text that is not empty"];
+    } else if (fault) faults[`${place}.value`] = [fault];
     else if (value !== "") fields.set(field.key, new Sensitive(value));
   }
   for (const { key, secret } of formula.fields) {
@@ -42,8 +46,8 @@ export function readFields(formula: Formula, given: readonly GivenField[], kept?
   return fields;
 }
 
-function faultOf({ format, choices }: FormulaField, value: string): string | undefined {
-  if (value === "") return undefined;
+function faultOf({ format, choices }: FormulaField, value: string | undefined): string | undefined {
+  if (!value) return undefined;
   if (choices && !choices.includes(value)) return `must be one of ${choices.join(", ")}`;
   if (format === "number" && !/^\d{1,9}$/.test(value)) return "must be a whole number";
   if (format === "boolean" && value !== "true" && value !== "false") return "must be true or false";

@@ -69,7 +69,7 @@ export const FORMULAS: readonly Formula[] = [
     displayName: "Card simulator",
     method: "card",
     fields: [
-      text("merchant_id", "Merchant ID"),
+      required(text("merchant_id", "Merchant ID")),
       { ...text("verify_result", "Result of the credentials check"), choices: ["available", "failed", "pending"] },
       { ...text("latency_ms", "Latency of each answer in milliseconds"), format: "number" },
       { ...text("approval_ttl_s", "Seconds a buyer has to approve"), format: "number" },

@@ -1,4 +1,4 @@
-import { actorOf } from "../access/caller.js";
+import { actorOf, type Caller } from "../access/caller.js";
 import { Refused, refuse, refuseWith } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
@@ -6,13 +6,13 @@ import { type RequestMemory, UNCOUNTED } from "../memory/memory-lease.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
 import type { Transaction } from "../store/transaction.js";
-import { findTokens } from "../tokens/detokenize.js";
+import { type DeniedToken, findTokensAs } from "../tokens/detokenize.js";
 import type { ReadableToken } from "../tokens/read.js";
 import type { Route } from "./route.js";
 
 /**
- * Turns away, with its row in the log, who may not call at all. It is asked before anything of a body is read: whoever has
- * the key of a page, which may do nothing here, could else have the server hold 5 MB for each of its requests.
+ * Refuses a caller who may not call at all, with its row in the log. Asked before anything of a body is read: the key of a
+ * page, which may do nothing here, could otherwise have the server hold 5 MB for each of its requests.
  * @throws {Fault} permission_denied; {StaleAuthorization}.
  */
 export async function requireRight(database: Database, route: Route): Promise<void> {
@@ -29,15 +29,14 @@ export async function authorize(
   ids: readonly string[],
   memory: RequestMemory,
 ): Promise<ReadonlyMap<string, ReadableToken>> {
-  const { tenantId, caller, proxy, revision } = route;
-  const bar = barOf(route) ?? barToTokens(route, ids);
+  const { tenantId, caller, application, proxy, revision } = route;
+  const bar = barOf(route);
   const found = await database.fast.run(tenantId, revision, async (tx) => {
     if (bar) return bar(tx);
-    const tokens = caller
-      ? await findTokens(tx, caller, ids, "token:use", "use", memory)
-      : new Map<string, ReadableToken>();
+    const tokens = await useTokens(tx, route, ids, memory);
     if (tokens instanceof Refused) return tokens;
-    const actor = caller ? actorOf(caller) : undefined;
+    const invoker = caller ?? application;
+    const actor = invoker && actorOf(invoker);
     writeLog(tx, logEntry(actor, "proxy", proxy?.proxy.id ?? ALL, "invoke", proxy ? undefined : "ephemeral"));
     return tokens;
   });
@@ -48,7 +47,7 @@ export async function authorize(
 /** Refuses a call in its transaction, which guards the rights that it is refused for. */
 type Bar = (tx: Transaction) => Refused;
 
-/** What stands against a call whatever it holds. */
+/** Why a call is refused, whatever it holds. */
 function barOf({ caller, proxy }: Route): Bar | undefined {
   if (proxy && !proxy.proxy.requireAuth) return undefined;
   if (!caller) {
@@ -61,12 +60,30 @@ function barOf({ caller, proxy }: Route): Bar | undefined {
   return (tx) => refuseWith(tx, caller, fault, "proxy", ALL, "ephemeral");
 }
 
-/** What stands against tokens in an anonymous call: there is nobody whose rights it could use. */
-function barToTokens({ caller }: Route, ids: readonly string[]): Bar | undefined {
-  if (ids.length === 0 || caller) return undefined;
-  const fault = new Fault(
-    "permission_denied",
-    "This proxy takes calls without a key and has no application, so that it may not use tokens.",
-  );
-  return () => new Refused(fault);
+/** Finds tokens under the caller's rights, or where they do not reach, under those of the proxy's application. */
+async function useTokens(
+  tx: Transaction,
+  route: Route,
+  ids: readonly string[],
+  memory: RequestMemory,
+): Promise<ReadonlyMap<string, ReadableToken> | Refused> {
+  if (ids.length === 0) return new Map();
+  const [first, ...others] = [route.caller, route.application].filter((candidate) => candidate !== undefined);
+  if (!first) return new Refused(new Fault("permission_denied", NO_RIGHTS));
+  const found = await findTokensAs(tx, [first, ...others], ids, "token:use", "use", memory);
+  if (found instanceof Refused) return found;
+  return "denied" in found ? refuseTokens(tx, route, found, others.at(-1) ?? first) : found.tokens;
+}
+
+const NO_RIGHTS =
+  "References need rights: send a BT-API-KEY whose application has token:use, or give this proxy an application that has it.";
+
+/** Says whose rights were missing: a caller can mend its own, and the proxy's owner those of the proxy's application. */
+function refuseTokens(tx: Transaction, { caller, application }: Route, { denied }: DeniedToken, last: Caller): Refused {
+  if (!application) return refuse(tx, last, "token:use", denied.type, denied.id);
+  const text = caller
+    ? "Neither the key used nor the application of this proxy may do this: one of them needs token:use here."
+    : "The application of this proxy may not do this: it needs token:use here.";
+  const fault = new Fault("permission_denied", text);
+  return refuseWith(tx, caller ?? last, fault, denied.type, denied.id, "token:use");
 }

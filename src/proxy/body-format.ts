@@ -1,24 +1,51 @@
 import { placesInJson } from "./splice/json.js";
 import type { FindPlaces } from "./splice/place.js";
-import { placesInText } from "./splice/plain.js";
+import { placesInText, placesInUntypedText } from "./splice/plain.js";
 import { placesInForm } from "./splice/url.js";
 import { placesInXml } from "./splice/xml.js";
 
-/**
- * How expressions are found in a body, or undefined for a body that is passed on unread: everything that is not text,
- * and everything encoded.
- */
-export function bodyPlaces(
-  contentType: string | undefined,
-  contentEncoding: string | undefined,
-): FindPlaces | undefined {
-  if (contentEncoding !== undefined && contentEncoding.trim().toLowerCase() !== "identity") return undefined;
+/** How expressions are found in a body, or in a part of one. */
+export type BodyFormat =
+  /** One text of a known format. */
+  | { readonly kind: "text"; readonly find: FindPlaces }
+  /** Parts, each with a format of its own (RFC 2046). */
+  | { readonly kind: "multipart"; readonly boundary: string }
+  /** The type says nothing, so the bytes do: text where they are text, else bytes in which a reference may be all the same. */
+  | { readonly kind: "unknown" };
+
+const UNKNOWN: BodyFormat = { kind: "unknown" };
+
+/** One value, one line each, or a sequence of values: strings are alike in all of them. */
+const JSON_TYPE = /^(?:application|text)\/(?:x-)?(?:json|ndjson|jsonl|jsonlines|json-seq|json5)$|\+json(?:-seq)?$/;
+const XML_TYPE = /^(?:application|text)\/xml$|\+xml$/;
+/** Strings of GraphQL are those of JSON; block strings, in three quotes, are taken for one that holds quotes. */
+const GRAPHQL_TYPE = /^application\/graphql$/;
+
+/** Characters of a boundary (RFC 2046, 5.1.1). One with others cannot separate anything. */
+const BOUNDARY = /^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/;
+
+export function bodyFormatOf(contentType: string | undefined): BodyFormat {
   const type = mediaTypeOf(contentType);
-  if (type === undefined) return undefined;
-  if (type === "application/json" || type === "text/json" || type.endsWith("+json")) return placesInJson;
-  if (type === "application/x-www-form-urlencoded") return placesInForm;
-  if (type === "application/xml" || type === "text/xml" || type.endsWith("+xml")) return placesInXml;
-  return type.startsWith("text/") ? placesInText : undefined;
+  if (type === undefined || contentType === undefined) return UNKNOWN;
+  if (JSON_TYPE.test(type) || GRAPHQL_TYPE.test(type)) return { kind: "text", find: placesInJson };
+  if (type === "application/x-www-form-urlencoded") return { kind: "text", find: placesInForm };
+  if (XML_TYPE.test(type)) return { kind: "text", find: placesInXml };
+  if (type === "text/plain") return { kind: "text", find: placesInUntypedText };
+  if (type.startsWith("text/")) return { kind: "text", find: placesInText };
+  if (!type.startsWith("multipart/")) return UNKNOWN;
+  const boundary = parameterOf(contentType, "boundary");
+  return boundary !== undefined && BOUNDARY.test(boundary) ? { kind: "multipart", boundary } : UNKNOWN;
+}
+
+/** What a body is packed with, from the inside out (RFC 9110, 8.4). Empty for one that is not. */
+export function contentCodingsOf(contentEncoding: string | undefined): readonly string[] {
+  const names = contentEncoding?.split(",").map((name) => name.trim().toLowerCase()) ?? [];
+  return names.filter((name) => name !== "" && name !== "identity");
+}
+
+/** The encoding that a type names for its characters, in lower case. */
+export function charsetOf(contentType: string | undefined): string | undefined {
+  return parameterOf(contentType ?? "", "charset")?.toLowerCase();
 }
 
 /** Bodies of this type reach transforms as objects; all others as text (specification, Transforms). */
@@ -26,6 +53,16 @@ export function isJsonBody(contentType: string | undefined): boolean {
   return mediaTypeOf(contentType) === "application/json";
 }
 
-function mediaTypeOf(contentType: string | undefined): string | undefined {
+export function mediaTypeOf(contentType: string | undefined): string | undefined {
   return contentType?.split(";", 1)[0]?.trim().toLowerCase() || undefined;
+}
+
+/** A parameter of a type or of a Content-Disposition, without the quotes around it. */
+export function parameterOf(header: string, name: string): string | undefined {
+  for (const [, key, quoted, plain] of header.matchAll(
+    /;\s*([\w!#$&^.+*-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/g,
+  )) {
+    if (key?.toLowerCase() === name) return quoted?.replaceAll(/\\(.)/g, "$1") ?? plain;
+  }
+  return undefined;
 }

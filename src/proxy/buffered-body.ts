@@ -3,24 +3,49 @@ import { Fault } from "../base/fault.js";
 import { EgressError } from "../egress/egress-error.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { BodyFault } from "../memory/body-fault.js";
-import { BodyTooLarge, collectBody } from "../memory/collect-body.js";
+import { type BodyHead, BodyTooLarge, collectBody, collectHead } from "../memory/collect-body.js";
 import { SMALL_BODY_BYTES } from "../memory/memory-budget.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
-import type { ProxyCall } from "./call.js";
 import { headerValue } from "./forward.js";
+
+/** A body as its caller sends it. */
+export interface CallerBody {
+  readonly headers: readonly HeaderPair[];
+  readonly body: Readable | Buffer;
+  readonly memory: RequestMemory;
+}
 
 /**
  * Reads the caller's body to its end. One that is no stream is in memory already, and has its room.
  * @throws {Fault} body_too_large; unavailable where there is no memory for it; malformed_body when it ends early or too slowly.
  */
-export async function readCallerBody({ body, headers, memory }: ProxyCall, maxBytes: number): Promise<Buffer> {
+export async function readCallerBody({ body, headers, memory }: CallerBody, maxBytes: number): Promise<Buffer> {
   if (Buffer.isBuffer(body)) return withinLimit(body, maxBytes);
+  return refusing(body, collectBody(body, memory, { maxBytes, announced: announcedIn(headers) }));
+}
+
+/**
+ * Reads the first bytes of the caller's body.
+ * @param announced bytes to come; undefined where nobody said.
+ * @throws {Fault} as {@link readCallerBody}, but for the length.
+ */
+export async function readCallerHead(
+  body: Readable | Buffer,
+  memory: RequestMemory,
+  wanted: number,
+  announced: number | undefined,
+): Promise<BodyHead> {
+  if (Buffer.isBuffer(body)) return { bytes: body, rest: undefined };
+  return refusing(body, collectHead(body, memory, wanted, announced));
+}
+
+async function refusing<T>(body: Readable, reading: Promise<T>): Promise<T> {
   try {
-    return await collectBody(body, memory, { maxBytes, announced: announcedIn(headers) });
+    return await reading;
   } catch (error) {
     body.destroy();
     if (error instanceof BodyTooLarge) throw tooLarge(error.maxBytes);
-    throw error instanceof Fault ? error : new Fault("malformed_body", "The body ended before it was complete.");
+    throw readFault(error);
   }
 }
 
@@ -45,9 +70,14 @@ export async function readAnswerBody(
   try {
     return await collectAnswer(body, maxBytes, memory, announcedIn(headers));
   } catch (error) {
-    if (error instanceof EgressError) throw error.toFault();
-    throw error instanceof Fault ? error : new Fault("malformed_body", "The body ended before it was complete.");
+    throw readFault(error);
   }
+}
+
+/** What a caller is told of a body that could not be read. */
+function readFault(error: unknown): Fault {
+  if (error instanceof EgressError) return error.toFault();
+  return error instanceof Fault ? error : new Fault("malformed_body", "The body ended before it was complete.");
 }
 
 /** By its events: an iterator makes promises for each chunk, and a watch over the stream's end: 20 us for a small body. */
@@ -94,7 +124,7 @@ function collectAnswer(
   return promise;
 }
 
-function announcedIn(headers: readonly HeaderPair[]): number | undefined {
+export function announcedIn(headers: readonly HeaderPair[]): number | undefined {
   const length = headerValue(headers, "content-length");
   return length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined;
 }

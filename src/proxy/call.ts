@@ -28,6 +28,8 @@ export interface ProxyCall {
 export interface CallOwner {
   readonly tenantId: TenantId;
   readonly caller: Caller | undefined;
+  /** The caller by the request's own key, where it has a valid one. */
+  readonly keyHolder: Caller | undefined;
   /** Undefined for an ephemeral one. */
   readonly proxy: LoadedProxy | undefined;
 }

@@ -13,23 +13,35 @@ const DECODERS: Readonly<Record<string, (bytes: Buffer, most: number) => Promise
   deflate: (bytes, most) => promisify(inflate)(bytes, { maxOutputLength: most }),
 };
 
-/** Code sees what the destination meant, not how it was packed: it goes on to the caller unpacked. */
+/**
+ * The answer of a destination as code sees it: unpacked, in which form it goes on to the caller.
+ * @throws {Fault} destination_unreachable for one that is too large, which no caller can mend; unprocessable for one that is
+ * not packed as it says; what {@link readAnswerBody} throws.
+ */
 export async function decodedBody(
   answer: HeadedBody,
   most: number,
   memory: RequestMemory,
 ): Promise<{ readonly headers: HeaderPair[]; readonly body: Buffer }> {
   const { headers } = answer;
-  const bytes = await readAnswerBody(answer, most, memory);
+  const bytes = await readAnswerBody(answer, most, memory).catch((error: unknown) => {
+    throw error instanceof Fault && error.code === "body_too_large" ? answerTooLarge(most) : error;
+  });
   const encoding = headerValue(headers, "content-encoding")?.trim().toLowerCase();
   const kept = headers.filter(([name]) => !["content-encoding", "content-length"].includes(name.toLowerCase()));
   if (encoding === undefined || encoding === "identity" || bytes.length === 0) return { headers: kept, body: bytes };
   const decode = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding] : undefined;
   if (!decode)
     throw new Fault("unprocessable", "The destination's answer has an encoding that cannot be undone for a transform.");
-  const decoded = await decode(bytes, most).catch(() => {
-    throw new Fault("unprocessable", "The destination's answer is too large, or not encoded as it says.");
+  const decoded = await decode(bytes, most).catch((error: unknown) => {
+    if (error instanceof RangeError) throw answerTooLarge(most);
+    throw new Fault("unprocessable", "The destination's answer is not encoded as it says.");
   });
   memory.reserveNow(decoded.length);
   return { headers: kept, body: decoded };
+}
+
+function answerTooLarge(most: number): Fault {
+  const text = `The destination's answer has more than the ${most} bytes that a response transform takes.`;
+  return new Fault("destination_unreachable", text);
 }

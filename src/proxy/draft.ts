@@ -1,74 +1,57 @@
-import { isUtf8 } from "node:buffer";
-import type { Readable } from "node:stream";
-import { Fault, invalid } from "../base/fault.js";
+import { Fault } from "../base/fault.js";
 import type { HeaderPair } from "../egress/request-framing.js";
-import { bodyPlaces } from "./body-format.js";
-import { readCallerBody } from "./buffered-body.js";
+import { type SendableBody, unsearchedBody } from "./body/outgoing-body.js";
+import { searchBody } from "./body/search-body.js";
 import type { ProxyCall } from "./call.js";
-import { forwardedHeaders, forwardedQuery, headerValue } from "./forward.js";
+import { forwardedHeaders, forwardedQuery } from "./forward.js";
 import { type ProxyDefinition, requestSteps } from "./proxy.js";
 import { RequestReferences } from "./references.js";
 import { placesInHeader } from "./splice/header.js";
+import type { FindPlaces } from "./splice/place.js";
 import { placesInPath, placesInQuery } from "./splice/url.js";
 
-/** The largest body that is transformed (specification, Limits), and here also the largest that is searched for references. */
-const MAX_BUFFERED = 5 * 1024 * 1024;
+/** What stands before the body of a request. Values are put in where they are. */
+export interface DraftHead {
+  path: string;
+  query: string;
+  readonly headers: HeaderPair[];
+}
 
 /** A request on its way: what was read of it, and what is replaced in it. */
 export interface Draft {
-  path: string;
-  query: string;
-  headers: HeaderPair[];
-  body: Readable | Buffer;
+  readonly head: DraftHead;
+  readonly body: SendableBody;
   readonly references: RequestReferences;
 }
 
 /**
- * Finds the references in all parts of a request, unless the proxy leaves them alone. Only bodies that are text, or that a
- * transform wants, are read.
- * @throws {Fault} validation_failed naming the part of a malformed expression; for a body that is to be read what
- * {@link readCallerBody} throws.
+ * Finds the references in all parts of a request, unless the proxy leaves them alone.
+ * @throws {Fault} validation_failed naming the part of a malformed expression; for the body what {@link searchBody} throws.
  */
 export async function scan(call: ProxyCall, definition: ProxyDefinition): Promise<Draft> {
-  const draft: Draft = {
-    path: call.path,
-    query: forwardedQuery(call.query),
-    headers: forwardedHeaders(call.headers),
-    body: call.body,
-    references: new RequestReferences(),
-  };
-  if (definition.disableDetokenization) return draft;
-  const { references } = draft;
-  references.scan("path", draft.path, placesInPath, (path) => {
-    draft.path = path;
-  });
-  references.scan("query", draft.query, placesInQuery, (query) => {
-    draft.query = query;
-  });
-  for (const [index, [name, value]] of draft.headers.entries()) {
-    references.scan(`headers.${name}`, value, placesInHeader, (text) => {
-      requireHeaderValue(name, text);
-      draft.headers[index] = [name, text];
-    });
-  }
-  const find = bodyPlaces(headerValue(call.headers, "content-type"), headerValue(call.headers, "content-encoding"));
-  if (find || requestSteps(definition).length > 0) {
-    const body = await readCallerBody(call, MAX_BUFFERED);
-    draft.body = body;
-    if (find && body.length > 0) {
-      const text = isUtf8(body) ? body.toString("utf8") : requireNoReferences(body);
-      references.scan("body", text, find, (spliced) => {
-        draft.body = Buffer.from(spliced);
-      });
-    }
-  }
-  return draft;
+  const references = new RequestReferences();
+  const head = { path: call.path, query: forwardedQuery(call.query), headers: forwardedHeaders(call.headers) };
+  if (definition.disableDetokenization) return { head, body: unsearchedBody(call.body), references };
+  scanHead(references, head);
+  const body = await searchBody(call, references, requestSteps(definition).length > 0);
+  return { head, body, references };
 }
 
-/** A body in another encoding goes through as it is; values could not be put into it without knowing which one. */
-function requireNoReferences(body: Buffer): string {
-  if (body.includes("{{")) throw invalid("body", "must be UTF-8 to hold expressions");
-  return "";
+function scanHead(references: RequestReferences, head: DraftHead): void {
+  const search = (field: string, text: string, find: FindPlaces, take: (text: string) => void) =>
+    references.scan({ ...{ field, text, find, take }, positionOf: (offset) => `character ${offset + 1}` });
+  search("path", head.path, placesInPath, (path) => {
+    head.path = path;
+  });
+  search("query", head.query, placesInQuery, (query) => {
+    head.query = query;
+  });
+  for (const [index, [name, value]] of head.headers.entries()) {
+    search(`headers.${name}`, value, placesInHeader, (text) => {
+      requireHeaderValue(name, text);
+      head.headers[index] = [name, text];
+    });
+  }
 }
 
 /** A value must not start a header of its own. */

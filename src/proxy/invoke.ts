@@ -56,14 +56,14 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
   let draft: Draft | undefined;
   for (let attempt = 1; ; attempt += 1) {
     const route = await chooseRoute(finders, call);
-    call.onOwner?.(route);
+    const { tenantId, caller, application, proxy } = route;
+    call.onOwner?.({ tenantId, caller: caller ?? application, keyHolder: caller, proxy });
     try {
       await requireRight(database, route);
       draft ??= await scan(call, route.definition);
       const tokens = await authorize(database, route, draft.references.tokenIds(), call.memory);
       const keys = await keyring.of(route.tenantId);
-      const { caller } = route;
-      const lookup = caller ? await openTokens(caller, keys, tokens, bins) : () => undefined;
+      const lookup = await openTokens(route.tenantId, keys, tokens, bins);
       draft.references.resolve(lookup, route.definition.configuration);
       return { route, draft };
     } catch (error) {
@@ -78,11 +78,11 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
 async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: Draft): Promise<ProxyAnswer> {
   const { definition, tenantId } = route;
   const { method, signal, memory } = call;
-  const { path, query, headers, body } = draft;
+  const { path, query } = draft.head;
   const base = route.proxy ? baseUrl(definition) : definition.destinationUrl;
   const target = destinationTarget(base, path, query);
   const url = checkedAgain(parts.agents, base);
-  const request = { method, path, query, headers, body };
+  const request = { method, path, query, ...draft.body.send(draft.head.headers) };
   const changed = await parts.transforms.request(route, requestSteps(definition), request, { signal, memory });
   if (changed.kind === "answer") return { ...changed.answer, destinationStatus: 0 };
   const isEmpty = Buffer.isBuffer(changed.body) && changed.body.length === 0;
@@ -92,7 +92,7 @@ async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: 
     body: isEmpty ? undefined : changed.body,
     pool: tenantId,
   }).catch((error: unknown) => {
-    throw failureOf(error, signal);
+    throw draft.body.refused ?? failureOf(error, signal);
   });
   const plain: ProxyAnswer = {
     status: answer.status,

@@ -1,9 +1,11 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
+import { Fault } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
 import { exceededLimit, type JsonLimits, MAX_NAMES, MAX_RESULT_VALUES } from "../base/json-structure.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import { isJsonBody } from "./body-format.js";
+import { ExactNumbers } from "./exact-json.js";
 import { headerValue } from "./forward.js";
 
 /** Twice the levels that the API takes. Each level of a value is a call of the function that walks through it. */
@@ -30,17 +32,22 @@ export function structureProblem(headers: readonly HeaderPair[], bytes: Buffer):
 
 /**
  * Headers and a body on their way through transforms. A body that no step has changed leaves with the bytes it came with:
- * written anew, JSON would have other spellings, and what is no text would be destroyed.
+ * written anew, JSON would have other spellings, and what is not text would be destroyed. A changed body keeps the numbers
+ * that a double does not hold: see {@link ExactNumbers}.
  */
 export class Message {
   headers: readonly HeaderPair[];
   #body: Json;
-  #bytes: Buffer | undefined;
+  /** As it came, or as it was last rewritten. */
+  #source: Buffer;
+  #isSourceJson: boolean;
+  #isChanged = false;
 
   constructor(headers: readonly HeaderPair[], bytes: Buffer) {
     this.headers = headers;
     this.#body = isJsonBody(headerValue(headers, "content-type")) ? parsedOr(bytes) : bytes.toString("utf8");
-    this.#bytes = bytes;
+    this.#source = bytes;
+    this.#isSourceJson = typeof this.#body !== "string";
   }
 
   /** Parsed, where the body is JSON; else its text. Not to be changed in place. */
@@ -51,20 +58,33 @@ export class Message {
   set body(body: Json) {
     if (body === this.#body) return;
     this.#body = body;
-    this.#bytes = undefined;
+    this.#isChanged = true;
   }
 
+  /** @throws {Fault} unprocessable for a changed body whose numbers cannot be told apart any more. */
   get bytes(): Buffer {
-    if (this.#bytes) return this.#bytes;
+    if (!this.#isChanged) return this.#source;
     if (this.#body === null) return Buffer.alloc(0);
-    return Buffer.from(typeof this.#body === "string" ? this.#body : JSON.stringify(this.#body));
+    return Buffer.from(typeof this.#body === "string" ? this.#body : this.#written());
+  }
+
+  #written(): string {
+    if (!this.#isSourceJson) return JSON.stringify(this.#body);
+    const text = new ExactNumbers(this.#source.toString("utf8")).write(this.#body);
+    if (text !== undefined) return text;
+    throw new Fault(
+      "unprocessable",
+      "The body holds numbers with more digits than code is shown, and they cannot be told apart after the change. Send them as strings.",
+    );
   }
 
   /** Changes the text of the body, whatever its type, which it keeps as far as it still is JSON. */
   rewrite(text: string): void {
     if (text === this.bytes.toString("utf8")) return;
-    this.#bytes = Buffer.from(text);
-    this.#body = typeof this.#body === "string" ? text : parsedOr(this.#bytes);
+    this.#source = Buffer.from(text);
+    this.#isChanged = false;
+    this.#body = typeof this.#body === "string" ? text : parsedOr(this.#source);
+    this.#isSourceJson = typeof this.#body !== "string";
   }
 
   /**
@@ -83,7 +103,8 @@ export class Message {
   }
 
   /**
-   * Takes what code returned.
+   * Takes what code returned. A body that is equal to what code was shown, in the same order, is not changed. One that is
+   * not text is JSON, and says so where the code names no type.
    * @throws {FunctionFailed} when that is no body with headers, or the headers cannot be sent.
    */
   take(returned: Json): void {
@@ -94,11 +115,20 @@ export class Message {
     if (Object.keys(headers).length > MAX_HEADERS) {
       throw failed(`A transform must return at most ${MAX_HEADERS} headers.`);
     }
-    this.headers = Object.entries(headers).flatMap(([name, value]) =>
+    const pairs = Object.entries(headers).flatMap(([name, value]) =>
       [value].flat().flatMap((one) => (one === null || typeof one === "object" ? [] : [headerPair(name, String(one))])),
     );
-    this.body = returned.body;
+    const isTyped = returned.body === null || typeof returned.body === "string" || headerValue(pairs, "content-type");
+    this.headers = isTyped ? pairs : [...pairs, ["Content-Type", JSON_TYPE]];
+    if (!isSame(returned.body, this.#body)) this.body = returned.body;
   }
+}
+
+const JSON_TYPE = "application/json; charset=utf-8";
+
+function isSame(one: Json, other: Json): boolean {
+  if (typeof one !== "object" || typeof other !== "object") return one === other;
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** A header as it is sent, with characters beyond one byte as UTF-8. @throws {FunctionFailed} for one that cannot be. */

@@ -7,7 +7,9 @@ import { newUuid, type Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireApplication } from "../functions/acting-application.js";
+import { type FailedRun, readFailedRuns } from "../functions/failed-runs.js";
 import { writeLog } from "../store/audit-logs.js";
+import { deleteFailedRuns } from "../store/failed-runs.js";
 import { deleteProxyRow, insertProxy, listProxies, readProxy, updateProxy } from "../store/proxies.js";
 import { readReactor } from "../store/reactors.js";
 import { raiseAuthRevision } from "../store/tenants.js";
@@ -135,6 +137,18 @@ async function requireReactor(tx: Transaction, field: string, id: Uuid | undefin
 export async function deleteProxy(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
   tx.tell(raiseAuthRevision, tx.tenantId);
   if (!(await tx.ask(deleteProxyRow, id))) return new Refused(notFound("proxy"));
+  tx.tell(deleteFailedRuns, id);
   writeLog(tx, logEntry(actorOf(caller), "proxy", id, "delete"));
   return undefined;
+}
+
+/** The runs of the proxy's transforms that failed within the last day, newest first. */
+export async function failedRunsOfProxy(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid,
+): Promise<readonly FailedRun[] | Refused> {
+  if (!(await tx.ask(readProxy, id))) return new Refused(notFound("proxy"));
+  return readFailedRuns(tx, caller, keys, "proxy", id);
 }

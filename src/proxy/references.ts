@@ -2,48 +2,76 @@ import { Fault, invalid } from "../base/fault.js";
 import type { Json } from "../base/json.js";
 import { Budget } from "../expressions/budget.js";
 import { evaluateReference, type TokenLookup } from "../expressions/detokenization.js";
+import { expressionFault, foundNothing, type PlaceOf } from "../expressions/expression-place.js";
 import { parseReference, type Reference } from "../expressions/reference.js";
-import { type FindPlaces, type Place, splice } from "./splice/place.js";
+import { type FindPlaces, MAX_EXPRESSIONS, type Place, splice, UnwritableValue } from "./splice/place.js";
 
 /** Tokens that one request may refer to. */
-const MAX_TOKENS = 100;
-/** Far more expressions than tokens mean a mistake, and cost time. */
-const MAX_EXPRESSIONS = 2_000;
+export const MAX_TOKENS = 100;
 /** Each pair of opening braces is looked at for an expression: a million of them take 0.3 s. */
 const MAX_OPENINGS = 10_000;
 
-/** A text of the request with the expressions in it. */
-interface ScannedPart {
-  readonly name: string;
+/** A text of the request in which expressions are looked for. */
+export interface SearchedText {
+  /** As errors name it: `body`, `headers.X-Card`. */
+  readonly field: string;
   readonly text: string;
-  readonly places: readonly { readonly place: Place; readonly reference: Reference }[];
+  readonly find: FindPlaces;
+  /** Where in the field a character of the text is, for errors: "line 3, column 14". */
+  positionOf(offset: number): string;
+  /** Told the text with the values in it. Told again where resolving is repeated. */
   take(text: string): void;
+}
+
+interface FoundReference {
+  readonly place: Place;
+  readonly reference: Reference;
+  readonly placeOf: PlaceOf;
+}
+
+interface ScannedText {
+  readonly searched: SearchedText;
+  readonly found: readonly FoundReference[];
 }
 
 /** What a request refers to, in all of its parts: found first, looked up once, put in last. */
 export class RequestReferences {
-  readonly #parts: ScannedPart[] = [];
+  readonly #texts: ScannedText[] = [];
+  readonly #afterwards: (() => void)[] = [];
   #expressions = 0;
 
-  /**
-   * Scans one part. `take` is given the text with the values in it.
-   * @throws {Fault} validation_failed naming the part, for a malformed expression.
-   */
-  scan(name: string, text: string, find: FindPlaces, take: (text: string) => void): void {
-    if (hasMoreOpenings(text, MAX_OPENINGS)) throw invalid(name, `must hold at most ${MAX_OPENINGS} opening braces {{`);
-    const found = find(text);
-    if (found.length === 0) return;
-    const places = found.map((place) => ({ place, reference: parseReference(place.expression, () => name) }));
-    this.#expressions += places.length;
-    if (this.#expressions > MAX_EXPRESSIONS) throw invalid(name, `must hold at most ${MAX_EXPRESSIONS} expressions`);
-    this.#parts.push({ name, text, places, take });
+  /** @throws {Fault} validation_failed naming the field of an expression that is malformed, or of too many. */
+  scan(searched: SearchedText): void {
+    const { field, text, find } = searched;
+    if (hasMoreOpenings(text, MAX_OPENINGS))
+      throw invalid(field, `must hold at most ${MAX_OPENINGS} opening braces {{`);
+    const found: FoundReference[] = [];
+    try {
+      for (const place of find(text)) {
+        const placeOf = () => ({ field, position: searched.positionOf(place.start) });
+        const reference = parseReference(place.expression);
+        if ("rejected" in reference) throw expressionFault(placeOf, reference.rejected);
+        this.#expressions += 1;
+        if (this.#expressions > MAX_EXPRESSIONS)
+          throw invalid(field, `must hold at most ${MAX_EXPRESSIONS} expressions`);
+        found.push({ place, reference, placeOf });
+      }
+    } catch (error) {
+      throw error instanceof UnwritableValue ? invalid(field, error.reason) : error;
+    }
+    if (found.length > 0) this.#texts.push({ searched, found });
+  }
+
+  /** Has this run whenever all values have been put in, in the order in which it is asked for. */
+  afterwards(run: () => void): void {
+    this.#afterwards.push(run);
   }
 
   /** The distinct tokens referred to. @throws {Fault} validation_failed for more than a hundred. */
   tokenIds(): string[] {
     const ids = new Set<string>();
-    for (const { places } of this.#parts) {
-      for (const { reference } of places) if ("tokenId" in reference) ids.add(reference.tokenId);
+    for (const { found } of this.#texts) {
+      for (const { reference } of found) if ("tokenId" in reference) ids.add(reference.tokenId);
     }
     if (ids.size > MAX_TOKENS) {
       throw new Fault(
@@ -54,19 +82,23 @@ export class RequestReferences {
     return [...ids];
   }
 
-  /** Puts the values in. @throws {Fault} validation_failed naming the part where a filter fails. */
+  /** Puts the values in. @throws {Fault} validation_failed naming the field where an expression fails or finds nothing. */
   resolve(lookup: TokenLookup, configuration: Readonly<Record<string, string>>): void {
     const budget = new Budget();
-    for (const { name, text, places, take } of this.#parts) {
-      const values = places.map(({ reference }) => evaluated(reference, name, lookup, configuration, budget));
-      take(
-        splice(
-          text,
-          places.map(({ place }) => place),
-          values,
-        ),
-      );
+    for (const { searched, found } of this.#texts) {
+      const values = found.map((reference) => evaluated(reference, lookup, configuration, budget));
+      const places = found.map(({ place }) => place);
+      searched.take(spliced(searched, places, values));
     }
+    for (const run of this.#afterwards) run();
+  }
+}
+
+function spliced({ field, text }: SearchedText, places: readonly Place[], values: readonly Json[]): string {
+  try {
+    return splice(text, places, values);
+  } catch (error) {
+    throw error instanceof UnwritableValue ? invalid(field, error.reason) : error;
   }
 }
 
@@ -83,28 +115,31 @@ function hasMoreOpenings(text: string, most: number): boolean {
 }
 
 function evaluated(
-  reference: Reference,
-  part: string,
+  { place, reference, placeOf }: FoundReference,
   lookup: TokenLookup,
   configuration: Readonly<Record<string, string>>,
   budget: Budget,
 ): Json {
+  const { expression } = place;
   switch (reference.form) {
     case "data":
     case "token": {
       const view = lookup(reference.tokenId);
-      if (!view) throw invalid(part, "must refer to tokens that exist");
-      return evaluateReference(reference, view, () => part, budget);
+      if (!view) throw expressionFault(placeOf, "must refer to tokens that exist");
+      const value = evaluateReference(reference, view, { expression, placeOf, budget });
+      // A rule hides the value: the destination would be sent an empty text in its place.
+      if (value === null && view.data === null) throw foundNothing(placeOf, expression);
+      return value;
     }
     case "config": {
       const value = Object.hasOwn(configuration, reference.name) ? configuration[reference.name] : undefined;
       if (value === undefined || reference.filters !== null) {
-        throw invalid(part, "must name an entry of the configuration, without filters");
+        throw expressionFault(placeOf, "must name an entry of the configuration, without filters");
       }
       return value;
     }
     case "encrypted":
     case "transform_identifier":
-      throw invalid(part, `must not use the ${reference.form} expression, which is not available here`);
+      throw expressionFault(placeOf, `must not use the ${reference.form} expression, which is not available here`);
   }
 }

@@ -1,5 +1,6 @@
 import type { Authenticator } from "../access/authenticate.js";
 import type { Caller } from "../access/caller.js";
+import { parseKey } from "../access/key-text.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { requireNamedDestination } from "../egress/destination.js";
@@ -17,13 +18,15 @@ export interface RouteParts {
 /** Who calls through what. */
 export interface Route {
   readonly tenantId: TenantId;
-  /** Whose rights references are replaced under; undefined for anonymous calls of a proxy without an application. */
+  /** The holder of the key that came with the call. Undefined where a proxy asks for none and no valid one came. */
   readonly caller: Caller | undefined;
+  /** The application of a proxy that asks for no key. Its rights count where the caller's do not reach. */
+  readonly application: Caller | undefined;
   readonly proxy: LoadedProxy | undefined;
   readonly definition: ProxyDefinition;
   /**
-   * That of the older of the two. They are remembered apart: guarded by the newer one, a call would go where the proxy led
-   * before it was changed, or with rights that its application has lost.
+   * The oldest at which any of them was read. They are remembered apart: guarded by a newer one, a call would go where the
+   * proxy led before it was changed, or with rights that its application has lost.
    */
   readonly revision: number;
 }
@@ -42,23 +45,38 @@ export async function chooseRoute(parts: RouteParts, { target, apiKey }: ProxyCa
     const caller = await parts.authenticator.authenticate(apiKey);
     requireNamedDestination("BT-PROXY-URL", target.url, parts.policy);
     const definition = ephemeralDefinition(target.url);
-    return { tenantId: caller.tenantId, caller, proxy: undefined, definition, revision: caller.revision };
+    const { tenantId, revision } = caller;
+    return { tenantId, caller, application: undefined, proxy: undefined, definition, revision };
   }
   const proxy = await parts.loader.find(target.key);
   const { tenantId } = proxy;
   const { requireAuth, applicationId, definition } = proxy.proxy;
   if (!requireAuth) {
-    const caller = applicationId ? await parts.authenticator.application(tenantId, applicationId) : undefined;
-    return { tenantId, caller, proxy, definition, revision: older(proxy, caller ?? proxy) };
+    const caller = await validCaller(parts, tenantId, apiKey);
+    const application = applicationId ? await parts.authenticator.application(tenantId, applicationId) : undefined;
+    const revision = Math.min(proxy.revision, (caller ?? proxy).revision, (application ?? proxy).revision);
+    return { tenantId, caller, application, proxy, definition, revision };
   }
   const caller = await parts.authenticator.authenticate(apiKey);
   // A key of another tenant learns nothing, not even that the proxy exists.
   if (caller.tenantId !== tenantId) throw new Fault("not_found", "There is no proxy with this key.");
-  return { tenantId, caller, proxy, definition, revision: older(proxy, caller) };
+  const revision = Math.min(proxy.revision, caller.revision);
+  return { tenantId, caller, application: undefined, proxy, definition, revision };
 }
 
-function older(one: { readonly revision: number }, other: { readonly revision: number }): number {
-  return Math.min(one.revision, other.revision);
+/** Whoever calls a proxy that asks for no key may send one. One that is not good is the same as none. */
+async function validCaller(
+  { authenticator }: RouteParts,
+  tenantId: TenantId,
+  apiKey: string | undefined,
+): Promise<Caller | undefined> {
+  if (apiKey === undefined || parseKey(apiKey)?.tenantId !== tenantId) return undefined;
+  try {
+    return await authenticator.authenticate(apiKey);
+  } catch (error) {
+    if (error instanceof Fault && error.code === "unauthenticated") return undefined;
+    throw error;
+  }
 }
 
 function ephemeralDefinition(url: string): ProxyDefinition {

@@ -1,6 +1,7 @@
 import { invalid } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
 import { evaluate } from "../expressions/expression.js";
+import { expressionFault } from "../expressions/expression-place.js";
 import { parseReference } from "../expressions/reference.js";
 import { expressionSpans } from "../expressions/span.js";
 import { asText } from "./splice/place.js";
@@ -69,7 +70,8 @@ export class StepExpressions {
     if (/^\s*res(?:\W|$)/.test(expression) && this.#response !== undefined) {
       return [`{{ ${expression} }}`, { res: this.#response }];
     }
-    const reference = parseReference(expression, () => field);
+    const reference = parseReference(expression);
+    if ("rejected" in reference) throw expressionFault(() => ({ field, position: undefined }), reference.rejected);
     if (reference.form !== "transform_identifier" || !this.#remembered.has(reference.name)) {
       throw invalid(
         field,

@@ -1,6 +1,6 @@
 import { Fault, isFaultCode } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
-import { FunctionFailed } from "../functions/function-failed.js";
+import { FunctionFailed, readErrors, readFunctionFailed } from "../functions/function-failed.js";
 import type { FunctionAnswer } from "../functions/function-runner.js";
 
 /** What became of what the code wanted tokenized. */
@@ -85,26 +85,15 @@ export function readEnd(stored: Json): RunEnd {
     );
     return { kind, answer: { status: Number(stored.status), headers, body: stored.body ?? null } };
   }
-  if (kind === "failed") {
-    return { kind, failure: new FunctionFailed(Number(stored.status), String(stored.detail), textsOf(stored.errors)) };
-  }
+  if (kind === "failed") return { kind, failure: readFunctionFailed(stored) };
   const code = String(stored.code);
   if (kind !== "refused" || !isFaultCode(code)) throw new Error("the end of a run is of an unknown kind");
-  const fields = stored.fields === undefined ? {} : { fields: textsOf(stored.fields) };
+  const fields = stored.fields === undefined ? {} : { fields: readErrors(stored.fields) };
   return { kind, fault: new Fault(code, String(stored.message), fields) };
 }
 
 function textsJson(texts: Readonly<Record<string, readonly string[]>>): JsonObject {
   return Object.fromEntries(Object.entries(texts).map(([name, list]) => [name, [...list]]));
-}
-
-function textsOf(json: Json | undefined): Record<string, string[]> {
-  return Object.fromEntries(
-    Object.entries(objectOf(json)).map(([name, list]) => [
-      name,
-      Array.isArray(list) ? list.map(String) : [String(list)],
-    ]),
-  );
 }
 
 function objectOf(json: Json | undefined): JsonObject {

@@ -75,7 +75,7 @@ export async function react(
   const { tenantId } = caller;
   const reactor = openReactor(keys, tenantId, row);
   const formula = formulaRow && openFormula(keys, tenantId, formulaRow);
-  const values = detokenize(args, "args", await openTokens(caller, keys, tokens, parts.bins));
+  const values = detokenize(args, "args", await openTokens(tenantId, keys, tokens, parts.bins));
   if (formula) checkArguments(formula, values);
   const application = await applicationOf(parts.authenticator, tenantId, reactor);
   const result = await parts.functions.run(reactorFunction(tenantId, reactor, formula, application), values, signal);
@@ -86,7 +86,8 @@ export async function react(
   return { kind: "result", tokens: made, raw };
 }
 
-function returnedObject(value: Json): JsonObject {
+/** @throws {FunctionFailed} for anything but an object. */
+export function returnedObject(value: Json): JsonObject {
   if (isJsonObject(value)) return value;
   throw new FunctionFailed(500, "Reactor Runtime Error", {
     error: ["The code must return an object, with raw or tokenize or both."],

@@ -8,8 +8,10 @@ import type { Page, PageRequest } from "../base/page.js";
 import { open, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireApplication } from "../functions/acting-application.js";
+import { type FailedRun, readFailedRuns } from "../functions/failed-runs.js";
 import { parseRuntime, type Runtime } from "../functions/runtime.js";
 import { writeLog } from "../store/audit-logs.js";
+import { deleteFailedRuns } from "../store/failed-runs.js";
 import { holdFormula, readFormula } from "../store/reactor-formulas.js";
 import {
   deleteReactorRow,
@@ -143,8 +145,20 @@ export async function changeReactor(
 
 export async function deleteReactor(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
   if (!(await tx.ask(deleteReactorRow, id))) return new Refused(notFound("reactor"));
+  tx.tell(deleteFailedRuns, id);
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "delete"));
   return undefined;
+}
+
+/** The reactor's runs that failed within the last day, newest first. */
+export async function failedRunsOfReactor(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid,
+): Promise<readonly FailedRun[] | Refused> {
+  if (!(await tx.ask(readReactor, id))) return new Refused(notFound("reactor"));
+  return readFailedRuns(tx, caller, keys, "reactor", id);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Json } from "../base/json.js";
+import type { SourcePosition } from "./source-position.js";
 
 /** Statuses and details of the published error classes for tenant code, by the name of the class. */
 export const publishedErrors = {
@@ -25,6 +26,7 @@ export type GuestError =
       readonly status: number;
       readonly detail: string;
       readonly errors: GuestErrors;
+      readonly position: SourcePosition | undefined;
     }
   /** A whole answer of its own, to be given as it is. */
   | {
@@ -34,4 +36,11 @@ export type GuestError =
       readonly body: Json;
     }
   /** Anything else: callers see a ReactorRuntimeError with these errors. */
-  | { readonly type: "other"; readonly status: 500; readonly detail: string; readonly errors: GuestErrors };
+  | {
+      readonly type: "other";
+      readonly status: 500;
+      readonly detail: string;
+      readonly errors: GuestErrors;
+      /** Where the error was made; undefined where it has no stack in the tenant's code. */
+      readonly position: SourcePosition | undefined;
+    };

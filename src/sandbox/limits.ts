@@ -110,4 +110,8 @@ export interface KillLimits {
   readonly silenceMs: number;
 }
 
-export const defaultKillLimits: KillLimits = { graceMs: 500, threadExitMs: 2_000, pingMs: 500, silenceMs: 2_000 };
+/**
+ * A thread that was told to end does so when its native call is over. Each takes less than a second on an idle processor
+ * (engine/host-crypto, engine/host-zlib.ts, engine/host-intl.ts), hence the tenfold for a busy one.
+ */
+export const defaultKillLimits: KillLimits = { graceMs: 500, threadExitMs: 10_000, pingMs: 500, silenceMs: 2_000 };

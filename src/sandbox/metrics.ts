@@ -41,6 +41,11 @@ export class SandboxCounters {
     this.#wait.observe(waitedMs);
   }
 
+  /** A thread that was ended for a compilation. Those of runs come with their reports. */
+  threadEnded(): void {
+    this.#threadsEnded += 1;
+  }
+
   ended(outcome: RunOutcome, ms: number): void {
     const result = outcome.kind === "failed" ? outcome.reason : outcome.kind;
     this.#runs[result] = (this.#runs[result] ?? 0) + 1;

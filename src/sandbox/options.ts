@@ -15,29 +15,42 @@ export interface SandboxOptions {
   readonly threads?: number | undefined;
   /** Calls of one tenant that may share a thread while they wait for the host. Default 16. */
   readonly callsPerThread?: number;
+  /** Milliseconds that a compilation may take. Default 1,000. */
+  readonly compileMs?: number;
   /** For every run that does not bring its own. Defaults: see defaultLimits. */
   readonly limits?: Partial<RunLimits>;
   readonly queue?: Partial<QueueLimits>;
   readonly instances?: Partial<InstanceLimits>;
   readonly kill?: Partial<KillLimits>;
-  readonly hold?: Partial<HoldLimits>;
+  readonly breaker?: Partial<Breakers>;
   /** For the operator's log. */
   readonly onIncident?: (incident: SandboxIncident) => void;
 }
 
-/** When code that had to be ended with its thread is refused for a while. */
-export interface HoldLimits {
-  /** Threads that it may cost. */
-  readonly kills: number;
-  /** Milliseconds in which they count, and for which the code is then refused. */
+/** When the circuit breaker opens: so many failures within so many milliseconds. */
+export interface BreakerLimits {
+  readonly failures: number;
   readonly ms: number;
+}
+
+/**
+ * Ending a thread costs 100 ms and the warm instances in it, some of which belong to other tenants. A function, or a tenant,
+ * whose code ends threads repeatedly is refused for a while. Editing the code does not reset the count.
+ */
+export interface Breakers {
+  /** Threads ended by one function. All compilations of a tenant count as one function. */
+  readonly byFunction: BreakerLimits;
+  /** Threads ended by all functions of one tenant. */
+  readonly byTenant: BreakerLimits;
 }
 
 export type SandboxIncident =
   /** Code could not be interrupted; its thread was ended, and with it the calls that shared it. */
   | { readonly type: "thread_ended"; readonly tenantId: string; readonly functionId: string }
-  /** That happened too often: the code is refused for a while. */
-  | { readonly type: "code_held"; readonly tenantId: string; readonly functionId: string }
+  /** That happened too often: the function is refused for a while. */
+  | { readonly type: "function_held"; readonly tenantId: string; readonly functionId: string }
+  /** That happened too often, with several functions: all code of the tenant is refused for a while. */
+  | { readonly type: "tenant_held"; readonly tenantId: string }
   /** `code` and `signal` as of a child process. `runs` were under way. */
   | {
       readonly type: "runner_exited";
@@ -50,12 +63,15 @@ export type SandboxIncident =
 /** Above 16 threads memory grows (15 MB each) and nothing else does: more processors want more runners. */
 const MOST_THREADS = 16;
 
-const defaultHold: HoldLimits = { kills: 3, ms: 60_000 };
+const defaultBreakers: Breakers = {
+  byFunction: { failures: 3, ms: 60_000 },
+  byTenant: { failures: 6, ms: 120_000 },
+};
 
 export interface SandboxSettings {
   readonly runner: RunnerSettings;
   readonly limits: Partial<RunLimits>;
-  readonly hold: HoldLimits;
+  readonly breaker: Breakers;
   readonly onIncident: (incident: SandboxIncident) => void;
 }
 
@@ -64,12 +80,13 @@ export function settingsOf(options: SandboxOptions): SandboxSettings {
     runner: {
       threads: options.threads ?? Math.min(Math.max(2 * availableParallelism(), 4), MOST_THREADS),
       callsPerThread: options.callsPerThread ?? 16,
+      compileMs: options.compileMs ?? 1_000,
       queue: { ...defaultQueueLimits, ...options.queue },
       instances: { ...defaultInstanceLimits, ...options.instances },
       kill: { ...defaultKillLimits, ...options.kill },
     },
     limits: options.limits ?? {},
-    hold: { ...defaultHold, ...options.hold },
+    breaker: { ...defaultBreakers, ...options.breaker },
     onIncident: options.onIncident ?? (() => {}),
   };
 }

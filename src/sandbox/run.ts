@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "../base/json.js";
 import type { GuestError } from "./guest-error.js";
 import type { FunctionKind, RunLimits } from "./limits.js";
+import type { SourcePosition } from "./source-position.js";
 
 /**
  * Which instances may be used again for a run: those of the same key and code, and no others. Anything that changes what
@@ -31,11 +32,9 @@ export interface ConsoleLine {
   readonly text: string;
 }
 
-/** Where code does not compile. Line and column count from 1 and are those of the code as it was given. */
-export interface CompileProblem {
+/** Where code does not compile. */
+export interface CompileProblem extends SourcePosition {
   readonly message: string;
-  readonly line: number;
-  readonly column: number;
 }
 
 /** Why a run came to no answer of its own. */
@@ -54,14 +53,31 @@ export type RunFailure =
   /** `module.exports` is no function. */
   | "not_a_function"
   | "does_not_compile"
+  /** The circuit breaker is open: this function, or this tenant's code, ended threads repeatedly. */
+  | "held"
   /** Too many runs were waiting, or it waited too long itself. */
   | "overloaded"
   /** The process that ran it went away. */
   | "runner_restarted";
 
-export type RunOutcome =
-  | { readonly kind: "returned"; readonly value: Json; readonly console: readonly ConsoleLine[] }
-  | { readonly kind: "threw"; readonly error: GuestError; readonly console: readonly ConsoleLine[] }
+/** What a run took. */
+export interface RunUsage {
+  /** From its start to its end: time in the queue does not count. */
+  readonly ms: number;
+  /** All memory of its instance at its end, which never shrinks. */
+  readonly memoryBytes: number;
+}
+
+export type RunOutcome = RunEnding & {
+  readonly console: readonly ConsoleLine[];
+  /** Undefined where it did not run, or went away with its thread. */
+  readonly usage: RunUsage | undefined;
+};
+
+/** How a run ended. */
+type RunEnding =
+  | { readonly kind: "returned"; readonly value: Json }
+  | { readonly kind: "threw"; readonly error: GuestError }
   | {
       readonly kind: "failed";
       readonly reason: RunFailure;
@@ -69,18 +85,17 @@ export type RunOutcome =
       readonly retryable: boolean;
       /** With `does_not_compile`. */
       readonly problem?: CompileProblem | undefined;
-      /** What was written before the run failed; nothing where its thread or process went away. */
-      readonly console: readonly ConsoleLine[];
     };
 
 /** Nothing was wrong with the code itself, or not with this run of it. */
-const RETRYABLE: ReadonlySet<RunFailure> = new Set<RunFailure>(["overloaded", "runner_restarted", "killed"]);
+const RETRYABLE: ReadonlySet<RunFailure> = new Set<RunFailure>(["held", "overloaded", "runner_restarted", "killed"]);
 
 export function failed(
   reason: RunFailure,
   details: {
     readonly problem?: CompileProblem;
     readonly console?: readonly ConsoleLine[];
+    readonly usage?: RunUsage | undefined;
     readonly retryable?: boolean;
   } = {},
 ): RunOutcome & { readonly kind: "failed" } {
@@ -90,5 +105,6 @@ export function failed(
     retryable: details.retryable ?? RETRYABLE.has(reason),
     problem: details.problem,
     console: details.console ?? [],
+    usage: details.usage,
   };
 }

@@ -1,17 +1,24 @@
 import { createHash, randomBytes } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import { afterOthers } from "../base/after-others.js";
-import { CodeHold } from "./code-hold.js";
+import { CircuitBreaker } from "./circuit-breaker.js";
 import type { HostCalls } from "./host-calls.js";
 import { Lease } from "./lease.js";
 import { CODE_CHARACTERS, defaultLimits, type RunLimits } from "./limits.js";
 import { SandboxCounters, type SandboxMetrics } from "./metrics.js";
 import { type SandboxOptions, type SandboxSettings, settingsOf } from "./options.js";
-import { type CompileProblem, failed, type RunFailure, type RunOutcome, type RunRequest } from "./run.js";
+import {
+  type CompileProblem,
+  failed,
+  type InstanceKey,
+  type RunFailure,
+  type RunOutcome,
+  type RunRequest,
+} from "./run.js";
 import type { RunnerProcess } from "./runner-process.js";
 import { RunnerSupervisor } from "./runner-supervisor.js";
 import { type Frame, FrameKind, readParts } from "./wire/frame.js";
-import type { RunOrder } from "./wire/orders.js";
+import type { CompileOrder, RunOrder } from "./wire/orders.js";
 import { type RunReport, readCompileReport, readReport } from "./wire/report.js";
 
 /** Runs tenant code in a process of its own. */
@@ -23,19 +30,27 @@ export interface Sandbox {
    */
   run(request: RunRequest, hosts: HostCalls, signal?: AbortSignal): Promise<RunOutcome>;
   /**
-   * Whether code compiles. None of it is run.
+   * Compiles code without running any of it.
    *
-   * @throws SandboxUnavailable when that cannot be said now.
+   * @param tenantId whose code it is: compilations take their tenant's turns and count against its circuit breaker.
+   * @throws SandboxUnavailable when there is no room to compile, or the tenant's circuit breaker is open.
    */
-  compile(code: string): Promise<CompileProblem | undefined>;
+  compile(tenantId: string, code: string): Promise<CompileProblem | undefined>;
   readonly metrics: SandboxMetrics;
   /** Ends the runner. Runs under way fail. */
   close(): Promise<void>;
 }
 
-/** There is no runner, or it has too much to do. */
+/** There is no runner, or it has too much to do, or the tenant's circuit breaker is open. */
 export class SandboxUnavailable extends Error {
   override readonly name = "SandboxUnavailable";
+  /** Milliseconds after which the circuit breaker closes; undefined where it is not open. */
+  readonly heldMs: number | undefined;
+
+  constructor(message: string, heldMs?: number) {
+    super(message);
+    this.heldMs = heldMs;
+  }
 }
 
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
@@ -44,7 +59,11 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 
 /** The largest result that fits a frame. */
 const MOST_RESULT_BYTES = 24 * 1024 * 1024;
-const COMPILE_MS = 10_000;
+/** Stands for a function in the circuit breaker: code that is compiled may belong to none yet. */
+const COMPILING = "compile";
+
+/** Whose code it is, as the circuit breakers count. */
+type CodeSource = Pick<InstanceKey, "tenantId" | "functionId">;
 
 /** Something that the runner was asked for. */
 interface Pending {
@@ -52,20 +71,25 @@ interface Pending {
   readonly onResult: (report: Buffer, value: Buffer) => void;
   readonly onHostCall: (payload: Buffer) => Promise<Buffer | undefined>;
   readonly fail: (reason: RunFailure) => void;
+  /** Withdraws a compilation of this tenant: its circuit breaker has opened. Does nothing for other tasks. */
+  readonly withdrawCompilation: (tenantId: string) => void;
 }
 
 class RunnerSandbox implements Sandbox {
   readonly #settings: SandboxSettings;
   readonly #supervisor: RunnerSupervisor;
   readonly #counters = new SandboxCounters();
-  readonly #hold: CodeHold;
+  readonly #byFunction: CircuitBreaker;
+  readonly #byTenant: CircuitBreaker;
   readonly #pending = new Map<string, Pending>();
   /** Runs for which no runner is ready yet. */
   #early = 0;
 
   constructor(settings: SandboxSettings) {
     this.#settings = settings;
-    this.#hold = new CodeHold(settings.hold, () => performance.now());
+    const now = () => performance.now();
+    this.#byFunction = new CircuitBreaker(settings.breaker.byFunction, now);
+    this.#byTenant = new CircuitBreaker(settings.breaker.byTenant, now);
     this.#supervisor = new RunnerSupervisor(settings.runner, {
       onFrame: (runner, frame) => this.#receive(runner, frame),
       onHealth: (health) => {
@@ -98,7 +122,7 @@ class RunnerSandbox implements Sandbox {
     const args = Buffer.from(JSON.stringify(request.args));
     if (args.length > limits.argsBytes) return failed("args_too_large");
     const key = instanceKey(request, limits);
-    if (this.#hold.isHeld(key)) return failed("killed", { retryable: false });
+    if (this.#heldMs(request.key) > 0) return failed("held");
     const runner = await this.#runner();
     if (runner === undefined) return failed("overloaded");
     signal?.throwIfAborted();
@@ -107,20 +131,17 @@ class RunnerSandbox implements Sandbox {
     const order: RunOrder = { tenant: request.key.tenantId, key, code, hasApplication, limits };
     const lease = new Lease(hosts, limits);
     let resultBytes = 0;
-    const id = this.#expect(this.#longest(limits), {
+    const id = this.#expect(this.#longest(limits.loadMs + limits.wallMs), {
       onResult: (reportBytes, valueBytes) => {
-        const report = this.#read(request, key, limits.resultValues, reportBytes, valueBytes);
+        const report = this.#read(request.key, limits.resultValues, reportBytes, valueBytes);
         resultBytes = valueBytes.length;
         this.#counters.reported(report);
-        if (report.threadEnded) {
-          const { tenantId, functionId } = request.key;
-          this.#settings.onIncident({ type: "thread_ended", tenantId, functionId });
-          this.#count(request, key);
-        }
+        if (report.threadEnded) this.#threadEnded(request.key);
         lease.end(report.outcome);
       },
       onHostCall: (payload) => lease.call(payload),
       fail: (reason) => lease.end(failed(reason)),
+      withdrawCompilation: () => {},
     });
     runner.socket.sendParts(FrameKind.run, id, Buffer.from(JSON.stringify(order)), args);
     const outcome = await this.#unlessAborted(lease, id, runner, signal);
@@ -128,23 +149,37 @@ class RunnerSandbox implements Sandbox {
     return outcome;
   }
 
-  async compile(code: string): Promise<CompileProblem | undefined> {
+  async compile(tenantId: string, code: string): Promise<CompileProblem | undefined> {
     const problem = tooLong(code);
     if (problem) return problem;
+    const source = { tenantId, functionId: COMPILING };
+    const heldMs = this.#heldMs(source);
+    if (heldMs > 0) throw new SandboxUnavailable("the tenant's circuit breaker is open", heldMs);
     const runner = await this.#runner();
     if (runner === undefined) throw new SandboxUnavailable("the sandbox cannot compile code now");
     const { promise, resolve, reject } = Promise.withResolvers<CompileProblem | undefined>();
     const unavailable = () => reject(new SandboxUnavailable("the sandbox cannot compile code now"));
-    const id = this.#expect(this.#settings.runner.queue.waitMs + COMPILE_MS, {
-      onResult: (report) => {
-        const found = readCompileReport(report);
-        if (found === "failed") unavailable();
-        else resolve(found);
+    const id = this.#expect(this.#longest(this.#settings.runner.compileMs), {
+      onResult: (bytes) => {
+        const report = readCompileReport(bytes);
+        if (report.kind === "failed") unavailable();
+        else if (report.kind === "compiled") resolve(report.problem);
+        else {
+          resolve(tooSlow(this.#settings.runner.compileMs));
+          this.#counters.threadEnded();
+          this.#threadEnded(source);
+        }
       },
       onHostCall: async () => undefined,
       fail: unavailable,
+      withdrawCompilation: (held) => {
+        if (held !== tenantId) return;
+        runner.socket.send(FrameKind.cancel, id);
+        this.#pending.get(id)?.fail("held");
+      },
     });
-    runner.socket.send(FrameKind.compile, id, Buffer.from(JSON.stringify({ code })));
+    const order: CompileOrder = { tenant: tenantId, code };
+    runner.socket.send(FrameKind.compile, id, Buffer.from(JSON.stringify(order)));
     return await promise;
   }
 
@@ -172,9 +207,9 @@ class RunnerSandbox implements Sandbox {
   }
 
   /** When the runner must have reported, however it went: all rungs of the ladder have been climbed by then. */
-  #longest(limits: RunLimits): number {
+  #longest(taskMs: number): number {
     const { queue, kill } = this.#settings.runner;
-    return queue.waitMs + limits.loadMs + limits.wallMs + kill.graceMs + kill.threadExitMs + kill.silenceMs;
+    return queue.waitMs + taskMs + kill.graceMs + kill.threadExitMs + kill.silenceMs;
   }
 
   /** @returns the id under which the runner answers: nobody can guess it, and it says nothing. */
@@ -237,24 +272,42 @@ class RunnerSandbox implements Sandbox {
     }
   }
 
-  /** @throws ProtocolError, which ends the runner: code that brings that about counts like code that costs a thread. */
-  #read(request: RunRequest, key: string, mostValues: number, report: Buffer, value: Buffer): RunReport {
+  /** @throws ProtocolError, which ends the runner: code that brings that about counts like code that ends a thread. */
+  #read(source: CodeSource, mostValues: number, report: Buffer, value: Buffer): RunReport {
     try {
       return readReport(report, value, mostValues);
     } catch (error) {
-      this.#count(request, key);
+      this.#countFailure(source);
       throw error;
     }
   }
 
-  /** Notes what the code has cost, and holds it where that is too much. */
-  #count({ key: { tenantId, functionId } }: RunRequest, key: string): void {
-    if (this.#hold.add(key)) this.#settings.onIncident({ type: "code_held", tenantId, functionId });
+  #threadEnded({ tenantId, functionId }: CodeSource): void {
+    this.#settings.onIncident({ type: "thread_ended", tenantId, functionId });
+    this.#countFailure({ tenantId, functionId });
+  }
+
+  #countFailure({ tenantId, functionId }: CodeSource): void {
+    if (this.#byFunction.fail(`${tenantId} ${functionId}`)) {
+      this.#settings.onIncident({ type: "function_held", tenantId, functionId });
+      if (functionId === COMPILING)
+        for (const pending of [...this.#pending.values()]) pending.withdrawCompilation(tenantId);
+    }
+    if (this.#byTenant.fail(tenantId)) this.#settings.onIncident({ type: "tenant_held", tenantId });
+  }
+
+  /** Milliseconds until the code may run again; 0 where it may run now. */
+  #heldMs({ tenantId, functionId }: CodeSource): number {
+    return Math.max(this.#byFunction.openFor(`${tenantId} ${functionId}`), this.#byTenant.openFor(tenantId));
   }
 
   #failAll(): void {
     for (const pending of [...this.#pending.values()]) pending.fail("runner_restarted");
   }
+}
+
+function tooSlow(ms: number): CompileProblem {
+  return { message: `The code takes longer than ${ms} ms to compile.`, line: 1, column: 1 };
 }
 
 function tooLong(code: string): CompileProblem | undefined {

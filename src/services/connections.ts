@@ -88,12 +88,17 @@ function readDraft(request: CreateConnectionRequest | ReplaceConnectionRequest):
     formula: chooseFormula(request.connectionFormulaId, request.method),
     fields: request.fields,
     displayName: request.displayName,
-    acceptedCountries: [...new Set(request.acceptedCountries)],
-    acceptedCurrencies: [...new Set(request.acceptedCurrencies)],
+    acceptedCountries: distinctCodes(request.acceptedCountries),
+    acceptedCurrencies: distinctCodes(request.acceptedCurrencies),
     active: request.active ?? true,
   };
   requireSupported(draft);
   return draft;
+}
+
+/** Codes of ISO 3166 and ISO 4217 are shown in upper case, and taken in either. */
+function distinctCodes(codes: readonly string[]): string[] {
+  return [...new Set(codes.map((code) => code.toUpperCase()))];
 }
 
 /** Creation answers without the method, as documented. */

@@ -12,6 +12,7 @@ import {
 import { invalid } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
+import type { CompileFor } from "../functions/code.js";
 import type { ProxyAnswer, ProxyCall } from "../proxy/call.js";
 import {
   checkPatch,
@@ -30,7 +31,8 @@ import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
 
-export interface ProxyServiceParts extends ProxyChecks {
+export interface ProxyServiceParts extends Omit<ProxyChecks, "compile"> {
+  readonly compileFor: CompileFor;
   readonly keyring: Keyring;
   invoke(call: ProxyCall): Promise<ProxyAnswer>;
 }
@@ -38,11 +40,15 @@ export interface ProxyServiceParts extends ProxyChecks {
 export function proxyService(parts: ProxyServiceParts): ServedMethod[] {
   const { method } = ProxyService;
   const { keyring } = parts;
+  const checksFor = (tenantId: TenantId): ProxyChecks => ({
+    policy: parts.policy,
+    compile: parts.compileFor(tenantId),
+  });
   return [
     serve(method.createProxy, async (request, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
-      const definition = await checkProxy(parts, draftOf(request));
+      const definition = await checkProxy(checksFor(tenantId), draftOf(request));
       return call.transact(
         (tx) => createProxy(tx, call.caller, keys, propertiesOf(request), definition),
         (made) => show(tenantId, made),
@@ -69,7 +75,7 @@ export function proxyService(parts: ProxyServiceParts): ServedMethod[] {
     serve(method.replaceProxy, async (request, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
-      const definition = await checkProxy(parts, draftOf(request));
+      const definition = await checkProxy(checksFor(tenantId), draftOf(request));
       const replaced = { ...propertiesOf(request), definition };
       return call.transact(
         (tx) => changeProxy(tx, call.caller, keys, uuidOf(request.id), () => replaced),
@@ -78,7 +84,7 @@ export function proxyService(parts: ProxyServiceParts): ServedMethod[] {
     }),
     serve(method.updateProxy, async (request, call) => {
       const keys = await keyring.of(call.caller.tenantId);
-      const patchDefinition = await checkPatch(parts, patchOf(request));
+      const patchDefinition = await checkPatch(checksFor(call.caller.tenantId), patchOf(request));
       return call.transact(
         (tx) =>
           changeProxy(tx, call.caller, keys, uuidOf(request.id), (current) => ({

@@ -4,8 +4,7 @@ import {
   ReactorFormulaService,
   type ReplaceReactorFormulaRequest,
 } from "../../gen/cloakroom/v1/reactors_pb.js";
-import type { CompileCode } from "../functions/code.js";
-import { requireCompiling } from "../functions/code.js";
+import { type CompileCode, type CompileFor, requireCompiling } from "../functions/code.js";
 import {
   checkIcon,
   createFormula,
@@ -24,10 +23,10 @@ import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 
 export interface ReactorFormulaParts {
   readonly keyring: Keyring;
-  readonly compile: CompileCode;
+  readonly compileFor: CompileFor;
 }
 
-export function reactorFormulaService({ keyring, compile }: ReactorFormulaParts): ServedMethod[] {
+export function reactorFormulaService({ keyring, compileFor }: ReactorFormulaParts): ServedMethod[] {
   const { method } = ReactorFormulaService;
   return [
     serve(method.createReactorFormula, async (request, call) => {
@@ -36,7 +35,7 @@ export function reactorFormulaService({ keyring, compile }: ReactorFormulaParts)
         return call.transact(async (tx) => refuseOfficial(tx, call.caller, wantedId), showFormula);
       }
       const keys = await keyring.of(call.caller.tenantId);
-      const draft = await readFormulaDraft(compile, request);
+      const draft = await readFormulaDraft(compileFor(call.caller.tenantId), request);
       return call.transact((tx) => createFormula(tx, call.caller, keys, draft, wantedId), showFormula);
     }),
     serve(method.listReactorFormulas, async (request, call) => {
@@ -57,7 +56,7 @@ export function reactorFormulaService({ keyring, compile }: ReactorFormulaParts)
         return call.transact(async (tx) => refuseOfficial(tx, call.caller, id), showFormula);
       }
       const keys = await keyring.of(call.caller.tenantId);
-      const draft = await readFormulaDraft(compile, request);
+      const draft = await readFormulaDraft(compileFor(call.caller.tenantId), request);
       return call.transact((tx) => replaceFormula(tx, call.caller, keys, id, draft), showFormula);
     }),
     serve(method.deleteReactorFormula, async ({ id }, call) =>

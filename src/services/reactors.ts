@@ -8,7 +8,7 @@ import {
 } from "../../gen/cloakroom/v1/reactors_pb.js";
 import { invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
-import { type CompileCode, requireCompiling } from "../functions/code.js";
+import { type CompileCode, type CompileFor, requireCompiling } from "../functions/code.js";
 import { mergeConfiguration } from "../functions/configuration.js";
 import { parseRuntime, type Runtime } from "../functions/runtime.js";
 import {
@@ -33,16 +33,16 @@ import { toJson } from "./value.js";
 
 export interface ReactorServiceParts {
   readonly keyring: Keyring;
-  readonly compile: CompileCode;
+  readonly compileFor: CompileFor;
 }
 
-export function reactorService({ keyring, compile }: ReactorServiceParts): ServedMethod[] {
+export function reactorService({ keyring, compileFor }: ReactorServiceParts): ServedMethod[] {
   const { method } = ReactorService;
   return [
     serve(method.createReactor, async (request, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
-      const { code, ...others } = await readProperties(compile, request);
+      const { code, ...others } = await readProperties(compileFor(tenantId), request);
       if (!code) throw lacksCode();
       const properties = { ...others, code };
       return call.transact(
@@ -71,7 +71,7 @@ export function reactorService({ keyring, compile }: ReactorServiceParts): Serve
     serve(method.replaceReactor, async (request, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
-      const { code, ...others } = await readProperties(compile, request);
+      const { code, ...others } = await readProperties(compileFor(tenantId), request);
       const replace = (current: Reactor) => ({ ...others, code: code ?? keptFormula(current) });
       return call.transact(
         (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), replace),
@@ -80,7 +80,7 @@ export function reactorService({ keyring, compile }: ReactorServiceParts): Serve
     }),
     serve(method.updateReactor, async (request, call) => {
       const keys = await keyring.of(call.caller.tenantId);
-      const patch = await readPatch(compile, request);
+      const patch = await readPatch(compileFor(call.caller.tenantId), request);
       return call.transact(
         (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), patch),
         () => ({}),

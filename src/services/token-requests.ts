@@ -37,7 +37,12 @@ export function patchOf(request: UpdateTokenRequest): TokenPatch {
   const json = (field: string, value: Value | undefined) =>
     named.has(field) ? { [field]: value ? toJson(value, field) : null } : {};
   const list = (items: readonly string[]) => (items.length > 0 ? items : null);
+  const fixed = {
+    ...(named.has("type") ? { type: request.type ?? null } : {}),
+    ...(named.has("tenant_id") ? { tenantId: request.tenantId ?? null } : {}),
+  };
   return {
+    fixed,
     ...json("data", request.data),
     ...json("mask", request.mask),
     ...json("metadata", request.metadata),

@@ -35,7 +35,7 @@ export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts):
       const body = toJson(value, "value");
       const ids = referencedTokens(body, "value");
       const tokens = await call.commit((tx) => findTokens(tx, call.caller, ids, "token:read", "read", call.memory));
-      const lookup = await openTokens(call.caller, keys, tokens, bins);
+      const lookup = await openTokens(call.caller.tenantId, keys, tokens, bins);
       return { value: toValue(detokenize(body, "value", lookup)) };
     }),
   ];

@@ -124,7 +124,8 @@ function readDraft(request: CreateTransactionRequest): PaymentDraft {
     connectionId: uuidOf(request.connectionId),
     tokenId: request.token,
     order: {
-      ...{ amount: Number(request.amount), currency: request.currency, country: request.country },
+      ...{ amount: Number(request.amount), currency: request.currency.toUpperCase() },
+      country: request.country?.toUpperCase(),
       intent: request.intent === "capture" ? "capture" : "authorize",
       externalIdentifier: request.externalIdentifier,
       paymentSource: sourceOf(request.paymentSource),

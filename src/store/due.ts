@@ -11,6 +11,7 @@ const SWEPT_KINDS = [
   "session",
   "idempotency_key",
   "reactor_result",
+  "failed_run",
   "invitation",
   "three_ds_session",
 ] as const;

@@ -36,6 +36,7 @@ export const SEALED_TABLES: readonly SealedTable[] = [
     ...{ table: "reactor_runs", ...byId, hasRevision: false },
     columns: [...one("request", "run_request"), ...one("result", "run_result")],
   },
+  { table: "failed_runs", ...byId, hasRevision: false, columns: one("record", "failed_run") },
   { table: "connections", ...byId, hasRevision: true, columns: one("fields", "connection") },
   // Work on payments goes on between reading and writing: it must not find that they changed.
   { table: "payments", ...byId, hasRevision: false, columns: one("record", "payment") },

@@ -15,6 +15,7 @@ const LOCK_ORDER = [
   "reactor_formulas",
   "reactors",
   "reactor_runs",
+  "failed_runs",
   "connections",
   "payments",
   "refunds",

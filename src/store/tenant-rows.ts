@@ -18,6 +18,7 @@ const KEYS: Readonly<Record<Table, string | "kept">> = {
   reactors: "id",
   reactor_formulas: "id",
   reactor_runs: "id",
+  failed_runs: "id",
   refunds: "id",
   payments: "id",
   connections: "id",

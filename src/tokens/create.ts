@@ -24,7 +24,7 @@ import type { PreparedToken } from "./prepare.js";
 import { openToken, sealAttributes, sealCvc, sealData, splitCvc } from "./sealing.js";
 import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
-import { outlineOf, type Showing, type TokenView, viewOf } from "./view.js";
+import { forWriteAnswer, outlineOf, type Showing, type TokenView, viewOf } from "./view.js";
 
 /** PCI DSS 3.3.1: a verification code is not kept. The specification gives it one hour. */
 export const CVC_LIFETIME_MS = 60 * 60 * 1_000;
@@ -33,8 +33,8 @@ export const CVC_LIFETIME_MS = 60 * 60 * 1_000;
 const INSERT_TRIES = 8;
 
 /**
- * Stores a prepared token, with everything that belongs to it, or finds the one that it is folded into.
- * @returns what the caller may see of it: as its transform for token:create says.
+ * Stores a prepared token and everything that belongs to it, or finds the existing token that it duplicates.
+ * @returns the token as the answer shows it: see {@link forWriteAnswer}.
  */
 export async function createToken(
   tx: Transaction,
@@ -58,7 +58,8 @@ export async function createToken(
       return outcome;
     }
     writeCompanions(tx, caller, keys, prepared, row, cvc);
-    return { ...viewOf(tx.tenantId, madeOf(caller, prepared, row), transform, showing), deduplicated: false };
+    const view = viewOf(tx.tenantId, madeOf(caller, prepared, row), forWriteAnswer(transform), showing);
+    return { ...view, deduplicated: false };
   }
   return new Refused(new Fault("conflict", "Tokens of the same id or content keep being created. Try again."));
 }
@@ -165,7 +166,7 @@ async function makeWay(
   );
 }
 
-/** The older token of the same content. A caller that may not read it learns only that it is there. */
+/** The existing token of the same content, masked at most. A caller that may not read it learns only that it exists. */
 export async function foldInto(
   tx: Transaction,
   caller: Caller,
@@ -180,6 +181,8 @@ export async function foldInto(
     logEntry(actorOf(caller), entityTypeOf(token.type), token.id, transform ? "read" : "create", "deduplicated"),
   );
   if (transform) await touch(tx, token.id, twin.active_month);
-  const view = transform ? viewOf(tx.tenantId, token, transform, showing) : outlineOf(tx.tenantId, token);
+  const view = transform
+    ? viewOf(tx.tenantId, token, forWriteAnswer(transform), showing)
+    : outlineOf(tx.tenantId, token);
   return { ...view, deduplicated: true };
 }

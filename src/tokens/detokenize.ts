@@ -2,15 +2,17 @@ import { actorOf, type Caller } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
 import type { Permission, TokenPermission } from "../access/permissions.js";
 import { Refused, refuse } from "../access/refusal.js";
-import { logEntry, type Operation } from "../audit/log-entry.js";
+import { type EntityType, logEntry, type Operation } from "../audit/log-entry.js";
 import { afterOthers, isLarge } from "../base/after-others.js";
 import { Fault, invalid } from "../base/fault.js";
+import type { TenantId } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { findReferences, resolveReferences, type TokenLookup } from "../expressions/detokenization.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
 import { writeLog } from "../store/audit-logs.js";
+import type { TokenRowWithCvc } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { touch } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
@@ -24,7 +26,7 @@ import { tokenType } from "./types/registry.js";
 /** Tokens that one request may refer to. */
 export const MAX_REFERENCES = 100;
 
-/** The tokens that a body refers to. */
+/** @param root names the body in errors. */
 export function referencedTokens(body: Json, root: string): string[] {
   const ids = findReferences(body, { root }).map(({ tokenId }) => tokenId);
   if (ids.length > MAX_REFERENCES)
@@ -41,25 +43,69 @@ export async function findTokens(
   operation: Operation,
   memory: RequestMemory,
 ): Promise<ReadonlyMap<string, ReadableToken> | Refused> {
+  const found = await findTokensAs(tx, [caller], ids, permission, operation, memory);
+  if (found instanceof Refused) return found;
+  if ("denied" in found) return refuse(tx, caller, permission, found.denied.type, found.denied.id);
+  return found.tokens;
+}
+
+/** Tokens that were found, and the caller whose rights reach all of them. */
+export interface GrantedTokens {
+  readonly caller: Caller;
+  readonly tokens: ReadonlyMap<string, ReadableToken>;
+}
+
+/** A token that none of the callers may have. */
+export interface DeniedToken {
+  readonly denied: { readonly type: EntityType; readonly id: string };
+}
+
+/**
+ * Finds all tokens that a request refers to, under the rights of the first of several callers that may have them all. Each
+ * token leaves a log row of that caller's.
+ * @returns a refusal for tokens that do not exist; the first token that the last caller may not have, where all lack one.
+ */
+export async function findTokensAs(
+  tx: Transaction,
+  callers: readonly [Caller, ...Caller[]],
+  ids: readonly string[],
+  permission: TokenPermission & Permission,
+  operation: Operation,
+  memory: RequestMemory,
+): Promise<GrantedTokens | DeniedToken | Refused> {
   const rows = await readTokenRows(tx, ids, memory, tooLarge);
   if (rows instanceof Refused) return rows;
   const missing = ids.filter((_, index) => !rows[index]);
   if (missing.length > 0) return new Refused(unknownTokens(missing));
-  const found = new Map<string, ReadableToken>();
+  const granted = firstGranted(callers, rows, permission);
+  if ("denied" in granted) return granted;
+  const found = [...granted.tokens.values()];
+  for (const { row } of found) {
+    writeLog(tx, logEntry(actorOf(granted.caller), entityTypeOf(tokenType(row.type)), row.id, operation));
+  }
+  await Promise.all(found.map(({ row }) => touch(tx, row.id, row.active_month)));
+  return granted;
+}
+
+function firstGranted(
+  [caller, ...others]: readonly [Caller, ...Caller[]],
+  rows: readonly (TokenRowWithCvc | undefined)[],
+  permission: TokenPermission,
+): GrantedTokens | DeniedToken {
+  const tokens = new Map<string, ReadableToken>();
   for (const row of rows) {
     if (!row) continue;
-    const transform = caller.grant.transformFor(permission, {
-      id: row.id,
-      containers: row.containers.map(storedContainer),
-    });
-    if (!transform) return refuse(tx, caller, permission, entityTypeOf(tokenType(row.type)), row.id);
-    found.set(row.id, { row, transform });
+    const place = { id: row.id, containers: row.containers.map(storedContainer) };
+    const transform = caller.grant.transformFor(permission, place);
+    if (!transform) {
+      const [next, ...rest] = others;
+      return next
+        ? firstGranted([next, ...rest], rows, permission)
+        : { denied: { type: entityTypeOf(tokenType(row.type)), id: row.id } };
+    }
+    tokens.set(row.id, { row, transform });
   }
-  for (const { row } of found.values()) {
-    writeLog(tx, logEntry(actorOf(caller), entityTypeOf(tokenType(row.type)), row.id, operation));
-  }
-  await Promise.all([...found.values()].map(({ row }) => touch(tx, row.id, row.active_month)));
-  return found;
+  return { caller, tokens };
 }
 
 /** The body with its references replaced by what the caller may see. A redacted token gives null. */
@@ -69,12 +115,12 @@ export function detokenize(body: Json, root: string, lookup: TokenLookup): Json 
 
 /** What expressions see of the tokens that were found for a caller. Large ones are opened now, and others served in between. */
 export async function openTokens(
-  caller: Caller,
+  tenantId: TenantId,
   keys: TenantKeys,
   tokens: ReadonlyMap<string, ReadableToken>,
   bins?: BinTable,
 ): Promise<TokenLookup> {
-  const lookup = tokenLookup(caller, keys, tokens, bins);
+  const lookup = tokenLookup(tenantId, keys, tokens, bins);
   for (const { row } of tokens.values()) {
     if (!isLarge(row.data.length)) continue;
     lookup(row.id);
@@ -85,7 +131,7 @@ export async function openTokens(
 
 /** Each token is opened when it is first asked for. */
 function tokenLookup(
-  caller: Caller,
+  tenantId: TenantId,
   keys: TenantKeys,
   tokens: ReadonlyMap<string, ReadableToken>,
   bins: BinTable | undefined,
@@ -97,8 +143,8 @@ function tokenLookup(
     if (!readable) return undefined;
     const known = opened.get(id);
     if (known) return known;
-    const token = openToken(keys, caller.tenantId, readable.row);
-    const shown = new ShownToken(caller.tenantId, token, readable.transform, { budget, bins });
+    const token = openToken(keys, tenantId, readable.row);
+    const shown = new ShownToken(tenantId, token, readable.transform, { budget, bins });
     opened.set(id, shown);
     return shown;
   };

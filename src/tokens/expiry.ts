@@ -3,11 +3,12 @@ import { parseIsoTime } from "../base/iso-time.js";
 import type { Expiry } from "./token.js";
 
 const EXPECTED =
-  "must be a future date or date-time, such as 2030-08-26T19:23:57-07:00, 8/26/2030 7:23:57 PM -07:00 or 9/27/2030";
+  "must be a future date or date-time, such as 2030-08-26T19:23:57-07:00, 8/26/2030 7:23:57 PM -07:00, " +
+  "8/26/2030 19:23:57 or 9/27/2030";
 
-/** Month, day, year; then a time of twelve hours, and an offset. The spelling of .NET in the United States. */
+/** Month, day, year; then a time of 12 hours or of 24, and an offset. The spelling of .NET in the United States. */
 const US =
-  /^(\d{1,2})\/(\d{1,2})\/(\d{4})(?:\s+(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([AaPp][Mm])(?:\s*(Z|[+-]\d{2}:?\d{2}))?)?$/;
+  /^(\d{1,2})\/(\d{1,2})\/(\d{4})(?:\s+(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([AaPp][Mm])?(?:\s*(Z|[+-]\d{2}:?\d{2}))?)?$/;
 const OFFSET = /(?:[Zz]|[+-]\d{2}:?\d{2})$/;
 
 /**
@@ -42,8 +43,8 @@ function fromUs(text: string): string | undefined {
   const [, month, day, year, hour, minute, second, half, offset] = US.exec(text) ?? [];
   if (!month || !day || !year) return undefined;
   const date = `${year}-${month.padStart(2, "0")}-${day.padStart(2, "0")}`;
-  if (!hour || !minute || !half) return date;
-  if (Number(hour) < 1 || Number(hour) > 12) return "no time";
-  const hours = (Number(hour) % 12) + (half.toLowerCase() === "pm" ? 12 : 0);
+  if (!hour || !minute) return date;
+  if (half && (Number(hour) < 1 || Number(hour) > 12)) return "no time";
+  const hours = half ? (Number(hour) % 12) + (half.toLowerCase() === "pm" ? 12 : 0) : Number(hour);
   return `${date}T${String(hours).padStart(2, "0")}:${minute}:${second ?? "00"}${offset ?? "Z"}`;
 }

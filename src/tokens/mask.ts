@@ -1,6 +1,8 @@
+import { invalidFields } from "../base/fault.js";
 import { type Json, type JsonObject, setOwn } from "../base/json.js";
 import type { Budget } from "../expressions/budget.js";
-import { evaluate, isTemplate } from "../expressions/expression.js";
+import { evaluate, isTemplate, templateProblem } from "../expressions/expression.js";
+import { mapTexts, placeName } from "../expressions/json-texts.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import type { TokenType } from "./types/token-type.js";
 
@@ -18,6 +20,27 @@ export function evaluateMask(mask: Json, data: Json, budget = new SharedBudget()
 export function maskData(type: TokenType, own: Json | undefined, data: Json, budget?: SharedBudget): Json {
   const plain = own === undefined ? type.applyMask?.(data) : undefined;
   return plain ?? evaluateMask(own ?? type.mask, data, budget);
+}
+
+/** Problems of one mask that are named. */
+const MAX_NAMED = 20;
+
+/**
+ * Refuses a mask that could never show anything, since it names a filter that does not exist or cannot be read.
+ * @throws {Fault} validation_failed naming each place below `mask`, and the character there.
+ */
+export function requireEvaluable(mask: Json, budget: Budget): void {
+  const faults: Record<string, string[]> = {};
+  let named = 0;
+  mapTexts(mask, (text, place) => {
+    const problem = named < MAX_NAMED && isTemplate(text) ? templateProblem(text, budget) : undefined;
+    if (problem) {
+      named += 1;
+      setOwn(faults, placeName(place, "mask"), [`${problem.reason} (character ${problem.character})`]);
+    }
+    return null;
+  });
+  if (named > 0) throw invalidFields(faults);
 }
 
 /** Undefined: there is no value to show. */

@@ -3,19 +3,24 @@ import type { Caller } from "../access/caller.js";
 import type { ContainerPath } from "../access/container.js";
 import { invalid } from "../base/fault.js";
 import { FieldFaultList } from "../base/field-fault-list.js";
+import type { TenantId } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
 import { mergePatch } from "../base/merge-patch.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { Budget } from "../expressions/budget.js";
 import { dormantAfter, isDormant, replacesValue } from "./dormant.js";
 import { readMetadata } from "./draft.js";
 import { parseExpiry } from "./expiry.js";
+import { requireEvaluable } from "./mask.js";
 import { containersOf, evaluateIndexes, fingerprint, indexValuesOf } from "./prepare.js";
 import { splitCvc } from "./sealing.js";
 import type { Expiry, Token, TokenAttributes } from "./token.js";
 
 /** A patch as a caller sent it. A field that is there and null is cleared; one that is absent stays. */
 export interface TokenPatch {
+  /** What cannot change. A client may send it back as it read it. */
+  readonly fixed?: { readonly type?: string | null; readonly tenantId?: string | null };
   readonly data?: Json;
   readonly mask?: Json;
   readonly metadata?: Json;
@@ -39,9 +44,9 @@ export interface PatchedToken {
   readonly expiry: Expiry | undefined;
 }
 
-/** Whoever patches, in what it means for the result. */
+/** The caller of a PATCH, as far as the result depends on it. */
 export interface PatchAuthor extends Pick<Caller, "settings" | "application"> {
-  /** How the answer shows the token. */
+  /** What the caller's rules grant for the token. The answer may show less. */
   readonly transform: Transform;
 }
 
@@ -92,9 +97,24 @@ function mayUseValue({ application, transform }: PatchAuthor): boolean {
   return transform === "reveal" || (transform === "mask" && application.type !== "public");
 }
 
-/** @throws {Fault} validation_failed naming `containers`. */
+/**
+ * Cleared, the containers would become those of the type: the token would move to where other rules hold, and whoever did
+ * not mean that would not notice.
+ * @throws {Fault} validation_failed naming `containers`.
+ */
 export function patchedContainers({ type, containers }: Token, patch: TokenPatch): readonly ContainerPath[] {
-  return patch.containers === undefined ? containers : containersOf(type, patch.containers ?? []);
+  if (patch.containers === undefined) return containers;
+  if (patch.containers === null || patch.containers.length === 0) {
+    throw invalid("containers", "must name at least one container: every token is in one");
+  }
+  return containersOf(type, patch.containers);
+}
+
+/** @throws {Fault} validation_failed naming what cannot change, where it is sent with another value. */
+export function requireFixed(tenantId: TenantId, { type }: Token, { fixed }: TokenPatch): void {
+  const isChanged = (sent: string | null | undefined, own: string) => sent !== undefined && sent !== own;
+  if (isChanged(fixed?.type, type.name)) throw invalid("type", "cannot be changed");
+  if (isChanged(fixed?.tenantId, tenantId)) throw invalid("tenant_id", "cannot be changed");
 }
 
 function patchedData({ type, data }: Token, patch: TokenPatch): Json {
@@ -111,6 +131,8 @@ function namesCvc({ type }: Token, patch: TokenPatch): boolean {
 
 function patchedAttributes(token: Token, patch: TokenPatch, isTrusted: boolean): TokenAttributes {
   const { type, attributes } = token;
+  // Texts of a mask are replaced as a whole: what is stored was checked when it was written.
+  if (patch.mask !== undefined) requireEvaluable(patch.mask, new Budget());
   const mask = patch.mask === undefined ? attributes.mask : mergedMask(attributes.mask ?? type.mask, patch.mask);
   const metadata =
     patch.metadata === undefined ? attributes.metadata : mergedMetadata(attributes.metadata, patch.metadata);

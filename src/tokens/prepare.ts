@@ -13,6 +13,7 @@ import { evaluateSearchIndexes } from "../expressions/search-indexes.js";
 import { evaluateTokenId } from "../expressions/token-id.js";
 import { isDormant } from "./dormant.js";
 import { parseExpiry } from "./expiry.js";
+import { requireEvaluable } from "./mask.js";
 import { splitCvc } from "./sealing.js";
 import type { Expiry, Token, TokenAttributes, TokenDraft } from "./token.js";
 import { tokenType } from "./types/registry.js";
@@ -56,6 +57,7 @@ export function prepareToken(
   const data = type.normalize(draft.data);
   const { data: lasting } = splitCvc(type.name, data);
   const { attributes } = draft;
+  if (attributes.mask !== undefined) requireEvaluable(attributes.mask, budget);
   const isDeduplicated = draft.deduplicate ?? caller.settings.deduplicate_tokens;
   const isFingerprinted =
     isDeduplicated || caller.settings.fingerprint_tokens || attributes.fingerprintExpression !== undefined;

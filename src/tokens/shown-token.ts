@@ -41,8 +41,10 @@ export class ShownToken implements ExpressionView {
     return this.#view;
   }
 
+  /** Holds first and last digits, so it follows the same rule as `card` and `bank` of the view. */
   #enriched(): JsonObject {
-    if (this.#transform === "redact") return {};
+    const { card, bank } = this.#seen();
+    if (!card && !bank) return {};
     const rich = enrichments(this.#token.type, this.#token.data.reveal(), this.#showing.bins);
     return rich ? { enrichments: rich } : {};
   }

@@ -24,8 +24,11 @@ export interface TokenizePlan {
   assemble(views: readonly TokenView[], show: (view: TokenView) => Json): Json;
 }
 
+/** The field of the request that holds the body. Over REST the body is all there is, and names begin below it. */
+const BODY = "value";
+
 export interface PlannedToken {
-  /** Where in the body it stands: `people[0].card`. Empty for the body itself. */
+  /** Its place in the request: `value.people[0].card`, `value` for the body itself. */
   readonly place: string;
   readonly prepared: PreparedToken;
 }
@@ -45,7 +48,7 @@ type Node =
 export function planTokenize(caller: Caller, keys: TenantKeys, body: Json, now: Date): TokenizePlan {
   const drafts: { readonly place: string; readonly draft: TokenDraft }[] = [];
   const plan = (place: string, draft: TokenDraft): number => {
-    if (drafts.length === MAX_TOKENS) throw invalid("value", `must hold at most ${MAX_TOKENS} values to tokenize`);
+    if (drafts.length === MAX_TOKENS) throw invalid(BODY, `must hold at most ${MAX_TOKENS} values to tokenize`);
     return drafts.push({ place, draft }) - 1;
   };
   const visit = (value: Json, place: string): Node => {
@@ -53,20 +56,12 @@ export function planTokenize(caller: Caller, keys: TenantKeys, body: Json, now: 
     if (Array.isArray(value))
       return { kind: "list", items: value.map((item, index) => visit(item, `${place}[${index}]`)) };
     if (!isJsonObject(value)) return { kind: "leaf", index: plan(place, leafDraft(value)) };
-    if (isTokenRequest(value))
-      return {
-        kind: "token",
-        index: plan(
-          place,
-          atPlace(place, () => readDraft(value)),
-        ),
-      };
-    const members = Object.entries(value).map(
-      ([key, item]) => [key, visit(item, place ? `${place}.${key}` : key)] as const,
-    );
+    if (isTokenRequest(value)) return { kind: "token", index: plan(place, draftAt(place, value)) };
+    const members = Object.entries(value).map(([key, item]) => [key, visit(item, `${place}.${key}`)] as const);
     return { kind: "object", members };
   };
-  const root = visit(body, "");
+  const draftAt = (place: string, value: JsonObject) => atPlace(place, () => readDraft(value));
+  const root = visit(body, BODY);
   const budget = new Budget();
   const prepare = ({ place, draft }: (typeof drafts)[number]) =>
     atPlace(place, () => prepareToken(caller, keys, draft, now, budget));

@@ -16,12 +16,12 @@ import { touch } from "./activity.js";
 import { foldInto, writeCvc } from "./create.js";
 import { expiryEntry, removeToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
-import { applyPatch, type PatchedToken, patchedContainers, type TokenPatch } from "./patch.js";
+import { applyPatch, type PatchedToken, patchedContainers, requireFixed, type TokenPatch } from "./patch.js";
 import { indexValuesOf } from "./prepare.js";
 import { openToken, sealAttributes, sealData, splitCvc } from "./sealing.js";
 import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
-import { type Showing, type TokenView, viewOf } from "./view.js";
+import { forWriteAnswer, type Showing, type TokenView, viewOf } from "./view.js";
 
 /** Two patches of one token at once: the second starts over from what the first left, so that no field is lost. */
 const TRIES = 5;
@@ -45,6 +45,8 @@ export async function patchToken(
     const entityType = entityTypeOf(token.type);
     const transform = transformOf(caller, token, patch);
     if (!transform) return refuse(tx, caller, "token:update", entityType, id);
+    requireFixed(tx.tenantId, token, patch);
+    const shown = forWriteAnswer(transform);
     const { settings, application } = caller;
     const patched = applyPatch({ settings, application, transform }, keys, token, patch, tx.now);
     const twin = await findTwin(tx, keys, row, patched);
@@ -53,7 +55,7 @@ export async function patchToken(
 
     if (!isChanged(token, patched)) {
       writeLog(tx, logEntry(actorOf(caller), entityType, id, "update"));
-      return viewOf(tx.tenantId, token, transform, showing);
+      return viewOf(tx.tenantId, token, shown, showing);
     }
     if (!(await updateToken(tx, changeOf(tx, caller, keys, row, patched)))) continue;
     rewriteCompanions(tx, keys, token, patched);
@@ -61,7 +63,7 @@ export async function patchToken(
     await touch(tx, id, row.active_month);
     const { cvc: _, ...changed } = patched;
     const modified = { modifiedBy: caller.application.id, modifiedAt: tx.now };
-    return viewOf(tx.tenantId, { ...token, ...changed, ...modified }, transform, showing);
+    return viewOf(tx.tenantId, { ...token, ...changed, ...modified }, shown, showing);
   }
   return new Refused(new Fault("conflict", "The token keeps being changed. Try again."));
 }

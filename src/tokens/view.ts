@@ -1,4 +1,5 @@
 import type { Transform } from "../access/access-rule.js";
+import { moreCareful } from "../access/grant.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Json, JsonObject } from "../base/json.js";
 import { showFingerprint } from "../crypto/keyed-hash.js";
@@ -44,9 +45,17 @@ export interface Showing {
 }
 
 /**
+ * How the answer of a create, PATCH or tokenize shows a token: masked even where the rule reveals (specification, Token:
+ * "on create and update responses the data is returned masked"), redacted where the rule redacts.
+ */
+export function forWriteAnswer(granted: Transform): Transform {
+  return moreCareful(granted, "mask");
+}
+
+/**
  * Shows a token as a transform says: the value, the evaluated mask (nothing where there is no mask), or no data at all.
- * `mask` is the definition; of a card that was given none, it is the evaluated one, as the specification has it. A mask
- * that is dormant shows nothing of the value.
+ * `mask` is the definition; for a card without its own mask it is the evaluated mask, as the specification says. An
+ * untrusted mask shows nothing of the value.
  */
 export function viewOf(tenantId: TenantId, token: Token, transform: Transform, showing: Showing = {}): TokenView {
   const { type, attributes } = token;
@@ -57,6 +66,9 @@ export function viewOf(tenantId: TenantId, token: Token, transform: Transform, s
   const masked = isEvaluated ? maskData(type, attributes.mask, data, showing.budget) : undefined;
   const shown = transform === "reveal" ? data : transform === "mask" ? masked : undefined;
   const mask = showsOwnMask && masked !== undefined ? masked : definition;
+  // The details hold first and last digits. A mask of the token's own may hide these, so it alone decides what is shown.
+  const showsDetails =
+    transform === "reveal" || (transform === "mask" && attributes.mask === undefined && !isDormant(attributes, "mask"));
   const { data: lasting, cvc } = splitCvc(type.name, data);
   return {
     id: token.id,
@@ -70,7 +82,7 @@ export function viewOf(tenantId: TenantId, token: Token, transform: Transform, s
     ...(attributes.metadata ? { metadata: attributes.metadata } : {}),
     ...(attributes.searchIndexes ? { searchIndexes: attributes.searchIndexes } : {}),
     ...(token.expiry ? { expiresAt: token.expiry.text } : {}),
-    ...(transform === "redact" ? {} : tokenDetails(type, data, showing.bins)),
+    ...(showsDetails ? tokenDetails(type, data, showing.bins) : {}),
     createdBy: token.createdBy,
     createdAt: token.createdAt,
     ...(token.modifiedBy ? { modifiedBy: token.modifiedBy } : {}),

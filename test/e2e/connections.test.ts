@@ -94,6 +94,30 @@ describe("a connection", () => {
     await vi.waitFor(async () => expect(await statusOf(id)).toBe("available"), { timeout: 5_000 });
   });
 
+  it("takes codes of countries and currencies in lower case, and shows them in upper case", async () => {
+    const lower = { accepted_countries: ["us", "US", "de"], accepted_currencies: ["eur"] };
+    const { status, body } = await tenant.manage("POST", "/orchestration/connections", {
+      body: { ...SIMULATOR, ...lower },
+    });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ accepted_countries: ["US", "DE"], accepted_currencies: ["EUR"] });
+  });
+
+  it("keeps a secret that is left out, and loses one that is sent empty", async () => {
+    const secret = { key: "webhook_secret", value: "s-1" };
+    const fields = [...SIMULATOR.fields, secret];
+    const { id } = (await tenant.manage("POST", "/orchestration/connections", { body: { ...SIMULATOR, fields } })).body;
+    await vi.waitFor(async () => expect(await statusOf(id)).toBe("available"), { timeout: 5_000 });
+    const replaced = async (...more: object[]) => {
+      const body = { ...SIMULATOR, fields: [...SIMULATOR.fields, ...more] };
+      return tenant.manage("PUT", `/orchestration/connections/${id}`, { body });
+    };
+    // A connection whose fields are as they were is not checked again.
+    expect((await replaced()).body.status).toBe("available");
+    expect((await replaced({ key: "webhook_secret" })).status).toBe(400);
+    expect((await replaced({ key: "webhook_secret", value: "" })).body.status).toBe("pending");
+  });
+
   it("is gone after it was deleted", async () => {
     const { id } = (await tenant.manage("POST", "/orchestration/connections", { body: SIMULATOR })).body;
     expect((await tenant.manage("DELETE", `/orchestration/connections/${id}`)).status).toBe(204);
@@ -114,8 +138,12 @@ describe("bad input", () => {
     ["an unknown formula", { connection_formula_id: "paypal" }, "connection_formula_id"],
     ["another method", { method: "sepa" }, "method"],
     ["an unknown country", { accepted_countries: ["US", "XX"] }, "accepted_countries[1]"],
-    ["an unknown currency", { accepted_currencies: ["usd"] }, "accepted_currencies[0]"],
+    ["an unknown currency", { accepted_currencies: ["USD", "usb"] }, "accepted_currencies[1]"],
     ["an unknown field", { fields: [{ key: "secret", value: "x" }] }, "fields[0].key"],
+    ["a field without a value", { fields: [{ key: "merchant_id" }] }, "fields[0].value"],
+    ["a field that is null", { fields: [{ key: "merchant_id", value: null }] }, "fields[0].value"],
+    ["a field that is empty", { fields: [{ key: "merchant_id", value: "" }] }, "fields[0].value"],
+    ["a missing field", { fields: [] }, "fields"],
     ["a field given twice", { fields: [SIMULATOR.fields[0], SIMULATOR.fields[0]] }, "fields[1].key"],
     ["a number that is none", { fields: [{ key: "latency_ms", value: "slow" }] }, "fields[0].value"],
     [

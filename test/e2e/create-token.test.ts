@@ -23,7 +23,6 @@ describe("creating a token", () => {
       id: expect.stringMatching(UUID_V7),
       tenant_id: tenant.id,
       type: "token",
-      data: "secret",
       fingerprint_expression: "{{ data | stringify }}",
       containers: ["/general/high/"],
       created_by: backEnd.id,
@@ -50,7 +49,8 @@ describe("creating a token", () => {
     ["an object with odd names", { "": 1, "a.b": 2, "[0]": 3, constructor: 4, "naïve 👋": 5 }],
   ])("keeps %s as it is", async (_, data) => {
     const created = await backEnd("POST", "/tokens", { body: { type: "token", data } });
-    expect(created).toMatchObject({ status: 201, body: { data } });
+    expect(created.status).toBe(201);
+    expect(created.body).not.toHaveProperty("data");
     const read = await backEnd("GET", `/tokens/${created.body.id}`);
     expect(read.body.data).toStrictEqual(data);
   });
@@ -82,10 +82,28 @@ describe("creating a token", () => {
       }
     });
 
-    it("shows the value, and still the evaluated mask, to whoever may see it", async () => {
+    it("is masked in the answer under a rule that reveals, and in the clear only when it is read", async () => {
       const created = await backEnd("POST", "/tokens", { body: { type: "card", data } });
-      expect(created).toMatchObject({ status: 201, body: { data, mask: masked } });
+      expect(created).toMatchObject({ status: 201, body: { data: masked, mask: masked } });
+      expect(JSON.stringify(created.body)).not.toMatch(/5555555555554444|042/);
       expect(await backEnd("GET", `/tokens/${created.body.id}`)).toMatchObject({ body: { data, mask: masked } });
+    });
+
+    it("shows no details beside a mask of its own", async () => {
+      const hidden = { type: "card", data, mask: "hidden" };
+      const created = await backEnd("POST", "/tokens", { body: hidden });
+      expect(created).toMatchObject({ status: 201, body: { data: "hidden", mask: "hidden" } });
+      const { id } = created.body;
+      const read = await clerk("GET", `/tokens/${id}`);
+      expect(read).toMatchObject({ status: 200, body: { data: "hidden" } });
+      const whole = await clerk("POST", "/detokenize", { body: `{{ token: ${id} }}` });
+      expect(whole.status).toBe(200);
+      for (const { body } of [created, read, whole]) {
+        expect(body).not.toHaveProperty("card");
+        expect(body).not.toHaveProperty("enrichments");
+        expect(JSON.stringify(body)).not.toMatch(/5555|4444|2031|mastercard/);
+      }
+      expect((await backEnd("GET", `/tokens/${id}`)).body.card).toMatchObject({ bin: "55555555", last4: "4444" });
     });
 
     it("leaves out of the mask what the card does not have", async () => {
@@ -93,10 +111,19 @@ describe("creating a token", () => {
       expect(body.data).toEqual({ number: "XXXXXXXXXXXX4444" });
     });
 
+    it("takes a month and a year that came as text", async () => {
+      const given = { number, expiration_month: "07", expiration_year: "2031" };
+      const { status, body } = await backEnd("POST", "/tokens", { body: { type: "card", data: given } });
+      expect(status).toBe(201);
+      expect(body.card).toMatchObject({ expiration_month: 7, expiration_year: 2031 });
+      const stored = (await backEnd("GET", `/tokens/${body.id}`)).body.data;
+      expect(stored).toStrictEqual({ number, expiration_month: 7, expiration_year: 2031 });
+    });
+
     it("takes a cvc that came as a number", async () => {
       const { status, body } = await backEnd("POST", "/tokens", { body: { type: "card", data: { number, cvc: 123 } } });
       expect(status).toBe(201);
-      expect(body.data.cvc).toBe("123");
+      expect((await backEnd("GET", `/tokens/${body.id}`)).body.data.cvc).toBe("123");
     });
 
     it.each([
@@ -106,7 +133,8 @@ describe("creating a token", () => {
       ["a number that is no text", { number: 4242424242424242 }, ["data.number"]],
       ["no number", {}, ["data.number"]],
       ["a month that is none", { number, expiration_month: 13 }, ["data.expiration_month"]],
-      ["a month as text", { number, expiration_month: "7" }, ["data.expiration_month"]],
+      ["a month as text of three digits", { number, expiration_month: "007" }, ["data.expiration_month"]],
+      ["a month in words", { number, expiration_month: "July" }, ["data.expiration_month"]],
       ["a year of two digits", { number, expiration_year: 31 }, ["data.expiration_year"]],
       ["a cvc of two digits", { number, cvc: "12" }, ["data.cvc"]],
       ["fields that cards do not have", { number, holder: "Ada", pin: 1 }, ["data.holder", "data.pin"]],
@@ -134,6 +162,12 @@ describe("creating a token", () => {
         account_number: "{{ data.account_number | reveal_last: 4 }}",
       });
       expect(await clerk("GET", `/tokens/${created.body.id}`)).toMatchObject({ status: 200, body: { data: masked } });
+    });
+
+    it.each(["1", "12", "00000000000000001"])("takes the account number %s", async (account_number) => {
+      const answer = await backEnd("POST", "/tokens", { body: { type: "bank", data: { ...data, account_number } } });
+      expect(answer.status).toBe(201);
+      expect((await backEnd("GET", `/tokens/${answer.body.id}`)).body.data).toEqual({ ...data, account_number });
     });
 
     it.each([

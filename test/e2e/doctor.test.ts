@@ -2,7 +2,7 @@ import { expect, inject, it } from "vitest";
 import { cloakroom } from "../support/command.js";
 
 it("doctor shows the tables with their sizes and growth, the WAL, roles and limits", async () => {
-  const environment = { ...inject("serverEnvironment"), CLOAKROOM_RATE_LIMITS: "" };
+  const environment = { ...inject("serverEnvironment"), CLOAKROOM_RATE_LIMITS: "global=1000" };
   const { code, stdout } = await cloakroom(environment, "doctor", "--json");
   expect(code).toBe(0);
   const report = JSON.parse(stdout);

@@ -12,12 +12,11 @@ describe.runIf(canMount)("a disk that is full", () => {
     await using server = await startServerProcess({ DATA_DIR: `${disk.directory}/data` });
     const backEnd = await (await firstTenant(server)).backEnd();
     const probe = restClient(server.url);
-    const create = (index: number) =>
-      backEnd("POST", "/tokens", { body: { type: "token", data: `${index} ${"x".repeat(20_000)}` } });
+    const dataOf = (index: number) => `${index} ${"x".repeat(20_000)}`;
     const stored = new Map<string, string>();
     const keep = async (index: number) => {
-      const answer = await create(index);
-      if (answer.status === 201) stored.set(answer.body.id, answer.body.data);
+      const answer = await backEnd("POST", "/tokens", { body: { type: "token", data: dataOf(index) } });
+      if (answer.status === 201) stored.set(answer.body.id, dataOf(index));
       return answer;
     };
     for (let index = 0; index < 5; index += 1) expect(await keep(index)).toMatchObject({ status: 201 });

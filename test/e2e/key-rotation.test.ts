@@ -141,11 +141,12 @@ describe("keys rotate --tenant", () => {
     });
     expect(proxy.status).toBe(201);
     proxyId = proxy.body.id;
-    const code = "module.exports = async () => ({ raw: {} });";
+    const code = "module.exports = async () => { console.log('of the run'); throw new Error('failed'); };";
     const reactor = await tenant.manage("POST", "/reactors", {
       body: { name: "R", code, configuration: { SECRET: "of the reactor" } },
     });
     reactorId = reactor.body.id;
+    expect((await backEnd(0)("POST", `/reactors/${reactorId}/react`, { body: {} })).status).toBe(500);
     for (let from = 0; from < 600; from += 50) {
       await Promise.all(Array.from({ length: 50 }, (_, n) => traffic.store(from + n)));
     }
@@ -212,6 +213,9 @@ describe("keys rotate --tenant", () => {
     expect(proxy.body.configuration).toEqual({ SECRET: "of the proxy" });
     const reactor = await tenant.manage("GET", `/reactors/${reactorId}`);
     expect(reactor.body.configuration).toEqual({ SECRET: "of the reactor" });
+    const author = await tenant.application({ type: "management", permissions: ["reactor:update"] });
+    const { body: failed } = await author("GET", `/reactors/${reactorId}/failed-runs`);
+    expect(failed.data[0].console).toEqual([{ level: "log", text: "of the run" }]);
   });
 
   it("shows no key bytes in its list, and which keys there are", async () => {

@@ -48,7 +48,7 @@ describe.each(RPC_PROTOCOLS)("over %s", (protocol) => {
         ...{ expiresAt: "2030-09-27T00:00:00.000Z", fingerprintExpression: "{{ data.number }}", searchIndexes: [] },
         card: { bin: "42424242", last4: "4242", expirationMonth: 12, expirationYear: 2030, brand: "visa" },
       });
-      expect(token.data && toJson(token.data, "data")).toEqual(card);
+      expect(token.data && toJson(token.data, "data")).toEqual(token === read ? card : masked);
       expect(token.mask && toJson(token.mask, "mask")).toEqual(masked);
     }
     const rest = await backEnd("GET", `/tokens/${created.id}`);
@@ -58,6 +58,36 @@ describe.each(RPC_PROTOCOLS)("over %s", (protocol) => {
     await tokens.deleteToken({ id: created.id });
     expect(await failureOf(tokens.getToken({ id: created.id }))).toMatchObject({ code: "NotFound" });
     expect(await backEnd("GET", `/tokens/${created.id}`)).toMatchObject({ status: 404 });
+  });
+
+  it("answers of writes are masked, whatever the rule reveals", async () => {
+    const tokens = rpcClient(TokenService, protocol, { key: backEnd.key });
+    const tokenize = rpcClient(TokenizeService, protocol, { key: backEnd.key });
+    const deduplicated = { type: "card", data: toValue(card), deduplicateToken: true };
+    const created = await tokens.createToken(deduplicated);
+    const paths = { updateMask: { paths: ["metadata"] } };
+    const answers = {
+      created,
+      again: await tokens.createToken(deduplicated),
+      patched: await tokens.updateToken({ id: created.id, metadata: toValue({ a: "b" }), ...paths }),
+      untouched: await tokens.updateToken({ id: created.id, metadata: toValue({}), ...paths }),
+    };
+    for (const [name, { id, data, mask }] of Object.entries(answers)) {
+      expect(id, name).toBe(created.id);
+      expect(data && toJson(data, "data"), name).toEqual(masked);
+      expect(mask && toJson(mask, "mask"), name).toEqual(masked);
+    }
+    const item = { type: "card", data: card, deduplicate_token: true };
+    const { value } = await tokenize.tokenize({
+      value: toValue({ list: [item], other: { type: "card", data: card } }),
+    });
+    const tokenized = value && toJson(value, "value");
+    expect(tokenized).toMatchObject({
+      list: [{ id: created.id, data: masked }],
+      other: { data: masked, mask: masked },
+    });
+    expect(JSON.stringify(tokenized)).not.toContain(card.number);
+    await tokens.deleteToken({ id: created.id });
   });
 
   it("masks are what a caller sees that may see no more", async () => {
@@ -85,7 +115,7 @@ describe.each(RPC_PROTOCOLS)("over %s", (protocol) => {
       value: toValue({ name: "Ada", none: null, card: { type: "card", data: card } }),
     });
     const body = made.value && toJson(made.value, "value");
-    expect(body).toMatchObject({ name: expect.stringMatching(/^[0-9a-f-]{36}$/), none: null, card: { data: card } });
+    expect(body).toMatchObject({ name: expect.stringMatching(/^[0-9a-f-]{36}$/), none: null, card: { data: masked } });
     const name = Object(body).name;
     const back = await tokenize.detokenize({ value: toValue({ greeting: `Dear {{ ${name} }}` }) });
     expect(back.value && toJson(back.value, "value")).toEqual({ greeting: "Dear Ada" });

@@ -11,7 +11,7 @@ describe("the documented rate limits", () => {
   let server: ServerProcess;
   beforeAll(async () => {
     // As they are unless an operator changes them. What comes from this machine is believed to be from elsewhere.
-    server = await startServerProcess({ RATE_LIMITS: "", TRUSTED_PROXIES: "127.0.0.0/8" });
+    server = await startServerProcess({ RATE_LIMITS: "global=1000", TRUSTED_PROXIES: "127.0.0.0/8" });
   });
   afterAll(() => server[Symbol.asyncDispose]());
 

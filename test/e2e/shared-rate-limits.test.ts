@@ -23,7 +23,7 @@ describe("two replicas that share their counters in Redis", () => {
     environment = {
       DATABASE_URL: await cluster.login("vault", { attributes: "createrole" }),
       CLOAKROOM_DATA_DIR: join(directory, "data"),
-      CLOAKROOM_RATE_LIMITS: "",
+      CLOAKROOM_RATE_LIMITS: "global=1000",
       CLOAKROOM_REDIS_URL: redis.url,
       CLOAKROOM_TRUSTED_PROXIES: "127.0.0.1",
     };

@@ -122,4 +122,20 @@ describe("what is over", () => {
     expect((await read(stored.body.id)).status).toBe(200);
     expect((await backEnd("POST", "/tokens", idempotent)).body.id).toBe(stored.body.id);
   });
+
+  it("is a failed run a day later", async () => {
+    const code = "module.exports = async () => { throw new Error('failed'); };";
+    const { body: reactor } = await tenant.manage("POST", "/reactors", { body: { name: "R", code } });
+    const author = await tenant.application({ type: "management", permissions: ["reactor:update"] });
+    const shown = async () => (await author("GET", `/reactors/${reactor.id}/failed-runs`)).body.data.length;
+    const failedAt = ahead;
+    expect((await backEnd("POST", `/reactors/${reactor.id}/react`, { body: {} })).status).toBe(500);
+    expect(await shown()).toBe(1);
+    ahead = failedAt + 24 * HOUR - MINUTE;
+    expect(await shown()).toBe(1);
+    ahead = failedAt + 24 * HOUR + MINUTE;
+    expect(await shown()).toBe(0);
+    ahead += 2 * MINUTE;
+    await expect.poll(() => rows("failed_runs"), { timeout: 25_000, interval: 250 }).toBe(0);
+  });
 });

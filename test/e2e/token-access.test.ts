@@ -27,18 +27,28 @@ describe("what an access rule lets its holder do with a token", () => {
   });
 
   it.each([
-    ["reveal", data],
-    ["mask", masked],
-    ["redact", undefined],
-  ])("%s", async (transform, shown) => {
-    const holder = await holderOf(rule("/pci/", transform, "token:read", "token:create"));
+    ["reveal", data, masked],
+    ["mask", masked, masked],
+    ["redact", undefined, undefined],
+  ])("%s", async (transform, shown, answered) => {
+    const holder = await holderOf(rule("/pci/", transform, "token:read", "token:create", "token:update"));
     const id = await cardIn("/pci/high/");
     const read = await holder("GET", `/tokens/${id}`);
     expect(read.status).toBe(200);
     expect(read.body.data).toEqual(shown);
     const created = await holder("POST", "/tokens", { body: { type: "card", data, containers: ["/pci/"] } });
     expect(created.status).toBe(201);
-    expect(created.body.data).toEqual(shown);
+    expect(created.body.data).toEqual(answered);
+    const body = { metadata: { patched: "yes" } };
+    const headers = { "Content-Type": "application/merge-patch+json" };
+    const patched = await holder("PATCH", `/tokens/${id}`, { headers, body });
+    expect(patched.status).toBe(200);
+    expect(patched.body.data).toEqual(answered);
+    const item = { type: "card", data, containers: ["/pci/"] };
+    const tokenized = await holder("POST", "/tokenize", { body: [item] });
+    expect(tokenized.status).toBe(200);
+    expect(tokenized.body[0].data).toEqual(answered);
+    expect(JSON.stringify([created.body, patched.body, tokenized.body])).not.toContain(data.number);
     for (const { body } of [read, created]) {
       expect(body).toMatchObject({ type: "card", fingerprint_expression: "{{ data.number }}" });
       if (transform !== "reveal") expect(JSON.stringify(body)).not.toContain(data.number);
@@ -81,10 +91,12 @@ describe("what an access rule lets its holder do with a token", () => {
   });
 
   it("must cover every container that a new token is put into, the most careful transform counting", async () => {
-    const holder = await holderOf(rule("/a/", "reveal", "token:create"), rule("/b/", "mask", "token:create"));
+    const holder = await holderOf(rule("/a/", "reveal", "token:create"), rule("/b/", "redact", "token:create"));
     const create = (...containers: string[]) => holder("POST", "/tokens", { body: { type: "card", data, containers } });
-    expect(await create("/a/")).toMatchObject({ status: 201, body: { data } });
-    expect(await create("/a/", "/b/")).toMatchObject({ status: 201, body: { data: masked } });
+    expect(await create("/a/")).toMatchObject({ status: 201, body: { data: masked } });
+    const both = await create("/a/", "/b/");
+    expect(both.status).toBe(201);
+    expect(both.body).not.toHaveProperty("data");
     expect(await create("/a/", "/c/")).toMatchObject({ status: 403, body: { code: "permission_denied" } });
     // The default container of a card.
     expect(await create()).toMatchObject({ status: 403 });

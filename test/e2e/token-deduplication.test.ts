@@ -69,7 +69,7 @@ describe("deduplication", () => {
     const one = await create({ type: "card", data: { ...card, expiration_year: 2030 }, deduplicate_token: true });
     const two = await create({ type: "card", data: { ...card, expiration_year: 2031 }, deduplicate_token: true });
     expect(two.body).toMatchObject({ id: one.body.id, _extras: { deduplicated: true } });
-    expect(two.body.data).toEqual({ ...card, expiration_year: 2030 });
+    expect(two.body.data).toEqual({ number: "XXXXXXXXXXXX4242", expiration_year: 2030 });
   });
 
   it("does not fold together what an expression finds an empty text in", async () => {
@@ -136,20 +136,28 @@ describe("deduplication", () => {
     const second = await create({ deduplicate_token: true, data: `${value} other` });
     const unchanged = await backEnd("GET", `/tokens/${second.body.id}`);
     const answer = await patch(second.body.id, { data: value, metadata: { lost: "1" } });
-    expect(answer).toMatchObject({ status: 200, body: { id: first.body.id, data: value, metadata: { first: "1" } } });
+    expect(answer).toMatchObject({ status: 200, body: { id: first.body.id, metadata: { first: "1" } } });
+    expect(answer.body).not.toHaveProperty("data");
     expect((await backEnd("GET", `/tokens/${second.body.id}`)).body).toEqual(unchanged.body);
     expect(await patch(first.body.id, { data: value, metadata: { own: "1" } })).toMatchObject({
       body: { id: first.body.id, metadata: { first: "1", own: "1" } },
     });
   });
 
-  it("shows the older card with its verification code, as reading it would", async () => {
+  it("masks the existing card in its answers, also for a caller who may read it in the clear", async () => {
     const data = { number: "5555555555554444", cvc: "321" };
+    const masked = { number: "XXXXXXXXXXXX4444" };
     const first = await create({ type: "card", data, deduplicate_token: true });
     const second = await create({ type: "card", data: { ...data, cvc: "999" }, deduplicate_token: true });
-    expect(second.body).toMatchObject({ id: first.body.id, data });
     const other = await create({ type: "card", data: { number: "4000056655665556" }, deduplicate_token: true });
-    expect((await patch(other.body.id, { data })).body).toMatchObject({ id: first.body.id, data });
+    const patched = await patch(other.body.id, { data });
+    const body = [{ type: "card", data, deduplicate_token: true }];
+    const [tokenized] = (await backEnd("POST", "/tokenize", { body })).body;
+    for (const answer of [second.body, patched.body, tokenized]) {
+      expect(answer.id).toBe(first.body.id);
+      expect(answer.data).toEqual(masked);
+    }
+    expect((await backEnd("GET", `/tokens/${first.body.id}`)).body.data).toEqual(data);
   });
 
   it("can be put on and taken off a token", async () => {

@@ -139,7 +139,7 @@ describe("tokenizing", () => {
     const before = await stored.counts(tenant.id);
     const over = await backEnd("POST", "/tokenize", { body: { cards: [card, card], leaves: leaves(99) } });
     expect(over).toMatchObject({ status: 400, body: { code: "validation_failed" } });
-    expect(over.body.errors.value).toEqual([expect.stringContaining("at most 100")]);
+    expect(over.body.errors).toEqual({ body: [expect.stringContaining("at most 100")] });
     expect(await stored.counts(tenant.id)).toEqual(before);
   });
 
@@ -161,22 +161,22 @@ describe("tokenizing", () => {
     ["metadata that is no text", { a: { type: "token", data: 1, metadata: { k: 1 } } }, "a.metadata.k"],
     ["a wrong expiry", { a: { type: "token", data: 1, expires_at: "never" } }, "a.expires_at"],
     ["a wrong id", { a: { type: "token", data: 1, id: "x/y" } }, "a.id"],
+    ["a mask of no filter", { a: { type: "token", data: 1, mask: ["{{ data | nope }}"] } }, "a.mask[0]"],
     [
       "a wrong expression",
       { a: { type: "token", data: 1, search_indexes: ["{{ data | nope }}"] } },
       "a.search_indexes[0]",
     ],
     ["a flag that is a text", { a: { type: "token", data: 1, deduplicate_token: "yes" } }, "a.deduplicate_token"],
-    ["half a surrogate pair", { a: ["\ud800"] }, "value.a[0]"],
+    ["half a surrogate pair", { a: ["\ud800"] }, "a[0]"],
+    ["a member named value", { value: { value: { type: "card", data: { number: "1" } } } }, "value.value.data.number"],
   ])("stores nothing when there is %s, and names its place", async (_, wrong, field) => {
     const before = await stored.counts(tenant.id);
     const answer = await backEnd("POST", "/tokenize", { body: { good: ["x", card], wrong } });
     const alone = await backEnd("POST", "/tokenize", { body: wrong });
     expect([answer.status, alone.status]).toEqual([400, 400]);
     expect(Object.keys(alone.body.errors)).toEqual([field]);
-    const path = field.startsWith("value.")
-      ? field.replace("value.", "value.wrong.")
-      : `wrong${field.startsWith("[") ? "" : "."}${field}`;
+    const path = `wrong${field.startsWith("[") ? "" : "."}${field}`;
     expect(Object.keys(answer.body.errors)).toEqual([path]);
     expect(await stored.counts(tenant.id)).toEqual(before);
   });
@@ -285,8 +285,9 @@ describe("detokenizing", () => {
   });
 
   it.each([
-    ["an unknown filter", () => ({ a: [`{{ ${id} | nope }}`] }), "value.a[0]"],
-    ["an empty expression", () => "{{ }}", "value"],
+    ["an unknown filter", () => ({ a: [`{{ ${id} | nope }}`] }), "a[0]"],
+    ["an empty expression", () => "{{ }}", "body"],
+    ["an expression that finds nothing", () => [{ value: `{{ ${id} | json: '$.x' }}` }], "[0].value"],
   ])("names the place of %s", async (_, make, field) => {
     const { status, body } = await backEnd("POST", "/detokenize", { body: make() });
     expect({ status, fields: Object.keys(body.errors ?? {}) }).toEqual({ status: 400, fields: [field] });
@@ -299,7 +300,7 @@ describe("detokenizing", () => {
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual(Array.from({ length: 100 }, (_, index) => index));
     const over = await backEnd("POST", "/detokenize", { body: [...references, `{{ ${id} }}`] });
-    expect(over).toMatchObject({ status: 400, body: { errors: { value: [expect.stringContaining("at most 100")] } } });
+    expect(over).toMatchObject({ status: 400, body: { errors: { body: [expect.stringContaining("at most 100")] } } });
     // The same token many times is one.
     expect(await backEnd("POST", "/detokenize", { body: Array(300).fill(`{{ ${id} }}`) })).toMatchObject({
       status: 200,

@@ -313,6 +313,12 @@ describe("the list", () => {
   });
 });
 
+it("codes of currencies and countries may be in lower case, and are shown in upper case", async () => {
+  const { status, body } = await shop.pay({ currency: "usd", country: "us" });
+  expect(status).toBe(201);
+  expect(body).toMatchObject({ currency: "USD", country: "US", status: "authorization_succeeded" });
+});
+
 describe("bad input", () => {
   it.each([
     ["an unknown token", { token: "d2cbc1b4-5c3a-45a3-9ee2-392a1c475ab4" }, "token"],
@@ -320,7 +326,7 @@ describe("bad input", () => {
     ["another currency", { currency: "EUR" }, "currency"],
     ["another country", { country: "DE" }, "country"],
     ["no amount", { amount: undefined }, "amount"],
-    ["a currency in small letters", { currency: "usd" }, "currency"],
+    ["a currency that is none", { currency: "us" }, "currency"],
     ["a negative amount", { amount: -1 }, "amount"],
     ["a capture of nothing", { amount: 0, intent: "capture" }, "amount"],
     ["an unknown intent", { intent: "sale" }, "intent"],

@@ -31,7 +31,7 @@ describe("a list", () => {
   it.each([
     ["/logs?token=abc", ["token"]],
     ["/applications?start=abc", ["start"]],
-    ["/tokens?size=101&container=/pci/", ["container"]],
+    ["/tokens?size=101&container=/pci/", ["container", "size"]],
     ["/v2/tokens?metadata.a=1&page=2", ["page"]],
     ["/tokens?metadata=%7B%7D&metadata.a=1&metadata[b]=2&meta.a=1", ["meta.a"]],
   ])("tells what is wrong with %s", async (path, fields) => {

@@ -71,6 +71,7 @@ it("is no key of a patch over REST", async () => {
   const body = { data: { a: 3 }, update_mask: "metadata" };
   expect(await backEnd("PATCH", `/tokens/${id}`, { headers, body })).toMatchObject({
     status: 200,
-    body: { data: { a: 3 }, metadata: { x: "1" } },
+    body: { metadata: { x: "1" } },
   });
+  expect((await backEnd("GET", `/tokens/${id}`)).body).toMatchObject({ data: { a: 3 }, metadata: { x: "1" } });
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../src/base/json.js";
+import { Budget } from "../../src/expressions/budget.js";
 import {
   evaluateReference,
   findReferences,
@@ -140,6 +141,16 @@ describe("faults name the place", () => {
     expect(faultFields(() => resolve(body))).toEqual({ [field]: [expect.stringContaining(message)] });
   });
 
+  test("with the character where an expression in a longer text begins", () => {
+    const message = "there is no filter jsn (character 6)";
+    expect(faultFields(() => resolve({ a: `card {{ ${cardId} | jsn: '$.x' }}` }))).toEqual({
+      a: [expect.stringContaining(message)],
+    });
+    expect(faultFields(() => findReferences(["{{ fine }}, {{ }}"]))).toEqual({
+      "[0]": [expect.stringContaining("by its id in each expression: {{ <id> }} or {{ token: <id> }} (character 13)")],
+    });
+  });
+
   test("under the root that the caller gives", () => {
     const options = { root: "args" };
     expect(faultFields(() => findReferences({ a: ["{{ }}"] }, options))).toHaveProperty(["args.a[0]"]);
@@ -217,9 +228,61 @@ describe("the references of a body", () => {
   });
 });
 
+describe("an expression that finds nothing", () => {
+  test.each<[Json, string, string]>([
+    [{ a: `{{ ${cardId} | json: '$.numbr' }}` }, "a", `{{ ${cardId} | json: '$.numbr' }}`],
+    [{ a: `{{token: ${cardId}|json: '$.number'}}` }, "a", `{{ token: ${cardId}|json: '$.number' }}`],
+    [{ a: `{{ ${cardId} | json: '$..numbr' }}` }, "a", `{{ ${cardId} | json: '$..numbr' }}`],
+    [
+      { a: `{{ ${cardId} | json: '$.x' | pad_left: 2, '0' }}` },
+      "a",
+      `{{ ${cardId} | json: '$.x' | pad_left: 2, '0' }}`,
+    ],
+    [{ a: `{{ ${cardId} | json: '$.x' | append: 'y' }}` }, "a", `{{ ${cardId} | json: '$.x' | append: 'y' }}`],
+    [{ a: `{{ ${cardId} | json: '$.x' | json: '$.y' }}` }, "a", `{{ ${cardId} | json: '$.x' | json: '$.y' }}`],
+    [{ a: `{{ ${cardId} | json: '$.x' | default }}` }, "a", `{{ ${cardId} | json: '$.x' | default }}`],
+    [{ a: [`{{ nothing | json: '$.x' }}`] }, "a[0]", `{{ nothing | json: '$.x' }}`],
+    [`{{ nested | card_exp: 'MM' | default: '' | json: '$.x' }}`, "body", "refused"],
+  ])("%j is refused, and named", (body, field, expression) => {
+    const fields = faultFields(() => resolve(body));
+    if (expression === "refused") expect(fields).toHaveProperty([field]);
+    else expect(fields).toEqual({ [field]: [`expression found nothing: ${expression}`] });
+    expect(JSON.stringify(fields)).not.toContain("4242424242424242");
+  });
+
+  test("names its place in a longer text, and is cut where it is long", () => {
+    expect(faultFields(() => resolve(`a {{ ${cardId} | json: '$.x' }}`))).toEqual({
+      body: [`expression found nothing: {{ ${cardId} | json: '$.x' }} (character 3)`],
+    });
+    const long = `{{ ${cardId} | json: '$.${"x".repeat(500)}' }}`;
+    const [text = ""] = faultFields(() => resolve(long))?.body ?? [];
+    expect(text.length).toBeLessThan(250);
+  });
+
+  test.each<[string, Json]>([
+    [`{{ ${cardId} | json: '$.x' | default: 'none' }}`, "none"],
+    [`{{ ${cardId} | json: '$.x' | upcase | default: 'none' }}`, "none"],
+    [`{{ ${cardId} | json: '$..x' | default: 7 }}`, 7],
+    [`{{ ${cardId} | json: '$.x' | default: '' }}`, ""],
+    [`{{ ${cardId} | json: '$.number' | default: 'none' }}`, card.number],
+    [`{{ ${cardId} | json: '$.x' | default: 'none' | append: '!' }}`, "none!"],
+    [`{{ nothing | default: 'none' }}`, "none"],
+    [`<{{ ${cardId} | json: '$.x' | default: '' }}>`, "<>"],
+  ])("%s says what stands in for it", (body, value) => {
+    expect(resolve(body)).toEqual(value);
+  });
+
+  test("is none where null is what is there", () => {
+    const lookup = () => ({ data: { a: null, list: [null] }, token: {} });
+    expect(resolveReferences("{{ abc | json: '$.a' }}", lookup)).toBeNull();
+    expect(resolveReferences("{{ abc | json: '$.list[0]' }}", lookup)).toBeNull();
+    expect(resolveReferences("{{ abc | json: '$.list' | first }}", lookup)).toBeNull();
+  });
+});
+
 test("a single reference can be evaluated by itself", () => {
   const view = { data: card, token: { id: "x", data: card } };
-  const field = () => "body";
-  expect(evaluateReference({ form: "data", tokenId: "x", filters: "json: '$.cvc'" }, view, field)).toBe("123");
-  expect(evaluateReference({ form: "token", tokenId: "x", filters: null }, view, field)).toEqual(view.token);
+  const source = { expression: "x", placeOf: () => ({ field: "body", position: undefined }), budget: new Budget() };
+  expect(evaluateReference({ form: "data", tokenId: "x", filters: "json: '$.cvc'" }, view, source)).toBe("123");
+  expect(evaluateReference({ form: "token", tokenId: "x", filters: null }, view, source)).toEqual(view.token);
 });

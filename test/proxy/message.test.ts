@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Json, JsonObject } from "../../src/base/json.js";
 import { FunctionFailed } from "../../src/functions/function-failed.js";
 import { Message } from "../../src/proxy/message.js";
 
@@ -27,6 +28,66 @@ describe("a message on its way through transforms", () => {
       expect(kept.bytes.toString()).toBe(text);
     },
   );
+
+  it.each([
+    ['{ "id":12345678901234567890, "n": 1.0, "b":1e400, "2": 2, "a": [] }', "the same body"],
+    ["[1.50, 0.1000000000000000055]", "the same list"],
+    ["12345678901234567890", "the same number"],
+    ["null", "the same null"],
+  ])("keeps the bytes of %s where code gives back %s", (text) => {
+    const kept = message(text);
+    // As it comes back from code: written and read again.
+    kept.take({ body: JSON.parse(JSON.stringify(kept.body)), headers: {} });
+    expect(kept.bytes.toString()).toBe(text);
+  });
+
+  it.each<[string, (body: Json) => Json, string]>([
+    [
+      '{"id":12345678901234567890,"n":1.0}',
+      (body) => ({ ...Object(body), added: true }),
+      '{"id":12345678901234567890,"n":1,"added":true}',
+    ],
+    ['{"id":12345678901234567890}', (body) => ({ moved: [Object(body).id] }), '{"moved":[12345678901234567890]}'],
+    [
+      "[0.1000000000000000055,-9007199254740993]",
+      (body) => [body, 0.5],
+      "[[0.1000000000000000055,-9007199254740993],0.5]",
+    ],
+    [
+      '["12345678901234567890","\\\\",9007199254740993]',
+      (body) => [body],
+      '[["12345678901234567890","\\\\",9007199254740993]]',
+    ],
+    ['{"b":1,"a":2}', (body) => ({ a: Object(body).a, b: Object(body).b }), '{"a":2,"b":1}'],
+  ])("keeps the digits of %s where code changes it", (text, change, expected) => {
+    const changed = message(text);
+    changed.take({ body: change(JSON.parse(JSON.stringify(changed.body))), headers: {} });
+    expect(changed.bytes.toString()).toBe(expected);
+  });
+
+  it.each([
+    ["numbers that became one", "[9007199254740993,9007199254740992]"],
+    ["a number beyond the range", "[1e400]"],
+  ])("refuses to guess where code changes a body with %s", (_, text) => {
+    const changed = message(text);
+    changed.take({ body: [1, JSON.parse(JSON.stringify(changed.body))], headers: {} });
+    expect(() => changed.bytes).toThrow(expect.objectContaining({ code: "unprocessable" }));
+    const gone = message(text);
+    gone.take({ body: { a: 1 }, headers: {} });
+    if (!text.includes("e400")) expect(gone.bytes.toString()).toBe('{"a":1}');
+  });
+
+  it("says that it is JSON where code returns an object and no type", () => {
+    const typeOf = (body: Json, headers: JsonObject) => {
+      const taken = message("text", []);
+      taken.take({ body, headers });
+      return taken.headers;
+    };
+    const json = [["Content-Type", "application/json; charset=utf-8"]];
+    for (const body of [{ a: 1 }, [1], 5, true]) expect(typeOf(body, {})).toEqual(json);
+    for (const body of ["text", null]) expect(typeOf(body, {})).toEqual([]);
+    expect(typeOf({ a: 1 }, { "content-TYPE": "text/own" })).toEqual([["content-TYPE", "text/own"]]);
+  });
 
   it("keeps bytes that are no text where code gives the body back", () => {
     const bytes = Buffer.from([0xff, 0xfe, 0, 1]);

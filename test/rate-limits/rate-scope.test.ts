@@ -5,7 +5,6 @@ describe("CLOAKROOM_RATE_LIMITS", () => {
   it("is what the specification says unless it is set", () => {
     const documented = { global: 1_000, portal: 600, token_read: 100, token_write: 200, token_search: 50 };
     expect(readConfig({}).rateLimits).toEqual(documented);
-    expect(readConfig({ CLOAKROOM_RATE_LIMITS: "" }).rateLimits).toEqual(documented);
   });
 
   it("changes the scopes that it names, or counts nothing", () => {

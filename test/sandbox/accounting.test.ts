@@ -1,26 +1,31 @@
 import { describe, expect, test } from "vitest";
-import { CodeHold } from "../../src/sandbox/code-hold.js";
+import { CircuitBreaker } from "../../src/sandbox/circuit-breaker.js";
 import { Histogram } from "../../src/sandbox/histogram.js";
 import { SandboxCounters } from "../../src/sandbox/metrics.js";
 import { settingsOf } from "../../src/sandbox/options.js";
 import { failed } from "../../src/sandbox/run.js";
 
-describe("code that cost threads", () => {
-  test("is held after so many within the time, and no longer than that", () => {
+describe("a circuit breaker", () => {
+  test("opens after so many failures within the period, and closes when the first of them has passed", () => {
     let now = 0;
-    const hold = new CodeHold({ kills: 2, ms: 1_000 }, () => now);
-    expect([hold.isHeld("a"), hold.add("a"), hold.isHeld("a")]).toEqual([false, false, false]);
+    const breaker = new CircuitBreaker({ failures: 2, ms: 1_000 }, () => now);
+    expect([breaker.openFor("a"), breaker.fail("a"), breaker.openFor("a")]).toEqual([0, false, 0]);
     now = 500;
-    expect([hold.add("a"), hold.isHeld("a"), hold.isHeld("b")]).toEqual([true, true, false]);
+    expect([breaker.fail("a"), breaker.openFor("a"), breaker.openFor("b")]).toEqual([true, 500, 0]);
     now = 1_001;
-    expect(hold.isHeld("a")).toBe(false);
-    expect(hold.add("a")).toBe(true);
+    expect(breaker.openFor("a")).toBe(0);
+    expect(breaker.fail("a")).toBe(true);
   });
 
-  test("is forgotten when there is too much of it", () => {
-    const hold = new CodeHold({ kills: 1, ms: 1_000 }, () => 0);
-    for (let i = 0; i <= 10_000; i++) hold.add(`code ${i}`);
-    expect([hold.isHeld("code 0"), hold.isHeld("code 1"), hold.isHeld("code 10000")]).toEqual([false, true, true]);
+  test("reports its opening once", () => {
+    const breaker = new CircuitBreaker({ failures: 2, ms: 1_000 }, () => 0);
+    expect([breaker.fail("a"), breaker.fail("a"), breaker.fail("a")]).toEqual([false, true, false]);
+  });
+
+  test("forgets the keys that failed longest ago", () => {
+    const breaker = new CircuitBreaker({ failures: 1, ms: 1_000 }, () => 0);
+    for (let i = 0; i <= 10_000; i++) breaker.fail(`code ${i}`);
+    expect(["code 0", "code 1", "code 10000"].map((key) => breaker.openFor(key))).toEqual([0, 1_000, 1_000]);
   });
 });
 
@@ -36,8 +41,8 @@ describe("counts", () => {
 
   test("of runs are by result", () => {
     const counters = new SandboxCounters();
-    counters.ended({ kind: "returned", value: 1, console: [] }, 1);
-    counters.ended({ kind: "returned", value: 1, console: [] }, 2);
+    counters.ended({ kind: "returned", value: 1, console: [], usage: undefined }, 1);
+    counters.ended({ kind: "returned", value: 1, console: [], usage: undefined }, 2);
     counters.ended(failed("timeout"), 3);
     counters.reported({ outcome: failed("timeout"), cold: true, waitedMs: 7, threadEnded: true });
     expect(counters.snapshot(5)).toMatchObject({
@@ -53,7 +58,7 @@ describe("counts", () => {
 
 describe("settings", () => {
   test("are the defaults where nothing was chosen", () => {
-    const { runner, hold } = settingsOf({});
+    const { runner, breaker } = settingsOf({});
     expect(runner.threads).toBeGreaterThanOrEqual(4);
     expect(runner.threads).toBeLessThanOrEqual(16);
     expect(runner).toMatchObject({
@@ -62,7 +67,10 @@ describe("settings", () => {
       instances: { calls: 1_000, idleMs: 300_000 },
       kill: { graceMs: 500, silenceMs: 2_000 },
     });
-    expect(hold).toEqual({ kills: 3, ms: 60_000 });
+    expect(breaker).toEqual({
+      byFunction: { failures: 3, ms: 60_000 },
+      byTenant: { failures: 6, ms: 120_000 },
+    });
   });
 
   test("can be chosen one by one", () => {

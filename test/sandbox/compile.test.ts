@@ -20,7 +20,7 @@ describe("code is compiled before it is saved", () => {
     ],
     ["nothing", ""],
   ])("%s compiles", async (_name, code) => {
-    expect(await opened.sandbox.compile(code)).toBeUndefined();
+    expect(await opened.compile(code)).toBeUndefined();
   });
 
   test.each([
@@ -29,19 +29,20 @@ describe("code is compiled before it is saved", () => {
     ["in the first line after an interpreter", "#! const\nconst x = ;", 2, 11, "unexpected token"],
     ["a name twice", "const a = 1;\nlet a = 2;", 2, 7, "redefinition"],
     ["text without an end", "const a = 1;\nconst b = 'abc\n;", 2, 11, "end of string"],
-    ["a module", "const a = 1;\nexport default a;", 2, 1, "export"],
+    ["in a module", "export const a = 1;\nexport default = a;", 2, 16, "unexpected token"],
+    ["an import of something else", "import { a } form 'axios';\nexport default a;", 1, 14, "from"],
     ["await outside of a function", "const a = await 1;", 1, 17, "expecting"],
     ["a block without an end", "module.exports = () => {\n  return 1;", 2, 12, ""],
     ["a bracket too many", "module.exports = () => 1;\n}", 2, 2, ""],
   ])("%s: line and column", async (_name, code, line, column, message) => {
-    const problem = await opened.sandbox.compile(code);
+    const problem = await opened.compile(code);
     expect(problem?.message).toMatch(/^SyntaxError: /);
     expect(problem?.message).toContain(message);
     expect([problem?.line, problem?.column]).toEqual([line, column]);
   });
 
   test("in a regular expression, the engine gives the message and no place", async () => {
-    const problem = await opened.sandbox.compile("const a = 1;\nconst r = /(/;");
+    const problem = await opened.compile("const a = 1;\nconst r = /(/;");
     expect(problem).toEqual({ message: expect.stringMatching(/^SyntaxError: /), line: 1, column: 1 });
   });
 
@@ -51,21 +52,21 @@ describe("code is compiled before it is saved", () => {
       kind: "failed",
       reason: "does_not_compile",
       retryable: false,
-      problem: await opened.sandbox.compile(code),
+      problem: await opened.compile(code),
       console: [],
     });
   });
 
   test("none of the code runs", async () => {
     const started = performance.now();
-    expect(await opened.sandbox.compile("for (;;);")).toBeUndefined();
-    expect(await opened.sandbox.compile("}); for (;;); (function () {")).toBeUndefined();
+    expect(await opened.compile("for (;;);")).toBeUndefined();
+    expect(await opened.compile("}); for (;;); (function () {")).toBeUndefined();
     expect(performance.now() - started).toBeLessThan(5_000);
     expect(opened.sandbox.metrics.threadsEnded).toBe(0);
   });
 
   test("code that is too long is not even tried", async () => {
-    expect(await opened.sandbox.compile(" ".repeat(50_001))).toEqual({
+    expect(await opened.compile(" ".repeat(50_001))).toEqual({
       message: "The code is longer than 50000 characters.",
       line: 1,
       column: 1,
@@ -73,8 +74,8 @@ describe("code is compiled before it is saved", () => {
   });
 
   test("code that is nested too deep is refused, and the next is compiled", async () => {
-    const problem = await opened.sandbox.compile(`module.exports = ${"(".repeat(20_000)}1${")".repeat(20_000)};`);
+    const problem = await opened.compile(`module.exports = ${"(".repeat(20_000)}1${")".repeat(20_000)};`);
     expect(problem).toBeDefined();
-    expect(await opened.sandbox.compile("1")).toBeUndefined();
+    expect(await opened.compile("1")).toBeUndefined();
   });
 });

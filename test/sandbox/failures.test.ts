@@ -6,7 +6,10 @@ import { exporting, openSandbox, tenant } from "./support/open-sandbox.js";
  * Code that takes what it can: time, memory, the engine itself. Each case runs while another tenant calls the same
  * sandbox, whose answers must come as if nothing happened.
  */
-const opened = openSandbox({ kill: { graceMs: 300 }, hold: { kills: 1_000 } });
+const opened = openSandbox({
+  kill: { graceMs: 300 },
+  breaker: { byFunction: { failures: 1_000, ms: 1 }, byTenant: { failures: 1_000, ms: 1 } },
+});
 afterAll(() => opened[Symbol.asyncDispose]());
 
 const limits = { wallMs: 250, loadMs: 250 };
@@ -108,7 +111,8 @@ describe("code that takes memory", () => {
 
   test("running out of memory is said as such", async () => {
     const code = exporting("() => { const all = []; for (;;) all.push(new Uint8Array(1e6)); }");
-    expect(await opened.run(code, { limits })).toMatchObject({ kind: "failed", reason: "memory", retryable: false });
+    const patient = { limits: { wallMs: 10_000 } };
+    expect(await opened.run(code, patient)).toMatchObject({ kind: "failed", reason: "memory", retryable: false });
   });
 
   test("swallowing the error does not help", async () => {

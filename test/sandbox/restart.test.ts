@@ -71,7 +71,7 @@ describe("the runner process", () => {
     const script = `
       import { createSandbox } from "./src/sandbox/sandbox.ts";
       const sandbox = createSandbox({ threads: 1 });
-      await sandbox.compile("1");
+      await sandbox.compile("a tenant", "1");
       console.log("ready");
       setInterval(() => {}, 1000);`;
     const { spawn } = await import("node:child_process");
@@ -181,27 +181,12 @@ describe("a runner that goes away", () => {
     await sandbox[Symbol.asyncDispose]();
     expect(await call).toMatchObject({ kind: "failed", retryable: true });
     expect(await sandbox.run(exporting("() => 1"))).toMatchObject({ kind: "failed", reason: "overloaded" });
-    await expect(sandbox.sandbox.compile("1")).rejects.toThrow("cannot compile code now");
+    await expect(sandbox.compile("1")).rejects.toThrow("cannot compile code now");
     expect(sandbox.incidents).toEqual([]);
   });
 });
 
 describe("code that costs threads", () => {
-  test("is put on hold, and other code of its tenant is not", async () => {
-    const sandbox = opened({ kill: { graceMs: 100 }, hold: { kills: 2, ms: 60_000 } });
-    const stubborn = exporting("() => new Array(2 ** 28).join()");
-    const limits = { wallMs: 200, loadMs: 100 };
-    for (let i = 0; i < 2; i++) expect(await sandbox.run(stubborn, { limits })).toMatchObject({ reason: "timeout" });
-    expect(await sandbox.run(stubborn, { limits })).toMatchObject({
-      kind: "failed",
-      reason: "killed",
-      retryable: false,
-    });
-    expect(await sandbox.value(exporting("() => 1"))).toBe(1);
-    expect(sandbox.incidents.map(({ type }) => type)).toEqual(["thread_ended", "thread_ended", "code_held"]);
-    expect(sandbox.sandbox.metrics).toMatchObject({ threadsEnded: 2, runs: { timeout: 2, killed: 1, returned: 1 } });
-  });
-
   test("takes the calls that share its thread along, which may be retried", async () => {
     const sandbox = opened({ threads: 2, callsPerThread: 2, kill: { graceMs: 100 } });
     await runningPid(sandbox);

@@ -149,7 +149,10 @@ describe("the console", () => {
 describe("code that is no function", () => {
   test.each([
     ["nothing exported", "const a = 1;"],
-    ["an object", "module.exports = { handler() {} };"],
+    ["an object without functions", "module.exports = { a: 1 };"],
+    ["several functions", "exports.a = () => 1; exports.b = () => 2;"],
+    ["a module without exports", "import { v4 } from 'uuid';"],
+    ["a module that exports no function", "export default 5;"],
     ["null", "module.exports = null;"],
     ["exports replaced", "exports = () => 1;"],
   ])("%s", async (_name, code) => {

@@ -8,8 +8,16 @@ export function headersFrame(stream: number, headers: readonly (readonly [name: 
 }
 
 /** @param isLast nothing follows: the request is complete. */
-export function dataFrame(stream: number, data: string, isLast = false): Buffer {
+export function dataFrame(stream: number, data: string | Buffer, isLast = false): Buffer {
   return frame(0, isLast ? 1 : 0, stream, Buffer.from(data));
+}
+
+/** Whether whole frames hold one by which the other side takes more of a stream's data. */
+export function hasWindowUpdate(frames: Buffer, stream: number): boolean {
+  for (let at = 0; at + 9 <= frames.length; at += 9 + frames.readUIntBE(at, 3)) {
+    if (frames[at + 3] === 8 && frames.readUInt32BE(at + 5) === stream) return true;
+  }
+  return false;
 }
 
 export function resetFrame(stream: number, code: number): Buffer {

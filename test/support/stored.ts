@@ -18,6 +18,7 @@ const TABLES = [
   "simulator_payments",
   "proxies",
   "reactor_runs",
+  "failed_runs",
 ] as const;
 
 export type StoredCounts = Readonly<Record<(typeof TABLES)[number], number>>;

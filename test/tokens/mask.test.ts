@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../src/base/json.js";
-import { evaluateMask } from "../../src/tokens/mask.js";
+import { Budget } from "../../src/expressions/budget.js";
+import { evaluateMask, requireEvaluable } from "../../src/tokens/mask.js";
 import { tokenTypes } from "../../src/tokens/types/registry.js";
+import { faultFields } from "../expressions/faults.js";
 
 const person = {
   name: { first: "John", middle: "Wilson", last: "Doe" },
@@ -183,5 +185,40 @@ describe("the masks of types", () => {
     ["card_number", null],
   ])("of a %s leave data of another shape to the expressions: %j", (name, value) => {
     expect(tokenTypes.find((type) => type.name === name)?.applyMask?.(value)).toBeUndefined();
+  });
+});
+
+describe("a mask that could never show anything", () => {
+  const check = (mask: Json) => requireEvaluable(mask, new Budget());
+
+  test.each<[Json, string, string]>([
+    ["{{ data | frobnicate }}", "mask", "there is no filter frobnicate (character 11)"],
+    [{ a: ["x", "{{- data.b | last4 | nope: 1 }}"] }, "mask.a[1]", "there is no filter nope (character 22)"],
+    ["{{ data, x: 1 }} {{ data | nope }}", "mask", "there is no filter nope (character 28)"],
+    ["{{ data", "mask", "a {{ is not closed by }} (character 1)"],
+    ["{% if data %}x{% endif %}", "mask", "tags such as {% if %} are not supported (character 1)"],
+    [`{{ data }}${"x".repeat(4_096)}`, "mask", "at most 4096 characters (character 1)"],
+  ])("%.40j is refused, and its place named", (mask, field, reason) => {
+    expect(faultFields(() => check(mask))).toEqual({ [field]: [expect.stringContaining(reason)] });
+  });
+
+  test.each<Json>([
+    "{{ data.number, reveal_last: 4 }}",
+    "{{ data.number | }}",
+    "{{ }}",
+    "{{ data[ }}",
+    "no expression | nope",
+    { a: null, b: 1, c: [true, "{{ data.missing | default: 'x' }}"] },
+  ])("is not %j", (mask) => {
+    expect(() => check(mask)).not.toThrow();
+  });
+
+  test("names 20 of its problems at most, and is checked with bounded work", () => {
+    const wrong = Array.from({ length: 100 }, () => "{{ data | nope }}");
+    expect(Object.keys(faultFields(() => check(wrong)) ?? {})).toHaveLength(20);
+    const long = Array.from({ length: 200_000 }, (_, n) => `{{ data.${n}${"[".repeat(50)} }}`);
+    expect(Object.values(faultFields(() => check(long)) ?? {})[0]).toEqual([
+      expect.stringContaining("can be evaluated with less work"),
+    ]);
   });
 });

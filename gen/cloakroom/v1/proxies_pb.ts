@@ -5,6 +5,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import type { CodeError, ConsoleLine, FailedRun, TestedCall, TestOutside } from "./functions_pb.js";
+import { file_cloakroom_v1_functions } from "./functions_pb.js";
 import { file_cloakroom_v1_options } from "./options_pb.js";
 import type { OffsetPage } from "./pagination_pb.js";
 import { file_cloakroom_v1_pagination } from "./pagination_pb.js";
@@ -19,7 +21,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/proxies.proto.
  */
 export const file_cloakroom_v1_proxies: GenFile = /*@__PURE__*/
-  fileDesc("ChpjbG9ha3Jvb20vdjEvcHJveGllcy5wcm90bxIMY2xvYWtyb29tLnYxIukGCgVQcm94eRIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRILCgNrZXkYBCABKAkSFwoPZGVzdGluYXRpb25fdXJsGAUgASgJEjcKEXJlcXVlc3RfdHJhbnNmb3JtGAYgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEjgKEnJlc3BvbnNlX3RyYW5zZm9ybRgHIAEoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybRJAChJyZXF1ZXN0X3RyYW5zZm9ybXMYCCADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CBpK1GAIQARJBChNyZXNwb25zZV90cmFuc2Zvcm1zGAkgAygLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtQgaStRgCEAESGwoOYXBwbGljYXRpb25faWQYCiABKAlIAIgBARJFCg1jb25maWd1cmF0aW9uGAsgAygLMiYuY2xvYWtyb29tLnYxLlByb3h5LkNvbmZpZ3VyYXRpb25FbnRyeUIGkrUYAhABEhQKDHJlcXVpcmVfYXV0aBgMIAEoCBIXCgpjcmVhdGVkX2J5GA0gASgJSAGIAQESLgoKY3JlYXRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLbW9kaWZpZWRfYnkYDyABKAlIAogBARIvCgttb2RpZmllZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc3RhdGUYESABKAkSHwoScmVxdWVzdF9yZWFjdG9yX2lkGBIgASgJSAOIAQESIAoTcmVzcG9uc2VfcmVhY3Rvcl9pZBgTIAEoCUgEiAEBEh4KFmRpc2FibGVfZGV0b2tlbml6YXRpb24YFCABKAgaNAoSQ29uZmlndXJhdGlvbkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCEQoPX2FwcGxpY2F0aW9uX2lkQg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieUIVChNfcmVxdWVzdF9yZWFjdG9yX2lkQhYKFF9yZXNwb25zZV9yZWFjdG9yX2lkIrsCCg5Qcm94eVRyYW5zZm9ybRJKCgR0eXBlGAEgASgJQje6SDRyMlIEY29kZVIEbWFza1IIdG9rZW5pemVSC2FwcGVuZF9qc29uUg1hcHBlbmRfaGVhZGVySACIAQESEQoEY29kZRgCIAEoCUgBiAEBEh0KB21hdGNoZXIYAyABKAlCB7pIBHICGDJIAogBARIhCgpleHByZXNzaW9uGAQgASgJQgi6SAVyAxjoB0gDiAEBEiEKC3JlcGxhY2VtZW50GAUgASgJQge6SARyAhgBSASIAQESKAoHb3B0aW9ucxgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBwoFX3R5cGVCBwoFX2NvZGVCCgoIX21hdGNoZXJCDQoLX2V4cHJlc3Npb25CDgoMX3JlcGxhY2VtZW50IiwKFEFwcGxpY2F0aW9uUmVmZXJlbmNlEhQKAmlkGAEgASgJQgi6SAVyA7ABASLMBwoSQ3JlYXRlUHJveHlSZXF1ZXN0EhkKBG5hbWUYASABKAlCC7pICMgBAXIDGMgBEiQKD2Rlc3RpbmF0aW9uX3VybBgCIAEoCUILukgIyAEBcgMYkAMSNwoRcmVxdWVzdF90cmFuc2Zvcm0YAyABKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm0SOAoScmVzcG9uc2VfdHJhbnNmb3JtGAQgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEkIKEnJlcXVlc3RfdHJhbnNmb3JtcxgFIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSQwoTcmVzcG9uc2VfdHJhbnNmb3JtcxgGIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSNwoLYXBwbGljYXRpb24YByABKAsyIi5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25SZWZlcmVuY2USVAoNY29uZmlndXJhdGlvbhgIIAMoCzIzLmNsb2Frcm9vbS52MS5DcmVhdGVQcm94eVJlcXVlc3QuQ29uZmlndXJhdGlvbkVudHJ5Qgi6SAWaAQIQZBIZCgxyZXF1aXJlX2F1dGgYCSABKAhIAIgBARInChJyZXF1ZXN0X3JlYWN0b3JfaWQYCiABKAlCC7pICNgBAXIDsAEBEigKE3Jlc3BvbnNlX3JlYWN0b3JfaWQYCyABKAlCC7pICNgBAXIDsAEBEiMKFmRpc2FibGVfZGV0b2tlbml6YXRpb24YDCABKAhIAYgBARo0ChJDb25maWd1cmF0aW9uRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ATr0AZq1GO8BCjkKEmNsaWVudF9jZXJ0aWZpY2F0ZRIjZGVzdGluYXRpb25zIGFyZSBjYWxsZWQgd2l0aG91dCBvbmUKPQoJZW5jcnlwdGVkEjBzZW5kIHRva2VuIGV4cHJlc3Npb25zLCB3aGljaCB0aGUgcHJveHkgcmVwbGFjZXMKOAoKcHJveHlfaG9zdBIqY2FsbCAvcHJveHkgYXQgdGhlIGFkZHJlc3Mgb2YgdGhpcyBzZXJ2aWNlCjkKB3RpbWVvdXQSLmEgZGVzdGluYXRpb24gaGFzIDI1IHNlY29uZHMgdG8gYW5zd2VyLCBhbHdheXNCDwoNX3JlcXVpcmVfYXV0aEIZChdfZGlzYWJsZV9kZXRva2VuaXphdGlvbiKjAQoSTGlzdFByb3hpZXNSZXF1ZXN0EhsKAmlkGAEgAygJQg+6SAySAQkQZCIFcgOwAQESGwoEbmFtZRgCIAEoCUIIukgFcgMYyAFIAIgBARIaCgRwYWdlGAMgASgFQge6SAQaAigBSAGIAQESHAoEc2l6ZRgEIAEoBUIJukgGGgQYZCgBSAKIAQFCBwoFX25hbWVCBwoFX3BhZ2VCBwoFX3NpemUiZgoTTGlzdFByb3hpZXNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USIQoEZGF0YRgCIAMoCzITLmNsb2Frcm9vbS52MS5Qcm94eSInCg9HZXRQcm94eVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIuQHChNSZXBsYWNlUHJveHlSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIZCgRuYW1lGAIgASgJQgu6SAjIAQFyAxjIARIkCg9kZXN0aW5hdGlvbl91cmwYAyABKAlCC7pICMgBAXIDGJADEjcKEXJlcXVlc3RfdHJhbnNmb3JtGAQgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEjgKEnJlc3BvbnNlX3RyYW5zZm9ybRgFIAEoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybRJCChJyZXF1ZXN0X3RyYW5zZm9ybXMYBiADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CCLpIBZIBAhAUEkMKE3Jlc3BvbnNlX3RyYW5zZm9ybXMYByADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CCLpIBZIBAhAUEjcKC2FwcGxpY2F0aW9uGAggASgLMiIuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uUmVmZXJlbmNlElUKDWNvbmZpZ3VyYXRpb24YCSADKAsyNC5jbG9ha3Jvb20udjEuUmVwbGFjZVByb3h5UmVxdWVzdC5Db25maWd1cmF0aW9uRW50cnlCCLpIBZoBAhBkEhkKDHJlcXVpcmVfYXV0aBgKIAEoCEgAiAEBEicKEnJlcXVlc3RfcmVhY3Rvcl9pZBgLIAEoCUILukgI2AEBcgOwAQESKAoTcmVzcG9uc2VfcmVhY3Rvcl9pZBgMIAEoCUILukgI2AEBcgOwAQESIwoWZGlzYWJsZV9kZXRva2VuaXphdGlvbhgNIAEoCEgBiAEBGjQKEkNvbmZpZ3VyYXRpb25FbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBOvQBmrUY7wEKOQoSY2xpZW50X2NlcnRpZmljYXRlEiNkZXN0aW5hdGlvbnMgYXJlIGNhbGxlZCB3aXRob3V0IG9uZQo9CgllbmNyeXB0ZWQSMHNlbmQgdG9rZW4gZXhwcmVzc2lvbnMsIHdoaWNoIHRoZSBwcm94eSByZXBsYWNlcwo4Cgpwcm94eV9ob3N0EipjYWxsIC9wcm94eSBhdCB0aGUgYWRkcmVzcyBvZiB0aGlzIHNlcnZpY2UKOQoHdGltZW91dBIuYSBkZXN0aW5hdGlvbiBoYXMgMjUgc2Vjb25kcyB0byBhbnN3ZXIsIGFsd2F5c0IPCg1fcmVxdWlyZV9hdXRoQhkKF19kaXNhYmxlX2RldG9rZW5pemF0aW9uItkHChJVcGRhdGVQcm94eVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEh0KBG5hbWUYAiABKAlCCrpIB3IFEAEYyAFIAIgBARImCg9kZXN0aW5hdGlvbl91cmwYAyABKAlCCLpIBXIDGJADSAGIAQESNwoRcmVxdWVzdF90cmFuc2Zvcm0YBCABKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm0SOAoScmVzcG9uc2VfdHJhbnNmb3JtGAUgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEkIKEnJlcXVlc3RfdHJhbnNmb3JtcxgGIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSQwoTcmVzcG9uc2VfdHJhbnNmb3JtcxgHIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSNwoLYXBwbGljYXRpb24YCCABKAsyIi5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25SZWZlcmVuY2USLQoNY29uZmlndXJhdGlvbhgJIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIZCgxyZXF1aXJlX2F1dGgYCiABKAhIAogBARIvCgt1cGRhdGVfbWFzaxgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSJwoScmVxdWVzdF9yZWFjdG9yX2lkGAwgASgJQgu6SAjYAQFyA7ABARIoChNyZXNwb25zZV9yZWFjdG9yX2lkGA0gASgJQgu6SAjYAQFyA7ABARIjChZkaXNhYmxlX2RldG9rZW5pemF0aW9uGA4gASgISAOIAQE69AGatRjvAQo5ChJjbGllbnRfY2VydGlmaWNhdGUSI2Rlc3RpbmF0aW9ucyBhcmUgY2FsbGVkIHdpdGhvdXQgb25lCj0KCWVuY3J5cHRlZBIwc2VuZCB0b2tlbiBleHByZXNzaW9ucywgd2hpY2ggdGhlIHByb3h5IHJlcGxhY2VzCjgKCnByb3h5X2hvc3QSKmNhbGwgL3Byb3h5IGF0IHRoZSBhZGRyZXNzIG9mIHRoaXMgc2VydmljZQo5Cgd0aW1lb3V0Ei5hIGRlc3RpbmF0aW9uIGhhcyAyNSBzZWNvbmRzIHRvIGFuc3dlciwgYWx3YXlzQgcKBV9uYW1lQhIKEF9kZXN0aW5hdGlvbl91cmxCDwoNX3JlcXVpcmVfYXV0aEIZChdfZGlzYWJsZV9kZXRva2VuaXphdGlvbiIqChJEZWxldGVQcm94eVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIikKCkh0dHBIZWFkZXISDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCSLxAQoSSW52b2tlUHJveHlSZXF1ZXN0EhMKCXByb3h5X2tleRgBIAEoCUgAEhMKCXByb3h5X3VybBgCIAEoCUgAEjQKBm1ldGhvZBgDIAEoCUIkukghch9SA0dFVFIEUE9TVFIDUFVUUgVQQVRDSFIGREVMRVRFEgwKBHBhdGgYBCABKAkSDQoFcXVlcnkYBSABKAkSKQoHaGVhZGVycxgGIAMoCzIYLmNsb2Frcm9vbS52MS5IdHRwSGVhZGVyEiIKBGJvZHkYByABKAsyFC5nb29nbGUuYXBpLkh0dHBCb2R5Qg8KBnRhcmdldBIFukgCCAEirAEKE0ludm9rZVByb3h5UmVzcG9uc2USDgoGc3RhdHVzGAEgASgFEh8KEmRlc3RpbmF0aW9uX3N0YXR1cxgCIAEoBUgAiAEBEikKB2hlYWRlcnMYAyADKAsyGC5jbG9ha3Jvb20udjEuSHR0cEhlYWRlchIiCgRib2R5GAQgASgLMhQuZ29vZ2xlLmFwaS5IdHRwQm9keUIVChNfZGVzdGluYXRpb25fc3RhdHVzMqcGCgxQcm94eVNlcnZpY2UScAoLQ3JlYXRlUHJveHkSIC5jbG9ha3Jvb20udjEuQ3JlYXRlUHJveHlSZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlByb3h5IiqKtRgTCgxwcm94eTpjcmVhdGUgyQE4AYLT5JMCDToBKiIIL3Byb3hpZXMSdAoLTGlzdFByb3hpZXMSIC5jbG9ha3Jvb20udjEuTGlzdFByb3hpZXNSZXF1ZXN0GiEuY2xvYWtyb29tLnYxLkxpc3RQcm94aWVzUmVzcG9uc2UiIIq1GAwKCnByb3h5OnJlYWSC0+STAgoSCC9wcm94aWVzEmUKCEdldFByb3h5Eh0uY2xvYWtyb29tLnYxLkdldFByb3h5UmVxdWVzdBoTLmNsb2Frcm9vbS52MS5Qcm94eSIlirUYDAoKcHJveHk6cmVhZILT5JMCDxINL3Byb3hpZXMve2lkfRJ0CgxSZXBsYWNlUHJveHkSIS5jbG9ha3Jvb20udjEuUmVwbGFjZVByb3h5UmVxdWVzdBoTLmNsb2Frcm9vbS52MS5Qcm94eSIsirUYEAoMcHJveHk6dXBkYXRlOAGC0+STAhI6ASoaDS9wcm94aWVzL3tpZH0SdwoLVXBkYXRlUHJveHkSIC5jbG9ha3Jvb20udjEuVXBkYXRlUHJveHlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ii6KtRgSCgxwcm94eTp1cGRhdGUoATgBgtPkkwISOgEqMg0vcHJveGllcy97aWR9EnAKC0RlbGV0ZVByb3h5EiAuY2xvYWtyb29tLnYxLkRlbGV0ZVByb3h5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSInirUYDgoMcHJveHk6ZGVsZXRlgtPkkwIPKg0vcHJveGllcy97aWR9EmcKC0ludm9rZVByb3h5EiAuY2xvYWtyb29tLnYxLkludm9rZVByb3h5UmVxdWVzdBohLmNsb2Frcm9vbS52MS5JbnZva2VQcm94eVJlc3BvbnNlIhOKtRgPCgl0b2tlbjp1c2UQARgCYgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_api_httpbody, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChpjbG9ha3Jvb20vdjEvcHJveGllcy5wcm90bxIMY2xvYWtyb29tLnYxIukGCgVQcm94eRIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRILCgNrZXkYBCABKAkSFwoPZGVzdGluYXRpb25fdXJsGAUgASgJEjcKEXJlcXVlc3RfdHJhbnNmb3JtGAYgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEjgKEnJlc3BvbnNlX3RyYW5zZm9ybRgHIAEoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybRJAChJyZXF1ZXN0X3RyYW5zZm9ybXMYCCADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CBpK1GAIQARJBChNyZXNwb25zZV90cmFuc2Zvcm1zGAkgAygLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtQgaStRgCEAESGwoOYXBwbGljYXRpb25faWQYCiABKAlIAIgBARJFCg1jb25maWd1cmF0aW9uGAsgAygLMiYuY2xvYWtyb29tLnYxLlByb3h5LkNvbmZpZ3VyYXRpb25FbnRyeUIGkrUYAhABEhQKDHJlcXVpcmVfYXV0aBgMIAEoCBIXCgpjcmVhdGVkX2J5GA0gASgJSAGIAQESLgoKY3JlYXRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLbW9kaWZpZWRfYnkYDyABKAlIAogBARIvCgttb2RpZmllZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFc3RhdGUYESABKAkSHwoScmVxdWVzdF9yZWFjdG9yX2lkGBIgASgJSAOIAQESIAoTcmVzcG9uc2VfcmVhY3Rvcl9pZBgTIAEoCUgEiAEBEh4KFmRpc2FibGVfZGV0b2tlbml6YXRpb24YFCABKAgaNAoSQ29uZmlndXJhdGlvbkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCEQoPX2FwcGxpY2F0aW9uX2lkQg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieUIVChNfcmVxdWVzdF9yZWFjdG9yX2lkQhYKFF9yZXNwb25zZV9yZWFjdG9yX2lkIrsCCg5Qcm94eVRyYW5zZm9ybRJKCgR0eXBlGAEgASgJQje6SDRyMlIEY29kZVIEbWFza1IIdG9rZW5pemVSC2FwcGVuZF9qc29uUg1hcHBlbmRfaGVhZGVySACIAQESEQoEY29kZRgCIAEoCUgBiAEBEh0KB21hdGNoZXIYAyABKAlCB7pIBHICGDJIAogBARIhCgpleHByZXNzaW9uGAQgASgJQgi6SAVyAxjoB0gDiAEBEiEKC3JlcGxhY2VtZW50GAUgASgJQge6SARyAhgBSASIAQESKAoHb3B0aW9ucxgGIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBwoFX3R5cGVCBwoFX2NvZGVCCgoIX21hdGNoZXJCDQoLX2V4cHJlc3Npb25CDgoMX3JlcGxhY2VtZW50IiwKFEFwcGxpY2F0aW9uUmVmZXJlbmNlEhQKAmlkGAEgASgJQgi6SAVyA7ABASLMBwoSQ3JlYXRlUHJveHlSZXF1ZXN0EhkKBG5hbWUYASABKAlCC7pICMgBAXIDGMgBEiQKD2Rlc3RpbmF0aW9uX3VybBgCIAEoCUILukgIyAEBcgMYkAMSNwoRcmVxdWVzdF90cmFuc2Zvcm0YAyABKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm0SOAoScmVzcG9uc2VfdHJhbnNmb3JtGAQgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEkIKEnJlcXVlc3RfdHJhbnNmb3JtcxgFIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSQwoTcmVzcG9uc2VfdHJhbnNmb3JtcxgGIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSNwoLYXBwbGljYXRpb24YByABKAsyIi5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25SZWZlcmVuY2USVAoNY29uZmlndXJhdGlvbhgIIAMoCzIzLmNsb2Frcm9vbS52MS5DcmVhdGVQcm94eVJlcXVlc3QuQ29uZmlndXJhdGlvbkVudHJ5Qgi6SAWaAQIQZBIZCgxyZXF1aXJlX2F1dGgYCSABKAhIAIgBARInChJyZXF1ZXN0X3JlYWN0b3JfaWQYCiABKAlCC7pICNgBAXIDsAEBEigKE3Jlc3BvbnNlX3JlYWN0b3JfaWQYCyABKAlCC7pICNgBAXIDsAEBEiMKFmRpc2FibGVfZGV0b2tlbml6YXRpb24YDCABKAhIAYgBARo0ChJDb25maWd1cmF0aW9uRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ATr0AZq1GO8BCjkKEmNsaWVudF9jZXJ0aWZpY2F0ZRIjZGVzdGluYXRpb25zIGFyZSBjYWxsZWQgd2l0aG91dCBvbmUKPQoJZW5jcnlwdGVkEjBzZW5kIHRva2VuIGV4cHJlc3Npb25zLCB3aGljaCB0aGUgcHJveHkgcmVwbGFjZXMKOAoKcHJveHlfaG9zdBIqY2FsbCAvcHJveHkgYXQgdGhlIGFkZHJlc3Mgb2YgdGhpcyBzZXJ2aWNlCjkKB3RpbWVvdXQSLmEgZGVzdGluYXRpb24gaGFzIDI1IHNlY29uZHMgdG8gYW5zd2VyLCBhbHdheXNCDwoNX3JlcXVpcmVfYXV0aEIZChdfZGlzYWJsZV9kZXRva2VuaXphdGlvbiKjAQoSTGlzdFByb3hpZXNSZXF1ZXN0EhsKAmlkGAEgAygJQg+6SAySAQkQZCIFcgOwAQESGwoEbmFtZRgCIAEoCUIIukgFcgMYyAFIAIgBARIaCgRwYWdlGAMgASgFQge6SAQaAigBSAGIAQESHAoEc2l6ZRgEIAEoBUIJukgGGgQYZCgBSAKIAQFCBwoFX25hbWVCBwoFX3BhZ2VCBwoFX3NpemUiZgoTTGlzdFByb3hpZXNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USIQoEZGF0YRgCIAMoCzITLmNsb2Frcm9vbS52MS5Qcm94eSInCg9HZXRQcm94eVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIuQHChNSZXBsYWNlUHJveHlSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIZCgRuYW1lGAIgASgJQgu6SAjIAQFyAxjIARIkCg9kZXN0aW5hdGlvbl91cmwYAyABKAlCC7pICMgBAXIDGJADEjcKEXJlcXVlc3RfdHJhbnNmb3JtGAQgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEjgKEnJlc3BvbnNlX3RyYW5zZm9ybRgFIAEoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybRJCChJyZXF1ZXN0X3RyYW5zZm9ybXMYBiADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CCLpIBZIBAhAUEkMKE3Jlc3BvbnNlX3RyYW5zZm9ybXMYByADKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm1CCLpIBZIBAhAUEjcKC2FwcGxpY2F0aW9uGAggASgLMiIuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uUmVmZXJlbmNlElUKDWNvbmZpZ3VyYXRpb24YCSADKAsyNC5jbG9ha3Jvb20udjEuUmVwbGFjZVByb3h5UmVxdWVzdC5Db25maWd1cmF0aW9uRW50cnlCCLpIBZoBAhBkEhkKDHJlcXVpcmVfYXV0aBgKIAEoCEgAiAEBEicKEnJlcXVlc3RfcmVhY3Rvcl9pZBgLIAEoCUILukgI2AEBcgOwAQESKAoTcmVzcG9uc2VfcmVhY3Rvcl9pZBgMIAEoCUILukgI2AEBcgOwAQESIwoWZGlzYWJsZV9kZXRva2VuaXphdGlvbhgNIAEoCEgBiAEBGjQKEkNvbmZpZ3VyYXRpb25FbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBOvQBmrUY7wEKOQoSY2xpZW50X2NlcnRpZmljYXRlEiNkZXN0aW5hdGlvbnMgYXJlIGNhbGxlZCB3aXRob3V0IG9uZQo9CgllbmNyeXB0ZWQSMHNlbmQgdG9rZW4gZXhwcmVzc2lvbnMsIHdoaWNoIHRoZSBwcm94eSByZXBsYWNlcwo4Cgpwcm94eV9ob3N0EipjYWxsIC9wcm94eSBhdCB0aGUgYWRkcmVzcyBvZiB0aGlzIHNlcnZpY2UKOQoHdGltZW91dBIuYSBkZXN0aW5hdGlvbiBoYXMgMjUgc2Vjb25kcyB0byBhbnN3ZXIsIGFsd2F5c0IPCg1fcmVxdWlyZV9hdXRoQhkKF19kaXNhYmxlX2RldG9rZW5pemF0aW9uItkHChJVcGRhdGVQcm94eVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEh0KBG5hbWUYAiABKAlCCrpIB3IFEAEYyAFIAIgBARImCg9kZXN0aW5hdGlvbl91cmwYAyABKAlCCLpIBXIDGJADSAGIAQESNwoRcmVxdWVzdF90cmFuc2Zvcm0YBCABKAsyHC5jbG9ha3Jvb20udjEuUHJveHlUcmFuc2Zvcm0SOAoScmVzcG9uc2VfdHJhbnNmb3JtGAUgASgLMhwuY2xvYWtyb29tLnYxLlByb3h5VHJhbnNmb3JtEkIKEnJlcXVlc3RfdHJhbnNmb3JtcxgGIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSQwoTcmVzcG9uc2VfdHJhbnNmb3JtcxgHIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSNwoLYXBwbGljYXRpb24YCCABKAsyIi5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25SZWZlcmVuY2USLQoNY29uZmlndXJhdGlvbhgJIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIZCgxyZXF1aXJlX2F1dGgYCiABKAhIAogBARIvCgt1cGRhdGVfbWFzaxgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSJwoScmVxdWVzdF9yZWFjdG9yX2lkGAwgASgJQgu6SAjYAQFyA7ABARIoChNyZXNwb25zZV9yZWFjdG9yX2lkGA0gASgJQgu6SAjYAQFyA7ABARIjChZkaXNhYmxlX2RldG9rZW5pemF0aW9uGA4gASgISAOIAQE69AGatRjvAQo5ChJjbGllbnRfY2VydGlmaWNhdGUSI2Rlc3RpbmF0aW9ucyBhcmUgY2FsbGVkIHdpdGhvdXQgb25lCj0KCWVuY3J5cHRlZBIwc2VuZCB0b2tlbiBleHByZXNzaW9ucywgd2hpY2ggdGhlIHByb3h5IHJlcGxhY2VzCjgKCnByb3h5X2hvc3QSKmNhbGwgL3Byb3h5IGF0IHRoZSBhZGRyZXNzIG9mIHRoaXMgc2VydmljZQo5Cgd0aW1lb3V0Ei5hIGRlc3RpbmF0aW9uIGhhcyAyNSBzZWNvbmRzIHRvIGFuc3dlciwgYWx3YXlzQgcKBV9uYW1lQhIKEF9kZXN0aW5hdGlvbl91cmxCDwoNX3JlcXVpcmVfYXV0aEIZChdfZGlzYWJsZV9kZXRva2VuaXphdGlvbiIqChJEZWxldGVQcm94eVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIikKCkh0dHBIZWFkZXISDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCSLxAQoSSW52b2tlUHJveHlSZXF1ZXN0EhMKCXByb3h5X2tleRgBIAEoCUgAEhMKCXByb3h5X3VybBgCIAEoCUgAEjQKBm1ldGhvZBgDIAEoCUIkukghch9SA0dFVFIEUE9TVFIDUFVUUgVQQVRDSFIGREVMRVRFEgwKBHBhdGgYBCABKAkSDQoFcXVlcnkYBSABKAkSKQoHaGVhZGVycxgGIAMoCzIYLmNsb2Frcm9vbS52MS5IdHRwSGVhZGVyEiIKBGJvZHkYByABKAsyFC5nb29nbGUuYXBpLkh0dHBCb2R5Qg8KBnRhcmdldBIFukgCCAEirAEKE0ludm9rZVByb3h5UmVzcG9uc2USDgoGc3RhdHVzGAEgASgFEh8KEmRlc3RpbmF0aW9uX3N0YXR1cxgCIAEoBUgAiAEBEikKB2hlYWRlcnMYAyADKAsyGC5jbG9ha3Jvb20udjEuSHR0cEhlYWRlchIiCgRib2R5GAQgASgLMhQuZ29vZ2xlLmFwaS5IdHRwQm9keUIVChNfZGVzdGluYXRpb25fc3RhdHVzIu8DChBUZXN0UHJveHlSZXF1ZXN0EkIKEnJlcXVlc3RfdHJhbnNmb3JtcxgBIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSQwoTcmVzcG9uc2VfdHJhbnNmb3JtcxgCIAMoCzIcLmNsb2Frcm9vbS52MS5Qcm94eVRyYW5zZm9ybUIIukgFkgECEBQSUgoNY29uZmlndXJhdGlvbhgDIAMoCzIxLmNsb2Frcm9vbS52MS5UZXN0UHJveHlSZXF1ZXN0LkNvbmZpZ3VyYXRpb25FbnRyeUIIukgFmgECEGQSNAoHcmVxdWVzdBgEIAEoCzIbLmNsb2Frcm9vbS52MS5UZXN0ZWRSZXF1ZXN0Qga6SAPIAQESKgoGYW5zd2VyGAUgASgLMhouY2xvYWtyb29tLnYxLlRlc3RlZEFuc3dlchImCg9kZXN0aW5hdGlvbl91cmwYBiABKAlCCLpIBXIDGJADSACIAQESKgoHb3V0c2lkZRgHIAEoCzIZLmNsb2Frcm9vbS52MS5UZXN0T3V0c2lkZRo0ChJDb25maWd1cmF0aW9uRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUISChBfZGVzdGluYXRpb25fdXJsIuEBCg1UZXN0ZWRSZXF1ZXN0EjkKBm1ldGhvZBgBIAEoCUIkukghch9SA0dFVFIEUE9TVFIDUFVUUgVQQVRDSFIGREVMRVRFSACIAQESFgoEcGF0aBgCIAEoCUIIukgFcgMY0A8SFwoFcXVlcnkYAyABKAlCCLpIBXIDGNAPEjMKB2hlYWRlcnMYBCADKAsyGC5jbG9ha3Jvb20udjEuSHR0cEhlYWRlckIIukgFkgECEGQSJAoEYm9keRgFIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUIJCgdfbWV0aG9kIoYBCgxUZXN0ZWRBbnN3ZXISGwoGc3RhdHVzGAEgASgFQgu6SAgaBhjXBCjIARIzCgdoZWFkZXJzGAIgAygLMhguY2xvYWtyb29tLnYxLkh0dHBIZWFkZXJCCLpIBZIBAhBkEiQKBGJvZHkYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUi5wEKEVRlc3RQcm94eVJlc3BvbnNlEiwKB3JlcXVlc3QYASABKAsyGy5jbG9ha3Jvb20udjEuVGVzdGVkUmVxdWVzdBIqCgZhbnN3ZXIYAiABKAsyGi5jbG9ha3Jvb20udjEuVGVzdGVkQW5zd2VyEiYKBWVycm9yGAMgASgLMhcuY2xvYWtyb29tLnYxLkNvZGVFcnJvchInCgVzdGVwcxgEIAMoCzIYLmNsb2Frcm9vbS52MS5UZXN0ZWRTdGVwEicKBWNhbGxzGAUgAygLMhguY2xvYWtyb29tLnYxLlRlc3RlZENhbGwixAEKClRlc3RlZFN0ZXASDAoEa2luZBgBIAEoCRImCgVlcnJvchgCIAEoCzIXLmNsb2Frcm9vbS52MS5Db2RlRXJyb3ISKgoHY29uc29sZRgDIAMoCzIZLmNsb2Frcm9vbS52MS5Db25zb2xlTGluZRIYCgtkdXJhdGlvbl9tcxgEIAEoBUgAiAEBEhkKDG1lbW9yeV9ieXRlcxgFIAEoBUgBiAEBQg4KDF9kdXJhdGlvbl9tc0IPCg1fbWVtb3J5X2J5dGVzIjIKGkxpc3RGYWlsZWRQcm94eVJ1bnNSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASJEChtMaXN0RmFpbGVkUHJveHlSdW5zUmVzcG9uc2USJQoEZGF0YRgBIAMoCzIXLmNsb2Frcm9vbS52MS5GYWlsZWRSdW4y0ggKDFByb3h5U2VydmljZRJwCgtDcmVhdGVQcm94eRIgLmNsb2Frcm9vbS52MS5DcmVhdGVQcm94eVJlcXVlc3QaEy5jbG9ha3Jvb20udjEuUHJveHkiKoq1GBMKDHByb3h5OmNyZWF0ZSDJATgBgtPkkwINOgEqIggvcHJveGllcxJ0CgtMaXN0UHJveGllcxIgLmNsb2Frcm9vbS52MS5MaXN0UHJveGllc1JlcXVlc3QaIS5jbG9ha3Jvb20udjEuTGlzdFByb3hpZXNSZXNwb25zZSIgirUYDAoKcHJveHk6cmVhZILT5JMCChIIL3Byb3hpZXMSZQoIR2V0UHJveHkSHS5jbG9ha3Jvb20udjEuR2V0UHJveHlSZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlByb3h5IiWKtRgMCgpwcm94eTpyZWFkgtPkkwIPEg0vcHJveGllcy97aWR9EnQKDFJlcGxhY2VQcm94eRIhLmNsb2Frcm9vbS52MS5SZXBsYWNlUHJveHlSZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlByb3h5IiyKtRgQCgxwcm94eTp1cGRhdGU4AYLT5JMCEjoBKhoNL3Byb3hpZXMve2lkfRJ3CgtVcGRhdGVQcm94eRIgLmNsb2Frcm9vbS52MS5VcGRhdGVQcm94eVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiLoq1GBIKDHByb3h5OnVwZGF0ZSgBOAGC0+STAhI6ASoyDS9wcm94aWVzL3tpZH0ScAoLRGVsZXRlUHJveHkSIC5jbG9ha3Jvb20udjEuRGVsZXRlUHJveHlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IieKtRgOCgxwcm94eTpkZWxldGWC0+STAg8qDS9wcm94aWVzL3tpZH0ShgEKCVRlc3RQcm94eRIeLmNsb2Frcm9vbS52MS5UZXN0UHJveHlSZXF1ZXN0Gh8uY2xvYWtyb29tLnYxLlRlc3RQcm94eVJlc3BvbnNlIjiKtRgcUgxwcm94eTpjcmVhdGVSDHByb3h5OnVwZGF0ZYLT5JMCEjoBKiINL3Byb3hpZXMvdGVzdBKfAQoTTGlzdEZhaWxlZFByb3h5UnVucxIoLmNsb2Frcm9vbS52MS5MaXN0RmFpbGVkUHJveHlSdW5zUmVxdWVzdBopLmNsb2Frcm9vbS52MS5MaXN0RmFpbGVkUHJveHlSdW5zUmVzcG9uc2UiM4q1GA4KDHByb3h5OnVwZGF0ZYLT5JMCGxIZL3Byb3hpZXMve2lkfS9mYWlsZWQtcnVucxJnCgtJbnZva2VQcm94eRIgLmNsb2Frcm9vbS52MS5JbnZva2VQcm94eVJlcXVlc3QaIS5jbG9ha3Jvb20udjEuSW52b2tlUHJveHlSZXNwb25zZSITirUYDwoJdG9rZW46dXNlEAEYAmIGcHJvdG8z", [file_buf_validate_validate, file_cloakroom_v1_functions, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_api_httpbody, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Proxy
@@ -706,6 +708,255 @@ export const InvokeProxyResponseSchema: GenMessage<InvokeProxyResponse> = /*@__P
   messageDesc(file_cloakroom_v1_proxies, 12);
 
 /**
+ * @generated from message cloakroom.v1.TestProxyRequest
+ */
+export type TestProxyRequest = Message<"cloakroom.v1.TestProxyRequest"> & {
+  /**
+   * @generated from field: repeated cloakroom.v1.ProxyTransform request_transforms = 1;
+   */
+  requestTransforms: ProxyTransform[];
+
+  /**
+   * @generated from field: repeated cloakroom.v1.ProxyTransform response_transforms = 2;
+   */
+  responseTransforms: ProxyTransform[];
+
+  /**
+   * @generated from field: map<string, string> configuration = 3;
+   */
+  configuration: { [key: string]: string };
+
+  /**
+   * @generated from field: cloakroom.v1.TestedRequest request = 4;
+   */
+  request?: TestedRequest | undefined;
+
+  /**
+   * What the destination answers. Without it and without destination_url the response transforms do not run.
+   *
+   * @generated from field: cloakroom.v1.TestedAnswer answer = 5;
+   */
+  answer?: TestedAnswer | undefined;
+
+  /**
+   * An https address that is called for real, in place of a made-up answer.
+   *
+   * @generated from field: optional string destination_url = 6;
+   */
+  destinationUrl?: string | undefined;
+
+  /**
+   * @generated from field: cloakroom.v1.TestOutside outside = 7;
+   */
+  outside?: TestOutside | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.TestProxyRequest.
+ * Use `create(TestProxyRequestSchema)` to create a new message.
+ */
+export const TestProxyRequestSchema: GenMessage<TestProxyRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_proxies, 13);
+
+/**
+ * @generated from message cloakroom.v1.TestedRequest
+ */
+export type TestedRequest = Message<"cloakroom.v1.TestedRequest"> & {
+  /**
+   * Default POST.
+   *
+   * @generated from field: optional string method = 1;
+   */
+  method?: string | undefined;
+
+  /**
+   * @generated from field: string path = 2;
+   */
+  path: string;
+
+  /**
+   * With its leading question mark.
+   *
+   * @generated from field: string query = 3;
+   */
+  query: string;
+
+  /**
+   * @generated from field: repeated cloakroom.v1.HttpHeader headers = 4;
+   */
+  headers: HttpHeader[];
+
+  /**
+   * Text is sent as it is, everything else as JSON. Token expressions stay as they are.
+   *
+   * @generated from field: google.protobuf.Value body = 5;
+   */
+  body?: Value | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.TestedRequest.
+ * Use `create(TestedRequestSchema)` to create a new message.
+ */
+export const TestedRequestSchema: GenMessage<TestedRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_proxies, 14);
+
+/**
+ * @generated from message cloakroom.v1.TestedAnswer
+ */
+export type TestedAnswer = Message<"cloakroom.v1.TestedAnswer"> & {
+  /**
+   * @generated from field: int32 status = 1;
+   */
+  status: number;
+
+  /**
+   * @generated from field: repeated cloakroom.v1.HttpHeader headers = 2;
+   */
+  headers: HttpHeader[];
+
+  /**
+   * Text is sent as it is, everything else as JSON.
+   *
+   * @generated from field: google.protobuf.Value body = 3;
+   */
+  body?: Value | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.TestedAnswer.
+ * Use `create(TestedAnswerSchema)` to create a new message.
+ */
+export const TestedAnswerSchema: GenMessage<TestedAnswer> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_proxies, 15);
+
+/**
+ * @generated from message cloakroom.v1.TestProxyResponse
+ */
+export type TestProxyResponse = Message<"cloakroom.v1.TestProxyResponse"> & {
+  /**
+   * The request as it leaves for the destination.
+   *
+   * @generated from field: cloakroom.v1.TestedRequest request = 1;
+   */
+  request?: TestedRequest | undefined;
+
+  /**
+   * The answer as the caller gets it.
+   *
+   * @generated from field: cloakroom.v1.TestedAnswer answer = 2;
+   */
+  answer?: TestedAnswer | undefined;
+
+  /**
+   * What a transform failed with, if one did.
+   *
+   * @generated from field: cloakroom.v1.CodeError error = 3;
+   */
+  error?: CodeError | undefined;
+
+  /**
+   * The transforms with code that ran, in their order.
+   *
+   * @generated from field: repeated cloakroom.v1.TestedStep steps = 4;
+   */
+  steps: TestedStep[];
+
+  /**
+   * The first hundred calls of the world outside.
+   *
+   * @generated from field: repeated cloakroom.v1.TestedCall calls = 5;
+   */
+  calls: TestedCall[];
+};
+
+/**
+ * Describes the message cloakroom.v1.TestProxyResponse.
+ * Use `create(TestProxyResponseSchema)` to create a new message.
+ */
+export const TestProxyResponseSchema: GenMessage<TestProxyResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_proxies, 16);
+
+/**
+ * @generated from message cloakroom.v1.TestedStep
+ */
+export type TestedStep = Message<"cloakroom.v1.TestedStep"> & {
+  /**
+   * request_transform or response_transform.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * What it failed with, if it did.
+   *
+   * @generated from field: cloakroom.v1.CodeError error = 2;
+   */
+  error?: CodeError | undefined;
+
+  /**
+   * @generated from field: repeated cloakroom.v1.ConsoleLine console = 3;
+   */
+  console: ConsoleLine[];
+
+  /**
+   * Milliseconds from its start to its end, without the time in the queue.
+   *
+   * @generated from field: optional int32 duration_ms = 4;
+   */
+  durationMs?: number | undefined;
+
+  /**
+   * All memory that its instance held at its end.
+   *
+   * @generated from field: optional int32 memory_bytes = 5;
+   */
+  memoryBytes?: number | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.TestedStep.
+ * Use `create(TestedStepSchema)` to create a new message.
+ */
+export const TestedStepSchema: GenMessage<TestedStep> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_proxies, 17);
+
+/**
+ * @generated from message cloakroom.v1.ListFailedProxyRunsRequest
+ */
+export type ListFailedProxyRunsRequest = Message<"cloakroom.v1.ListFailedProxyRunsRequest"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message cloakroom.v1.ListFailedProxyRunsRequest.
+ * Use `create(ListFailedProxyRunsRequestSchema)` to create a new message.
+ */
+export const ListFailedProxyRunsRequestSchema: GenMessage<ListFailedProxyRunsRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_proxies, 18);
+
+/**
+ * @generated from message cloakroom.v1.ListFailedProxyRunsResponse
+ */
+export type ListFailedProxyRunsResponse = Message<"cloakroom.v1.ListFailedProxyRunsResponse"> & {
+  /**
+   * @generated from field: repeated cloakroom.v1.FailedRun data = 1;
+   */
+  data: FailedRun[];
+};
+
+/**
+ * Describes the message cloakroom.v1.ListFailedProxyRunsResponse.
+ * Use `create(ListFailedProxyRunsResponseSchema)` to create a new message.
+ */
+export const ListFailedProxyRunsResponseSchema: GenMessage<ListFailedProxyRunsResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_proxies, 19);
+
+/**
  * Proxies forward requests to a destination and put the real values in on the way.
  *
  * @generated from service cloakroom.v1.ProxyService
@@ -770,6 +1021,28 @@ export const ProxyService: GenService<{
     methodKind: "unary";
     input: typeof DeleteProxyRequestSchema;
     output: typeof EmptySchema;
+  },
+  /**
+   * Sends a sample request through transforms that are not saved, to a destination that is made up or real. Nothing is
+   * kept, and no token is read or made.
+   *
+   * @generated from rpc cloakroom.v1.ProxyService.TestProxy
+   */
+  testProxy: {
+    methodKind: "unary";
+    input: typeof TestProxyRequestSchema;
+    output: typeof TestProxyResponseSchema;
+  },
+  /**
+   * Lists the runs of a proxy's transforms that failed within the last day, newest first, with what they wrote to the
+   * console. What code writes there may be of tokens: the permission is that to change the code.
+   *
+   * @generated from rpc cloakroom.v1.ProxyService.ListFailedProxyRuns
+   */
+  listFailedProxyRuns: {
+    methodKind: "unary";
+    input: typeof ListFailedProxyRunsRequestSchema;
+    output: typeof ListFailedProxyRunsResponseSchema;
   },
   /**
    * Sends a request through a proxy. On REST this is any method on /proxy and below.

@@ -456,7 +456,7 @@ export type CreateTransactionRequest = Message<"cloakroom.v1.CreateTransactionRe
   connectionId: string;
 
   /**
-   * ISO 4217.
+   * ISO 4217, in upper or lower case.
    *
    * @generated from field: string currency = 3;
    */
@@ -470,7 +470,7 @@ export type CreateTransactionRequest = Message<"cloakroom.v1.CreateTransactionRe
   token: string;
 
   /**
-   * ISO 3166-1 alpha-2.
+   * ISO 3166-1 alpha-2, in upper or lower case.
    *
    * @generated from field: optional string country = 5;
    */

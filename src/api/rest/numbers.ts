@@ -1,3 +1,4 @@
+import { isExact } from "../../base/exact-number.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
 import { MAX_NAME_CHARACTERS } from "../../base/field-faults.js";
 import type { Json } from "../../base/json.js";
@@ -85,7 +86,7 @@ function* inexactNumbers(text: string): Generator<string> {
       default: {
         const end = endOfNumber(text, at);
         if (end === at) break;
-        if (!isExact(text.slice(at, end))) yield placeOf(open, text);
+        if (!survivesDouble(text.slice(at, end))) yield placeOf(open, text);
         if (end - at > MAX_NUMBER_CHARACTERS) return;
         at = end - 1;
       }
@@ -128,25 +129,9 @@ function nameOf({ nameStart, nameEnd }: Container, text: string): string {
   return String(JSON.parse(text.slice(nameStart, nameEnd))).slice(0, MAX_NAME_CHARACTERS);
 }
 
-/** Whether the double that a number is read as stands for the same decimal value. */
-function isExact(source: string): boolean {
+/** Whether a double keeps all digits of a number. One that is too long is not looked at. */
+function survivesDouble(source: string): boolean {
   if (source.length > MAX_NUMBER_CHARACTERS) return false;
   const value = Number(source);
-  const shortest = String(value);
-  if (shortest === source) return true;
-  if (!Number.isFinite(value)) return false;
-  const wanted = decimalOf(source);
-  const kept = decimalOf(shortest);
-  return wanted.digits === kept.digits && (wanted.digits === "" || wanted.exponent === kept.exponent);
-}
-
-/** A decimal number as its significant digits and the power of ten of the last one. Zero has no digits. */
-function decimalOf(text: string): { digits: string; exponent: number } {
-  const [mantissa = "", power = "0"] = text.toLowerCase().replace("-", "").split("e");
-  const exponentSign = /e-/i.test(text) ? -1 : 1;
-  const [whole = "", fraction = ""] = mantissa.split(".");
-  const all = `${whole}${fraction}`.replace(/^0+/, "");
-  const digits = all.replace(/0+$/, "");
-  const exponent = exponentSign * Math.abs(Number(power)) - fraction.length + (all.length - digits.length);
-  return { digits, exponent };
+  return String(value) === source || isExact(source, value);
 }

@@ -13,7 +13,7 @@ import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../../gen/google/api/http_pb.js";
 import { Fault, invalid } from "../../base/fault.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
-import { isJsonObject, type Json } from "../../base/json.js";
+import { isJsonObject, type Json, setOwn } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
 import { readsBareList } from "./bare-list.js";
 import { readJsonBody, requireCaller } from "./body.js";
@@ -47,6 +47,8 @@ export interface RestMethod {
   read(request: IncomingMessage, parameters: Readonly<Record<string, string>>, query: string): Promise<ReadRequest>;
   /** The body of an answer; undefined where the method answers with nothing. */
   write(response: Message, to?: IncomingHttpHeaders): string | undefined;
+  /** A fault whose fields are named as they were sent: where the body is one field, its name appears nowhere in it. */
+  asSent(fault: Fault): Fault;
 }
 
 /** The largest page (the specification, Pagination). */
@@ -85,6 +87,7 @@ function restMethod(method: ServedMethod, rule: HttpRule, defaultBodyLimit: numb
       unknownParameters: verb === "DELETE" || method.desc.name.startsWith("List") ? "reported" : "ignored",
     }),
     write: isEmpty ? () => undefined : bareListWriter(output, policy.bareList, writeBody),
+    asSent: (fault) => (rule.body === "" || rule.body === "*" ? fault : withoutRoot(fault, rule.body)),
   };
 }
 
@@ -97,6 +100,18 @@ function bareListWriter(
   if (list === "") return writeAll;
   const writeList = compileFieldWriter(fieldOf(output, list));
   return (response, to) => (to && readsBareList(to) ? writeList(response) : writeAll(response));
+}
+
+/** `value.items[0]` becomes `items[0]`, and `value` itself `body`. */
+function withoutRoot(fault: Fault, root: string): Fault {
+  if (!fault.fields) return fault;
+  const fields: Record<string, readonly string[]> = {};
+  for (const [name, texts] of Object.entries(fault.fields)) {
+    const below = name.startsWith(root) ? /^(?:\.|(?=\[))(.+)$/.exec(name.slice(root.length))?.[1] : undefined;
+    setOwn(fields, below ?? (name === root ? "body" : name), texts);
+  }
+  const { code, message, retryAfter, cause } = fault;
+  return new Fault(code, message, { fields, cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
 }
 
 function requestReader(
@@ -138,6 +153,15 @@ function requestReader(
     return message;
   };
 
+  /** Clients patch with what they read: an id in the body is taken where it is the resource's own. */
+  const requireSameId = (message: Message & Record<string, unknown>, parameters: Readonly<Record<string, string>>) => {
+    if (!rules.mergePatch) return;
+    for (const { name, localName } of variables) {
+      const sent = message[localName];
+      if (sent !== undefined && sent !== "" && sent !== parameters[name]) throw invalid(name, "cannot be changed");
+    }
+  };
+
   const withPath = (message: Message & Record<string, unknown>, parameters: Readonly<Record<string, string>>) => {
     for (const field of variables) message[field.localName] = parameters[field.name] ?? "";
     if (!isMessage(message, input)) throw new Error(`REST read another message than ${input.typeName}`);
@@ -148,6 +172,7 @@ function requestReader(
     try {
       const faults = new FieldFaultList();
       const message = await start(request, faults);
+      requireSameId(message, parameters);
       if (body !== "*") readQuery(query, message, (name, text) => faults.add(name, text));
       // Clients that read no page ask for no second one.
       if (rules.bareList && readsBareList(request.headers) && message.size === undefined) message.size = MOST_LISTED;

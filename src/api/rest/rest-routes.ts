@@ -95,7 +95,7 @@ async function answer(
     if (body === undefined || accepted) return reply.send();
     return reply.header("content-type", JSON_TYPE).send(body);
   } catch (error) {
-    return refuse(error, observation, reply, head);
+    return refuse(error instanceof Fault ? rest.asSent(error) : error, observation, reply, head);
   }
 }
 

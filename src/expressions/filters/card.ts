@@ -5,28 +5,30 @@ import { unevaluable } from "../rejection.js";
 import { type FilterFamily, passingNull } from "./filter.js";
 
 /** What only makes sense for cards. `card_mask` and `alias_card` stand with the other masks and aliases. */
-export const cardFilters: FilterFamily = passingNull({
-  card_bin(input, args) {
-    const digits = textOf(input, "card_bin").replaceAll(args.text(0, "separator_char", "") || "\0", "");
-    return digits.slice(0, binLength(digits.length));
-  },
+export const cardFilters: FilterFamily = {
+  ...passingNull({
+    card_bin(input, args) {
+      const digits = textOf(input, "card_bin").replaceAll(args.text(0, "separator_char", "") || "\0", "");
+      return digits.slice(0, binLength(digits.length));
+    },
+  }),
 
   card_exp(input, args) {
     const format = args.text(0, "date_expression");
     if (!EXPIRY_FORMAT.test(format)) throw unevaluable("card_exp needs a date_expression such as MM/YY or YYYY-MM");
-    return formatExpiry(input, format);
+    return input === null ? undefined : formatExpiry(input, format);
   },
-});
+};
 
 /** The documented formats and their like: MM, YY and YYYY in any order, with or without a separator. */
 const EXPIRY_FORMAT = /^(?:MM|YYYY|YY|[-/_. ]){1,9}$/;
 
-/** Null when the card lacks a part that the format asks for. */
-function formatExpiry(card: Operand, format: string): string | null {
+/** Undefined when the card lacks a part that the format asks for. */
+function formatExpiry(card: Operand, format: string): string | undefined {
   if (card instanceof Uint8Array || !isJsonObject(card)) throw unevaluable("card_exp needs card data");
   const month = numberText(card.expiration_month);
   const year = numberText(card.expiration_year);
-  if ((format.includes("M") && month === null) || (format.includes("Y") && year === null)) return null;
+  if ((format.includes("M") && month === null) || (format.includes("Y") && year === null)) return undefined;
   return format
     .replaceAll("YYYY", year ?? "")
     .replaceAll("YY", (year ?? "").slice(-2))

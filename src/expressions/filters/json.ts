@@ -7,19 +7,21 @@ import { type FilterFamily, passingNull } from "./filter.js";
 /** Native serialization writes about four characters in the time of one unit (measured). */
 const CHARACTERS_PER_UNIT = 4;
 
-export const jsonFilters: FilterFamily = passingNull({
+export const jsonFilters: FilterFamily = {
   json(input, args, budget) {
     return selectOne(toJson(input), args.text(0, "json_path_expression"), budget);
   },
 
-  json_stringify(input, _, budget) {
-    return stringify(input, budget);
-  },
+  ...passingNull({
+    json_stringify(input, _, budget) {
+      return stringify(input, budget);
+    },
 
-  stringify(input, _, budget) {
-    return stringify(input, budget);
-  },
-});
+    stringify(input, _, budget) {
+      return stringify(input, budget);
+    },
+  }),
+};
 
 /**
  * Compact JSON; a text stays as it is, without quotes. Paid for afterwards, when the length is known: the default

@@ -2,12 +2,28 @@ import { asText, type FindPlaces } from "./place.js";
 import { placesInText } from "./plain.js";
 
 /**
- * Headers: Node reads and writes a byte as one character, so that values and expressions go to and fro as UTF-8, which is
- * what servers read today; bytes around them stay.
+ * Headers: Node reads and writes a byte as one character, so values and expressions are converted to and from UTF-8, which
+ * servers read today. Bytes around them stay.
  */
-export const placesInHeader: FindPlaces = (text) =>
-  placesInText(text).map((place) => ({
-    ...place,
-    expression: Buffer.from(place.expression, "latin1").toString("utf8"),
-    write: (value) => Buffer.from(asText(value), "utf8").toString("latin1"),
-  }));
+export const placesInHeader: FindPlaces = function* (text) {
+  for (const place of placesInText(text)) {
+    yield {
+      ...place,
+      expression: Buffer.from(place.expression, "latin1").toString("utf8"),
+      write: (value) => Buffer.from(asText(value), "utf8").toString("latin1"),
+    };
+  }
+};
+
+/**
+ * Headers of a part of a multipart body. Values stand within quotes there, and are written as browsers write them (HTML
+ * Standard, multipart/form-data): a quote or line end must not end what it stands in.
+ */
+export const placesInPartHeader: FindPlaces = function* (text) {
+  for (const place of placesInHeader(text)) {
+    yield {
+      ...place,
+      write: (value) => place.write(value).replaceAll(/["\r\n]/g, (char) => encodeURIComponent(char)),
+    };
+  }
+};

@@ -1,78 +1,96 @@
 import type { Json } from "../../base/json.js";
-import { endOfJsonString } from "../../base/json-string.js";
-import { type ExpressionSpan, expressionSpans } from "../../expressions/span.js";
 import { asText, type FindPlaces, type Place } from "./place.js";
+import { BracePairs, type SpelledSpan } from "./spelled-braces.js";
 
 /**
- * JSON: an object or array that a string consists of alone takes the place of the string, quotes included; everything
- * else stays inside the quotes, escaped. An expression outside of quotes becomes the JSON of its value. The text is not
- * parsed and written again: signatures, number spellings and key order depend on its bytes.
+ * JSON: an object or array that a string consists of alone replaces the string, quotes included; everything else stays
+ * inside the quotes, escaped. So do numbers and booleans, as the published interface has it, unless the expression ends
+ * with `to_number` or `to_boolean`. An expression outside of quotes becomes the JSON of its value. The text is not parsed
+ * and written again: signatures, number spellings and key order depend on its bytes.
  *
- * An expression stands within one string, or outside of all: braces that open in one string and close in another are text.
+ * An expression lies within one string, or outside of all: braces that open in one string and close in another are text.
  */
-export const placesInJson: FindPlaces = (text) => {
-  const places: Place[] = [];
-  const quoteFrom = finder(text, '"');
-  const openFrom = finder(text, "{{");
-  const closeFrom = finder(text, "}}");
-  for (let at = 0; ; ) {
-    const quote = quoteFrom(at);
-    const open = openFrom(at);
-    if (open < 0) return places;
-    if (quote >= 0 && quote < open) {
-      const end = endOfJsonString(text, quote);
-      if (open < end) places.push(...placesInString(text, quote, end));
-      at = end;
+export const placesInJson: FindPlaces = function* (text) {
+  if (!text.includes("{{") && !ESCAPED_BRACE.test(text)) return;
+  const pairs = new BracePairs();
+  // Behind it nothing ends: looking for an end from each opening would take quadratic time.
+  const lastClose = text.lastIndexOf("}}") - 1;
+  // Of the string that the loop is in; -1 outside of strings.
+  let quote = -1;
+  for (let at = 0; at < text.length; ) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      quote = quote < 0 ? at : -1;
+      pairs.clear();
+      at += 1;
+    } else if (quote < 0) {
+      const outside = code === OPENING && at < lastClose ? placeOutside(text, at) : undefined;
+      if (outside) yield outside;
+      at = outside?.end ?? at + 1;
+    } else if (code === BACKSLASH) {
+      const brace = escapedBrace(text, at);
+      const span = brace === 0 ? undefined : pairs.add(at, brace);
+      if (span) yield placeInString(text, quote, span);
+      at += brace === 0 ? escapeLength(text, at) : Math.abs(brace);
     } else {
-      const close = closeFrom(open + 2);
-      if (close >= 0) places.push(placeOutside(text, text.lastIndexOf("{{", close - 2), close));
-      at = close < 0 ? open + 2 : close + 2;
+      const span = code === OPENING || code === CLOSING ? pairs.add(at, code === OPENING ? 1 : -1) : undefined;
+      if (span) yield placeInString(text, quote, span);
+      at += 1;
     }
   }
 };
 
-/** Finds the next occurrence from positions that only grow: the text is searched once, whatever it holds. */
-function finder(text: string, wanted: string): (from: number) => number {
-  let found = text.indexOf(wanted);
-  return (from) => {
-    if (found >= 0 && found < from) found = text.indexOf(wanted, from);
-    return found;
-  };
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPENING = 0x7b;
+const CLOSING = 0x7d;
+
+const ESCAPED_BRACE = /\\u007b/i;
+
+/** The length of an escaped opening brace, minus that of a closing one, 0 for another escape. */
+function escapedBrace(text: string, at: number): number {
+  if (!text.startsWith("u007", at + 1)) return 0;
+  const digit = text.charCodeAt(at + 5) | 0x20;
+  return digit === 0x62 ? 6 : digit === 0x64 ? -6 : 0;
 }
 
-function placesInString(text: string, start: number, end: number): Place[] {
-  const isClosed = end - start > 1 && text.charCodeAt(end - 1) === 0x22;
-  const content = text.slice(start + 1, isClosed ? end - 1 : end);
-  return [...expressionSpans(content)].map((span) => {
-    const isAlone = isClosed && span.start === 0 && span.end === content.length;
-    return isAlone ? placeOfString(span, start, end) : placeInString(span, start + 1);
-  });
+/** A backslash before a brace is no escape of JSON, and some parsers skip it. */
+function escapeLength(text: string, at: number): number {
+  const next = text.charCodeAt(at + 1);
+  return next === OPENING || next === CLOSING ? 1 : 2;
 }
 
-function placeInString({ start, end, expression }: ExpressionSpan, offset: number): Place {
-  return {
-    start: start + offset,
-    end: end + offset,
-    expression: unescaped(expression),
-    write: (value) => escaped(asText(value)),
-  };
-}
-
-function placeOfString({ expression }: ExpressionSpan, start: number, end: number): Place {
-  return {
-    ...{ start, end },
-    expression: unescaped(expression),
-    write: (value) =>
-      typeof value === "object" && value !== null ? JSON.stringify(value) : `"${escaped(asText(value))}"`,
-  };
-}
-
-function placeOutside(text: string, start: number, close: number): Place {
+/** An expression outside of strings, which may hold quotes itself: its end is looked for first. */
+function placeOutside(text: string, at: number): Place | undefined {
+  if (text.charCodeAt(at + 1) !== OPENING) return undefined;
+  const close = text.indexOf("}}", at + 2);
+  if (close < 0) return undefined;
+  const start = text.lastIndexOf("{{", close - 2);
   return {
     ...{ start, end: close + 2 },
     expression: text.slice(start + 2, close),
     write: (value: Json) => JSON.stringify(value),
   };
+}
+
+function placeInString(text: string, quote: number, { start, end, contentStart, contentEnd }: SpelledSpan): Place {
+  const expression = unescaped(text.slice(contentStart, contentEnd));
+  const isAlone = start === quote + 1 && text.charCodeAt(end) === QUOTE;
+  return isAlone
+    ? { start: quote, end: end + 1, expression, write: writerAlone(expression) }
+    : { start, end, expression, write: (value) => escaped(asText(value)) };
+}
+
+/** A string can hold a number only as text: a caller whose client writes the JSON says with a cast that it wants one. */
+const CAST = /\|\s*to_(?:number|boolean)\s*$/;
+
+function writerAlone(expression: string): (value: Json) => string {
+  const isCast = CAST.test(expression);
+  return (value) =>
+    (typeof value === "object" && value !== null) ||
+    (isCast && (typeof value === "number" || typeof value === "boolean"))
+      ? JSON.stringify(value)
+      : `"${escaped(asText(value))}"`;
 }
 
 function escaped(text: string): string {

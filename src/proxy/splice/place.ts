@@ -5,14 +5,31 @@ export interface Place {
   /** The part of the text that the value replaces. */
   readonly start: number;
   readonly end: number;
-  /** What stands between the braces, the escapes of its surroundings undone. */
+  /** The text between the braces, the escapes of its surroundings undone. */
   readonly expression: string;
-  /** The value as it is to stand between `start` and `end`. */
+  /**
+   * The value as it is written between `start` and `end`.
+   * @throws {UnwritableValue} where the surroundings cannot hold it.
+   */
   write(value: Json): string;
 }
 
-/** Finds the expressions of a text of some format, from left to right. */
-export type FindPlaces = (text: string) => readonly Place[];
+/** Finds the expressions of a text of some format, from left to right. Finds no more than are asked for. */
+export type FindPlaces = (text: string) => Iterable<Place>;
+
+/** Expressions in one request: far more than its tokens could need. */
+export const MAX_EXPRESSIONS = 2_000;
+
+/** A value cannot be written at its place. The reason reads on from a field's name and holds nothing of the value. */
+export class UnwritableValue extends Error {
+  override readonly name = "UnwritableValue";
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super(reason);
+    this.reason = reason;
+  }
+}
 
 /** The text with each place replaced by its value. Every other character stays. */
 export function splice(text: string, places: readonly Place[], values: readonly Json[]): string {

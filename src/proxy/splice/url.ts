@@ -1,13 +1,20 @@
 import { asText, type FindPlaces, type Place } from "./place.js";
+import { type BraceSpelling, spelledSpans } from "./spelled-braces.js";
 
 /** Braces as they are, or percent-encoded: clients write both. */
-const OPEN = /(?:\{|%7B){2}/gi;
-const CLOSE = /(?:\}|%7D){2}/gi;
+const SPELLING: BraceSpelling = {
+  lead: 0x25,
+  read(text, at) {
+    if (text.charCodeAt(at + 1) !== 0x37) return 0;
+    const digit = text.charCodeAt(at + 2) | 0x20;
+    return digit === 0x62 ? 3 : digit === 0x64 ? -3 : 0;
+  },
+};
 
 /** Paths: values are percent-encoded. */
 export const placesInPath: FindPlaces = (text) => encodedPlaces(text, encode, (raw) => raw);
 
-/** Queries: clients write blanks as a plus too, and every server reads %20. */
+/** Queries: clients also write blanks as a plus, and every server reads %20. */
 export const placesInQuery: FindPlaces = (text) => encodedPlaces(text, encode, withBlanks);
 
 /** Forms: a blank is a plus. */
@@ -23,30 +30,15 @@ function withBlanks(raw: string): string {
   return raw.replaceAll("+", " ");
 }
 
-function encodedPlaces(text: string, write: (value: string) => string, readBlanks: (raw: string) => string): Place[] {
-  const places: Place[] = [];
-  const opens = [...text.matchAll(OPEN)].map(({ index, 0: braces }) => ({ index, end: index + braces.length }));
-  if (opens.length === 0) return places;
-  let next = 0;
-  let from = 0;
-  for (const close of text.matchAll(CLOSE)) {
-    // An expression begins at the last opening before its end, as everywhere.
-    let open: { index: number; end: number } | undefined;
-    for (; next < opens.length; next += 1) {
-      const candidate = opens[next];
-      if (!candidate || candidate.end > close.index) break;
-      if (candidate.index >= from) open = candidate;
-    }
-    if (!open) continue;
-    from = close.index + close[0].length;
-    places.push({
-      start: open.index,
-      end: from,
-      expression: decoded(readBlanks(text.slice(open.end, close.index))),
-      write: (value) => write(asText(value)),
-    });
+function* encodedPlaces(
+  text: string,
+  write: (value: string) => string,
+  readBlanks: (raw: string) => string,
+): Generator<Place> {
+  for (const { start, end, contentStart, contentEnd } of spelledSpans(text, SPELLING)) {
+    const expression = decoded(readBlanks(text.slice(contentStart, contentEnd)));
+    yield { start, end, expression, write: (value) => write(asText(value)) };
   }
-  return places;
 }
 
 function decoded(text: string): string {

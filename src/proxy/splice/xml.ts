@@ -1,5 +1,5 @@
-import { expressionSpans } from "../../expressions/span.js";
 import { asText, type FindPlaces } from "./place.js";
+import { type BraceSpelling, spelledSpans } from "./spelled-braces.js";
 
 const ENTITIES: Readonly<Record<string, string>> = {
   "&": "&amp;",
@@ -10,20 +10,52 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 const NAMES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
+/** Braces as they are, or as character references: a parser reads both alike. By hand, as 5 MB may hold a million. */
+const SPELLING: BraceSpelling = {
+  lead: 0x26,
+  read(text, at) {
+    if (text.charCodeAt(at + 1) === 0x23) return numericBrace(text, at);
+    const named = NAMED.find(({ name }) => text.startsWith(name, at + 1));
+    return named ? named.sign * (named.name.length + 1) : 0;
+  },
+};
+
+const NAMED = [
+  { name: "lbrace;", sign: 1 },
+  { name: "lcub;", sign: 1 },
+  { name: "rbrace;", sign: -1 },
+  { name: "rcub;", sign: -1 },
+];
+
+/** Zeros before the digits of a reference that are skipped. */
+const MAX_ZEROS = 8;
+
+function numericBrace(text: string, at: number): number {
+  const isHex = (text.charCodeAt(at + 2) | 0x20) === 0x78;
+  const first = at + (isHex ? 3 : 2);
+  let digits = first;
+  while (digits - first < MAX_ZEROS && text.charCodeAt(digits) === 0x30) digits += 1;
+  const end = digits + (isHex ? 2 : 3);
+  if (text.charCodeAt(end) !== 0x3b) return 0;
+  const number = Number.parseInt(text.slice(digits, end), isHex ? 16 : 10);
+  return number === 0x7b ? end + 1 - at : number === 0x7d ? at - end - 1 : 0;
+}
+
 /**
- * XML: values are escaped so that they are text wherever they stand, in an element or in an attribute. In a CDATA section
- * nothing is escaped; a value that holds its end is split over two sections.
+ * XML: values are escaped, so that they are text both in an element and in an attribute. In a CDATA section nothing is
+ * escaped; a value that holds its end is split over two sections.
  */
-export const placesInXml: FindPlaces = (text) => {
+export const placesInXml: FindPlaces = function* (text) {
   const isLiteral = literalSections(text);
-  return [...expressionSpans(text)].map(({ start, end, expression }) =>
-    isLiteral(start)
-      ? { start, end, expression, write: (value) => asText(value).replaceAll("]]>", "]]]]><![CDATA[>") }
+  for (const { start, end, contentStart, contentEnd } of spelledSpans(text, SPELLING)) {
+    const content = text.slice(contentStart, contentEnd);
+    yield isLiteral(start)
+      ? { start, end, expression: content, write: (value) => asText(value).replaceAll("]]>", "]]]]><![CDATA[>") }
       : {
-          ...{ start, end, expression: unescaped(expression) },
+          ...{ start, end, expression: unescaped(content) },
           write: (value) => asText(value).replaceAll(/[&<>"']/g, (char) => ENTITIES[char] ?? char),
-        },
-  );
+        };
+  }
 };
 
 /** Whether a position lies in a CDATA section; to be asked from left to right. */

@@ -6,8 +6,8 @@ import type { CompileProblem, ConsoleLine } from "../run.js";
 export interface Engine {
   /** Starts an instance with code of its own. Nothing is shared between instances. */
   start(code: string, limits: RunLimits): Promise<Start>;
-  /** Compiles code without running any of it. */
-  compile(code: string): Promise<CompileProblem | undefined>;
+  /** Compiles code without running any of it. An engine may be unable to keep to the time: its thread is ended then. */
+  compile(code: string, withinMs: number): Promise<CompileProblem | undefined>;
 }
 
 export type Start =

@@ -1,31 +1,42 @@
 import { preloaded } from "guest:packages";
 import { Buffer } from "node:buffer";
 import { createBt } from "./bt.js";
-import { speedUpBuffer } from "./buffer.js";
 import { ConsoleRoom, createConsole } from "./console.js";
 import { Ending } from "./ending.js";
+import { type Handler, handlerOf } from "./handler.js";
 import type { GuestLimits, Host } from "./host.js";
 import { HostCalls } from "./host-calls.js";
 import { createFetch, Request, Response } from "./http/fetch.js";
 import { Headers } from "./http/headers.js";
-import { parseJson, toText } from "./intrinsics.js";
-import { installLocaleNumbers } from "./locale.js";
+import { HostIntl } from "./intl/host-intl.js";
+import { createIntl } from "./intl/intl.js";
+import { installLocaleMethods } from "./intl/locale-methods.js";
+import { parseJson, toText, writeJson } from "./intrinsics.js";
+import { speedUpBuffer } from "./node/buffer.js";
+import { connectProcess, process } from "./node/process.js";
+import { Timers } from "./node/timers.js";
 import { RandomSource } from "./random.js";
-import { createRequire } from "./require.js";
-import { Timers } from "./timers.js";
-import { createUrlClass } from "./url.js";
-import { URLSearchParams } from "./url-search-params.js";
+import { createRequire, type Require } from "./require.js";
+import { AbortController, AbortSignal, Event, EventTarget } from "./web/abort.js";
+import { createAtomics } from "./web/atomics.js";
+import { createUrlClass } from "./web/url.js";
+import { URLSearchParams } from "./web/url-search-params.js";
 
 type ModuleWrapper = (exports: unknown, require: unknown, module: unknown, filename: string, dirname: string) => void;
 
 /** What the worker calls in an instance. None of these throws, unless the engine itself stops the code. */
 export interface Guest {
-  /** Evaluates tenant code, wrapped into a function. False: it has ended the run itself, or exports no function. */
-  readonly load: (wrapper: ModuleWrapper, limits: string) => boolean;
+  /**
+   * Evaluates tenant code: CommonJS that is wrapped into a function, or without one the ES module that the worker holds.
+   * False: it has ended the run itself, or exports no function.
+   */
+  readonly load: (wrapper: ModuleWrapper | undefined, limits: string) => boolean;
   /** Starts a run. Its end comes through `host.finish`. */
   readonly call: (args: Uint8Array, hasApplication: boolean, limits: string) => void;
   readonly deliver: (number: number, payload: Uint8Array) => void;
   readonly fire: (number: number) => void;
+  /** The names that a module exports, as a JSON list. @throws where there is no such module. */
+  readonly namesOf: (name: string) => string;
 }
 
 /** Builds the world that tenant code finds. Runs once, before the snapshot is taken: nothing here may be random or secret. */
@@ -37,8 +48,12 @@ export default function boot(host: Host): Guest {
   const ending = new Ending(host);
   installGlobals({ host, random, calls, timers, room, ending });
   const require = createRequire(host, calls, timers);
-  for (const name of ["crypto", "axios", "https", ...Object.keys(preloaded)]) require(name);
-  let handler: ((req: unknown) => unknown) | undefined;
+  // For the ES modules that stand for those of CommonJS, see engine/quickjs/module-loader.ts.
+  define(globalThis, Symbol.for("cloakroom.require"), require);
+  for (const name of ["crypto", "https", "stream", "util", "zlib", ...Object.keys(preloaded)]) require(name);
+  let handler: Promise<Handler | undefined> | Handler | undefined;
+  /** The first run begins when the code is evaluated: what that has started goes on. */
+  let isStarted = false;
 
   const start = (limits: string): void => {
     const read: GuestLimits = Object(parseJson(limits));
@@ -52,8 +67,11 @@ export default function boot(host: Host): Guest {
     load(wrapper, limits) {
       random.reset();
       start(limits);
+      isStarted = true;
+      ending.isWrapped = wrapper !== undefined;
+      room.isWrapped = ending.isWrapped;
       try {
-        handler = handlerOf(evaluate(wrapper, require));
+        handler = wrapper ? handlerOf(evaluate(wrapper, require)) : moduleHandler(host, ending, require);
         return handler !== undefined;
       } catch (thrown) {
         ending.threw(thrown);
@@ -61,16 +79,26 @@ export default function boot(host: Host): Guest {
       }
     },
     call(args, hasApplication, limits) {
-      start(limits);
-      const request = () => {
-        const req = Object(parseJson(toText(args)));
-        if (hasApplication) req.bt = createBt(calls);
-        return handler?.(req);
+      if (!isStarted) start(limits);
+      isStarted = false;
+      const answer = async () => {
+        try {
+          const run = typeof handler === "function" ? handler : await handler;
+          handler = run;
+          if (run === undefined) return ending.exportsNothing();
+          const req = Object(parseJson(toText(args)));
+          if (hasApplication) req.bt = createBt(calls);
+          ending.returned(await run(req));
+        } catch (thrown) {
+          // Caught here rather than by `catch` of the promise, which code could replace.
+          ending.threw(thrown);
+        }
       };
-      void answer(ending, request);
+      void answer();
     },
     deliver: (number, payload) => calls.deliver(number, payload),
     fire: (number) => guarded(ending, () => timers.fire(number)),
+    namesOf: (name) => writeJson(Object.keys(Object(require(name)))) ?? "[]",
   };
 }
 
@@ -84,16 +112,29 @@ interface GlobalParts {
 }
 
 function installGlobals({ host, random, calls, timers, room, ending }: GlobalParts): void {
+  const console = createConsole(host, room);
+  const intl = new HostIntl(host);
+  connectProcess(
+    (level, text) => console[level](text),
+    () => host.memoryBytes(),
+  );
   speedUpBuffer();
-  installLocaleNumbers();
+  installLocaleMethods(intl);
   define(Math, "random", () => random.number());
   const globals = {
     global: globalThis,
+    process,
     queueMicrotask: guardedMicrotasks(ending),
+    AbortController,
+    AbortSignal,
+    Atomics: createAtomics(),
     Buffer,
-    console: createConsole(host, room),
-    fetch: createFetch(calls),
+    console,
+    Event,
+    EventTarget,
+    fetch: createFetch(calls, () => Object(Reflect.get(globalThis, Symbol.for("cloakroom.require")))("zlib")),
     Headers,
+    Intl: createIntl(intl),
     Request,
     Response,
     URL: createUrlClass(host),
@@ -101,8 +142,6 @@ function installGlobals({ host, random, calls, timers, room, ending }: GlobalPar
     ...timers.functions(),
   };
   for (const [name, value] of Object.entries(globals)) define(globalThis, name, value);
-  // Without Atomics nothing can be done with it but measure.
-  Reflect.deleteProperty(globalThis, "SharedArrayBuffer");
 }
 
 /** What nobody catches ends the run, as it would end a process of Node. */
@@ -122,27 +161,26 @@ function guardedMicrotasks(ending: Ending) {
   };
 }
 
-function define(target: object, name: string, value: unknown): void {
+function define(target: object, name: PropertyKey, value: unknown): void {
   Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
 }
 
-function evaluate(wrapper: ModuleWrapper, require: unknown): unknown {
+function evaluate(wrapper: ModuleWrapper, require: Require): unknown {
   const module: { exports: unknown } = { exports: {} };
   Reflect.apply(wrapper, module.exports, [module.exports, require, module, "/function.js", "/"]);
   return module.exports;
 }
 
-/** `module.exports` itself, or what compiled ES modules export as default. */
-function handlerOf(exports: unknown): ((req: unknown) => unknown) | undefined {
-  const { default: byDefault } = Object(exports);
-  const found = typeof exports === "function" ? exports : byDefault;
-  return typeof found === "function" ? (req) => found(req) : undefined;
-}
-
-async function answer(ending: Ending, request: () => unknown): Promise<void> {
+/** An ES module finds `require`, `module` and `exports` as globals: much code mixes both. */
+async function moduleHandler(host: Host, ending: Ending, require: Require): Promise<Handler | undefined> {
+  const module: { exports: unknown } = { exports: {} };
+  define(globalThis, "require", require);
+  define(globalThis, "module", module);
+  define(globalThis, "exports", module.exports);
   try {
-    ending.returned(await request());
+    return handlerOf(await host.evaluateModule()) ?? handlerOf(module.exports);
   } catch (thrown) {
     ending.threw(thrown);
+    return undefined;
   }
 }

@@ -1,5 +1,6 @@
+import { withoutWrapper } from "../source-position.js";
 import type { Host } from "./host.js";
-import { format, inspect } from "./inspect.js";
+import { format, inspect } from "./node/inspect.js";
 
 /** One line; the worker bounds them all together. */
 const LINE_CHARACTERS = 8_192;
@@ -7,6 +8,8 @@ const LINE_CHARACTERS = 8_192;
 /** Whether the worker keeps what is written. When it has enough of a run, values are not even turned into text. */
 export class ConsoleRoom {
   isFull = false;
+  /** Whether the tenant's code is CommonJS: places in its stack traces are those of the wrapper then. */
+  isWrapped = true;
 }
 
 /** Node's console, as far as it makes sense without a terminal: lines are kept with the run. */
@@ -17,7 +20,8 @@ export function createConsole(host: Host, room: ConsoleRoom) {
 
   const write = (level: string, values: readonly unknown[]) => {
     if (room.isFull) return;
-    const text = `${indent}${format(...values)}`;
+    const written = `${indent}${format(...values)}`;
+    const text = room.isWrapped ? withoutWrapper(written) : written;
     const kept = host.log(level, text.length > LINE_CHARACTERS ? `${text.slice(0, LINE_CHARACTERS)}...` : text);
     room.isFull = !kept;
   };

@@ -8,6 +8,8 @@ const NOTHING = new Uint8Array(0);
 export class Ending {
   readonly #host: Host;
   #resultBytes = 0;
+  /** Whether the tenant's code is CommonJS, which is inside a function of ours. */
+  isWrapped = true;
 
   constructor(host: Host) {
     this.#host = host;
@@ -26,9 +28,14 @@ export class Ending {
     else this.#host.finish("too_large", NOTHING, NOTHING);
   }
 
+  /** The code exports no function. */
+  exportsNothing(): void {
+    this.#host.finish("not_a_function", NOTHING, NOTHING);
+  }
+
   threw(thrown: unknown): void {
     try {
-      const described = describeThrown(thrown);
+      const described = describeThrown(thrown, this.isWrapped);
       if (isOutOfMemory(thrown)) this.#host.finish("memory", NOTHING, NOTHING);
       else this.#report(described);
     } catch {

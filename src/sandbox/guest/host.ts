@@ -3,7 +3,7 @@
  * inside the modules of this folder. Even so the worker takes every argument for hostile.
  */
 export interface Host {
-  /** Ends the run. `kind`: returned, threw, memory or too_large. A second call is ignored. */
+  /** Ends the run. A second call is ignored. */
   readonly finish: (kind: FinishKind, report: Uint8Array, value: Uint8Array) => void;
   /** Starts a call of bt or fetch; the answer comes to `deliver` under the same number. */
   readonly send: (number: number, payload: Uint8Array) => void;
@@ -17,11 +17,19 @@ export interface Host {
   readonly crypto: (operation: string, parameters: string, data: Uint8Array) => Uint8Array | string;
   /** See engine/host-url.ts. */
   readonly url: (request: string) => string;
+  /** Bytes, or the error as JSON. See engine/host-zlib.ts. */
+  readonly zlib: (operation: string, parameters: string, data: Uint8Array) => Uint8Array | string;
+  /** "=" and JSON, or "!" and an error. See engine/host-intl. */
+  readonly intl: (request: string) => string;
+  /** All memory of the instance. */
+  readonly memoryBytes: () => number;
+  /** Evaluates the tenant's ES module: a promise of what it exports. */
+  readonly evaluateModule: () => Promise<unknown>;
   /** The function around a package that is not part of the snapshot. */
   readonly loadPackage: (name: string) => PackageFunction;
 }
 
-export type FinishKind = "returned" | "threw" | "memory" | "too_large";
+export type FinishKind = "returned" | "threw" | "memory" | "not_a_function" | "too_large";
 
 export type PackageFunction = (module: { exports: unknown }, require: (name: string) => unknown) => void;
 

@@ -1,75 +1,131 @@
-import { loadedNames, preloaded } from "guest:packages";
-import { Buffer, constants, kMaxLength } from "node:buffer";
+import { onDemand, preloaded, refused } from "guest:packages";
+import { Buffer, kMaxLength } from "node:buffer";
 import events from "node:events";
+import path from "node:path";
 import querystring from "node:querystring";
-import stream from "node:stream";
 import { StringDecoder } from "node:string_decoder";
-import util from "node:util";
 import { createCryptoModule } from "./crypto/module.js";
 import type { Host, PackageFunction } from "./host.js";
 import type { HostCalls } from "./host-calls.js";
-import { createAxios } from "./http/axios.js";
+import { createAxiosAdapter } from "./http/axios-adapter.js";
 import { createFetch, FetchError, Request, Response } from "./http/fetch.js";
 import { Headers } from "./http/headers.js";
 import { createHttpModule } from "./http/https.js";
-import { format, inspect } from "./inspect.js";
+import { createOsModule } from "./node/os.js";
+import { process } from "./node/process.js";
+import { createStreamModule } from "./node/stream.js";
+import type { Timers } from "./node/timers.js";
+import { createTimersPromises } from "./node/timers-promises.js";
+import { unavailable } from "./node/unavailable.js";
+import { createUrlModule } from "./node/url.js";
+import { createUtilModule } from "./node/util.js";
+import { createZlibModule } from "./node/zlib.js";
 import { reactorErrors } from "./reactor-errors.js";
-import type { Timers } from "./timers.js";
-import { createUrlModule } from "./url-module.js";
 
 class ModuleNotFound extends Error {
   readonly code = "MODULE_NOT_FOUND";
 
-  constructor(name: string, available: readonly string[]) {
-    super(`Cannot find module '${name}'. Available here: ${available.join(", ")}.`);
+  constructor(message: string) {
+    super(message);
     this.name = "Error";
   }
 }
 
 export type Require = ((name: unknown) => unknown) & { readonly resolve: (name: unknown) => string };
 
+/** Packages whose single files are required by name (`lodash/get`): a property of the package, whatever its case. */
+const WITH_PARTS = /^(lodash|crypto-js|aws-sdk\/clients)\/([\w.-]+)$/;
+
 /** `require` for tenant code and for the packages that it loads: a list of modules, and nothing else. */
 export function createRequire(host: Host, calls: HostCalls, timers: Timers): Require {
-  const fetch = createFetch(calls);
+  const zlib = () => load("zlib");
+  const fetch = createFetch(calls, zlib);
   const nodeFetch = Object.assign(fetch, { Headers, Request, Response, FetchError, default: fetch });
   const modules = new Map<string, () => unknown>(
     Object.entries({
-      buffer: () => ({ Buffer, constants, kMaxLength }),
+      assert: () => fromPackage("assert"),
+      "assert/strict": () => Object(load("assert")).strict,
+      buffer: () => ({
+        ...{ Buffer, kMaxLength, SlowBuffer: Buffer, atob, btoa },
+        constants: { MAX_LENGTH: kMaxLength, MAX_STRING_LENGTH: kMaxLength },
+      }),
+      constants: () => Object.assign({}, ...Object.values(Object(Object(load("os")).constants))),
       crypto: () => createCryptoModule(host),
       events: () => events,
       http: () => createHttpModule(calls, "http"),
       https: () => createHttpModule(calls, "https"),
+      os: createOsModule,
+      path: () => path,
+      "path/posix": () => path,
+      perf_hooks: () => ({ performance }),
+      process: () => process,
+      punycode: () => fromPackage("punycode"),
       querystring: () => querystring,
-      stream: () => stream,
+      stream: createStreamModule,
+      "stream/promises": () => createStreamModule().promises,
       string_decoder: () => ({ StringDecoder }),
       timers: () => timers.functions(),
-      url: () => createUrlModule(),
-      util: () => ({ ...util, format, inspect }),
-      axios: () => createAxios(calls),
+      "timers/promises": createTimersPromises,
+      tty: () => ({ isatty: () => false }),
+      url: () => createUrlModule(() => fromPackage("url")),
+      util: () => createUtilModule(load),
+      "util/types": () => Object(load("util")).types,
+      zlib: () => createZlibModule(host),
       "node-fetch": () => nodeFetch,
       "@basis-theory/basis-theory-reactor-formulas-sdk-js": () => reactorErrors,
     }),
   );
-  for (const [name, code] of Object.entries(preloaded)) modules.set(name, () => evaluate(code, requireModule));
-  for (const name of loadedNames) modules.set(name, () => evaluate(host.loadPackage(name), requireModule));
+  for (const [name, code] of Object.entries(preloaded)) modules.set(name, () => evaluate(code, loadForPackage));
+  for (const name of onDemand) modules.set(name, () => fromPackage(name));
   const loaded = new Map<string, unknown>();
 
-  function requireModule(given: unknown): unknown {
-    const name = String(given).replace(/^node:/, "");
+  function load(name: string): unknown {
     if (loaded.has(name)) return loaded.get(name);
     const create = modules.get(name);
-    if (create === undefined) throw new ModuleNotFound(name, [...modules.keys()].sort());
-    const exports = create();
+    const part = create ? undefined : WITH_PARTS.exec(name);
+    if (create === undefined && !part) throw notFound(name, modules.keys());
+    const exports = create ? create() : partOf(load(part?.[1]?.split("/")[0] ?? ""), part?.[2] ?? "");
     loaded.set(name, exports);
     return exports;
   }
 
+  function fromPackage(name: string): unknown {
+    return evaluate(host.loadPackage(name), loadForPackage);
+  }
+
+  /** A package may ask for what is not here, as long as it does without: what it is given throws when it is used. */
+  function loadForPackage(given: string): unknown {
+    const name = plainName(given);
+    if (name === "guest:axios-adapter") return createAxiosAdapter(calls, zlib);
+    const why = refused.get(name);
+    return why === undefined ? load(name) : unavailable(name, why);
+  }
+
   const resolve = (given: unknown): string => {
-    const name = String(given).replace(/^node:/, "");
-    if (modules.has(name)) return name;
-    throw new ModuleNotFound(name, [...modules.keys()].sort());
+    const name = plainName(given);
+    if (modules.has(name) || WITH_PARTS.test(name)) return name;
+    throw notFound(name, modules.keys());
   };
-  return Object.assign(requireModule, { resolve });
+  return Object.assign((given: unknown) => load(plainName(given)), { resolve });
+}
+
+/** Node's own modules may be asked for by `node:` names, and by names that end in a slash. */
+function plainName(given: unknown): string {
+  return String(given).replace(/^node:|(?<=.)\/$/g, "");
+}
+
+function partOf(whole: unknown, part: string): unknown {
+  const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
+  const keys = [...Object.keys(Object(whole)), ...Object.getOwnPropertyNames(Object(whole))];
+  const key = keys.find((candidate) => plain(candidate) === plain(part));
+  if (key === undefined) throw new ModuleNotFound(`Cannot find module '${part}' in its package.`);
+  return Object(whole)[key];
+}
+
+function notFound(name: string, available: Iterable<string>): ModuleNotFound {
+  const why = refused.get(name);
+  if (why !== undefined) return new ModuleNotFound(`The module '${name}' is not available: ${why}.`);
+  return new ModuleNotFound(`Cannot find module '${name}'. Available here: ${[...available].sort().join(", ")}.`);
 }
 
 function evaluate(code: PackageFunction, require: (name: string) => unknown): unknown {

@@ -1,4 +1,5 @@
 import { type PublishedErrorName, publishedErrors } from "../guest-error.js";
+import { positionIn, type SourcePosition } from "../source-position.js";
 import { errorTexts } from "./error-texts.js";
 import { writeJson } from "./intrinsics.js";
 import { CustomHttpResponseError, ReactorError } from "./reactor-errors.js";
@@ -20,15 +21,28 @@ export function isOutOfMemory(thrown: unknown): boolean {
   }
 }
 
-/** Describes what tenant code threw, which may be an object that fights back: a getter that throws, a proxy. */
-export function describeThrown(thrown: unknown): ThrownReport {
+/**
+ * Describes what tenant code threw, which may be an object that fights back: a getter that throws, a proxy.
+ *
+ * @param isWrapped whether the code is CommonJS.
+ */
+export function describeThrown(thrown: unknown, isWrapped: boolean): ThrownReport {
   try {
     if (thrown instanceof CustomHttpResponseError) return describeCustom(thrown);
-    const report =
+    const described =
       thrown instanceof ReactorError ? describePublished(thrown) : { type: "other", errors: otherTexts(thrown) };
+    const report = { ...described, position: positionOf(thrown, isWrapped) };
     return { report: writeJson(report) ?? UNREADABLE, body: "null" };
   } catch {
     return { report: UNREADABLE, body: "null" };
+  }
+}
+
+function positionOf(thrown: unknown, isWrapped: boolean): SourcePosition | undefined {
+  try {
+    return thrown instanceof Error ? positionIn(String(thrown.stack).slice(0, 10_000), isWrapped) : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import type { WorkerTask } from "../worker/task.js";
 import { FairQueue } from "./fair-queue.js";
-import { place } from "./placement.js";
+import { place, placeAlone } from "./placement.js";
 import type { RunnerSettings } from "./settings.js";
 import type { TaskEnd, Thread } from "./thread.js";
 
@@ -64,8 +64,17 @@ export class Dispatcher {
     const refuse = () => {
       if (this.withdraw(task.lease)) order.onEnd({ kind: "refused" }, this.#settings.queue.waitMs);
     };
-    const bytes = task.code.length + (task.kind === "run" ? task.args.length : 0);
-    return { order, tenant, bytes, since: performance.now(), timer: setTimeout(refuse, this.#settings.queue.waitMs) };
+    const isRun = task.kind === "run";
+    const bytes = task.code.length + (isRun ? task.args.length : 0);
+    // Compilations have turns of their own: one that waits for a free thread does not delay runs that could share one.
+    const turns = isRun ? tenant : `compile ${tenant}`;
+    return {
+      order,
+      tenant: turns,
+      bytes,
+      since: performance.now(),
+      timer: setTimeout(refuse, this.#settings.queue.waitMs),
+    };
   }
 
   #leave(waiting: WaitingOrder): void {
@@ -76,8 +85,10 @@ export class Dispatcher {
   #dispatch(): void {
     this.#queue.drain((waiting) => {
       const { task, tenant } = waiting.order;
-      const key = task.kind === "run" ? task.key : "";
-      const thread = place(this.#threads, tenant, key, this.#settings.callsPerThread);
+      const thread =
+        task.kind === "run"
+          ? place(this.#threads, tenant, task.key, this.#settings.callsPerThread)
+          : placeAlone(this.#threads, tenant);
       if (thread === undefined) return false;
       this.#leave(waiting);
       void this.#run(thread, waiting);

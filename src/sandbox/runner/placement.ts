@@ -4,6 +4,8 @@ export interface ThreadState {
   readonly tenant: string | undefined;
   /** Calls in it, most of them waiting for the host. */
   readonly calls: number;
+  /** It runs a task that shares its thread with no other. */
+  readonly isExclusive: boolean;
   /** It has started. */
   readonly isReady: boolean;
   /** Whether an instance of this key was used in it not long ago. */
@@ -27,8 +29,20 @@ export function place<T extends ThreadState>(
   const own = threads.filter((thread) => thread.calls > 0 && thread.tenant === tenant);
   if (free.length > own.length) return best(free, key);
   return best(
-    own.filter((thread) => thread.calls < callsPerThread),
+    own.filter((thread) => thread.calls < callsPerThread && !thread.isExclusive),
     key,
+  );
+}
+
+/**
+ * The thread for a compilation, or undefined when it has to wait. A compilation cannot be interrupted: when it takes too long
+ * its thread is ended, so no other task may be in it. Each tenant compiles one piece of code at a time.
+ */
+export function placeAlone<T extends ThreadState>(threads: readonly T[], tenant: string): T | undefined {
+  if (threads.some((thread) => thread.isExclusive && thread.tenant === tenant)) return undefined;
+  return best(
+    threads.filter((thread) => thread.calls === 0),
+    "",
   );
 }
 

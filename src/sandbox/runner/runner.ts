@@ -7,10 +7,6 @@ import { Dispatcher, type Order } from "./dispatcher.js";
 import type { RunnerSettings } from "./settings.js";
 import { type TaskEnd, Thread } from "./thread.js";
 
-/** What a compilation may take. The longest code that is accepted takes some 10 ms. */
-const COMPILE_MS = 1_000;
-/** Compilations belong to no tenant; together they count as one. */
-const COMPILING = "compile";
 const NOTHING = new Uint8Array(0);
 
 /** The main thread of the runner: carries frames between the service and the threads, and never runs tenant code. */
@@ -74,9 +70,9 @@ export class Runner {
   }
 
   #compile(lease: string, payload: Buffer): void {
-    const { code }: CompileOrder = JSON.parse(payload.toString("utf8"));
-    const allowedMs = COMPILE_MS + this.#settings.kill.graceMs;
-    this.#accept({ task: { kind: "compile", lease, code }, tenant: COMPILING, allowedMs });
+    const { tenant, code }: CompileOrder = JSON.parse(payload.toString("utf8"));
+    const allowedMs = this.#settings.compileMs + this.#settings.kill.graceMs;
+    this.#accept({ task: { kind: "compile", lease, code, withinMs: this.#settings.compileMs }, tenant, allowedMs });
   }
 
   #accept(order: Omit<Order, "onEnd">): void {
@@ -91,8 +87,8 @@ export class Runner {
   }
 
   #report(lease: string, end: TaskEnd | { readonly kind: "refused" }, waitedMs: number): void {
-    const { outcome, cold, value } = reportOf(end);
-    const report = { ...outcome, cold, waitedMs, threadEnded: end.kind === "overran" };
+    const { outcome, usage, cold, value } = reportOf(end);
+    const report = { ...outcome, usage, cold, waitedMs, threadEnded: end.kind === "overran" };
     this.#socket.sendParts(FrameKind.result, lease, Buffer.from(JSON.stringify(report)), value);
   }
 

@@ -20,6 +20,7 @@ export type TaskEnd =
 
 interface RunningTask {
   readonly tenant: string;
+  readonly isExclusive: boolean;
   readonly allowedMs: number;
   readonly abort: AbortController;
   timer?: NodeJS.Timeout;
@@ -54,6 +55,10 @@ export class Thread implements ThreadState {
   get tenant(): string | undefined {
     const [first] = this.#tasks.values();
     return first?.tenant;
+  }
+
+  get isExclusive(): boolean {
+    return this.#tasks.values().some(({ isExclusive }) => isExclusive);
   }
 
   get calls(): number {
@@ -96,7 +101,8 @@ export class Thread implements ThreadState {
 
   /** @param allowedMs from the beginning of the task, after which its thread is ended. Never rejects. */
   async run(task: WorkerTask, tenant: string, allowedMs: number): Promise<TaskEnd> {
-    const running: RunningTask = { tenant, allowedMs, abort: new AbortController(), overran: false };
+    const isExclusive = task.kind === "compile";
+    const running: RunningTask = { tenant, isExclusive, allowedMs, abort: new AbortController(), overran: false };
     this.#tasks.set(task.lease, running);
     if (task.kind === "run") this.#remember(task.key);
     try {

@@ -13,6 +13,7 @@ export interface RunOrder {
 
 /** What the service orders with a compile frame. */
 export interface CompileOrder {
+  readonly tenant: string;
   readonly code: string;
 }
 

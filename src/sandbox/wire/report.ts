@@ -1,7 +1,15 @@
 import type { Json, JsonObject } from "../../base/json.js";
 import { MAX_NAMES, MAX_RESULT_VALUES } from "../../base/json-structure.js";
 import { type GuestError, type PublishedErrorName, publishedErrors } from "../guest-error.js";
-import { type CompileProblem, type ConsoleLine, failed, type RunFailure, type RunOutcome } from "../run.js";
+import {
+  type CompileProblem,
+  type ConsoleLine,
+  failed,
+  type RunFailure,
+  type RunOutcome,
+  type RunUsage,
+} from "../run.js";
+import type { SourcePosition } from "../source-position.js";
 import { list, MAX_LEVELS, object, oneOf, parseJson, record, StructureError, text, whole } from "./shape.js";
 
 /** What the runner reports of a run, beside the value. */
@@ -15,6 +23,13 @@ export interface RunReport {
   readonly threadEnded: boolean;
 }
 
+export type CompileReport =
+  | { readonly kind: "compiled"; readonly problem: CompileProblem | undefined }
+  /** It took too long, and its thread was ended. */
+  | { readonly kind: "overran" }
+  /** There was no room for it. */
+  | { readonly kind: "failed" };
+
 const failures: readonly RunFailure[] = [
   "timeout",
   "memory",
@@ -24,6 +39,7 @@ const failures: readonly RunFailure[] = [
   "unsettled",
   "not_a_function",
   "does_not_compile",
+  "held",
   "overloaded",
   "runner_restarted",
 ];
@@ -64,28 +80,31 @@ export function readReport(reportBytes: Buffer, valueBytes: Buffer, mostValues =
 /**
  * Reads the result frame of a compilation.
  *
- * @returns the problem, undefined where there is none, or "failed" where nothing was compiled.
  * @throws ProtocolError as readReport.
  */
-export function readCompileReport(reportBytes: Buffer): CompileProblem | "failed" | undefined {
+export function readCompileReport(reportBytes: Buffer): CompileReport {
   const report = object(parseJson(reportBytes));
-  if (oneOf(report.kind, ["compiled", "failed"]) === "failed") return "failed";
-  return report.problem === undefined ? undefined : readProblem(report.problem);
+  if (oneOf(report.kind, ["compiled", "failed"]) === "failed") {
+    return report.threadEnded === true ? { kind: "overran" } : { kind: "failed" };
+  }
+  return { kind: "compiled", problem: report.problem === undefined ? undefined : readProblem(report.problem) };
 }
 
 function readOutcome(report: JsonObject, readValue: () => Json): RunOutcome {
   const console = list(report.console ?? [], MOST_LINES).map(readLine);
+  const usage = report.usage === undefined ? undefined : readUsage(object(report.usage));
+  const run = { console, usage };
   switch (oneOf(report.kind, ["returned", "threw", "failed"])) {
     case "returned":
-      return withValue(readValue, console, (value) => ({ kind: "returned", value, console }));
+      return withValue(readValue, run, (value) => ({ kind: "returned", value, ...run }));
     case "threw": {
       const error = object(report.error);
-      if (error.type !== "custom_http_response") return { kind: "threw", error: readGuestError(error, null), console };
-      return withValue(readValue, console, (body) => ({ kind: "threw", error: readGuestError(error, body), console }));
+      if (error.type !== "custom_http_response") return { kind: "threw", error: readGuestError(error, null), ...run };
+      return withValue(readValue, run, (body) => ({ kind: "threw", error: readGuestError(error, body), ...run }));
     }
     case "failed": {
       const problem = report.problem === undefined ? {} : { problem: readProblem(report.problem) };
-      return failed(oneOf(report.reason, failures), { ...problem, console });
+      return failed(oneOf(report.reason, failures), { ...problem, ...run });
     }
   }
 }
@@ -93,17 +112,21 @@ function readOutcome(report: JsonObject, readValue: () => Json): RunOutcome {
 /** The value is the guest's own text. Where it is no JSON the guest tampered with it: its run fails, and no other. */
 function withValue(
   readValue: () => Json,
-  console: readonly ConsoleLine[],
+  run: Pick<RunOutcome, "console" | "usage">,
   give: (value: Json) => RunOutcome,
 ): RunOutcome {
   let value: Json;
   try {
     value = readValue();
   } catch (error) {
-    if (error instanceof StructureError) return failed("result_too_large", { console });
-    return failed("killed", { console, retryable: false });
+    if (error instanceof StructureError) return failed("result_too_large", run);
+    return failed("killed", { ...run, retryable: false });
   }
   return give(value);
+}
+
+function readUsage({ ms, memoryBytes }: JsonObject): RunUsage {
+  return { ms: whole(ms, 0, 3_600_000), memoryBytes: whole(memoryBytes, 0, 2 ** 40) };
 }
 
 function readLine(value: Json): ConsoleLine {
@@ -113,11 +136,15 @@ function readLine(value: Json): ConsoleLine {
 
 function readProblem(value: Json): CompileProblem {
   const problem = object(value);
-  return {
-    message: text(problem.message, 10_000),
-    line: whole(problem.line, 1, 10_000_000),
-    column: whole(problem.column, 1, 10_000_000),
-  };
+  return { message: text(problem.message, 10_000), ...readPlace(problem) };
+}
+
+function readPosition(value: Json | undefined): SourcePosition | undefined {
+  return value === undefined ? undefined : readPlace(object(value));
+}
+
+function readPlace({ line, column }: JsonObject): SourcePosition {
+  return { line: whole(line, 1, 10_000_000), column: whole(column, 1, 10_000_000) };
 }
 
 /**
@@ -128,7 +155,8 @@ export function readGuestError(error: JsonObject, body: Json): GuestError {
   switch (oneOf(error.type, ["published", "custom_http_response", "other"])) {
     case "published": {
       const name = oneOf(error.name, publishedNames);
-      return { type: "published", name, ...publishedErrors[name], errors: readErrors(error.errors) };
+      const errors = readErrors(error.errors);
+      return { type: "published", name, ...publishedErrors[name], errors, position: readPosition(error.position) };
     }
     case "custom_http_response":
       return {
@@ -138,7 +166,12 @@ export function readGuestError(error: JsonObject, body: Json): GuestError {
         body,
       };
     case "other":
-      return { type: "other", ...publishedErrors.ReactorRuntimeError, errors: readErrors(error.errors) };
+      return {
+        type: "other",
+        ...publishedErrors.ReactorRuntimeError,
+        errors: readErrors(error.errors),
+        position: readPosition(error.position),
+      };
   }
 }
 

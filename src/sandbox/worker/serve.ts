@@ -1,3 +1,4 @@
+import { performance } from "node:perf_hooks";
 import type { Engine, EngineResult } from "../engine/engine.js";
 import type { HostLink } from "./host-link.js";
 import type { CompileTask, RunTask, WorkerReport, WorkerTask } from "./task.js";
@@ -21,8 +22,8 @@ export async function serve(
   }
 }
 
-async function compile({ code }: CompileTask, engine: Engine): Promise<WorkerReport> {
-  const problem = await engine.compile(code);
+async function compile({ code, withinMs }: CompileTask, engine: Engine): Promise<WorkerReport> {
+  const problem = await engine.compile(code, withinMs);
   return report({ kind: "compiled", ...(problem && { problem }) }, true);
 }
 
@@ -33,6 +34,7 @@ async function run(
   link: HostLink,
   signal: AbortSignal,
 ): Promise<WorkerReport> {
+  const startedAt = performance.now();
   const idle = warm.take(task.key);
   const start = idle ? undefined : await engine.start(task.code, task.limits);
   if (start && start.kind !== "started") {
@@ -50,9 +52,10 @@ async function run(
     signal,
     callHost: (payload, answer) => link.call(task.lease, payload, answer),
   });
+  const usage = { ms: Math.round(performance.now() - startedAt), memoryBytes: leased.instance.memoryBytes };
   if (result.kind === "failed") leased.instance.dispose();
   else warm.give(task.key, leased);
-  return reportOf(result, idle === undefined);
+  return { ...reportOf(result, idle === undefined), usage };
 }
 
 function reportOf(result: EngineResult, cold: boolean): WorkerReport {

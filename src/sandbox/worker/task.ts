@@ -1,7 +1,7 @@
 import type { World } from "../engine/quickjs/world.js";
 import type { GuestError } from "../guest-error.js";
 import type { InstanceLimits, RunLimits } from "../limits.js";
-import type { CompileProblem, ConsoleLine, RunFailure } from "../run.js";
+import type { CompileProblem, ConsoleLine, RunFailure, RunUsage } from "../run.js";
 
 /** What every thread is started with. */
 export interface WorkerSettings {
@@ -29,11 +29,15 @@ export interface CompileTask {
   readonly kind: "compile";
   readonly lease: string;
   readonly code: string;
+  /** Milliseconds until it is interrupted, as far as the engine looks at the time while it compiles. */
+  readonly withinMs: number;
 }
 
 /** What comes of it. As RunOutcome, but that the value is still JSON in UTF-8. */
 export interface WorkerReport {
   readonly outcome: WorkerOutcome;
+  /** Undefined where nothing ran. */
+  readonly usage?: RunUsage;
   readonly cold: boolean;
   readonly value: Uint8Array<ArrayBuffer>;
 }

@@ -5,13 +5,19 @@ import { textType } from "./text-type.js";
 import type { TokenType } from "./token-type.js";
 
 const ROUTING_EXPECTATION = "must be a nine-digit routing number, as a text, with a valid checksum";
-const ACCOUNT_EXPECTATION = "must be an account number: a text of 3 to 17 digits";
+const ACCOUNT_EXPECTATION = "must be an account number: a text of 1 to 17 digits";
+/** The older type has a lower bound (api-facts 3.1); the specification gives bank accounts none. */
+const US_ACCOUNT_EXPECTATION = "must be an account number: a text of 3 to 17 digits";
 
 function isRoutingNumber(text: string): boolean {
   return /^\d{9}$/.test(text) && passesAba(text);
 }
 
 function isAccountNumber(text: string): boolean {
+  return /^\d{1,17}$/.test(text);
+}
+
+function isUsAccountNumber(text: string): boolean {
   return /^\d{3,17}$/.test(text);
 }
 
@@ -35,8 +41,8 @@ export const bank: TokenType = {
 export const usBankAccountNumber: TokenType = textType({
   name: "us_bank_account_number",
   displayName: "US Bank Account Number",
-  expectation: ACCOUNT_EXPECTATION,
-  matches: isAccountNumber,
+  expectation: US_ACCOUNT_EXPECTATION,
+  matches: isUsAccountNumber,
   containers: ["/bank/high/"],
 });
 

@@ -16,14 +16,23 @@ function isCardNumber(text: string): boolean {
 const fields: Readonly<Record<string, FieldRule>> = {
   number: { required: true, expectation: NUMBER_EXPECTATION, check: textThat(isCardNumber) },
   // A card that has expired is still data worth keeping: no comparison with today.
-  expiration_month: { required: false, expectation: "must be a month from 1 to 12", check: wholeNumberFrom(1, 12) },
+  expiration_month: {
+    required: false,
+    expectation: "must be a month from 1 to 12",
+    check: (value) => wholeNumberFrom(1, 12)(fromDigits(value, 2)),
+  },
   expiration_year: {
     required: false,
     expectation: "must be a year of four digits",
-    check: wholeNumberFrom(1000, 9999),
+    check: (value) => wholeNumberFrom(1000, 9999)(fromDigits(value, 4)),
   },
   cvc: { required: false, expectation: "must be a text of three or four digits", check: checkCvc },
 };
+
+/** Forms give "07" and "2030" as text: what has at most so many digits is taken as the number that it is. */
+function fromDigits(value: Json, most: number): Json {
+  return typeof value === "string" && /^\d+$/.test(value) && value.length <= most ? Number(value) : value;
+}
 
 /** Published clients send numbers too. One of fewer digits has lost a leading zero, or never was a cvc. */
 function checkCvc(value: Json): string | undefined {

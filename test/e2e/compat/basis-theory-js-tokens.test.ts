@@ -85,7 +85,7 @@ describe("@basis-theory/basis-theory-js 4.30.2, tokens", () => {
     });
     expect(made).toMatchObject({
       first_name: expect.any(String),
-      camelCase: { type: "card", data: CARD },
+      camelCase: { type: "card", data: MASKED },
       list: [expect.any(String), expect.any(String)],
     });
   });

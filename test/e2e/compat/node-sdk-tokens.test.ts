@@ -48,7 +48,8 @@ describe("@basis-theory/node-sdk 5.7.0, tokens", () => {
 
   it("takes a verification code that is a number, and a bank account", async () => {
     const card = await client.tokens.create({ type: "card", data: { ...CARD, cvc: 123 } });
-    expect(card.data).toEqual(CARD);
+    expect(card.data).toEqual(MASKED);
+    expect((await client.tokens.get(card.id ?? "")).data).toEqual(CARD);
     const data = { routing_number: "021000021", account_number: "00001111222233330" };
     const bank = await clerk.tokens.create({ type: "bank", data });
     expect(bank).toMatchObject({
@@ -74,9 +75,9 @@ describe("@basis-theory/node-sdk 5.7.0, tokens", () => {
       containers: ["/moved/"],
       expiresAt: "2031-01-01",
     });
+    expect((await client.tokens.get(id)).data).toEqual({ a: 1, b: { d: 3 }, e: [4] });
     expect(patched).toMatchObject({
       id,
-      data: { a: 1, b: { d: 3 }, e: [4] },
       metadata: { one: "1", two: "zwei" },
       containers: ["/moved/"],
       expiresAt: new Date("2031-01-01T00:00:00Z"),

@@ -155,6 +155,8 @@ export const CALLS: Readonly<Record<string, Prepare>> = {
   ReplaceProxy: manageOne("/proxies", PROXY, "PUT", "", { body: PROXY }),
   UpdateProxy: manageOne("/proxies", PROXY, "PATCH", "", { body: { name: "Q" }, headers: MERGE_PATCH }),
   DeleteProxy: manageOne("/proxies", PROXY, "DELETE"),
+  TestProxy: manage("POST", "/proxies/test", { request: {} }),
+  ListFailedProxyRuns: manageOne("/proxies", PROXY, "GET", "/failed-runs"),
   InvokeProxy: async (world) => {
     const made = { ...PROXY, destination_url: world.destination.url };
     const id = await world.made(world.manager, "/proxies", made);
@@ -171,6 +173,8 @@ export const CALLS: Readonly<Record<string, Prepare>> = {
   ReplaceReactor: manageOne("/reactors", REACTOR, "PUT", "", { body: REACTOR }),
   UpdateReactor: manageOne("/reactors", REACTOR, "PATCH", "", { body: { name: "Q" }, headers: MERGE_PATCH }),
   DeleteReactor: manageOne("/reactors", REACTOR, "DELETE"),
+  TestReactor: manage("POST", "/reactors/test", { code: REACTOR.code }),
+  ListFailedReactorRuns: manageOne("/reactors", REACTOR, "GET", "/failed-runs"),
   React: async (world) => ({
     ...{ caller: world.backEnd, verb: "POST" },
     path: `/reactors/${await world.made(world.manager, "/reactors", REACTOR)}/react`,

@@ -40,6 +40,8 @@ export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
   ReplaceProxy: ["update proxy stored"],
   UpdateProxy: ["update proxy stored"],
   DeleteProxy: ["delete proxy stored"],
+  TestProxy: ["test proxy *"],
+  ListFailedProxyRuns: ["read proxy stored"],
   // Each of the two tokens is named twice.
   InvokeProxy: ["invoke proxy stored", "use card stored", "use token stored"],
 
@@ -49,6 +51,8 @@ export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
   ReplaceReactor: ["update reactor stored"],
   UpdateReactor: ["update reactor stored"],
   DeleteReactor: ["delete reactor stored"],
+  TestReactor: ["test reactor *"],
+  ListFailedReactorRuns: ["read reactor stored"],
   // What the code returns as `tokenize` is a token of the caller.
   React: ["create token made", "invoke reactor stored", "use card stored", "use token stored"],
   ReactAsync: ["invoke reactor stored", "use card stored", "use token stored"],

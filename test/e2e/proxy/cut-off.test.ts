@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from "vitest";
-import { dataFrame, headersFrame, PREFACE, resetFrame } from "../../support/http2-frames.js";
+import { dataFrame, hasWindowUpdate, headersFrame, PREFACE, resetFrame } from "../../support/http2-frames.js";
 import { newTenant } from "../../support/tenant.js";
 
 /** Codes of RFC 9113, 7. */
@@ -11,6 +11,11 @@ const CANCEL = 8;
 /** The machine that runs the tests is shared. */
 const PATIENCE = { timeout: 10_000 };
 
+/** More than is read of a body before its request begins. */
+const MUCH = Buffer.alloc(70_000, 0x80);
+/** Less than a connection of HTTP/2 takes before it says that more may come. */
+const SOME = MUCH.subarray(0, 15_000);
+
 describe("a request whose caller breaks off within its body", () => {
   let key: string;
   let destination: Server;
@@ -18,6 +23,8 @@ describe("a request whose caller breaks off within its body", () => {
   let received: string;
   let isOver: boolean;
   let caller: Socket;
+  /** What the server has said on the caller's connection. */
+  let heard: Buffer;
 
   beforeAll(async () => {
     ({ key } = await (await newTenant()).backEnd());
@@ -41,7 +48,12 @@ describe("a request whose caller breaks off within its body", () => {
     url = `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}`;
     const { hostname, port } = new URL(inject("serverUrl"));
     caller = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
-    caller.on("error", () => {}).resume();
+    heard = Buffer.alloc(0);
+    caller
+      .on("error", () => {})
+      .on("data", (chunk: Buffer) => {
+        heard = Buffer.concat([heard, chunk]);
+      });
   });
   afterEach(async () => {
     caller.destroy();
@@ -51,7 +63,13 @@ describe("a request whose caller breaks off within its body", () => {
 
   const head = (framing: string) =>
     `POST /proxy HTTP/1.1\r\nHost: x\r\nBT-API-KEY: ${key}\r\nBT-PROXY-URL: ${url}\r\n${framing}\r\n\r\n`;
-  const overHttp2 = () =>
+  /** The window of HTTP/2 is 64 KB at first, and the server says when there is more. */
+  const overHttp2 = async () => {
+    caller.write(Buffer.concat([startOverHttp2(), ...[1, 2, 3].map(() => dataFrame(1, SOME))]));
+    await vi.waitFor(() => expect(hasWindowUpdate(heard, 1)).toBe(true), PATIENCE);
+    caller.write(Buffer.concat([dataFrame(1, SOME), dataFrame(1, SOME), dataFrame(1, "half")]));
+  };
+  const startOverHttp2 = () =>
     Buffer.concat([
       PREFACE,
       headersFrame(1, [
@@ -62,28 +80,44 @@ describe("a request whose caller breaks off within its body", () => {
         ["bt-api-key", key],
         ["bt-proxy-url", url],
       ]),
-      dataFrame(1, "half"),
     ]);
+  const inChunks = () =>
+    caller.write(
+      Buffer.concat([
+        Buffer.from(`${head("Transfer-Encoding: chunked")}${MUCH.length.toString(16)}\r\n`),
+        MUCH,
+        Buffer.from("\r\n4\r\nhalf\r\n"),
+      ]),
+    );
+  const inKnownLength = () =>
+    caller.write(Buffer.concat([Buffer.from(head(`Content-Length: ${MUCH.length + 8}`)), MUCH, Buffer.from("half")]));
 
-  it.each<[string, () => string | Buffer, () => unknown]>([
-    ["chunks, by a reset", () => `${head("Transfer-Encoding: chunked")}4\r\nhalf\r\n`, () => caller.resetAndDestroy()],
-    ["chunks, by its end", () => `${head("Transfer-Encoding: chunked")}4\r\nhalf\r\n`, () => caller.end()],
-    [
-      "chunks, by a wrong one",
-      () => `${head("Transfer-Encoding: chunked")}4\r\nhalf\r\n`,
-      () => caller.write("no\r\n"),
-    ],
-    ["a known length, by its end", () => `${head("Content-Length: 8")}half`, () => caller.end()],
+  it.each<[string, () => unknown, () => unknown]>([
+    ["chunks, by a reset", inChunks, () => caller.resetAndDestroy()],
+    ["chunks, by its end", inChunks, () => caller.end()],
+    ["chunks, by a wrong one", inChunks, () => caller.write("no\r\n")],
+    ["a known length, by its end", inKnownLength, () => caller.end()],
     ["HTTP/2, by a cancelled stream", overHttp2, () => caller.write(resetFrame(1, CANCEL))],
     ["HTTP/2, by a stream reset without an error", overHttp2, () => caller.write(resetFrame(1, NO_ERROR))],
     ["HTTP/2, by the end of the connection", overHttp2, () => caller.end()],
     ["HTTP/2, by a cut connection", overHttp2, () => caller.destroy()],
   ])("in %s is no whole request at the destination", async (_, start, breakOff) => {
-    caller.write(start());
+    await start();
     await vi.waitFor(() => expect(received).toContain("half"), PATIENCE);
     breakOff();
     await vi.waitFor(() => expect(isOver).toBe(true), PATIENCE);
     expect(received).not.toMatch(/half\r\n0\r\n/);
     expect(received.endsWith("half") || received.endsWith("half\r\n")).toBe(true);
+  });
+
+  it("is no request at all while the beginning is read that references may be in", async () => {
+    const asked = vi.fn();
+    destination.on("connection", asked);
+    caller.write(`${head("Transfer-Encoding: chunked")}4\r\nhalf\r\n`);
+    caller.resetAndDestroy();
+    const { hostname, port } = new URL(inject("serverUrl"));
+    // The server has come to the end of the first request once it has answered a later one.
+    expect((await fetch(`http://${hostname}:${port}/healthz`)).status).toBe(200);
+    expect(asked).not.toHaveBeenCalled();
   });
 });

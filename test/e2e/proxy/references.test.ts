@@ -81,20 +81,7 @@ describe("references in a proxied request", () => {
     expect(destination.last().header("authorization")).toBe("Bearer conf-1");
   });
 
-  it.each(["application/octet-stream", "image/svg", "multipart/form-data; boundary=x"])(
-    "are left alone in %s",
-    async (type) => {
-      expect(await received(`{{ ${text} }}`, type)).toBe(`{{ ${text} }}`);
-    },
-  );
-
-  it("are left alone in an encoded body, and in what a value or an answer holds", async () => {
-    expect(
-      await (async () => {
-        await send(`{{ ${text} }}`, "text/plain", "", { "Content-Encoding": "x-own" });
-        return destination.last().body.toString();
-      })(),
-    ).toBe(`{{ ${text} }}`);
+  it("are left alone in what a value or an answer holds", async () => {
     const nested = (await backEnd("POST", "/tokens", { body: { type: "token", data: `{{ ${card} }}` } })).body.id;
     expect(await received(`{{ ${nested} }}`, "text/plain")).toBe(`{{ ${card} }}`);
   });
@@ -141,13 +128,64 @@ describe("references in a proxied request", () => {
     ["a path that several values answer", "{{ ID | json: '$..*' }}"],
     ["a configuration that is not there", "{{ config: NONE }}"],
     ["a filter that fails", "{{ ID | to_number }}"],
-  ])("that hold %s are a 400 that names the part, without a value", async (_, expression) => {
+  ])("that hold %s are a 400 that names the part and the place, without a value", async (_, expression) => {
     const asked = destination.requests.length;
-    const { status, body } = await send(JSON.stringify({ a: expression.replace("ID", text) }));
+    const { status, body } = await send(`{"fine":1,\n "a": "${expression.replace("ID", text)}"}`);
     expect(status).toBe(400);
-    expect(Object.keys(body.proxy_error.errors)).toEqual(["body"]);
+    expect(body.proxy_error.errors).toEqual({ body: [expect.stringContaining("(line 2, column 7)")] });
     expect(JSON.stringify(body)).not.toContain("s3cr3t");
     expect(destination.requests).toHaveLength(asked);
+  });
+
+  it.each([
+    ["body", "{{ ID | json: '$.numbr' }}", "line 1, column 6"],
+    ["query", "{{ ID | json: '$.numbr' }}", "character 4"],
+    ["headers.X-Card", "{{ ID | json: '$.numbr' | last4 }}", "character 1"],
+    ["path", "{{token: ID | json: '$.number'}}", "character 2"],
+  ])(
+    "in the %s that find nothing are a 400 that repeats the expression, unless it has a default",
+    async (part, expression, position) => {
+      const written = (filter: string) => expression.replace("ID", card).replace(/\s*\}\}$/, `${filter} }}`);
+      const sent = (given: string) => {
+        const raw = part === "body" ? JSON.stringify({ a: given }) : "{}";
+        const target = { path: `/${encodeURIComponent(given)}`, query: `?a=${encodeURIComponent(given)}` };
+        const path = part === "path" || part === "query" ? target[part] : "";
+        return send(raw, undefined, path, part === "headers.X-Card" ? { "X-Card": given } : {});
+      };
+      const asked = destination.requests.length;
+      const { status, body } = await sent(written(""));
+      const shown = written("").replace("{{token", "{{ token");
+      expect({ status, detail: body.proxy_error.detail }).toEqual({
+        status: 400,
+        detail: `expression found nothing: ${shown}`,
+      });
+      expect(body.proxy_error.errors).toEqual({ [part]: [`expression found nothing: ${shown} (${position})`] });
+      expect(JSON.stringify(body)).not.toContain(NUMBER);
+      expect(destination.requests).toHaveLength(asked);
+      expect((await sent(written(" | default: 'none'"))).status).toBe(200);
+      const { line, body: arrived, header } = destination.last();
+      expect([line, arrived.toString(), header("x-card")].join()).toContain("none");
+    },
+  );
+
+  it("that a rule hides are a 400, not an empty text", async () => {
+    const rule = { priority: 1, container: "/", transform: "redact", permissions: ["token:use"] };
+    const blind = await tenant.application({ type: "private", rules: [rule] });
+    const asked = destination.requests.length;
+    for (const expression of [`{{ ${text} }}`, `{{ ${card} | json: '$.number' }}`]) {
+      const { status, body } = await blind("POST", "/proxy", {
+        raw: JSON.stringify({ a: expression }),
+        headers: { "BT-PROXY-KEY": proxy.key, "Content-Type": "application/json" },
+      });
+      expect([status, body.proxy_error.detail]).toEqual([400, `expression found nothing: ${expression}`]);
+    }
+    expect(destination.requests).toHaveLength(asked);
+  });
+
+  it("become numbers and booleans in JSON where they are cast", async () => {
+    const month = `${card} | json: '$.expiration_month'`;
+    const sent = `{"text":"{{ ${month} }}","cast":"{{ ${month} | to_number }}","in":"<{{ ${month} | to_number }}>","yes":"{{ ${month} | minus: 10 | to_boolean }}"}`;
+    expect(await received(sent)).toBe('{"text":"11","cast":11,"in":"<11>","yes":true}');
   });
 
   it("cannot break a header in two, and the value is not repeated", async () => {

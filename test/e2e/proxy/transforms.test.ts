@@ -166,6 +166,38 @@ describe("transforms", () => {
       expect([received.status, received.body.proxy_error.code, received.asked]).toEqual([413, "body_too_large", 0]);
     });
 
+    it("leave a body as it came where they return it", async () => {
+      const raw = '{ "z":1.0e2,  "id":12345678901234567890, "2":2, "a":[ ] }';
+      const same = [
+        code(`return { ${SAME} }`),
+        code("return req.args"),
+        code(`req.args.body.x = 1; delete req.args.body.x; return { ${SAME} }`),
+      ];
+      for (const request_transform of same) {
+        expect((await through({ request_transform }, { raw })).status).toBe(200);
+        expect(destination.last().body.toString()).toBe(raw);
+      }
+    });
+
+    it("keep the digits of numbers that code cannot hold", async () => {
+      const raw = '{ "id":12345678901234567890, "n":1.0 }';
+      const { status } = await through(
+        {
+          request_transform: code(
+            "return { body: { moved: req.args.body.id, one: req.args.body.n }, headers: req.args.headers }",
+          ),
+        },
+        { raw },
+      );
+      expect(status).toBe(200);
+      expect(destination.last().body.toString()).toBe('{"moved":12345678901234567890,"one":1}');
+      const ambiguous = await through(
+        { request_transform: code("return { body: [req.args.body], headers: req.args.headers }") },
+        { raw: "[9007199254740993,9007199254740992]" },
+      );
+      expect([ambiguous.status, ambiguous.body.proxy_error.code, ambiguous.asked]).toEqual([422, "unprocessable", 0]);
+    });
+
     it("are a 422 where the code exports no function", async () => {
       const received = await through({ request_transform: { code: "module.exports = 5;" } });
       expect([received.status, received.asked]).toEqual([422, 0]);
@@ -233,13 +265,13 @@ describe("transforms", () => {
         "a body that is too large",
         `return { ${SAME} }`,
         answer("201 Made", [], Buffer.alloc(5 * 1024 * 1024 + 1)),
-        413,
+        502,
       ],
       [
         "a bomb",
         `return { ${SAME} }`,
         answer("201 Made", ["Content-Encoding: gzip"], gzipSync(Buffer.alloc(50 * 1024 * 1024))),
-        422,
+        502,
       ],
     ])("that fail by %s say so with the destination's status", async (_, statements, answered, status) => {
       const received = await through({ response_transform: code(statements) }, { answered });
@@ -256,6 +288,30 @@ describe("transforms", () => {
       );
       const received = await through({ destination_url: cut.url, response_transform: code(`return { ${SAME} }`) });
       expect([received.status, received.headers.get(STATUS)]).toEqual([502, "200"]);
+    });
+
+    it("do not blame the request for an answer that is too large", async () => {
+      const answered = answer("200 OK", [], Buffer.alloc(5 * 1024 * 1024 + 1));
+      const received = await through({ response_transform: code(`return { ${SAME} }`) }, { answered });
+      expect(received.body.proxy_error).toMatchObject({
+        ...{ status: 502, code: "destination_unreachable" },
+        detail: "The destination's answer has more than the 5242880 bytes that a response transform takes.",
+      });
+    });
+
+    it("leave a body as it came where they return it, and name the type of an object", async () => {
+      const text = '{ "z": 1.0, "id":12345678901234567890,\n "2": 2 }';
+      const answered = answer("200 OK", ["Content-Type: application/json"], text);
+      const { key } = await makeProxy(tenant, {
+        destination_url: destination.url,
+        response_transform: code("return { body: req.args.body, headers: {} }"),
+      });
+      reply = answered;
+      const response = await fetch(`${inject("serverUrl")}/proxy`, {
+        headers: { "BT-API-KEY": backEnd.key, "BT-PROXY-KEY": key },
+      });
+      expect(await response.text()).toBe(text);
+      expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
     });
 
     it("answer in place of the destination, verbatim, and its status is still told", async () => {

@@ -48,8 +48,59 @@ describe("who may call a proxy", () => {
     const { key } = await makeProxy(tenant, { destination_url: destination.url, require_auth: false });
     expect((await through(nobody, key)).status).toBe(200);
     expect((await nobody("GET", `/proxy?bt-proxy-key=${key}`)).status).toBe(200);
-    expect(await refusal(through(nobody, key, `{{ ${token} }}`))).toEqual([403, "permission_denied"]);
-    expect(await refusal(through(backEnd, key, `{{ ${token} }}`))).toEqual([403, "permission_denied"]);
+    const withoutRights = await through(nobody, key, `{{ ${token} }}`);
+    expect(withoutRights.status).toBe(403);
+    expect(withoutRights.body.proxy_error.detail).toContain("send a BT-API-KEY whose application has token:use");
+  });
+
+  it("that asks for none, with a key all the same: references use the key's rights", async () => {
+    const { id, key } = await makeProxy(tenant, { destination_url: destination.url, require_auth: false });
+    expect((await through(backEnd, key, `{{ ${token} }}`)).status).toBe(200);
+    expect(destination.last().body.toString()).toBe("of the token");
+    const { body: log } = await tenant.manage("GET", "/logs?size=2");
+    expect(log.data).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ operation: "use", entity_id: token, actor_id: backEnd.id }),
+        expect.objectContaining({ operation: "invoke", entity_id: id, actor_id: backEnd.id }),
+      ]),
+    );
+    const reader = await tenant.application({ type: "private", permissions: ["token:read"] });
+    const refused = await through(reader, key, `{{ ${token} }}`);
+    expect([refused.status, refused.body.proxy_error.detail]).toEqual([
+      403,
+      "The key used may not do this: it needs token:use here.",
+    ]);
+    // A key that is not good is the same as none: anyone who knows the proxy's may call.
+    const stranger = await (await newTenant()).backEnd();
+    for (const client of [stranger, restClient(inject("serverUrl"), "none"), restClient(inject("serverUrl"), key)]) {
+      expect((await through(client, key)).status).toBe(200);
+      expect(await refusal(through(client, key, `{{ ${token} }}`))).toEqual([403, "permission_denied"]);
+    }
+  });
+
+  it("that asks for none, with a key and an application: the key's rights come first", async () => {
+    const masked = (await backEnd("POST", "/tokens", { body: { type: "token", data: "clear", mask: "masked" } })).body
+      .id;
+    const elsewhere = { type: "token", data: "elsewhere", containers: ["/elsewhere/"] };
+    const other = (await backEnd("POST", "/tokens", { body: elsewhere })).body.id;
+    const rule = { priority: 1, container: "/general/", transform: "mask", permissions: ["token:use"] };
+    const clerk = await tenant.application({ type: "private", rules: [rule] });
+    const page = await tenant.application({ type: "public", permissions: ["token:create"] });
+    const { key } = await makeProxy(tenant, {
+      ...{ destination_url: destination.url, require_auth: false },
+      application: { id: backEnd.id },
+    });
+    const sent = async (client: RestClient, raw: string) => {
+      expect((await through(client, key, raw)).status).toBe(200);
+      return destination.last().body.toString();
+    };
+    expect(await sent(clerk, `{{ ${masked} }}`)).toBe("masked");
+    // What the key's rights do not reach, those of the application do, as for a call without a key.
+    expect(await sent(clerk, `{{ ${other} }}`)).toBe("elsewhere");
+    expect(await sent(page, `{{ ${masked} }}`)).toBe("clear");
+    expect(await sent(nobody, `{{ ${masked} }}`)).toBe("clear");
+    const { body: log } = await tenant.manage("GET", `/logs?entity_id=${other}&size=1`);
+    expect(log.data).toEqual([expect.objectContaining({ operation: "use", actor_id: backEnd.id })]);
   });
 
   it("is in the operator's log, with its tenant where nothing else is known", async () => {
@@ -85,7 +136,19 @@ describe("who may call a proxy", () => {
       application: { id: creator.id },
     });
     expect((await through(nobody, create.key)).status).toBe(200);
-    expect(await refusal(through(nobody, create.key, `{{ ${token} }}`))).toEqual([403, "permission_denied"]);
+    const detailOf = async (client: RestClient) => {
+      const { status, body } = await through(client, create.key, `{{ ${token} }}`);
+      expect(status).toBe(403);
+      return body.proxy_error.detail;
+    };
+    expect(await detailOf(nobody)).toBe("The application of this proxy may not do this: it needs token:use here.");
+    const { body: log } = await tenant.manage("GET", `/logs?entity_id=${token}&size=1`);
+    expect(log.data).toEqual([expect.objectContaining({ operation: "refuse", actor_id: creator.id })]);
+    const reader = await tenant.application({ type: "private", permissions: ["token:read"] });
+    expect(await detailOf(reader)).toBe(
+      "Neither the key used nor the application of this proxy may do this: one of them needs token:use here.",
+    );
+    expect((await through(backEnd, create.key, `{{ ${token} }}`)).status).toBe(200);
   });
 
   it("of the caller's own making: applications with token:use, until the tenant forbids it", async () => {

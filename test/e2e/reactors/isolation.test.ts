@@ -54,6 +54,63 @@ describe("reactors of others", () => {
     }
   });
 
+  it("are answered while a tenant signs with a made-up RSA key of 131,072 bits", async () => {
+    const client = await modest.backEnd();
+    const quick = await reactor(modest, "module.exports = () => ({ raw: 'quick' });");
+    const signing = await reactor(
+      greedy,
+      "module.exports = ({ args }) => ({ raw: require('crypto').sign('sha256', Buffer.from('x'), { key: args.jwk, format: 'jwk' }).length });",
+    );
+    const number = (bits: number) => Buffer.alloc(bits / 8, 0xff).toString("base64url");
+    const half = number(65_536);
+    const jwk = {
+      kty: "RSA",
+      n: number(131_072),
+      e: "AQAB",
+      d: number(131_072),
+      p: half,
+      q: half,
+      dp: half,
+      dq: half,
+      qi: half,
+    };
+    const attack = (await greedy.backEnd())("POST", `/reactors/${signing}/react`, { body: { args: { jwk } } });
+    expect((await react(client, quick)).status).toBe(200);
+    expect(await attack).toMatchObject({
+      status: 500,
+      body: { errors: { error: [expect.stringContaining("at most 4096 bits")] } },
+    });
+  });
+
+  it("are saved and answered while a tenant saves code that does not compile in time", async () => {
+    const client = await modest.backEnd();
+    const code = `module.exports = () => ({ raw: 1 }); ${"/\\p{RGI_Emoji}/v;".repeat(2_800)}`;
+    const statuses: number[] = [];
+    const attack = Array.from({ length: 8 }, async (_, index) => {
+      for (let round = 0; round < 2; round += 1) {
+        const body = { name: "Attack", code: `/* ${index} ${round} */ ${code}` };
+        statuses.push((await greedy.manage("POST", "/reactors", { body })).status);
+      }
+    });
+    const ended = Promise.all(attack);
+    do {
+      const quick = await reactor(modest, `module.exports = () => ({ raw: ${statuses.length} });`);
+      expect((await react(client, quick)).status).toBe(200);
+    } while (statuses.length < 16);
+    await ended;
+    // 422 for code that took too long, 503 while the circuit breaker is open or the turn did not come.
+    expect(statuses.filter((status) => status === 422).length).toBeGreaterThanOrEqual(3);
+    expect(statuses.every((status) => status === 422 || status === 503)).toBe(true);
+    const refused = await greedy.manage("POST", "/reactors", {
+      body: { name: "Honest", code: "module.exports = () => 1" },
+    });
+    expect(refused).toMatchObject({
+      status: 503,
+      body: { code: "unavailable", detail: expect.stringContaining("No more is compiled for") },
+    });
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+  }, 60_000);
+
   it("end with an error that may be retried when their runner is killed, and nothing else is hurt", async () => {
     const client = await modest.backEnd();
     const { body: token } = await client("POST", "/tokens", { body: { type: "token", data: "kept" } });

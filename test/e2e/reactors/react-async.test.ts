@@ -112,21 +112,14 @@ describe("a reactor that is called for later", () => {
     const data = { number: "4242424242424242", cvc: "987" };
     const mask = { code: "{{ data.cvc }}", last4: "{{ data.number | last4 }}" };
     const card = { type: "card", data };
-    const clerk = await tenant.application({ type: "private", permissions: ["token:create", "token:use"] });
     const code = `module.exports = () => ({ tokenize: ${JSON.stringify([card, { ...card, mask }])} });`;
     const id = await reactor(code);
-    const ask = async (client: RestClient) => {
-      const { body: waited } = await client("POST", `/reactors/${id}/react`, { body: {} });
-      const { body: started } = await client("POST", `/reactors/${id}/react-async`, { body: {} });
-      const { body: kept } = await resultOf(client, id, started.asyncReactorRequestId);
-      return [waited, kept].map(({ tokens }) => tokens.map((token: { data: unknown }) => token.data));
-    };
+    const { body: waited } = await caller("POST", `/reactors/${id}/react`, { body: {} });
+    const { body: started } = await caller("POST", `/reactors/${id}/react-async`, { body: {} });
+    const { body: kept } = await resultOf(caller, id, started.asyncReactorRequestId);
+    const shown = [waited, kept].map(({ tokens }) => tokens.map((token: { data: unknown }) => token.data));
     const masked = { number: "XXXXXXXXXXXX4242" };
-    expect(await ask(caller)).toEqual([
-      [data, data],
-      [{ number: data.number }, { number: data.number }],
-    ]);
-    expect(await ask(clerk)).toEqual([
+    expect(shown).toEqual([
       [masked, { code: "987", last4: "4242" }],
       [masked, { last4: "4242" }],
     ]);

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../../src/base/json.js";
-import { placesInHeader } from "../../../src/proxy/splice/header.js";
+import { placesInHeader, placesInPartHeader } from "../../../src/proxy/splice/header.js";
 import { type FindPlaces, splice } from "../../../src/proxy/splice/place.js";
-import { placesInText } from "../../../src/proxy/splice/plain.js";
+import { placesInText, placesInUntypedText } from "../../../src/proxy/splice/plain.js";
 import { placesInForm, placesInPath, placesInQuery } from "../../../src/proxy/splice/url.js";
 import { placesInXml } from "../../../src/proxy/splice/xml.js";
 
 function spliced(find: FindPlaces, text: string, value: Json): string {
-  const places = find(text);
+  const places = [...find(text)];
   return splice(
     text,
     places,
@@ -16,7 +16,7 @@ function spliced(find: FindPlaces, text: string, value: Json): string {
   );
 }
 
-const expressions = (find: FindPlaces, text: string) => find(text).map(({ expression }) => expression.trim());
+const expressions = (find: FindPlaces, text: string) => [...find(text)].map(({ expression }) => expression.trim());
 
 describe("values in text", () => {
   it.each<[string, FindPlaces, string, Json, string]>([
@@ -44,6 +44,19 @@ describe("values in text", () => {
       "<![CDATA[x]]><a>&amp;</a><![CDATA[&]]>",
     ],
     ["a header has UTF-8", placesInHeader, "Bearer {{id}}", "é", "Bearer \u00c3\u00a9"],
+    [
+      "braces in XML may be character references",
+      placesInXml,
+      "<a>&#123;&#x7b; id &rbrace;&#125;</a>",
+      "<",
+      "<a>&lt;</a>",
+    ],
+    ["a stray brace before an expression stays", placesInQuery, "?a={%7B{id}}}", "v", "?a={v}"],
+    ["a header of a part keeps its quotes", placesInPartHeader, 'name="{{ id }}"', 'a"b\r\nc', 'name="a%22b%0D%0Ac"'],
+    ["JSON without a type is JSON", placesInUntypedText, '{"a":"{{ id }}"}', '","b":"', '{"a":"\\",\\"b\\":\\""}'],
+    ["also unquoted", placesInUntypedText, " [{{ id }}]\n", '"', ' ["\\""]\n'],
+    ["text that only begins like it is text", placesInUntypedText, "{a: {{ id }}}", '"', '{a: "}'],
+    ["and so is an expression alone", placesInUntypedText, "{{ id }}", '"', '"'],
   ])("%s", (_, find, text, value, expected) => {
     expect(spliced(find, text, value)).toBe(expected);
   });

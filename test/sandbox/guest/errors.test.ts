@@ -19,7 +19,8 @@ describe("the published error classes", () => {
     ["ReactorRuntimeError", 500, "Reactor Runtime Error"],
     ["ServiceUnavailableError", 503, "Service Unavailable"],
   ])("%s is %i %s", async (name, status, detail) => {
-    const error = { type: "published", name, status, detail, errors: { error: ["said"] } };
+    const position = { line: 1, column: expect.any(Number) };
+    const error = { type: "published", name, status, detail, errors: { error: ["said"] }, position };
     expect(await throwing(`new (${sdk}.${name})('said')`)).toEqual({ kind: "threw", error, console: [] });
     const shown = await opened.value(
       exporting(
@@ -141,10 +142,16 @@ describe("anything else that is thrown is a runtime error", () => {
     ["undefined", "undefined", nothingSaid],
     ["null", "null", nothingSaid],
   ])("%s", async (_name, expression, error) => {
-    expect(await throwing(expression)).toEqual({
+    const position = expression.startsWith("new") ? { line: 1, column: 42 } : undefined;
+    expect(await throwing(expression)).toMatchObject({
       kind: "threw",
-      error: { type: "other", status: 500, detail: "Reactor Runtime Error", errors: { error } },
-      console: [],
+      error: {
+        type: "other",
+        status: 500,
+        detail: "Reactor Runtime Error",
+        errors: { error },
+        ...(position && { position }),
+      },
     });
   });
 
@@ -154,5 +161,81 @@ describe("anything else that is thrown is a runtime error", () => {
     ["thrown after waiting", "async () => { await new Promise((r) => setTimeout(r, 5)); throw new Error('x'); }"],
   ])("%s", async (_name, code) => {
     expect(await opened.thrown(exporting(code))).toEqual(["x"]);
+  });
+});
+
+describe("where an error was made", () => {
+  const positionOf = async (code: string) => {
+    const outcome = await opened.run(code);
+    if (outcome.kind === "threw" && outcome.error.type !== "custom_http_response") return outcome.error.position;
+    return outcome.kind === "failed" ? outcome.problem : undefined;
+  };
+
+  test.each([
+    ["in the first line, behind our wrapper", "module.exports = () => { throw new Error('x'); };", 1, "Error('x')"],
+    ["at the top level", "const a = 1;\n  throw new Error('x');", 2, "Error('x')"],
+    ["after waiting", "module.exports = async () => {\n  await null;\n  null.x;\n};", 3, "null.x"],
+    ["by the engine", "module.exports = () => {\n  const o = {};\n  return o.a.b;\n};", 3, "o.a.b"],
+    [
+      "in a callback",
+      "module.exports = () =>\n  [1].map(() => {\n    throw new RangeError('x');\n  });",
+      3,
+      "RangeError('x')",
+    ],
+    [
+      "in a package that the code calls",
+      "module.exports = () => {\n  require('uuid').stringify([]);\n};",
+      2,
+      "stringify([])",
+    ],
+    [
+      "of a published class",
+      "const sdk = require('@basis-theory/basis-theory-reactor-formulas-sdk-js');\nmodule.exports = () => {\n  throw new sdk.BadRequestError('x');\n};",
+      3,
+      "sdk.BadRequestError('x')",
+    ],
+    ["in an ES module", "export default () => { throw new Error('x'); };", 1, "Error('x')"],
+    [
+      "in the second line of an ES module",
+      "import { v4 } from 'uuid';\nexport default () => { v4(); null.x; };",
+      2,
+      "null.x",
+    ],
+    ["below an interpreter line", "#!/usr/bin/env node\nmodule.exports = () => { null.x; };", 2, "null.x"],
+    ["code that does not compile", "const a = 1;\nconst b = ;", 2, ";"],
+  ])("%s", async (_name, code, line, text) => {
+    const found = await positionOf(code);
+    expect(found?.line).toBe(line);
+    const shown = code.split("\n")[line - 1]?.slice((found?.column ?? 0) - 1);
+    expect(shown?.startsWith(text), shown).toBe(true);
+  });
+
+  test.each([
+    ["a value without a stack", "module.exports = () => { throw 'x'; };"],
+    [
+      "an error whose stack throws",
+      "module.exports = () => { throw Object.defineProperty(new Error('x'), 'stack', { get() { throw 1; } }); };",
+    ],
+    [
+      "a stack of elsewhere",
+      "module.exports = () => { throw Object.assign(new Error('x'), { stack: 'at other.js:1:2' }); };",
+    ],
+    [
+      "a stack that is no number",
+      "module.exports = () => { throw Object.assign(new Error('x'), { stack: 'function.js:99999999999:1' }); };",
+    ],
+  ])("is not known of %s", async (_name, code) => {
+    expect(await positionOf(code)).toBeUndefined();
+  });
+
+  test("the console shows the same places", async () => {
+    const lines = async (code: string) => {
+      const outcome = await opened.run(code);
+      return outcome.console.map(({ text }) => /function\.js:(\d+:\d+)/.exec(text)?.[1]);
+    };
+    expect(
+      await lines("module.exports = () => { console.error(new Error('x')); console.log(new Error('y').stack); };"),
+    ).toEqual(["1:44", "1:73"]);
+    expect(await lines("export default () => { console.error(new Error('x')); };")).toEqual(["1:42"]);
   });
 });

@@ -4,6 +4,21 @@ import { exporting, openSandbox } from "../support/open-sandbox.js";
 const opened = openSandbox({ threads: 2 });
 afterAll(() => opened[Symbol.asyncDispose]());
 
+/** The published list of dependencies, and what was added to it later: all that is plain JavaScript. */
+const packages = [
+  ...[
+    "@adyen/api-library",
+    "@basis-theory/apple-pay-js",
+    "@basis-theory/basis-theory-js",
+    "@basis-theory/google-pay-js",
+  ],
+  ...["@basis-theory/basis-theory-reactor-formulas-sdk-js", "@basis-theory/shopify-js", "@basis-theory/node-sdk-2"],
+  ...["aws-sdk", "axios", "braintree", "crypto-js", "csv-parse", "dropbox", "dwolla-v2", "exceljs", "fast-xml-parser"],
+  ...["jsonpath", "mastercard-client-encryption", "mastercard-oauth1-signer", "node-fetch", "node-forge", "node-jose"],
+  ...["openpgp", "pdf-lib", "pdfkit", "snakecase-keys", "soap", "stripe", "twilio", "uuid", "xmlbuilder2", "yup"],
+  ...["json-stable-stringify", "jszip", "p-limit", "split2"],
+];
+
 const guest = (expression: string) => opened.value(exporting(`async () => (${expression})`));
 
 describe("npm packages that tenant code may require", () => {
@@ -72,27 +87,22 @@ describe("npm packages that tenant code may require", () => {
     ).toEqual([true, true, true]);
   });
 
-  test("what is missing is said, with the list of what is there", async () => {
-    const [message = ""] = await opened.thrown(exporting("() => require('aws-sdk')"));
-    expect(message).toBe(
-      "Cannot find module 'aws-sdk'. Available here: @basis-theory/basis-theory-reactor-formulas-sdk-js, axios, buffer, crypto, crypto-js, csv-parse, csv-parse/sync, events, fast-xml-parser, http, https, json-stable-stringify, jsonpath, lodash, node-fetch, node-forge, p-limit, querystring, snakecase-keys, stream, string_decoder, timers, url, util, uuid, xmlbuilder2, yup.",
-    );
-  });
-
-  test("every module of that list can be required", async () => {
-    const [message = ""] = await opened.thrown(exporting("() => require('nothing')"));
+  test("what is missing is said, with the list of what is there, all of which can be required", async () => {
+    const [message = ""] = await opened.thrown(exporting("() => require('left-pad')"));
+    expect(message).toMatch(/^Cannot find module 'left-pad'\. Available here: [@\w]/);
     const names = message.replace(/^.*Available here: |\.$/g, "").split(", ");
-    expect(names.length).toBeGreaterThan(20);
+    for (const expected of packages) expect(names).toContain(expected);
     for (const name of names)
       expect(
         await guest(`['object', 'function'].includes(typeof require('${name}')) && require.resolve('${name}')`),
+        name,
       ).toBe(name);
   });
 
   test("packages leave no globals behind", async () => {
     expect(
       await guest(
-        "(() => { const before = Reflect.ownKeys(globalThis).length; for (const name of ['crypto-js', 'node-forge', 'jsonpath', 'xmlbuilder2', 'yup']) require(name); return Reflect.ownKeys(globalThis).slice(before).map(String); })()",
+        `(() => { const before = Reflect.ownKeys(globalThis).length; for (const name of ${JSON.stringify(packages)}) require(name); return Reflect.ownKeys(globalThis).slice(before).map(String); })()`,
       ),
     ).toEqual([]);
   });

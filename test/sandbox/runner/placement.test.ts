@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { place, type ThreadState } from "../../../src/sandbox/runner/placement.js";
+import { place, placeAlone, type ThreadState } from "../../../src/sandbox/runner/placement.js";
 
 interface TestThread extends ThreadState {
   readonly name: string;
@@ -8,11 +8,12 @@ interface TestThread extends ThreadState {
 
 const thread = (
   name: string,
-  state: Partial<{ tenant: string; calls: number; isReady: boolean; keys: string[] }> = {},
+  state: Partial<{ tenant: string; calls: number; isExclusive: boolean; isReady: boolean; keys: string[] }> = {},
 ): TestThread => ({
   name,
   tenant: state.tenant,
   calls: state.calls ?? (state.tenant === undefined ? 0 : 1),
+  isExclusive: state.isExclusive ?? false,
   isReady: state.isReady ?? true,
   knows: (key) => state.keys?.includes(key) ?? false,
 });
@@ -20,6 +21,7 @@ const thread = (
 class CountedThread implements ThreadState {
   tenant: string | undefined;
   calls = 0;
+  readonly isExclusive = false;
   readonly isReady = true;
 
   knows(): boolean {
@@ -62,6 +64,31 @@ describe("a run goes", () => {
     ],
   ])("%s", (_name, threads, expected) => {
     expect(chosen(threads)).toBe(expected);
+  });
+});
+
+describe("a run never joins a compilation", () => {
+  test("of its own tenant", () => {
+    expect(chosen([thread("1", { tenant: "a", isExclusive: true })])).toBeUndefined();
+    expect(chosen([thread("1", { tenant: "a", isExclusive: true }), thread("2", { tenant: "a" })])).toBe("2");
+  });
+});
+
+describe("a compilation goes", () => {
+  const chosenAlone = (threads: readonly TestThread[]) => placeAlone(threads, "a")?.name;
+
+  test.each([
+    ["to a free thread that has started", [thread("1", { isReady: false }), thread("2")], "2"],
+    ["to a free thread, however many its tenant holds", [thread("1", { tenant: "a" }), thread("2")], "2"],
+    ["to the queue, where no thread is free", [thread("1", { tenant: "a" }), thread("2", { tenant: "b" })], undefined],
+    [
+      "to the queue, while another of its tenant is compiled",
+      [thread("1", { tenant: "a", isExclusive: true }), thread("2")],
+      undefined,
+    ],
+    ["beside that of another tenant", [thread("1", { tenant: "b", isExclusive: true }), thread("2")], "2"],
+  ])("%s", (_name, threads, expected) => {
+    expect(chosenAlone(threads)).toBe(expected);
   });
 });
 

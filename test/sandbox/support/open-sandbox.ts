@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../../../src/base/json.js";
 import type { HostCalls } from "../../../src/sandbox/host-calls.js";
 import type { RunLimits } from "../../../src/sandbox/limits.js";
 import type { SandboxIncident, SandboxOptions } from "../../../src/sandbox/options.js";
-import type { InstanceKey, RunOutcome } from "../../../src/sandbox/run.js";
+import type { CompileProblem, InstanceKey, RunOutcome } from "../../../src/sandbox/run.js";
 import { createSandbox, type Sandbox } from "../../../src/sandbox/sandbox.js";
 
 export interface CallOptions {
@@ -18,6 +18,7 @@ export interface OpenSandbox extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly incidents: readonly SandboxIncident[];
   run(code: string, options?: CallOptions): Promise<RunOutcome>;
+  compile(code: string, tenantId?: string): Promise<CompileProblem | undefined>;
   /** The value that the code returns. Fails the test where it returns none. */
   value(code: string, options?: CallOptions): Promise<Json>;
   /** The texts of the error that it throws. Fails the test where it throws none. */
@@ -47,6 +48,7 @@ export function openSandbox(options: SandboxOptions = {}): OpenSandbox {
     sandbox,
     incidents,
     run,
+    compile: (code, tenantId = tenant.tenantId) => sandbox.compile(tenantId, code),
     async value(code, callOptions) {
       const outcome = await run(code, callOptions);
       if (outcome.kind === "returned") return outcome.value;

@@ -100,10 +100,11 @@ describe("reports", () => {
   });
 
   test("of compilations", () => {
-    expect(readCompileReport(bytes({ kind: "compiled" }))).toBeUndefined();
-    expect(readCompileReport(bytes({ kind: "failed", reason: "overloaded" }))).toBe("failed");
+    expect(readCompileReport(bytes({ kind: "compiled" }))).toEqual({ kind: "compiled", problem: undefined });
+    expect(readCompileReport(bytes({ kind: "failed", reason: "overloaded" }))).toEqual({ kind: "failed" });
+    expect(readCompileReport(bytes({ kind: "failed", threadEnded: true }))).toEqual({ kind: "overran" });
     const problem = { message: "m", line: 1, column: 2 };
-    expect(readCompileReport(bytes({ kind: "compiled", problem }))).toEqual(problem);
+    expect(readCompileReport(bytes({ kind: "compiled", problem }))).toEqual({ kind: "compiled", problem });
     expect(() => readCompileReport(bytes(returned))).toThrow(ProtocolError);
   });
 });

@@ -80,13 +80,28 @@ describe("card data", () => {
     });
   });
 
-  test.each([0, 13, 1.5, -1, "12", "01", true])("%j is no expiration_month", (expiration_month) => {
-    expect(faultFields(() => card.normalize({ number, expiration_month }))).toHaveProperty(["data.expiration_month"]);
+  test.each([
+    ["12", 12],
+    ["01", 1],
+    ["1", 1],
+  ])("the month %j is taken as a number", (expiration_month, stored) => {
+    expect(card.normalize({ number, expiration_month })).toEqual({ number, expiration_month: stored });
+    expect(card.normalize({ number, expiration_year: "2025" })).toEqual({ number, expiration_year: 2025 });
   });
 
-  test.each([25, 999, 10000, 2025.5, "2025", false])("%j is no expiration_year", (expiration_year) => {
-    expect(faultFields(() => card.normalize({ number, expiration_year }))).toHaveProperty(["data.expiration_year"]);
-  });
+  test.each([0, 13, 1.5, -1, "13", "0", "001", "1.5", " 1", "1 ", "+1", "", true])(
+    "%j is no expiration_month",
+    (expiration_month) => {
+      expect(faultFields(() => card.normalize({ number, expiration_month }))).toHaveProperty(["data.expiration_month"]);
+    },
+  );
+
+  test.each([25, 999, 10000, 2025.5, "25", "02025", "20250", "2e3", false])(
+    "%j is no expiration_year",
+    (expiration_year) => {
+      expect(faultFields(() => card.normalize({ number, expiration_year }))).toHaveProperty(["data.expiration_year"]);
+    },
+  );
 
   test("fields it does not know are refused by name", () => {
     const data = { number, holder: "Jane Doe", expirationMonth: 12, ["x".repeat(500)]: 1 };

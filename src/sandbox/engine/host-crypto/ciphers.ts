@@ -13,7 +13,24 @@ import { bytesOf, optionalWhole, textOf } from "./parameters.js";
 /** Open ciphers of one instance: enough for honest code, few enough to cost nothing. */
 const MOST_OPEN = 64;
 
-type OpenCipher = Cipheriv | Decipheriv;
+/**
+ * Most bytes of one call, so that it takes less than 0.3 s. The guest cuts longer data into such pieces, except where a mode
+ * takes all of it at once (CCM). Modes that encrypt bit by bit or byte by byte, and key wrapping, are slow: 4 MB of ARIA in
+ * CFB1 take 18 s.
+ */
+const MOST_BYTES = 1024 * 1024;
+const MOST_SLOW_BYTES = 64 * 1024;
+const MOST_CCM_BYTES = 8 * 1024 * 1024;
+
+function mostBytes(algorithm: string): number {
+  if (/cfb[18]$|wrap/i.test(algorithm)) return MOST_SLOW_BYTES;
+  return /ccm$/i.test(algorithm) ? MOST_CCM_BYTES : MOST_BYTES;
+}
+
+interface OpenCipher {
+  readonly cipher: Cipheriv | Decipheriv;
+  readonly mostBytes: number;
+}
 
 /** Ciphers that are between two calls of `update`. */
 export class OpenCiphers {
@@ -22,8 +39,12 @@ export class OpenCiphers {
 
   run(operation: string, parameters: JsonObject, data: Uint8Array): Buffer | string {
     if (operation === "cipher.open") return this.#openCipher(parameters);
-    const cipher = this.#open.get(textOf(parameters, "id"));
-    if (cipher === undefined) throw new Error("Unsupported state: this cipher is no longer open");
+    const open = this.#open.get(textOf(parameters, "id"));
+    if (open === undefined) throw new Error("Unsupported state: this cipher is no longer open");
+    const { cipher } = open;
+    if (data.length > open.mostBytes) {
+      throw new RangeError(`This cipher takes at most ${open.mostBytes} bytes at a time here.`);
+    }
     switch (operation) {
       case "cipher.update":
         return cipher.update(data);
@@ -54,12 +75,11 @@ export class OpenCiphers {
     const options: TransformOptions & { authTagLength?: number } = authTagLength === undefined ? {} : { authTagLength };
     const algorithm = textOf(parameters, "algorithm");
     this.#numbers += 1;
-    this.#open.set(
-      String(this.#numbers),
+    const cipher =
       parameters.decrypt === true
         ? createDecipheriv(algorithm, key, iv, options)
-        : createCipheriv(algorithm, key, iv, options),
-    );
+        : createCipheriv(algorithm, key, iv, options);
+    this.#open.set(String(this.#numbers), { cipher, mostBytes: mostBytes(algorithm) });
     this.#forgetOldest();
     return String(this.#numbers);
   }
@@ -73,10 +93,10 @@ export class OpenCiphers {
 }
 
 /** Node gives these methods to every cipher; those of modes without a tag refuse by themselves. */
-function isSealing(cipher: OpenCipher): cipher is CipherGCM {
+function isSealing(cipher: Cipheriv | Decipheriv): cipher is CipherGCM {
   return "getAuthTag" in cipher;
 }
 
-function isOpening(cipher: OpenCipher): cipher is DecipherGCM {
+function isOpening(cipher: Cipheriv | Decipheriv): cipher is DecipherGCM {
   return "setAuthTag" in cipher;
 }

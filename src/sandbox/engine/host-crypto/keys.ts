@@ -7,46 +7,93 @@ import {
   type SigningOptions,
 } from "node:crypto";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/json.js";
+import { requireBoundedDer } from "./asn1-bounds.js";
 import { bytesOf, optionalText, optionalWhole, textOf } from "./parameters.js";
+import { readPem } from "./pem.js";
 
-/** Reads a key as the guest describes it: PEM, DER, JWK, or a secret. */
+/** RSA, DSA and Diffie-Hellman numbers of a key that signs or decrypts: 85 ms for the worst key of this size. */
+const MOST_PRIVATE_BITS = 4_096;
+/** Those of a key that verifies or encrypts: 2 ms. OpenSSL bounds the exponents of such keys to 64 bits. */
+const MOST_PUBLIC_BITS = 8_192;
+
+/** Those of Node.js v16. Others may take seconds for a signature (SLH-DSA: 2.3 s). */
+const KEY_TYPES: readonly (string | undefined)[] = [
+  "rsa",
+  "rsa-pss",
+  "dsa",
+  "dh",
+  "ec",
+  "ed25519",
+  "ed448",
+  "x25519",
+  "x448",
+];
+
+const JWK_TYPES: readonly (Json | undefined)[] = ["RSA", "EC", "OKP"];
+
+/** Reads a key as the guest describes it: PEM, DER, JWK, or a secret. @throws {RangeError} for keys that are too large. */
 export function readKey(spec: Json | undefined): KeyObject {
   if (!isJsonObject(spec)) throw new TypeError('The "key" argument is missing.');
   switch (textOf(spec, "role")) {
     case "secret":
       return createSecretKey(bytesOf(spec, "secret"));
     case "private":
-      return privateKey(spec);
+      return ofKnownType(privateKey(spec));
     default:
-      return publicKey(spec);
+      return ofKnownType(publicKey(spec));
   }
 }
 
+function ofKnownType(key: KeyObject): KeyObject {
+  if (!KEY_TYPES.includes(key.asymmetricKeyType)) {
+    throw new TypeError(`Keys of type ${key.asymmetricKeyType} are not supported here.`);
+  }
+  const { modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
+  const most = key.type === "private" ? MOST_PRIVATE_BITS : MOST_PUBLIC_BITS;
+  if (modulusLength > most) throw new RangeError(`A key may have numbers of at most ${most} bits here.`);
+  return key;
+}
+
 function privateKey(spec: JsonObject): KeyObject {
-  if (isJsonObject(spec.jwk)) return createPrivateKey({ key: jsonWebKey(spec.jwk), format: "jwk" });
-  if (spec.der === undefined) return createPrivateKey(pemOf(spec));
+  if (isJsonObject(spec.jwk)) return createPrivateKey({ key: jsonWebKey(spec.jwk, MOST_PRIVATE_BITS), format: "jwk" });
+  if (spec.der === undefined) return createPrivateKey(pemOf(spec, "private"));
   const type = oneOf(spec, "derType", ["pkcs1", "pkcs8", "sec1"] as const) ?? "pkcs8";
-  return createPrivateKey({ key: bytesOf(spec, "der"), format: "der", type });
+  return createPrivateKey({ key: derOf(spec, MOST_PRIVATE_BITS), format: "der", type });
 }
 
 /** Node makes the public key of a private one where a public key is wanted. */
 function publicKey(spec: JsonObject): KeyObject {
-  if (isJsonObject(spec.jwk)) return createPublicKey({ key: jsonWebKey(spec.jwk), format: "jwk" });
-  if (spec.der === undefined) return createPublicKey(pemOf(spec));
+  if (isJsonObject(spec.jwk)) return createPublicKey({ key: jsonWebKey(spec.jwk, MOST_PUBLIC_BITS), format: "jwk" });
+  if (spec.der === undefined) return createPublicKey(pemOf(spec, "public"));
   const type = oneOf(spec, "derType", ["pkcs1", "spki", "pkcs8", "sec1"] as const) ?? "spki";
   if (type === "pkcs8" || type === "sec1") return createPublicKey(privateKey(spec));
-  return createPublicKey({ key: bytesOf(spec, "der"), format: "der", type });
+  return createPublicKey({ key: derOf(spec, MOST_PUBLIC_BITS), format: "der", type });
 }
 
-/** How long an encrypted key takes to open is written in the key, and nothing could interrupt it. */
-function pemOf(spec: JsonObject): string {
-  const pem = textOf(spec, "pem");
-  if (pem.includes("ENCRYPTED")) throw new Error("Keys with a passphrase are not supported here.");
-  return pem;
+function derOf(spec: JsonObject, mostBits: number): Buffer {
+  const der = bytesOf(spec, "der");
+  requireBoundedDer(der, mostBits);
+  return der;
 }
 
-function jsonWebKey(jwk: JsonObject): JsonWebKey {
-  return Object.fromEntries(Object.entries(jwk).filter(([, value]) => typeof value === "string"));
+/** The text with the one block that Node would read, after a look at the numbers in it. */
+function pemOf(spec: JsonObject, role: "private" | "public"): string {
+  const block = readPem(textOf(spec, "pem"), role);
+  // Reading a certificate computes nothing. It holds more than numbers, so its key is looked at when it has been read.
+  if (block.label !== "CERTIFICATE") {
+    requireBoundedDer(block.der, block.isPrivate ? MOST_PRIVATE_BITS : MOST_PUBLIC_BITS);
+  }
+  return block.text;
+}
+
+/** Base64url has 6 bits in a character. */
+function jsonWebKey(jwk: JsonObject, mostBits: number): JsonWebKey {
+  const texts = Object.entries(jwk).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  if (!JWK_TYPES.includes(jwk.kty)) throw new TypeError("The kty of a JWK must be RSA, EC or OKP here.");
+  if (texts.some(([, text]) => text.length > Math.ceil(mostBits / 6) + 4)) {
+    throw new RangeError(`A key may have numbers of at most ${mostBits} bits here.`);
+  }
+  return Object.fromEntries(texts);
 }
 
 /** A key with the padding and hashes that came with it, for signatures and asymmetric encryption. */

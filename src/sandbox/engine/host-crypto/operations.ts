@@ -3,36 +3,39 @@ import {
   createECDH,
   createHash,
   createHmac,
+  createPublicKey,
   diffieHellman,
   ECDH,
   generateKeyPairSync,
+  getCipherInfo,
   getCiphers,
   getCurves,
   getHashes,
-  hkdfSync,
-  pbkdf2Sync,
   privateDecrypt,
   privateEncrypt,
   publicDecrypt,
   publicEncrypt,
-  scryptSync,
   sign,
   verify,
 } from "node:crypto";
 import type { JsonObject } from "../../../base/json.js";
 import type { OpenCiphers } from "./ciphers.js";
+import { deriveHkdf, derivePbkdf2, deriveScrypt } from "./derive.js";
+import { generateRsaKey, type IsInterrupted } from "./generate-rsa.js";
 import { describeKey, exportKey, keyWithOptions, readKey } from "./keys.js";
 import { bytesOf, optionalText, optionalWhole, textOf, wholeOf } from "./parameters.js";
 
-type Operation = (parameters: JsonObject, data: Uint8Array) => Uint8Array | string;
+/** What the calls of one instance share. */
+export interface CryptoSession {
+  readonly ciphers: OpenCiphers;
+  /** Asked between the steps of what takes long. Everything else is bounded by its inputs to less than a second. */
+  readonly isInterrupted: IsInterrupted;
+}
 
-/**
- * Bounds for what runs natively, where no deadline can stop it: each keeps a call below about a second. A million rounds
- * of PBKDF2 with SHA-256 take some 0.4 s, scrypt with 32 MB (Node's own limit) 0.1 s.
- */
-const MOST_ROUNDS = 1_000_000;
-const MOST_DERIVED_BYTES = 1_024;
-const MOST_SCRYPT_BYTES = 32 * 1024 * 1024;
+type Operation = (parameters: JsonObject, data: Uint8Array, session: CryptoSession) => Uint8Array | string;
+
+/** Longest output of a hash that gives as much as is asked for (SHAKE): 5 ms. */
+const MOST_HASH_BYTES = 1024 * 1024;
 
 const operations: ReadonlyMap<string, Operation> = new Map<string, Operation>([
   ["names", (parameters) => JSON.stringify(names(textOf(parameters, "of")))],
@@ -58,6 +61,7 @@ const operations: ReadonlyMap<string, Operation> = new Map<string, Operation>([
   ["ecdh.compute", (parameters, data) => ecdhOf(parameters).computeSecret(data)],
   ["diffieHellman", agree],
   ["generateKeyPair", generatePair],
+  ["cipherInfo", (parameters) => JSON.stringify(getCipherInfo(textOf(parameters, "algorithm")) ?? null)],
 ]);
 
 /**
@@ -70,12 +74,12 @@ export function runCrypto(
   operation: string,
   parameters: JsonObject,
   data: Uint8Array,
-  ciphers: OpenCiphers,
+  session: CryptoSession,
 ): Uint8Array | string {
-  if (operation.startsWith("cipher.")) return ciphers.run(operation, parameters, data);
+  if (operation.startsWith("cipher.")) return session.ciphers.run(operation, parameters, data);
   const run = operations.get(operation);
   if (run === undefined) throw new Error(`Unknown operation ${operation}`);
-  return run(parameters, data);
+  return run(parameters, data, session);
 }
 
 function names(of: string): string[] {
@@ -84,7 +88,7 @@ function names(of: string): string[] {
 }
 
 function hashOf(parameters: JsonObject) {
-  const outputLength = optionalWhole(parameters, "outputLength", 0, MOST_DERIVED_BYTES);
+  const outputLength = optionalWhole(parameters, "outputLength", 0, MOST_HASH_BYTES);
   return createHash(textOf(parameters, "algorithm"), outputLength === undefined ? {} : { outputLength });
 }
 
@@ -100,38 +104,6 @@ function checked(_made: unknown): string {
 function verifies(parameters: JsonObject, data: Uint8Array): boolean {
   const key = keyWithOptions(parameters.key);
   return verify(optionalText(parameters, "algorithm"), data, key, bytesOf(parameters, "signature"));
-}
-
-function derivePbkdf2(parameters: JsonObject): Buffer {
-  const rounds = wholeOf(parameters, "iterations", 1, MOST_ROUNDS);
-  const bytes = wholeOf(parameters, "keylen", 0, MOST_DERIVED_BYTES);
-  // Every 20 bytes or more of output cost all rounds again.
-  if (rounds * Math.max(bytes, 64) > MOST_ROUNDS * 64) throw new RangeError('The value of "keylen" is out of range.');
-  return pbkdf2Sync(
-    bytesOf(parameters, "password"),
-    bytesOf(parameters, "salt"),
-    rounds,
-    bytes,
-    textOf(parameters, "digest"),
-  );
-}
-
-function deriveScrypt(parameters: JsonObject): Buffer {
-  const N = optionalWhole(parameters, "N", 2, 2 ** 20) ?? 16_384;
-  const r = optionalWhole(parameters, "r", 1, 64) ?? 8;
-  const p = optionalWhole(parameters, "p", 1, 16) ?? 1;
-  const bytes = wholeOf(parameters, "keylen", 0, MOST_DERIVED_BYTES);
-  // Memory is 128 N r; the work is p times as much.
-  if (N * r * p * 128 > MOST_SCRYPT_BYTES * 4) throw new RangeError("Invalid scrypt params: too much work");
-  const options = { N, r, p, maxmem: MOST_SCRYPT_BYTES };
-  return scryptSync(bytesOf(parameters, "password"), bytesOf(parameters, "salt"), bytes, options);
-}
-
-function deriveHkdf(parameters: JsonObject): Uint8Array {
-  const bytes = wholeOf(parameters, "keylen", 0, MOST_DERIVED_BYTES);
-  const key = bytesOf(parameters, "password");
-  const { digest, info } = { digest: textOf(parameters, "digest"), info: bytesOf(parameters, "info") };
-  return new Uint8Array(hkdfSync(digest, key, bytesOf(parameters, "salt"), info, bytes));
 }
 
 function ecdhOf(parameters: JsonObject) {
@@ -162,18 +134,31 @@ function agree(parameters: JsonObject): Buffer {
   return diffieHellman({ privateKey: readKey(parameters.privateKey), publicKey: readKey(parameters.publicKey) });
 }
 
-/** Pairs on curves only: to find primes for RSA takes seconds that nothing could interrupt. */
-function generatePair(parameters: JsonObject): string {
+function generatePair(parameters: JsonObject, _data: Uint8Array, { isInterrupted }: CryptoSession): string {
   const privateKeyEncoding = { type: "pkcs8", format: "pem" } as const;
-  const encodings = { privateKeyEncoding, publicKeyEncoding: { type: "spki", format: "pem" } as const };
+  const publicKeyEncoding = { type: "spki", format: "pem" } as const;
+  const encodings = { privateKeyEncoding, publicKeyEncoding };
   switch (textOf(parameters, "type")) {
+    case "rsa": {
+      const bits = wholeOf(parameters, "modulusLength", 512, 4_096);
+      if (bits % 16 !== 0) throw new RangeError('The value of "modulusLength" must be a multiple of 16.');
+      const exponent = optionalWhole(parameters, "publicExponent", 3, 2 ** 32 - 1) ?? 65_537;
+      if (exponent % 2 === 0) throw new RangeError('The value of "publicExponent" must be odd.');
+      const key = generateRsaKey(bits, BigInt(exponent), isInterrupted);
+      const publicKey = createPublicKey(key).export(publicKeyEncoding);
+      return JSON.stringify({ privateKey: key.export(privateKeyEncoding), publicKey });
+    }
     case "ec":
       return JSON.stringify(generateKeyPairSync("ec", { namedCurve: textOf(parameters, "namedCurve"), ...encodings }));
     case "ed25519":
       return JSON.stringify(generateKeyPairSync("ed25519", encodings));
+    case "ed448":
+      return JSON.stringify(generateKeyPairSync("ed448", encodings));
     case "x25519":
       return JSON.stringify(generateKeyPairSync("x25519", encodings));
+    case "x448":
+      return JSON.stringify(generateKeyPairSync("x448", encodings));
     default:
-      throw new Error("Key pairs can be generated for ec, ed25519 and x25519.");
+      throw new Error("Key pairs can be generated for rsa, ec, ed25519, ed448, x25519 and x448.");
   }
 }

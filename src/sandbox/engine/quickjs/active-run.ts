@@ -39,7 +39,7 @@ export class ActiveRun {
     this.#outcome ??= outcome;
   }
 
-  fail(reason: EngineFailure): void {
+  fail(reason: EngineFailure | "not_a_function"): void {
     this.decide({ kind: "failed", reason });
   }
 

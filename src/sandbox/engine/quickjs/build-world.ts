@@ -1,9 +1,7 @@
 import { CompileFlags, QuickJS } from "quickjs-wasi";
-import { OpenCiphers } from "../host-crypto/ciphers.js";
-import { urlCall } from "../host-url.js";
-import { cryptoCall } from "./crypto-call.js";
 import { hostFunctionNames, registerHostFunctions } from "./host-functions.js";
-import { type EntryTokens, engineOptions, guestEntries, readModules } from "./world.js";
+import { NativeFunctions } from "./native-functions.js";
+import { type EntryTokens, engineOptions, type guestEntries, readModules } from "./world.js";
 
 export interface BuiltWorld {
   readonly snapshot: Uint8Array;
@@ -34,36 +32,45 @@ export async function buildWorld(
       name,
       vm.newFunction(name, () => vm.undefined),
     );
-  registerHostFunctions(vm, hostWhileBuilding);
+  registerHostFunctions(vm, { run: withoutRun, native: new NativeWhileBuilding() });
   const boot = vm.evalBytecode(bytecode("guest.js", guest));
   const world = vm.callFunction(boot, vm.undefined, host);
   vm.executePendingJobs();
-  const [load, call, deliver, fire] = guestEntries.map((name) => vm.exportHandle(world.getProp(name)));
-  if (load === undefined || call === undefined || deliver === undefined || fire === undefined) {
-    throw new Error("the guest world lacks an entry");
-  }
+  const entry = (name: (typeof guestEntries)[number]) => vm.exportHandle(world.getProp(name));
+  const entries = {
+    load: entry("load"),
+    call: entry("call"),
+    deliver: entry("deliver"),
+    fire: entry("fire"),
+    namesOf: entry("namesOf"),
+  };
   vm.runGC();
   return {
     snapshot: QuickJS.serializeSnapshot(vm.snapshot()),
-    entries: { load, call, deliver, fire },
+    entries,
     packages: new Map([...packages].map(([name, source]) => [name, bytecode(`${name}.js`, source)])),
   };
 }
 
 const nothing = () => {};
 
-const hostWhileBuilding = {
+/** For instances in which no code of a tenant runs. */
+export const withoutRun = {
   finish: nothing,
   send: nothing,
   setTimer: nothing,
   clearTimer: nothing,
   log: () => true,
-  // Whatever is drawn before the snapshot would be the same in every instance.
-  random: () => {
-    throw new Error("the guest world draws random numbers while it is built");
-  },
-  crypto: (operation: string, parameters: string, data: Uint8Array) =>
-    cryptoCall(operation, parameters, data, new OpenCiphers()),
-  url: urlCall,
-  loadPackage: () => undefined,
+  evaluateModule: () => undefined,
 };
+
+class NativeWhileBuilding extends NativeFunctions {
+  constructor() {
+    super({ isInterrupted: () => false, memoryBytes: () => 0, readPackage: () => undefined });
+  }
+
+  /** Whatever is drawn before the snapshot would be the same in every instance. */
+  override random(): never {
+    throw new Error("the guest world draws random numbers while it is built");
+  }
+}

@@ -1,8 +1,7 @@
 import { object, parseJson } from "../../wire/shape.js";
-import type { OpenCiphers } from "../host-crypto/ciphers.js";
-import { runCrypto } from "../host-crypto/operations.js";
+import { type CryptoSession, runCrypto } from "../host-crypto/operations.js";
 
-/** Beyond it, native work on the data would hold the thread for longer than a deadline may be missed. */
+/** Beyond it, native work on the data would hold the thread for too long: hashing so much takes 0.3 s. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /** Bytes, or text after "=", or the message of an error after "!": what guest/crypto/host-crypto.ts expects. */
@@ -10,11 +9,11 @@ export function cryptoCall(
   operation: string,
   parameters: string,
   data: Uint8Array,
-  ciphers: OpenCiphers,
+  session: CryptoSession,
 ): Uint8Array | string {
   try {
     if (data.length > MOST_BYTES) throw new RangeError("The data is too large.");
-    const result = runCrypto(operation, object(parseJson(Buffer.from(parameters))), data, ciphers);
+    const result = runCrypto(operation, object(parseJson(Buffer.from(parameters))), data, session);
     return typeof result === "string" ? `=${result}` : result;
   } catch (error) {
     return `!${error instanceof Error ? error.message : "the call failed"}`;

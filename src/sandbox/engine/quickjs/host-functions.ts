@@ -2,17 +2,32 @@ import type { JSValueHandle, QuickJS } from "quickjs-wasi";
 
 /** What guest/host.ts names, on the side of the worker. Arguments are as tenant code may have made them. */
 export interface HostFunctions {
+  readonly run: RunFunctions;
+  readonly native: NativeCalls;
+}
+
+/** What acts on the run under way. */
+export interface RunFunctions {
   finish(kind: string, report: Uint8Array, value: Uint8Array<ArrayBuffer>): void;
   send(number: number, payload: Uint8Array<ArrayBuffer>): void;
   setTimer(number: number, ms: number): void;
   clearTimer(number: number): void;
   /** @returns whether more will be kept. */
   log(level: string, text: string): boolean;
+  /** Evaluates code that is an ES module: a promise of what it exports. */
+  evaluateModule(): JSValueHandle | undefined;
+}
+
+/** What the worker computes for the guest. Each call is bounded in time by its arguments: nothing can interrupt it. */
+export interface NativeCalls {
   random(bytes: number): Uint8Array;
   crypto(operation: string, parameters: string, data: Uint8Array): Uint8Array | string;
   url(request: string): string;
+  zlib(operation: string, parameters: string, data: Uint8Array): Uint8Array | string;
+  intl(request: string): string;
+  memoryBytes(): number;
   /** A script whose value is the function around the package. */
-  loadPackage(name: string): Uint8Array | undefined;
+  readPackage(name: string): Uint8Array | undefined;
 }
 
 export const hostFunctionNames = [
@@ -21,9 +36,13 @@ export const hostFunctionNames = [
   "setTimer",
   "clearTimer",
   "log",
+  "evaluateModule",
   "random",
   "crypto",
   "url",
+  "zlib",
+  "intl",
+  "memoryBytes",
   "loadPackage",
 ] as const;
 type HostFunctionName = (typeof hostFunctionNames)[number];
@@ -35,39 +54,46 @@ const MOST_CHARACTERS = 16 * 1024 * 1024;
  * Connects the functions of a fresh or restored instance. None of them throws: what the engine would tell the guest of an
  * error of ours includes the paths of our files.
  */
-export function registerHostFunctions(vm: QuickJS, functions: HostFunctions): void {
+export function registerHostFunctions(vm: QuickJS, { run, native }: HostFunctions): void {
   // The engine copies what a function returns and leaves the original to us, who cannot free it before the copy is made.
   let returned = vm.undefined;
-  const register = (name: HostFunctionName, run: (args: readonly JSValueHandle[]) => JSValueHandle | undefined) => {
+  const register = (name: HostFunctionName, call: (args: readonly JSValueHandle[]) => JSValueHandle | undefined) => {
     vm.registerHostCallback(name, (...args) => {
       returned.dispose();
       returned = vm.undefined;
       try {
-        returned = run(args) ?? vm.undefined;
+        returned = call(args) ?? vm.undefined;
       } catch {
         // What was given was no argument at all. Honest code does not come here.
       }
       return returned;
     });
   };
-  const registerEffect = (name: HostFunctionName, run: (args: readonly JSValueHandle[]) => void) =>
+  const registerEffect = (name: HostFunctionName, call: (args: readonly JSValueHandle[]) => void) =>
     register(name, (args) => {
-      run(args);
+      call(args);
       return undefined;
     });
-  registerEffect("finish", ([kind, report, value]) => functions.finish(text(kind), bytes(report), bytes(value)));
-  registerEffect("send", ([number, payload]) => functions.send(whole(number), bytes(payload)));
-  registerEffect("setTimer", ([number, ms]) => functions.setTimer(whole(number), whole(ms)));
-  registerEffect("clearTimer", ([number]) => functions.clearTimer(whole(number)));
-  register("log", ([level, line]) => (functions.log(text(level), text(line)) ? vm.true : vm.false));
-  register("random", ([count]) => vm.newUint8Array(functions.random(whole(count))));
-  register("crypto", ([operation, parameters, data]) => {
-    const result = functions.crypto(text(operation), text(parameters), bytes(data));
-    return typeof result === "string" ? vm.newString(result) : vm.newUint8Array(result);
-  });
-  register("url", ([request]) => vm.newString(functions.url(text(request))));
+  const handleOf = (result: Uint8Array | string) =>
+    typeof result === "string" ? vm.newString(result) : vm.newUint8Array(result);
+  registerEffect("finish", ([kind, report, value]) => run.finish(text(kind), bytes(report), bytes(value)));
+  registerEffect("send", ([number, payload]) => run.send(whole(number), bytes(payload)));
+  registerEffect("setTimer", ([number, ms]) => run.setTimer(whole(number), whole(ms)));
+  registerEffect("clearTimer", ([number]) => run.clearTimer(whole(number)));
+  register("log", ([level, line]) => (run.log(text(level), text(line)) ? vm.true : vm.false));
+  register("evaluateModule", () => run.evaluateModule());
+  register("random", ([count]) => vm.newUint8Array(native.random(whole(count))));
+  register("crypto", ([operation, parameters, data]) =>
+    handleOf(native.crypto(text(operation), text(parameters), bytes(data))),
+  );
+  register("url", ([request]) => vm.newString(native.url(text(request))));
+  register("zlib", ([operation, parameters, data]) =>
+    handleOf(native.zlib(text(operation), text(parameters), bytes(data))),
+  );
+  register("intl", ([request]) => vm.newString(native.intl(text(request))));
+  register("memoryBytes", () => vm.newNumber(native.memoryBytes()));
   register("loadPackage", ([name]) => {
-    const bytecode = functions.loadPackage(text(name));
+    const bytecode = native.readPackage(text(name));
     return bytecode && vm.evalBytecode(bytecode);
   });
 }

@@ -1,12 +1,16 @@
 import { performance } from "node:perf_hooks";
-import { EvalFlags, JSException, QuickJS } from "quickjs-wasi";
+import { EvalFlags, JSException, type JSValueHandle, QuickJS } from "quickjs-wasi";
 import { defaultLimits, type RunLimits } from "../../limits.js";
 import type { CompileProblem } from "../../run.js";
+import { SOURCE_NAME, wrapped } from "../../source-position.js";
 import type { Engine, Start } from "../engine.js";
+import { withoutRun } from "./build-world.js";
 import { registerHostFunctions } from "./host-functions.js";
+import { moduleSource } from "./module-loader.js";
+import { NativeFunctions } from "./native-functions.js";
 import { Interrupt, QuickJsInstance, reasonOf } from "./quickjs-instance.js";
-import { problemOf, SOURCE_NAME, wrapped } from "./source.js";
-import { engineOptions, type World } from "./world.js";
+import { isModuleSyntax, problemOf } from "./source.js";
+import { engineOptions, readPackage, type World } from "./world.js";
 
 /** Until the run at hand has most likely gone by: restoring takes 3 ms of its thread. */
 const SPARE_AFTER_MS = 20;
@@ -15,6 +19,7 @@ const SPARE_AFTER_MS = 20;
 interface Blank {
   readonly vm: QuickJS;
   readonly interrupt: Interrupt;
+  readonly native: NativeFunctions;
   readonly limitBytes: number;
   readonly memoryBytes: () => number;
 }
@@ -31,41 +36,41 @@ export class QuickJsEngine implements Engine {
   }
 
   async start(code: string, limits: RunLimits): Promise<Start> {
-    const { vm, interrupt, memoryBytes } = await this.#blank(limits.memoryBytes);
+    const { vm, interrupt, native, memoryBytes } = await this.#blank(limits.memoryBytes);
     const { load, call, deliver, fire } = this.#world.entries;
-    const instance = new QuickJsInstance({
-      vm,
-      interrupt,
-      memoryBytes,
-      entries: {
-        load: vm.importHandle(load),
-        call: vm.importHandle(call),
-        deliver: vm.importHandle(deliver),
-        fire: vm.importHandle(fire),
-      },
-      packages: this.#world.packages,
-    });
-    registerHostFunctions(vm, instance);
+    const entries = {
+      load: vm.importHandle(load),
+      call: vm.importHandle(call),
+      deliver: vm.importHandle(deliver),
+      fire: vm.importHandle(fire),
+    };
+    const instance = new QuickJsInstance({ vm, interrupt, native, entries, memoryBytes });
+    registerHostFunctions(vm, { run: instance, native });
     // Code that closes the wrapper itself runs here, not in a call.
     interrupt.deadline = performance.now() + limits.loadMs;
     try {
-      instance.setCode(vm.evalCode(wrapped(code), SOURCE_NAME));
-      return { kind: "started", instance };
+      const compiled = compileCode(vm, code, interrupt);
+      if (compiled.kind !== "problem") {
+        instance.setCode(compiled);
+        return { kind: "started", instance };
+      }
+      vm.dispose();
+      return { kind: "does_not_compile", problem: compiled.problem };
     } catch (error) {
       const reason = interrupt.happened ? "timeout" : reasonOf(error);
-      const problem = reason === "killed" && error instanceof JSException ? problemOf(error, code) : undefined;
       vm.dispose();
-      return problem ? { kind: "does_not_compile", problem } : { kind: "failed", reason };
+      return { kind: "failed", reason };
     }
   }
 
-  async compile(code: string): Promise<CompileProblem | undefined> {
-    const { vm } = await this.#blank(defaultLimits("reactor").memoryBytes);
+  async compile(code: string, withinMs: number): Promise<CompileProblem | undefined> {
+    const { vm, interrupt, native } = await this.#blank(defaultLimits("reactor").memoryBytes);
+    registerHostFunctions(vm, { run: withoutRun, native });
+    interrupt.deadline = performance.now() + withinMs;
     try {
-      vm.evalCode(wrapped(code), SOURCE_NAME, EvalFlags.COMPILE_ONLY);
-      return undefined;
-    } catch (error) {
-      if (error instanceof JSException) return problemOf(error, code);
+      const compiled = compileCode(vm, code, interrupt, EvalFlags.COMPILE_ONLY);
+      return compiled.kind === "problem" ? compiled.problem : undefined;
+    } catch {
       return { message: "The code is too large to be compiled.", line: 1, column: 1 };
     } finally {
       vm.dispose();
@@ -95,16 +100,59 @@ export class QuickJsEngine implements Engine {
   async #restore(limitBytes: number): Promise<Blank> {
     const interrupt = new Interrupt();
     let memory: { readonly buffer: ArrayBufferLike } | undefined;
+    let namesOf: JSValueHandle | undefined;
     const options = engineOptions(this.#world.modules);
-    const vm = await QuickJS.restore(this.#world.snapshot, {
+    const vm: QuickJS = await QuickJS.restore(this.#world.snapshot, {
       ...options,
       memoryLimit: limitBytes,
       interruptHandler: interrupt.poll,
+      moduleLoader: {
+        load: (specifier: string) => {
+          namesOf ??= vm.importHandle(this.#world.entries.namesOf);
+          return moduleSource(vm, namesOf, specifier);
+        },
+      },
       wasi: (given: { readonly buffer: ArrayBufferLike }) => {
         memory = given;
         return options.wasi?.(given) ?? {};
       },
     });
-    return { vm, interrupt, limitBytes, memoryBytes: () => memory?.buffer.byteLength ?? 0 };
+    const memoryBytes = () => memory?.buffer.byteLength ?? 0;
+    const native = new NativeFunctions({
+      isInterrupted: interrupt.poll,
+      memoryBytes,
+      readPackage: (name) => readPackage(this.#world, name),
+    });
+    return { vm, interrupt, native, limitBytes, memoryBytes };
+  }
+}
+
+/** The function around CommonJS code, an ES module, or what is wrong with either. */
+type Compiled =
+  | { readonly kind: "common_js"; readonly wrapper: JSValueHandle }
+  | { readonly kind: "module"; readonly source: string }
+  | { readonly kind: "problem"; readonly problem: CompileProblem };
+
+/**
+ * Compiles code as CommonJS, and as an ES module where that is what it is. The modules that it imports are looked for.
+ *
+ * @throws {Error} where the engine gave up, or was interrupted.
+ */
+function compileCode(vm: QuickJS, code: string, interrupt: Interrupt, flags = 0): Compiled {
+  const problem = (error: unknown, isWrapped: boolean): CompileProblem => {
+    if (!(error instanceof JSException) || interrupt.happened || reasonOf(error) !== "killed") throw error;
+    return problemOf(error, code, isWrapped);
+  };
+  try {
+    return { kind: "common_js", wrapper: vm.evalCode(wrapped(code), SOURCE_NAME, flags) };
+  } catch (error) {
+    const found = problem(error, true);
+    if (!isModuleSyntax(code, found)) return { kind: "problem", problem: found };
+  }
+  try {
+    vm.evalCode(code, SOURCE_NAME, EvalFlags.TYPE_MODULE | EvalFlags.COMPILE_ONLY).dispose();
+    return { kind: "module", source: code };
+  } catch (error) {
+    return { kind: "problem", problem: problem(error, false) };
   }
 }

@@ -1,19 +1,16 @@
-import { randomBytes } from "node:crypto";
 import { performance } from "node:perf_hooks";
-import { JSException, type JSValueHandle, type QuickJS } from "quickjs-wasi";
+import { EvalFlags, JSException, type JSValueHandle, type QuickJS } from "quickjs-wasi";
+import { SOURCE_NAME } from "../../source-position.js";
 import { readGuestError } from "../../wire/report.js";
 import { object, parseJson } from "../../wire/shape.js";
 import type { EngineFailure, EngineResult, EngineRun, Instance } from "../engine.js";
-import { OpenCiphers } from "../host-crypto/ciphers.js";
-import { urlCall } from "../host-url.js";
 import { ActiveRun, type Outcome } from "./active-run.js";
-import { cryptoCall } from "./crypto-call.js";
-import type { HostFunctions } from "./host-functions.js";
+import type { RunFunctions } from "./host-functions.js";
+import type { NativeFunctions } from "./native-functions.js";
 import type { GuestEntry } from "./world.js";
 
 /** What code may still run after it gave its answer: microtasks that it left behind. Milliseconds. */
 const AFTERMATH_MS = 50;
-const MOST_RANDOM_BYTES = 65_536;
 
 /** Polled by the engine while it runs code. */
 export class Interrupt {
@@ -29,21 +26,28 @@ export class Interrupt {
   };
 }
 
+/** Those that a run uses. */
+type RunEntry = Exclude<GuestEntry, "namesOf">;
+
 export interface InstanceParts {
   readonly vm: QuickJS;
   readonly interrupt: Interrupt;
-  readonly entries: Readonly<Record<GuestEntry, JSValueHandle>>;
-  /** Bytecode of the packages that are not part of the snapshot. */
-  readonly packages: ReadonlyMap<string, Uint8Array>;
+  readonly native: NativeFunctions;
+  readonly entries: Readonly<Record<RunEntry, JSValueHandle>>;
   readonly memoryBytes: () => number;
 }
 
+/** A tenant's code, compiled. */
+export type TenantCode =
+  /** The function around CommonJS code. */
+  | { readonly kind: "common_js"; readonly wrapper: JSValueHandle }
+  | { readonly kind: "module"; readonly source: string };
+
 /** One restored world with the code of one function in it. */
-export class QuickJsInstance implements Instance, HostFunctions {
+export class QuickJsInstance implements Instance, RunFunctions {
   readonly #parts: InstanceParts;
-  readonly #ciphers = new OpenCiphers();
-  /** The code as a function, until it was called. */
-  #wrapper: JSValueHandle | undefined;
+  /** Until it was evaluated. */
+  #code: TenantCode | undefined;
   #active: ActiveRun | undefined;
   #isUsable = true;
 
@@ -51,9 +55,8 @@ export class QuickJsInstance implements Instance, HostFunctions {
     this.#parts = parts;
   }
 
-  /** @param wrapper see `wrapped` in source.ts. */
-  setCode(wrapper: JSValueHandle): void {
-    this.#wrapper = wrapper;
+  setCode(code: TenantCode): void {
+    this.#code = code;
   }
 
   get memoryBytes(): number {
@@ -84,20 +87,18 @@ export class QuickJsInstance implements Instance, HostFunctions {
     return active.result;
   }
 
-  /** Evaluates the code where this is the first call. */
+  /** Evaluates the code where this is the first call. An ES module may go on being evaluated afterwards. */
   #loaded(active: ActiveRun, limits: string): boolean {
-    const wrapper = this.#wrapper;
-    if (wrapper === undefined) return true;
-    this.#wrapper = undefined;
-    let exportsFunction = false;
+    const code = this.#code;
+    if (code === undefined) return true;
     const deadline = Math.min(active.deadline, performance.now() + active.run.limits.loadMs);
     this.#run(active, deadline, (vm) => {
-      using code = wrapper;
+      using wrapper = code.kind === "common_js" ? code.wrapper : vm.undefined.dup();
       using given = vm.newString(limits);
-      using loaded = this.#callGuest("load", code, given);
-      exportsFunction = loaded.toBoolean();
-      if (!exportsFunction) active.decide({ kind: "failed", reason: "not_a_function" });
+      using loaded = this.#callGuest("load", wrapper, given);
+      if (!loaded.toBoolean()) active.decide({ kind: "failed", reason: "not_a_function" });
     });
+    this.#code = undefined;
     if (!active.hasOutcome) return true;
     this.#isUsable = false;
     this.#end(active);
@@ -137,6 +138,7 @@ export class QuickJsInstance implements Instance, HostFunctions {
 
   #end(active: ActiveRun): void {
     this.#active = undefined;
+    this.#parts.native.endRun();
     active.end(this.#timedOut);
   }
 
@@ -148,7 +150,7 @@ export class QuickJsInstance implements Instance, HostFunctions {
     this.#end(active);
   };
 
-  #callGuest(entry: GuestEntry, ...args: JSValueHandle[]): JSValueHandle {
+  #callGuest(entry: RunEntry, ...args: JSValueHandle[]): JSValueHandle {
     const { vm, entries } = this.#parts;
     return vm.callFunction(entries[entry], vm.undefined, ...args);
   }
@@ -159,8 +161,14 @@ export class QuickJsInstance implements Instance, HostFunctions {
     const active = this.#active;
     if (active === undefined || active.hasOutcome) return;
     const { interrupt } = this.#parts;
+    // Host code that was interrupted threw an error into the guest. The guest ends the run with it before the engine does.
+    if (interrupt.happened) {
+      this.#failHard(active, "timeout");
+      return;
+    }
     interrupt.deadline = Math.min(interrupt.deadline, performance.now() + AFTERMATH_MS);
     if (kind === "memory") this.#failHard(active, "memory");
+    else if (kind === "not_a_function") this.#failHard(active, kind);
     else active.decide(this.#answer(active, kind, report, value) ?? { kind: "failed", reason: "result_too_large" });
   }
 
@@ -176,7 +184,7 @@ export class QuickJsInstance implements Instance, HostFunctions {
     return errorBytes + value.length > resultBytes ? undefined : { kind, error, value };
   }
 
-  #failHard(active: ActiveRun, reason: EngineFailure): void {
+  #failHard(active: ActiveRun, reason: EngineFailure | "not_a_function"): void {
     active.fail(reason);
     this.#isUsable = false;
   }
@@ -210,20 +218,18 @@ export class QuickJsInstance implements Instance, HostFunctions {
     return this.#active?.console.add(level, text) ?? false;
   }
 
-  random(bytes: number): Uint8Array {
-    return randomBytes(Math.min(Math.max(bytes, 0), MOST_RANDOM_BYTES));
-  }
-
-  crypto(operation: string, parameters: string, data: Uint8Array): Uint8Array | string {
-    return cryptoCall(operation, parameters, data, this.#ciphers);
-  }
-
-  url(request: string): string {
-    return urlCall(request);
-  }
-
-  loadPackage(name: string): Uint8Array | undefined {
-    return this.#parts.packages.get(name);
+  evaluateModule(): JSValueHandle | undefined {
+    if (this.#code?.kind !== "module") return undefined;
+    const { vm } = this.#parts;
+    try {
+      return vm.evalCode(this.#code.source, SOURCE_NAME, EvalFlags.TYPE_MODULE);
+    } catch (error) {
+      if (!(error instanceof JSException)) throw error;
+      // Something that it imports by name is not exported there.
+      const { handle, reject } = vm.newPromise();
+      reject(error.handle);
+      return handle;
+    }
   }
 }
 
@@ -232,7 +238,7 @@ function readThrown(report: Uint8Array) {
     return readGuestError(object(parseJson(Buffer.from(report))), null);
   } catch {
     const errors = { error: ["The code threw a value that cannot be read."] };
-    return { type: "other", status: 500, detail: "Reactor Runtime Error", errors } as const;
+    return { type: "other", status: 500, detail: "Reactor Runtime Error", errors, position: undefined } as const;
   }
 }
 

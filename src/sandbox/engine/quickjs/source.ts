@@ -1,29 +1,27 @@
 import type { JSException } from "quickjs-wasi";
 import type { CompileProblem } from "../../run.js";
+import { positionIn } from "../../source-position.js";
 
-/** As Node wraps CommonJS modules. */
-const BEFORE = "(function (exports, require, module, __filename, __dirname) {";
-const AFTER = "\n})";
-
-/** What stack traces call the code of a function. */
-export const SOURCE_NAME = "function.js";
-
-/** Code as an expression whose value is a function. */
-export function wrapped(code: string): string {
-  // A first line "#!/usr/bin/env node" is allowed in Node. Two characters for two: columns stay as they are.
-  return `${BEFORE}${code.replace(/^#!/, "//")}${AFTER}`;
+/** Where the engine found the problem, in terms of the code as it was given. @param isWrapped whether it is CommonJS. */
+export function problemOf(error: JSException, code: string, isWrapped: boolean): CompileProblem {
+  const message = `${error.name}: ${error.message}`.slice(0, 1_000);
+  const position = positionIn(error.stack ?? "", isWrapped) ?? { line: 1, column: 1 };
+  const lines = code.split("\n");
+  // What is missing at the end of the code is missed after it, in the wrapper.
+  if (position.line > lines.length) {
+    return { message, line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+  }
+  return { message, line: position.line, column: Math.min(position.column, code.length + 1) };
 }
 
 /**
- * Where the engine found the problem, in terms of the code as it was given. Code that breaks out of its wrapper may throw an
- * error of its own, whose stack names whatever place it likes.
+ * Whether CommonJS code failed to compile because it is an ES module: it has import or export statements, and the problem is at
+ * one of them, at import.meta or at a top-level await.
  */
-export function problemOf(error: JSException, code: string): CompileProblem {
-  const [, line = "1", column = "1"] = /function\.js:(\d+):(\d+)/.exec(error.stack ?? "") ?? [];
-  const message = `${error.name}: ${error.message}`.slice(0, 1_000);
-  const lines = code.split("\n");
-  // What is missing at the end of the code is missed after it, in the wrapper.
-  if (Number(line) > lines.length) return { message, line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
-  const inLine = Number(column) - (line === "1" ? BEFORE.length : 0);
-  return { message, line: Math.max(Number(line), 1), column: Math.min(Math.max(inLine, 1), code.length + 1) };
+export function isModuleSyntax(code: string, { message, line, column }: CompileProblem): boolean {
+  if (!/^[ \t]*(import|export)\b/m.test(code)) return false;
+  if (message.includes("import.meta")) return true;
+  const text = code.split("\n")[line - 1] ?? "";
+  const [before, after] = [text.slice(0, column - 1), text.slice(column - 1)];
+  return /\b(import|export|await)\s*$/.test(before) || /^\s*(import|export)\b/.test(after);
 }

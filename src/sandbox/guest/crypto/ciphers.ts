@@ -6,13 +6,15 @@ import { secretBase64 } from "./keys.js";
 export class Cipher {
   readonly #crypto: HostCrypto;
   readonly #id: string;
+  readonly #algorithm: string;
 
   constructor(crypto: HostCrypto, decrypt: boolean, algorithm: unknown, key: unknown, iv: unknown, options: unknown) {
     const { authTagLength } = Object(options);
     this.#crypto = crypto;
+    this.#algorithm = String(algorithm);
     this.#id = crypto.text("cipher.open", {
       decrypt,
-      algorithm: String(algorithm),
+      algorithm: this.#algorithm,
       key: secretBase64(key),
       iv: iv === null || iv === undefined ? null : base64(iv),
       authTagLength,
@@ -21,7 +23,20 @@ export class Cipher {
 
   update(data: unknown, inputEncoding?: unknown, outputEncoding?: unknown): Buffer | string {
     const given = dataBytes(data, inputEncoding);
-    return encoded(this.#crypto.bytes("cipher.update", { id: this.#id }, given), outputEncoding);
+    return encoded(Buffer.concat(this.#pieces(given).map((piece) => this.#update(piece))), outputEncoding);
+  }
+
+  #update(data: Uint8Array): Buffer {
+    return this.#crypto.bytes("cipher.update", { id: this.#id }, data);
+  }
+
+  /** The worker takes so much at a time. What takes all data at once, it refuses above a limit. */
+  #pieces(data: Buffer): Buffer[] {
+    const size = /cfb[18]$/i.test(this.#algorithm) ? 64 * 1024 : 1024 * 1024;
+    if (data.length <= size || /ccm$|wrap/i.test(this.#algorithm)) return [data];
+    return Array.from({ length: Math.ceil(data.length / size) }, (_, index) =>
+      data.subarray(index * size, (index + 1) * size),
+    );
   }
 
   final(outputEncoding?: unknown): Buffer | string {

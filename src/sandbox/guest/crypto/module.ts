@@ -36,24 +36,39 @@ export function createCryptoModule(host: Host) {
     }
     return target;
   };
+  // Declared functions, since some packages call them with `new`, as Node's own allow.
+  function createHash(algorithm: unknown, options?: unknown) {
+    return new Hash(crypto, { algorithm: String(algorithm), outputLength: Object(options).outputLength });
+  }
+  function createHmac(algorithm: unknown, key: unknown) {
+    return new Hmac(crypto, { algorithm: String(algorithm), key: secretBase64(key) });
+  }
+  function createSign(algorithm: unknown) {
+    return new Sign(crypto, String(algorithm));
+  }
+  function createVerify(algorithm: unknown) {
+    return new Verify(crypto, String(algorithm));
+  }
+  function createCipheriv(algorithm: unknown, key: unknown, iv: unknown, options?: unknown) {
+    return new Cipher(crypto, false, algorithm, key, iv, options);
+  }
+  function createDecipheriv(algorithm: unknown, key: unknown, iv: unknown, options?: unknown) {
+    return new Cipher(crypto, true, algorithm, key, iv, options);
+  }
   const asymmetric = (operation: string, role: "private" | "public") => (key: unknown, data: unknown) =>
     crypto.bytes(operation, { key: keySpec(key, role) }, dataBytes(data));
 
   return {
-    createHash: (algorithm: unknown, options?: unknown) =>
-      new Hash(crypto, { algorithm: String(algorithm), outputLength: Object(options).outputLength }),
-    createHmac: (algorithm: unknown, key: unknown) =>
-      new Hmac(crypto, { algorithm: String(algorithm), key: secretBase64(key) }),
-    createSign: (algorithm: unknown) => new Sign(crypto, String(algorithm)),
-    createVerify: (algorithm: unknown) => new Verify(crypto, String(algorithm)),
+    createHash,
+    createHmac,
+    createSign,
+    createVerify,
     sign: (algorithm: unknown, data: unknown, key: unknown, callback?: Callback) =>
       answered(callback, () => signWith(crypto, algorithm, dataBytes(data), key)),
     verify: (algorithm: unknown, data: unknown, key: unknown, signature: unknown, callback?: Callback) =>
       answered(callback, () => verifyWith(crypto, algorithm, dataBytes(data), key, dataBytes(signature))),
-    createCipheriv: (algorithm: unknown, key: unknown, iv: unknown, options?: unknown) =>
-      new Cipher(crypto, false, algorithm, key, iv, options),
-    createDecipheriv: (algorithm: unknown, key: unknown, iv: unknown, options?: unknown) =>
-      new Cipher(crypto, true, algorithm, key, iv, options),
+    createCipheriv,
+    createDecipheriv,
     publicEncrypt: asymmetric("publicEncrypt", "public"),
     privateDecrypt: asymmetric("privateDecrypt", "private"),
     privateEncrypt: asymmetric("privateEncrypt", "private"),
@@ -65,19 +80,25 @@ export function createCryptoModule(host: Host) {
     createECDH: (curve: unknown) => new Ecdh(crypto, curve),
     diffieHellman: ({ privateKey, publicKey }: { privateKey: KeyObject; publicKey: KeyObject }) =>
       crypto.bytes("diffieHellman", { privateKey: privateKey.spec(), publicKey: publicKey.spec() }),
-    generateKeyPairSync: (type: unknown, options?: unknown) => {
-      const { namedCurve } = Object(options);
-      const { privateKey, publicKey } = JSON.parse(crypto.text("generateKeyPair", { type, namedCurve }));
-      const keys = {
-        privateKey: new KeyObject(crypto, { role: "private", pem: privateKey }),
-        publicKey: new KeyObject(crypto, { role: "public", pem: publicKey }),
-      };
-      const { privateKeyEncoding, publicKeyEncoding } = Object(options);
-      return {
-        privateKey: privateKeyEncoding ? keys.privateKey.export(privateKeyEncoding) : keys.privateKey,
-        publicKey: publicKeyEncoding ? keys.publicKey.export(publicKeyEncoding) : keys.publicKey,
-      };
-    },
+    generateKeyPairSync: (type: unknown, options?: unknown) => generateKeyPair(crypto, type, options),
+    generateKeyPair: Object.assign(
+      (
+        type: unknown,
+        options: unknown,
+        callback: (error: unknown, publicKey?: unknown, privateKey?: unknown) => void,
+      ) => {
+        answered(
+          (error: unknown, pair?: { publicKey: unknown; privateKey: unknown }) =>
+            error ? callback(error) : callback(null, pair?.publicKey, pair?.privateKey),
+          () => generateKeyPair(crypto, type, options),
+        );
+      },
+      // What util.promisify gives in its place: both keys, as Node does.
+      {
+        [Symbol.for("nodejs.util.promisify.custom")]: async (type: unknown, options: unknown) =>
+          generateKeyPair(crypto, type, options),
+      },
+    ),
     pbkdf2Sync,
     pbkdf2: (
       password: unknown,
@@ -107,10 +128,26 @@ export function createCryptoModule(host: Host) {
     timingSafeEqual: (a: unknown, b: unknown) => sameBytes(dataBytes(a), dataBytes(b)),
     getHashes: () => JSON.parse(crypto.text("names", { of: "hashes" })),
     getCiphers: () => JSON.parse(crypto.text("names", { of: "ciphers" })),
+    getCipherInfo: (algorithm: unknown) =>
+      JSON.parse(crypto.text("cipherInfo", { algorithm: String(algorithm) })) ?? undefined,
     getCurves: () => JSON.parse(crypto.text("names", { of: "curves" })),
     KeyObject,
     constants: JSON.parse(crypto.text("constants", {})),
     webcrypto: undefined,
+  };
+}
+
+function generateKeyPair(crypto: HostCrypto, type: unknown, options: unknown) {
+  const { namedCurve, modulusLength, publicExponent, privateKeyEncoding, publicKeyEncoding } = Object(options);
+  const parameters = { type, namedCurve, modulusLength, publicExponent };
+  const { privateKey, publicKey } = JSON.parse(crypto.text("generateKeyPair", parameters));
+  const keys = {
+    privateKey: new KeyObject(crypto, { role: "private", pem: privateKey }),
+    publicKey: new KeyObject(crypto, { role: "public", pem: publicKey }),
+  };
+  return {
+    privateKey: privateKeyEncoding ? keys.privateKey.export(privateKeyEncoding) : keys.privateKey,
+    publicKey: publicKeyEncoding ? keys.publicKey.export(publicKeyEncoding) : keys.publicKey,
   };
 }
 

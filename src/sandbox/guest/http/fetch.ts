@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
 import { HostCallError, type HostCalls } from "../host-calls.js";
+import { decoded } from "./decoded.js";
 import { exchange, followRedirects, type Incoming, type Outgoing } from "./exchange.js";
 import { Headers, headerEntries } from "./headers.js";
 
@@ -88,11 +89,12 @@ export class Request extends Body {
   readonly headers: Headers;
   readonly redirect: string;
   readonly timeout: number | undefined;
+  readonly signal: AbortSignal | undefined;
   readonly hasBody: boolean;
 
   constructor(input: unknown, init?: unknown) {
     const from = input instanceof Request ? input : undefined;
-    const { method, headers, body, redirect, timeout } = Object(init);
+    const { method, headers, body, redirect, timeout, signal } = Object(init);
     const { content, type } = bodyContent(body);
     super(Buffer.from(content ?? from?.unread() ?? ""));
     this.url = from?.url ?? new URL(String(input)).href;
@@ -100,6 +102,7 @@ export class Request extends Body {
     this.headers = new Headers(headers ?? from?.headers);
     this.redirect = String(redirect ?? from?.redirect ?? "follow");
     this.timeout = timeout ?? from?.timeout;
+    this.signal = signal ?? from?.signal;
     this.hasBody = content !== undefined || from?.hasBody === true;
     if (type !== undefined && !this.headers.has("content-type")) this.headers.set("content-type", type);
     if (this.hasBody && (this.method === "GET" || this.method === "HEAD")) {
@@ -126,16 +129,25 @@ export function bodyContent(body: unknown): { readonly content?: string | Uint8A
   return { content: String(body), type: "text/plain;charset=UTF-8" };
 }
 
-/** The global `fetch`, and with its classes beside it what `require("node-fetch")` gives. */
-export function createFetch(calls: HostCalls) {
+/** The global `fetch`, and with its classes beside it what `require("node-fetch")` gives. @param zlib loads that module. */
+export function createFetch(calls: HostCalls, zlib: () => unknown) {
   return async (input: unknown, init?: unknown): Promise<Response> => {
     const request = new Request(input, init);
+    request.signal?.throwIfAborted();
     try {
-      return response(await answer(calls, request));
+      return response(decoded(await unlessAborted(answer(calls, request), request.signal), zlib));
     } catch (error) {
       throw error instanceof HostCallError ? new FetchError(request.url, error) : error;
     }
   };
+}
+
+function unlessAborted<T>(answered: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return answered;
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason));
+    answered.then(resolve, reject);
+  });
 }
 
 /** node-fetch follows 20 redirects. */

@@ -63,6 +63,18 @@ export function headerEntries(init: unknown): [name: string, value: string][] {
   );
 }
 
+/** Headers as `https` and axios give them: by lower-case name, values of one name joined, cookies as a list. */
+export function joinedHeaders(headers: readonly (readonly [name: string, value: string])[]) {
+  const joined: Record<string, string | string[]> = {};
+  for (const [name, value] of headers) {
+    const key = name.toLowerCase();
+    const earlier = joined[key];
+    if (key === "set-cookie") joined[key] = [...(Array.isArray(earlier) ? earlier : []), value];
+    else joined[key] = earlier === undefined ? value : `${String(earlier)}, ${value}`;
+  }
+  return joined;
+}
+
 function headerName(name: unknown): string {
   const text = String(name).toLowerCase();
   if (!/^[\^_`a-z\-0-9!#$%&'*+.|~]+$/.test(text)) throw new TypeError(`${text} is not a legal HTTP header name`);

@@ -1,28 +1,65 @@
+import { STATUS_CODES } from "guest:node-constants";
 import { Buffer } from "node:buffer";
+import EventEmitter from "node:events";
 import { Readable, Writable } from "node:stream";
 import { HostCallError, type HostCalls } from "../host-calls.js";
 import { exchange, type Incoming } from "./exchange.js";
-import { headerEntries } from "./headers.js";
+import { headerEntries, joinedHeaders } from "./headers.js";
+
+/** What clients find as the socket of a request or response: connected, and without any effect. */
+export class StandInSocket extends EventEmitter {
+  readonly connecting = false;
+  readonly encrypted = true;
+  readonly authorized = true;
+  readonly destroyed = false;
+  readonly remoteAddress = undefined;
+
+  setKeepAlive(): this {
+    return this;
+  }
+
+  setNoDelay(): this {
+    return this;
+  }
+
+  setTimeout(): this {
+    return this;
+  }
+
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+
+  destroy(): this {
+    return this;
+  }
+}
 
 /** A response as `https.request` gives it. */
 export class IncomingMessage extends Readable {
   readonly statusCode: number;
   readonly statusMessage: string;
   readonly httpVersion = "1.1";
-  readonly headers: Record<string, string | string[]> = {};
-  readonly rawHeaders: string[] = [];
+  readonly httpVersionMajor = 1;
+  readonly httpVersionMinor = 1;
+  readonly complete = true;
+  readonly aborted = false;
+  readonly trailers = {};
+  readonly rawTrailers: string[] = [];
+  readonly socket = new StandInSocket();
+  readonly headers: Record<string, string | string[]>;
+  readonly rawHeaders: string[];
 
   constructor(incoming: Incoming) {
     super();
     this.statusCode = incoming.status;
     this.statusMessage = incoming.statusText;
-    for (const [name, value] of incoming.headers) {
-      this.rawHeaders.push(name, value);
-      const key = name.toLowerCase();
-      const earlier = this.headers[key];
-      if (key === "set-cookie") this.headers[key] = [...(Array.isArray(earlier) ? earlier : []), value];
-      else this.headers[key] = earlier === undefined ? value : `${String(earlier)}, ${value}`;
-    }
+    this.rawHeaders = incoming.headers.flat();
+    this.headers = joinedHeaders(incoming.headers);
     this.push(incoming.body);
     this.push(null);
   }
@@ -33,6 +70,11 @@ export class IncomingMessage extends Readable {
 /** A request as `https.request` gives it: its body is gathered, and sent with `end`. */
 export class ClientRequest extends Writable {
   readonly method: string;
+  readonly host: string;
+  readonly path: string;
+  readonly protocol: string;
+  readonly reusedSocket = false;
+  readonly socket = new StandInSocket();
   readonly #calls: HostCalls;
   readonly #url: string;
   readonly #headers = new Map<string, [name: string, value: unknown]>();
@@ -44,9 +86,23 @@ export class ClientRequest extends Writable {
     this.#calls = calls;
     this.#url = url;
     this.method = String(options.method ?? "GET").toUpperCase();
+    const parsed = URL.canParse(url) ? new URL(url) : undefined;
+    this.host = parsed?.hostname ?? "";
+    this.path = parsed ? `${parsed.pathname}${parsed.search}` : "";
+    this.protocol = parsed?.protocol ?? "";
     this.#timeoutMs = options.timeout;
     for (const [name, value] of headerEntries(options.headers)) this.setHeader(name, value);
     if (options.auth) this.setHeader("Authorization", `Basic ${Buffer.from(options.auth).toString("base64")}`);
+    const { signal } = options;
+    if (signal?.aborted) queueMicrotask(() => this.#abort(signal.reason));
+    else signal?.addEventListener("abort", () => this.#abort(signal.reason));
+    // Some clients write nothing before they have a socket.
+    queueMicrotask(() => this.emit("socket", this.socket));
+  }
+
+  #abort(reason: unknown): void {
+    const error = Object.assign(new Error("The operation was aborted"), { name: "AbortError", code: "ABORT_ERR" });
+    this.destroy(Object.assign(error, { cause: reason }));
   }
 
   setHeader(name: string, value: unknown): this {
@@ -56,6 +112,18 @@ export class ClientRequest extends Writable {
 
   getHeader(name: string): unknown {
     return this.#headers.get(name.toLowerCase())?.[1];
+  }
+
+  hasHeader(name: string): boolean {
+    return this.#headers.has(name.toLowerCase());
+  }
+
+  getHeaders(): Record<string, unknown> {
+    return Object.fromEntries([...this.#headers].map(([key, [, value]]) => [key, value]));
+  }
+
+  getHeaderNames(): string[] {
+    return [...this.#headers.keys()];
   }
 
   removeHeader(name: string): void {
@@ -114,6 +182,7 @@ interface RequestOptions {
   readonly hostname?: string;
   readonly port?: number | string;
   readonly path?: string;
+  readonly signal?: AbortSignal;
 }
 
 type ResponseListener = (response: IncomingMessage) => void;
@@ -126,9 +195,24 @@ export function createHttpModule(calls: HostCalls, scheme: "http" | "https") {
     if (listener) outgoing.once("response", listener);
     return outgoing;
   };
-  class Agent {
+  class Agent extends EventEmitter {
+    readonly options: object;
+    readonly protocol = `${scheme}:`;
+    readonly defaultPort = scheme === "https" ? 443 : 80;
+    readonly requests = {};
+    readonly sockets = {};
+    readonly freeSockets = {};
+
+    constructor(options?: object) {
+      super();
+      this.options = { ...options };
+    }
+
     destroy(): void {}
   }
+  const refuseServer = (): never => {
+    throw new Error(`${scheme}.createServer is not available: code here has no sockets.`);
+  };
   return {
     request,
     get: (...args: unknown[]) => {
@@ -140,8 +224,14 @@ export function createHttpModule(calls: HostCalls, scheme: "http" | "https") {
     globalAgent: new Agent(),
     ClientRequest,
     IncomingMessage,
+    METHODS,
+    STATUS_CODES,
+    createServer: refuseServer,
+    Server: refuseServer,
   };
 }
+
+const METHODS = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"];
 
 /** `(url, options, listener)`, each of the first two optional. */
 function readArguments(args: readonly unknown[], scheme: string) {

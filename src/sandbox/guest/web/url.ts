@@ -1,5 +1,5 @@
-import type { Host } from "./host.js";
-import { parseJson, writeJson } from "./intrinsics.js";
+import type { Host } from "../host.js";
+import { parseJson, writeJson } from "../intrinsics.js";
 import { URLSearchParams } from "./url-search-params.js";
 
 /** What the worker's own URL class makes of an address. */

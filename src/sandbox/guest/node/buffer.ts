@@ -1,6 +1,6 @@
 /// <reference lib="esnext.typedarrays" />
 import { Buffer } from "node:buffer";
-import { toBytes, toText } from "./intrinsics.js";
+import { toBytes, toText } from "../intrinsics.js";
 
 /**
  * The `buffer` package is written in plain JavaScript, some forty times slower in this engine than in V8. The engine

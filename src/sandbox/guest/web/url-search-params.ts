@@ -1,4 +1,4 @@
-import { toBytes, toText } from "./intrinsics.js";
+import { toBytes, toText } from "../intrinsics.js";
 
 /** Query parameters as the URL standard has them: a list of pairs, written as a form. */
 export class URLSearchParams {

@@ -1,4 +1,4 @@
-import type { Host } from "./host.js";
+import type { Host } from "../host.js";
 
 interface Pending {
   readonly callback: (...args: unknown[]) => void;

@@ -1,0 +1,164 @@
+import { actorOf, type Caller } from "../access/caller.js";
+import { logEntry } from "../audit/log-entry.js";
+import type { Clock } from "../base/clock.js";
+import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { open, seal } from "../crypto/sealed.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { FunctionKind } from "../sandbox/limits.js";
+import type { ConsoleLine, RunOutcome } from "../sandbox/run.js";
+import { writeLog } from "../store/audit-logs.js";
+import type { Database } from "../store/database.js";
+import { noteDue } from "../store/due.js";
+import { type FailedRunRow, insertFailedRun, listFailedRuns } from "../store/failed-runs.js";
+import type { Transaction } from "../store/transaction.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { FunctionFailed, readFunctionFailed } from "./function-failed.js";
+import type { TenantFunction } from "./function-runner.js";
+import { type ObservedRun, observedRun } from "./observed-run.js";
+
+/** A run that failed, as it is kept. */
+export interface FailedRun extends ObservedRun {
+  readonly id: Uuid;
+  readonly failure: FunctionFailed;
+  readonly createdAt: Date;
+}
+
+const KEPT_MS = 24 * 60 * 60 * 1_000;
+/** Of one function, and of one tenant, that one process keeps in a minute: code that always fails is not to fill the disk. */
+const PER_FUNCTION = 10;
+const PER_TENANT = 60;
+/** Being stored at one time. More are not kept: the database does not keep up. */
+const MOST_UNDER_WAY = 100;
+/** A caller is answered after this at the latest. */
+const PATIENCE_MS = 250;
+/** Texts of an error that are kept, and characters of each. */
+const MOST_TEXTS = 50;
+const MOST_CHARACTERS = 2_000;
+
+export interface FailedRunParts {
+  readonly database: Database;
+  readonly keyring: Keyring;
+  readonly clock: Clock;
+  readonly onFailure: (tenantId: TenantId) => void;
+}
+
+/** Keeps runs that failed for their tenant to read. What goes wrong with that changes no answer. */
+export class FailedRuns {
+  readonly #parts: FailedRunParts;
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #kept = new Map<string, number>();
+  #minute = 0;
+
+  constructor(parts: FailedRunParts) {
+    this.#parts = parts;
+  }
+
+  async observe(fn: TenantFunction, outcome: RunOutcome): Promise<void> {
+    const run = observedRun(fn.kind, outcome);
+    if (!run.failure || !this.#hasRoom(fn)) return;
+    const { onFailure } = this.#parts;
+    const storing = this.#store(fn, run, run.failure).catch(() => onFailure(fn.tenantId));
+    this.#underWay.add(storing);
+    void storing.finally(() => this.#underWay.delete(storing));
+    const patience = new AbortController();
+    await Promise.race([storing, elapsed(PATIENCE_MS, patience.signal)]);
+    patience.abort();
+  }
+
+  /** Waits for what is being stored. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#underWay);
+  }
+
+  #hasRoom({ tenantId, id }: TenantFunction): boolean {
+    const minute = Math.floor(this.#parts.clock.now() / 60_000);
+    if (minute !== this.#minute) this.#kept.clear();
+    this.#minute = minute;
+    const ofFunction = this.#kept.get(`${tenantId} ${id}`) ?? 0;
+    const ofTenant = this.#kept.get(tenantId) ?? 0;
+    if (ofFunction >= PER_FUNCTION || ofTenant >= PER_TENANT || this.#underWay.size >= MOST_UNDER_WAY) return false;
+    this.#kept.set(`${tenantId} ${id}`, ofFunction + 1).set(tenantId, ofTenant + 1);
+    return true;
+  }
+
+  async #store({ tenantId, id: functionId }: TenantFunction, run: ObservedRun, failure: FunctionFailed): Promise<void> {
+    const { database, keyring } = this.#parts;
+    const keys = await keyring.of(tenantId);
+    const id = newUuid();
+    const record = seal(keys.data, placeOf(tenantId, id), Buffer.from(JSON.stringify(writeRun(run, failure))));
+    await database.slow.run(tenantId, "unguarded", async (tx) => {
+      const expiresAt = new Date(tx.now.getTime() + KEPT_MS);
+      tx.tell(insertFailedRun, { id, function_id: functionId, record, expires_at: expiresAt });
+      noteDue(tx, { kind: "failed_run", at: expiresAt });
+    });
+  }
+}
+
+function placeOf(tenantId: TenantId, entity: Uuid) {
+  return { tenantId, entity, field: "failed_run" };
+}
+
+function writeRun({ kind, console, usage }: ObservedRun, failure: FunctionFailed): JsonObject {
+  const lines = console.map(({ level, text }) => ({ level, text }));
+  return { kind, error: shortened(failure).toJson(), console: lines, usage: usage ? { ...usage } : null };
+}
+
+function shortened({ status, detail, errors, position }: FunctionFailed): FunctionFailed {
+  const cut = (text: string) => text.slice(0, MOST_CHARACTERS);
+  const texts = Object.entries(errors)
+    .flatMap(([name, list]) => list.map((text): [string, string] => [cut(name), cut(text)]))
+    .slice(0, MOST_TEXTS);
+  const kept = new Map<string, string[]>();
+  for (const [name, text] of texts) kept.set(name, [...(kept.get(name) ?? []), text]);
+  return new FunctionFailed(status, cut(detail), Object.fromEntries(kept), position);
+}
+
+/** The failed runs of a reactor or proxy that is there, newest first, with a row of the log for who reads them. */
+export async function readFailedRuns(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  entityType: "reactor" | "proxy",
+  id: Uuid,
+): Promise<readonly FailedRun[]> {
+  const rows = await tx.ask(listFailedRuns, id);
+  writeLog(tx, logEntry(actorOf(caller), entityType, id, "read", "failed runs"));
+  return rows.map((row) => openFailedRun(keys, tx.tenantId, row));
+}
+
+/** @throws {Error} when the row is not what {@link FailedRuns} wrote. */
+function openFailedRun(keys: TenantKeys, tenantId: TenantId, row: FailedRunRow): FailedRun {
+  const stored: Json = JSON.parse(open(keys.data, placeOf(tenantId, row.id), row.record).toString());
+  if (!isJsonObject(stored) || !isJsonObject(stored.error)) throw new Error("a failed run is no object");
+  const { kind, error, console, usage } = stored;
+  return {
+    id: row.id,
+    kind: readKind(kind),
+    failure: readFunctionFailed(error),
+    console: Array.isArray(console) ? console.map(readLine) : [],
+    usage: isJsonObject(usage) ? { ms: Number(usage.ms), memoryBytes: Number(usage.memoryBytes) } : undefined,
+    createdAt: row.created_at,
+  };
+}
+
+const KINDS: readonly FunctionKind[] = ["reactor", "formula", "request_transform", "response_transform"];
+const LEVELS: readonly ConsoleLine["level"][] = ["debug", "log", "info", "warn", "error"];
+
+function readKind(stored: Json | undefined): FunctionKind {
+  const kind = KINDS.find((known) => known === stored);
+  if (!kind) throw new Error("a failed run is of an unknown kind");
+  return kind;
+}
+
+function readLine(stored: Json): ConsoleLine {
+  const { level, text } = isJsonObject(stored) ? stored : {};
+  return { level: LEVELS.find((known) => known === level) ?? "log", text: String(text) };
+}
+
+function elapsed(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => clearTimeout(timer));
+  });
+}

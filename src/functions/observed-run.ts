@@ -1,0 +1,33 @@
+import type { FunctionKind } from "../sandbox/limits.js";
+import type { ConsoleLine, RunOutcome, RunUsage } from "../sandbox/run.js";
+import { FunctionFailed } from "./function-failed.js";
+import { resultOf } from "./function-runner.js";
+
+/** A run as the authors of its code may see it. */
+export interface ObservedRun {
+  readonly kind: FunctionKind;
+  /** Undefined where the code returned or answered, and where it could not be run now. */
+  readonly failure: FunctionFailed | undefined;
+  readonly console: readonly ConsoleLine[];
+  readonly usage: RunUsage | undefined;
+}
+
+export function observedRun(kind: FunctionKind, outcome: RunOutcome): ObservedRun {
+  const { console, usage } = outcome;
+  return { kind, failure: failureOf(outcome), console, usage };
+}
+
+function failureOf(outcome: RunOutcome): FunctionFailed | undefined {
+  try {
+    resultOf(outcome);
+    return undefined;
+  } catch (error) {
+    return error instanceof FunctionFailed ? withPosition(error, outcome) : undefined;
+  }
+}
+
+/** Callers are not told where code threw one of the published errors. Its authors are. */
+function withPosition(failed: FunctionFailed, outcome: RunOutcome): FunctionFailed {
+  if (outcome.kind !== "threw" || outcome.error.type === "custom_http_response") return failed;
+  return new FunctionFailed(failed.status, failed.detail, failed.errors, outcome.error.position);
+}

@@ -1,0 +1,130 @@
+import type { Json } from "../base/json.js";
+import {
+  type BtMethod,
+  BtRefusal,
+  type HostCalls,
+  HostFailure,
+  type HostFetchRequest,
+  type HostFetchResponse,
+} from "../sandbox/host-calls.js";
+
+/** What stands for the world outside in a test run. */
+export interface TestOutside {
+  /** Requests without an answer of the test go to their destination. */
+  readonly network: boolean;
+  readonly fetch: readonly TestFetch[];
+  readonly bt: readonly TestBt[];
+  readonly hasBt: boolean;
+}
+
+export interface TestFetch {
+  /** Any, where undefined. */
+  readonly method: string | undefined;
+  /** The whole address, or its beginning with `*` behind it. */
+  readonly url: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Json;
+}
+
+export interface TestBt {
+  readonly method: string;
+  readonly status: number;
+  readonly body: Json;
+}
+
+/** A call that code made, and what answered it. */
+export interface TestedCall {
+  readonly to: "fetch" | "bt";
+  readonly method: string;
+  readonly url: string | undefined;
+  readonly answeredBy: "test" | "network" | "nothing";
+  readonly status: number | undefined;
+}
+
+/** Calls that are shown. */
+const MOST_CALLS = 100;
+
+/** Answers the host calls of a test run, and keeps what was asked. */
+export class TestHosts {
+  readonly calls: TestedCall[] = [];
+  readonly #outside: TestOutside;
+  readonly #network: HostCalls["fetch"];
+  readonly #askedOfBt = new Map<string, number>();
+
+  /** @param network makes real requests, under the rules that hold for all tenants' code. */
+  constructor(outside: TestOutside, network: HostCalls["fetch"]) {
+    this.#outside = outside;
+    this.#network = network;
+  }
+
+  get hostCalls(): HostCalls {
+    const hasBt = this.#outside.hasBt || this.#outside.bt.length > 0;
+    return {
+      ...(hasBt ? { bt: (method: BtMethod) => this.#bt(method) } : {}),
+      fetch: (request, signal) => this.#fetch(request, signal),
+    };
+  }
+
+  async #bt(method: BtMethod): Promise<Json> {
+    const answers = this.#outside.bt.filter((answer) => answer.method === method);
+    const asked = this.#askedOfBt.get(method) ?? 0;
+    this.#askedOfBt.set(method, asked + 1);
+    const answer = answers[Math.min(asked, answers.length - 1)];
+    this.#note({ to: "bt", method, url: undefined, answeredBy: answer ? "test" : "nothing", status: answer?.status });
+    if (!answer)
+      throw new HostFailure("ENOANSWER", `This test run has no answer to bt.${method}: give one in outside.bt.`);
+    if (answer.status >= 400) throw new BtRefusal(answer.status, answer.body);
+    return answer.body;
+  }
+
+  async #fetch(request: HostFetchRequest, signal: AbortSignal): Promise<HostFetchResponse> {
+    const { method, url } = request;
+    const answer = this.#outside.fetch.find((candidate) => matches(candidate, request));
+    if (answer) {
+      this.#note({ to: "fetch", method, url, answeredBy: "test", status: answer.status });
+      return responseOf(answer);
+    }
+    if (!this.#outside.network) {
+      this.#note({ to: "fetch", method, url, answeredBy: "nothing", status: undefined });
+      throw new HostFailure(
+        "ENOANSWER",
+        "This test run has no answer to this request: give one in outside.fetch, or set outside.network.",
+      );
+    }
+    const note = (status?: number) => this.#note({ to: "fetch", method, url, answeredBy: "network", status });
+    try {
+      const response = await this.#network(request, signal);
+      note(response.status);
+      return response;
+    } catch (error) {
+      note();
+      throw error;
+    }
+  }
+
+  #note(call: TestedCall): void {
+    if (this.calls.length < MOST_CALLS) this.calls.push(call);
+  }
+}
+
+function matches(answer: TestFetch, { method, url }: HostFetchRequest): boolean {
+  if (answer.method !== undefined && answer.method.toUpperCase() !== method.toUpperCase()) return false;
+  return answer.url.endsWith("*") ? url.startsWith(answer.url.slice(0, -1)) : sameAddress(answer.url, url);
+}
+
+/** Clients write the address of a host with a slash behind it. */
+function sameAddress(given: string, asked: string): boolean {
+  return given === asked || (URL.canParse(given) && URL.canParse(asked) && new URL(given).href === new URL(asked).href);
+}
+
+function responseOf({ status, headers, body }: TestFetch): HostFetchResponse {
+  const isText = typeof body === "string";
+  const hasType = Object.keys(headers).some((name) => name.toLowerCase() === "content-type");
+  const type: [string, string][] = isText || hasType ? [] : [["content-type", "application/json"]];
+  return {
+    ...{ status, statusText: "" },
+    headers: [...Object.entries(headers), ...type],
+    body: { text: isText ? body : JSON.stringify(body) },
+  };
+}

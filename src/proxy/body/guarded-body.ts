@@ -1,0 +1,81 @@
+import { Transform, type TransformCallback } from "node:stream";
+import { Fault } from "../../base/fault.js";
+import { ReferenceScanner } from "./reference-scanner.js";
+import type { Unpacking } from "./unpacking.js";
+
+/** Passes a body on as it is, and breaks it off before anything leaves that must not. */
+export abstract class GuardedStream extends Transform {
+  #refused: Fault | undefined;
+
+  constructor() {
+    super();
+    // Whoever sends the body asks for `refused`. An error without a listener would end the process.
+    this.on("error", () => {});
+  }
+
+  /** Why the body was broken off here. Undefined where it was not, or where its caller broke it off. */
+  get refused(): Fault | undefined {
+    return this.#refused;
+  }
+
+  protected refuse(fault: Fault, done: TransformCallback): void {
+    this.#refused = fault;
+    done(fault);
+  }
+}
+
+/** Guards the rest of a large body: the values of a reference can be put in only before the request has begun. */
+export class GuardedBody extends GuardedStream {
+  readonly #scanner = new ReferenceScanner();
+  readonly #refusal: () => Fault;
+
+  /** @param refusal the fault of a body that holds a reference. */
+  constructor(refusal: () => Fault) {
+    super();
+    this.#refusal = refusal;
+  }
+
+  override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
+    const passed = this.#scanner.push(chunk);
+    if (this.#scanner.hasFound) this.refuse(this.#refusal(), done);
+    else done(null, passed);
+  }
+
+  override _flush(done: TransformCallback): void {
+    done(null, this.#scanner.end());
+  }
+}
+
+/** Guards the rest of a packed body by what is in it. A piece goes on once all that it unpacks to was looked at. */
+export class GuardedPackedBody extends GuardedStream {
+  readonly #unpacking: Unpacking;
+
+  /** @param unpacking what has looked at the body so far. */
+  constructor(unpacking: Unpacking) {
+    super();
+    this.#unpacking = unpacking;
+  }
+
+  override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
+    this.#unpacking.push(chunk).then(
+      () => done(null, chunk),
+      (error: unknown) => this.refuse(faultOf(error), done),
+    );
+  }
+
+  override _flush(done: TransformCallback): void {
+    this.#unpacking.end().then(
+      () => done(),
+      (error: unknown) => this.refuse(faultOf(error), done),
+    );
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#unpacking.destroy();
+    done(error);
+  }
+}
+
+function faultOf(error: unknown): Fault {
+  return error instanceof Fault ? error : new Fault("internal", "Something went wrong on our side.", { cause: error });
+}

@@ -1,0 +1,134 @@
+import { isAscii } from "node:buffer";
+import { isReference, LONGEST_REFERENCE } from "../splice/bytes.js";
+
+/** Double braces in one encoding of text. */
+interface Encoding {
+  readonly open: Buffer;
+  readonly close: Buffer;
+  /** Bytes between the braces of the longest reference. */
+  readonly longest: number;
+  /** The text of bytes, or undefined where they are none in this encoding. */
+  decode(bytes: Buffer): string | undefined;
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+const ENCODINGS: readonly Encoding[] = [
+  {
+    open: Buffer.from("{{"),
+    close: Buffer.from("}}"),
+    longest: LONGEST_REFERENCE,
+    decode(bytes) {
+      if (isAscii(bytes)) return bytes.toString("latin1");
+      try {
+        return utf8.decode(bytes);
+      } catch {
+        return undefined;
+      }
+    },
+  },
+  wideEncoding((bytes) => bytes),
+  wideEncoding((bytes) => Buffer.from(bytes).swap16()),
+];
+
+/** UTF-16, whose text `inOrder` puts into the order of bytes that Node reads. */
+function wideEncoding(inOrder: (bytes: Buffer) => Buffer): Encoding {
+  return {
+    open: inOrder(Buffer.from("{{", "utf16le")),
+    close: inOrder(Buffer.from("}}", "utf16le")),
+    longest: LONGEST_REFERENCE * 2,
+    decode: (bytes) => (bytes.length % 2 === 0 ? inOrder(bytes).toString("utf16le") : undefined),
+  };
+}
+
+/** Whether bytes hold a reference in UTF-16, where no value can be put in. */
+export function hasWideReference(bytes: Buffer): boolean {
+  // Text in UTF-8 has no zeros, and almost every body is that.
+  return bytes.includes(0) && ENCODINGS.slice(1).some((encoding) => search(bytes, encoding).isFound);
+}
+
+/** Until where bytes hold no reference whose end has not come. */
+export function completeUntil(bytes: Buffer): number {
+  return Math.min(...ENCODINGS.map((encoding) => lastOpening(bytes, encoding)));
+}
+
+/**
+ * Looks for references in bytes that pass by in pieces. What may be the beginning of one is held back until its end has
+ * come, so that nothing of a reference goes on: 8 KB at most.
+ */
+export class ReferenceScanner {
+  #held: Buffer = Buffer.alloc(0);
+  #hasFound = false;
+
+  /** Whether a reference was seen. From then on nothing goes on. */
+  get hasFound(): boolean {
+    return this.#hasFound;
+  }
+
+  /** Gives the bytes that may go on. */
+  push(chunk: Buffer): Buffer {
+    const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    let end = bytes.length;
+    for (const encoding of ENCODINGS) {
+      const { isFound, openFrom } = search(bytes, encoding);
+      if (isFound) {
+        this.#hasFound = true;
+        return Buffer.alloc(0);
+      }
+      end = Math.min(end, openFrom);
+    }
+    // A copy: a slice would keep the whole piece in memory.
+    this.#held = end === bytes.length ? Buffer.alloc(0) : Buffer.from(bytes.subarray(end));
+    return bytes.subarray(0, end);
+  }
+
+  /** Gives what was held back, once no more can come. */
+  end(): Buffer {
+    const held = this.#held;
+    this.#held = Buffer.alloc(0);
+    return held;
+  }
+}
+
+/** @returns whether a reference is there, and from where on one may have begun that is not complete. */
+function search(bytes: Buffer, encoding: Encoding) {
+  const { open, close, longest } = encoding;
+  let from = 0;
+  for (;;) {
+    const opening = bytes.indexOf(open, from);
+    const end = opening < 0 ? -1 : bytes.indexOf(close, opening + open.length);
+    if (end < 0) break;
+    // The last opening before the end, which is looked for no further back than this one.
+    const begin = bytes.lastIndexOf(open, end - open.length) + open.length;
+    const length = end - begin;
+    if (length >= SHORTEST && length <= longest && isReferenceIn(bytes.subarray(begin, end), encoding)) {
+      return { isFound: true, openFrom: 0 };
+    }
+    from = end + close.length;
+  }
+  return { isFound: false, openFrom: from + lastOpening(bytes.subarray(from), encoding) };
+}
+
+/** Bytes of the shortest reference. */
+const SHORTEST = 3;
+
+function isReferenceIn(bytes: Buffer, { decode }: Encoding): boolean {
+  const text = decode(bytes);
+  return text !== undefined && isReference(text);
+}
+
+/** Where a reference may have begun whose end has not come: at an opening, or at what may become one. */
+function lastOpening(bytes: Buffer, { open, close, longest }: Encoding): number {
+  const from = Math.max(0, bytes.length - longest - open.length - close.length);
+  const begun = bytes.subarray(from).lastIndexOf(open);
+  if (begun < 0 || bytes.includes(close, from + begun + open.length)) return bytes.length - partOf(bytes, open);
+  return from + begun;
+}
+
+/** How many bytes at the end are the beginning of an opening. */
+function partOf(bytes: Buffer, open: Buffer): number {
+  for (let length = Math.min(open.length - 1, bytes.length); length > 0; length -= 1) {
+    if (bytes.subarray(bytes.length - length).equals(open.subarray(0, length))) return length;
+  }
+  return 0;
+}

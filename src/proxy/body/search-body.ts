@@ -1,0 +1,100 @@
+import { isUtf8 } from "node:buffer";
+import { invalid } from "../../base/fault.js";
+import type { BodyHead } from "../../memory/collect-body.js";
+import { type BodyFormat, bodyFormatOf, contentCodingsOf } from "../body-format.js";
+import { announcedIn, type CallerBody, readCallerBody, readCallerHead } from "../buffered-body.js";
+import { headerValue } from "../forward.js";
+import type { RequestReferences } from "../references.js";
+import { placesInBegunText } from "../splice/plain.js";
+import { GuardedBody } from "./guarded-body.js";
+import { HEAD, isSentInPieces, MAX_BUFFERED, readBegun } from "./incoming-body.js";
+import { OutgoingBody } from "./outgoing-body.js";
+import { completeUntil } from "./reference-scanner.js";
+import { beginsLikeText, searchBytes } from "./search-bytes.js";
+import { searchPacked } from "./search-packed.js";
+import { SearchedMultipart } from "./searched-multipart.js";
+
+/**
+ * Finds the references of a body, whatever its type. Text is read as a whole. Of other bodies that are larger than 5 MB the
+ * beginning is read, and the rest streams past a guard: values change the length, which the head of the request states.
+ *
+ * @param isWhole whether all of it is wanted, for a transform.
+ * @throws {Fault} validation_failed naming `body`, for an expression that is malformed, or where no value can be put in;
+ * what {@link readCallerBody} throws.
+ */
+export async function searchBody(
+  incoming: CallerBody,
+  references: RequestReferences,
+  isWhole: boolean,
+): Promise<OutgoingBody> {
+  const contentType = headerValue(incoming.headers, "content-type");
+  const codings = contentCodingsOf(headerValue(incoming.headers, "content-encoding"));
+  if (codings.length > 0) return searchPacked(incoming, codings, isWhole);
+  const format = bodyFormatOf(contentType);
+  const head = await readFor(incoming, format, isWhole);
+  if (!head.rest) {
+    const isChunked = !isWhole && format.kind !== "text" && isSentInPieces(incoming);
+    return searchWhole(head.bytes, format, contentType, references, isChunked);
+  }
+  // No more than is promised, however much came at once: what works once works always.
+  const first = head.bytes.subarray(0, HEAD);
+  const begun = wholeCharacters(first.subarray(0, completeUntil(first)));
+  const searched = searchWhole(begun, beginningOf(format, begun), contentType, references, false);
+  const guard = new GuardedBody(() => invalid("body", TOO_LATE));
+  const rest = { carried: head.bytes.subarray(begun.length), stream: head.rest, guard };
+  return new OutgoingBody({ headLength: begun.length, head: () => searched.head, rest });
+}
+
+const TOO_LATE =
+  "must hold its references within its first 64 KB, since it has more than 5 MB or is no text: put the parts with references first";
+
+/** Reads as much of a body as is searched before the request begins. */
+async function readFor(incoming: CallerBody, format: BodyFormat, isWhole: boolean): Promise<BodyHead> {
+  const { headers, memory } = incoming;
+  if (isWhole || format.kind === "text")
+    return { bytes: await readCallerBody(incoming, MAX_BUFFERED), rest: undefined };
+  const begun = await readBegun(incoming);
+  const length = announcedIn(headers);
+  const isLarge = (length ?? 0) > MAX_BUFFERED || memory.allowance.maxBytes < MAX_BUFFERED;
+  if (!begun.rest || isLarge || (format.kind === "unknown" && !beginsLikeText(begun.bytes.subarray(0, HEAD))))
+    return begun;
+  // One byte more than is taken tells whether it is larger.
+  const read = begun.bytes.length;
+  const left = length === undefined ? undefined : length - read;
+  const more = await readCallerHead(begun.rest, memory, MAX_BUFFERED + 1 - read, left);
+  return { bytes: Buffer.concat([begun.bytes, more.bytes]), rest: more.rest };
+}
+
+function searchWhole(
+  bytes: Buffer,
+  format: BodyFormat,
+  contentType: string | undefined,
+  references: RequestReferences,
+  isChunked: boolean,
+): OutgoingBody {
+  const headLength = bytes.length;
+  if (format.kind === "multipart") {
+    const multipart = new SearchedMultipart(references, bytes, format.boundary);
+    return new OutgoingBody({ headLength, head: () => multipart.assemble(), isChunked });
+  }
+  let head = bytes;
+  const take = (spliced: Buffer) => {
+    head = spliced;
+  };
+  searchBytes(references, { bytes, format, contentType, where: "", take });
+  return new OutgoingBody({ headLength, head: () => head, isChunked });
+}
+
+/** The format of the beginning of a body, which cannot be parsed as a whole. */
+function beginningOf(format: BodyFormat, begun: Buffer): BodyFormat {
+  return format.kind === "unknown" && beginsLikeText(begun) ? { kind: "text", find: placesInBegunText } : format;
+}
+
+/** Text without the character at its end that is cut; other bytes as they are. */
+function wholeCharacters(bytes: Buffer): Buffer {
+  for (let cut = 0; cut < 4 && cut <= bytes.length; cut += 1) {
+    const whole = bytes.subarray(0, bytes.length - cut);
+    if (isUtf8(whole)) return whole;
+  }
+  return bytes;
+}

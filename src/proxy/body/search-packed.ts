@@ -1,0 +1,58 @@
+import { invalid } from "../../base/fault.js";
+import type { BodyHead } from "../../memory/collect-body.js";
+import { type CallerBody, readCallerBody } from "../buffered-body.js";
+import { GuardedBody, GuardedPackedBody } from "./guarded-body.js";
+import { isSentInPieces, MAX_BUFFERED, readBegun } from "./incoming-body.js";
+import { OutgoingBody } from "./outgoing-body.js";
+import { completeUntil, ReferenceScanner } from "./reference-scanner.js";
+import { isUnpackable, packedReference, Unpacking } from "./unpacking.js";
+
+/**
+ * Looks into a packed body, which goes out as it came: no value can be put in, so a reference in it refuses the call. One
+ * whose coding is unknown is searched as the bytes that it is.
+ *
+ * @param codings at least one, from the inside out.
+ * @param isWhole whether all of it is wanted, for a transform.
+ * @throws {Fault} validation_failed naming `body`; what {@link readCallerBody} throws.
+ */
+export async function searchPacked(
+  incoming: CallerBody,
+  codings: readonly string[],
+  isWhole: boolean,
+): Promise<OutgoingBody> {
+  const head: BodyHead = isWhole
+    ? { bytes: await readCallerBody(incoming, MAX_BUFFERED), rest: undefined }
+    : await readBegun(incoming);
+  const isChunked = !isWhole && isSentInPieces(incoming);
+  const [coding = "", ...others] = codings;
+  if (!codings.every(isUnpackable)) return searchOpaque(head, isChunked);
+  if (others.length > 0 && head.bytes.length > 0) {
+    throw invalid(
+      "headers.Content-Encoding",
+      "must name one coding at most: a body that is packed twice is not searched",
+    );
+  }
+  return unpackAndSearch(head, coding, isChunked);
+}
+
+async function unpackAndSearch({ bytes, rest }: BodyHead, coding: string, isChunked: boolean): Promise<OutgoingBody> {
+  const unpacking = new Unpacking(coding);
+  await unpacking.push(bytes);
+  const known = { headLength: bytes.length, head: () => bytes };
+  if (rest) {
+    const guard = new GuardedPackedBody(unpacking);
+    return new OutgoingBody({ ...known, rest: { carried: Buffer.alloc(0), stream: rest, guard } });
+  }
+  await unpacking.end();
+  return new OutgoingBody({ ...known, isChunked });
+}
+
+function searchOpaque({ bytes, rest }: BodyHead, isChunked: boolean): OutgoingBody {
+  const scanner = new ReferenceScanner();
+  scanner.push(bytes);
+  if (scanner.hasFound) throw packedReference();
+  if (!rest) return new OutgoingBody({ headLength: bytes.length, head: () => bytes, isChunked });
+  const begun = bytes.subarray(0, completeUntil(bytes));
+  const guarded = { carried: bytes.subarray(begun.length), stream: rest, guard: new GuardedBody(packedReference) };
+  return new OutgoingBody({ headLength: begun.length, head: () => begun, rest: guarded });
+}

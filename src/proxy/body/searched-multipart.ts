@@ -1,0 +1,161 @@
+import { Fault, invalid } from "../../base/fault.js";
+import { bodyFormatOf } from "../body-format.js";
+import type { RequestReferences } from "../references.js";
+import { placesInPartHeader } from "../splice/header.js";
+import { type PartHead, type Region, splitMultipart, TooManyParts } from "./multipart.js";
+import { ReferenceScanner } from "./reference-scanner.js";
+import { searchBytes } from "./search-bytes.js";
+
+/** How deep multipart bodies are read that lie within each other. What is deeper is searched as bytes. */
+const MAX_DEPTH = 3;
+
+/** A multipart body in which each part is searched in its own format. */
+export class SearchedMultipart {
+  readonly #body: Buffer;
+  readonly #delimiter: string;
+  readonly #regions: readonly Region[];
+  /** What regions have become, by their place in the list. */
+  readonly #changed = new Map<number, Buffer>();
+
+  /** @throws {Fault} validation_failed naming `body`: see {@link searchBytes}; also for too many parts. */
+  constructor(references: RequestReferences, body: Buffer, boundary: string, where = "", depth = 1) {
+    this.#body = body;
+    this.#delimiter = `--${boundary}`;
+    this.#regions = regionsOf(body, boundary);
+    for (const [index, region] of this.#regions.entries()) {
+      this.#search(references, region, index, where, depth);
+    }
+  }
+
+  /**
+   * The body with the values in it. A part that states its length states the new one.
+   * @throws {Fault} validation_failed where a value holds the delimiter: it would begin a part of its own.
+   */
+  assemble(): Buffer {
+    if (this.#changed.size === 0) return this.#body;
+    const pieces = this.#regions.map((region, index) => this.#pieceOf(region, index));
+    for (const [index, changed] of this.#changed) {
+      const region = this.#regions[index];
+      if (region && this.#delimitersIn(changed) > this.#delimitersIn(this.#bytesOf(region))) {
+        throw invalid("body", "must have another boundary: a value holds the one between its parts");
+      }
+    }
+    return Buffer.concat(pieces);
+  }
+
+  #search(references: RequestReferences, region: Region, index: number, where: string, depth: number): void {
+    const bytes = this.#bytesOf(region);
+    const take = (changed: Buffer) => void this.#changed.set(index, changed);
+    if (region.kind === "between") {
+      searchBytes(references, { bytes, format: { kind: "unknown" }, contentType: undefined, where, take });
+      return;
+    }
+    const inPart = `${where}${nameOf(region.part)}, `;
+    if (region.kind === "headers") {
+      searchHeaders(references, bytes, inPart, take);
+      return;
+    }
+    const { contentType, transferEncoding, fileName } = region.part;
+    if (transferEncoding === "base64" || transferEncoding === "quoted-printable") {
+      refuseEncodedReference(bytes, transferEncoding, nameOf(region.part));
+    }
+    // A form's field without a type is text (RFC 7578, 4.4); a file without one may be anything.
+    const format = bodyFormatOf(contentType ?? (fileName === undefined ? "text/plain" : undefined));
+    if (format.kind !== "multipart") {
+      searchBytes(references, { bytes, format, contentType, where: inPart, take });
+    } else if (depth < MAX_DEPTH) {
+      const inner = new SearchedMultipart(references, bytes, format.boundary, inPart, depth + 1);
+      references.afterwards(() => {
+        const assembled = inner.assemble();
+        if (assembled !== bytes) take(assembled);
+      });
+    } else {
+      searchBytes(references, { bytes, format: { kind: "unknown" }, contentType, where: inPart, take });
+    }
+  }
+
+  #pieceOf(region: Region, index: number): Buffer {
+    const own = this.#changed.get(index) ?? this.#bytesOf(region);
+    if (region.kind !== "headers") return own;
+    // The content follows its headers, with the empty line between them.
+    const content = this.#regions[index + 2];
+    const changed = this.#changed.get(index + 2);
+    return content && changed ? withLength(own, changed.length - (content.end - content.start)) : own;
+  }
+
+  #bytesOf({ start, end }: Region): Buffer {
+    return this.#body.subarray(start, end);
+  }
+
+  #delimitersIn(bytes: Buffer): number {
+    let count = 0;
+    for (let at = bytes.indexOf(this.#delimiter); at >= 0; at = bytes.indexOf(this.#delimiter, at + 1)) count += 1;
+    return count;
+  }
+}
+
+function regionsOf(body: Buffer, boundary: string): Region[] {
+  try {
+    return splitMultipart(body, boundary);
+  } catch (error) {
+    throw error instanceof TooManyParts
+      ? new Fault("validation_failed", "A multipart body has too many parts.", {
+          fields: { body: ["must have at most 10000 parts"] },
+        })
+      : error;
+  }
+}
+
+/** Longer names are cut in errors. */
+const LONGEST_NAME = 50;
+
+function nameOf({ number, name }: PartHead): string {
+  if (name === undefined || name === "") return `part ${number}`;
+  return `part ${number} "${Buffer.from(name, "latin1").toString("utf8").slice(0, LONGEST_NAME)}"`;
+}
+
+function searchHeaders(
+  references: RequestReferences,
+  bytes: Buffer,
+  where: string,
+  take: (bytes: Buffer) => void,
+): void {
+  if (!bytes.includes("{{")) return;
+  references.scan({
+    ...{ field: "body", text: bytes.toString("latin1"), find: placesInPartHeader },
+    positionOf: () => `${where}headers`,
+    take: (spliced) => take(Buffer.from(spliced, "latin1")),
+  });
+}
+
+/** @throws {Fault} validation_failed for a part whose encoding hides a reference. */
+function refuseEncodedReference(bytes: Buffer, encoding: "base64" | "quoted-printable", part: string): void {
+  const decoded =
+    encoding === "base64"
+      ? Buffer.from(bytes.toString("latin1"), "base64")
+      : Buffer.from(unquoted(bytes.toString("latin1")), "latin1");
+  const scanner = new ReferenceScanner();
+  scanner.push(decoded);
+  if (scanner.hasFound) {
+    throw invalid(
+      "body",
+      `must not hold references in a part with a Content-Transfer-Encoding of ${encoding} (${part})`,
+    );
+  }
+}
+
+/** Quoted-printable (RFC 2045, 6.7) undone. */
+function unquoted(text: string): string {
+  return text
+    .replaceAll(/=[ \t]*\r?\n/g, "")
+    .replaceAll(/=([0-9A-F]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(String(hex), 16)));
+}
+
+const LENGTH = /^(content-length[ \t]*:[ \t]*)(\d{1,15})([ \t]*)$/im;
+
+function withLength(headers: Buffer, longer: number): Buffer {
+  const text = headers.toString("latin1");
+  if (longer === 0 || !LENGTH.test(text)) return headers;
+  const changed = text.replace(LENGTH, (_, name, length, end) => `${name}${Number(length) + longer}${end}`);
+  return Buffer.from(changed, "latin1");
+}

@@ -1,0 +1,206 @@
+import { randomUUID } from "node:crypto";
+import type { Caller } from "../access/caller.js";
+import { Fault, invalid } from "../base/fault.js";
+import type { Json, JsonObject } from "../base/json.js";
+import { Sensitive } from "../crypto/sensitive.js";
+import { requireNamedDestination } from "../egress/destination.js";
+import type { GuardedAgents } from "../egress/guarded-agents.js";
+import { guardedRequest } from "../egress/guarded-request.js";
+import type { HeaderPair } from "../egress/request-framing.js";
+import { FunctionFailed } from "../functions/function-failed.js";
+import { TESTED_ID, type TestRunner } from "../functions/test-run.js";
+import type { RequestMemory } from "../memory/memory-lease.js";
+import { readAnswerBody } from "./buffered-body.js";
+import { destinationTarget } from "./destination.js";
+import { forwardedHeaders, returnedHeaders } from "./forward.js";
+import { failureOf } from "./given-up.js";
+import type { LoadedProxy } from "./load-proxy.js";
+import { RunTransforms, type TransformedAnswer } from "./run-transforms.js";
+import type { Transform } from "./transform.js";
+
+/** Transforms that are not saved, with what they are to run on. */
+export interface ProxySample {
+  readonly requestSteps: readonly Transform[];
+  readonly responseSteps: readonly Transform[];
+  readonly configuration: Readonly<Record<string, string>>;
+  readonly request: SampleRequest;
+  /** What the destination answers. */
+  readonly answer: SampleAnswer | undefined;
+  /** A destination that is called in place of a made-up answer. */
+  readonly destinationUrl: string | undefined;
+}
+
+export interface SampleRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly headers: readonly HeaderPair[];
+  readonly body: Buffer;
+}
+
+export interface SampleAnswer {
+  readonly status: number;
+  readonly headers: readonly HeaderPair[];
+  readonly body: Buffer;
+}
+
+export interface ProxyTest {
+  /** As it leaves for the destination; undefined where a transform failed, or answered in its place. */
+  readonly request: SampleRequest | undefined;
+  /** As its caller gets it; undefined where a transform failed, or there was no answer to transform. */
+  readonly answer: SampleAnswer | undefined;
+  readonly failure: FunctionFailed | undefined;
+}
+
+/** What a test is run with. */
+export interface ProxyTesting {
+  readonly runner: TestRunner;
+  readonly agents: GuardedAgents;
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+  readonly memory: RequestMemory;
+}
+
+const MOST_ANSWER_BYTES = 5 * 1024 * 1024;
+
+/** Where the request goes to where no destination is called. */
+const NOWHERE = "https://destination.invalid";
+
+/**
+ * Sends a request through transforms as a proxy would.
+ * @throws {Fault} validation_failed naming fields; unavailable when code could not be run now; what a proxy throws where a
+ * destination does not answer.
+ */
+export async function testProxy(testing: ProxyTesting, sample: ProxySample): Promise<ProxyTest> {
+  const { agents } = testing;
+  const { request, destinationUrl } = sample;
+  if (destinationUrl !== undefined) requireNamedDestination("destination_url", destinationUrl, agents.policy);
+  const target = destinationTarget(destinationUrl ?? NOWHERE, request.path, request.query);
+  let sent: SampleRequest | undefined;
+  try {
+    const changed = await transformRequest(testing, sample);
+    if (changed.kind === "answer") {
+      return { request: undefined, answer: await wholeAnswer(changed.answer, testing), failure: undefined };
+    }
+    const body = await readAnswerBody(changed, MOST_ANSWER_BYTES, testing.memory);
+    sent = { ...request, headers: changed.headers, body };
+    const answer = destinationUrl === undefined ? sample.answer : await call(testing, destinationUrl, target, sent);
+    if (!answer) return { request: sent, answer: undefined, failure: undefined };
+    return { request: sent, answer: await transformAnswer(testing, sample, answer), failure: undefined };
+  } catch (error) {
+    return { request: sent, answer: undefined, failure: failureToTell(testing.runner, error) };
+  }
+}
+
+/** What the caller of a proxy is told of transforms is a result here, and not an error of the test. */
+function failureToTell({ runs }: TestRunner, error: unknown): FunctionFailed {
+  if (error instanceof FunctionFailed) return runs.at(-1)?.failure ?? error;
+  if (error instanceof StepRefused) return new FunctionFailed(400, error.fault.message, error.fault.fields ?? {});
+  throw error;
+}
+
+/** A declarative step cannot be done: its expression finds nothing, for example. */
+class StepRefused extends Error {
+  readonly fault: Fault;
+
+  constructor(fault: Fault) {
+    super("a step of a tested proxy was refused");
+    this.fault = fault;
+  }
+}
+
+async function asSteps<T>(steps: Promise<T>): Promise<T> {
+  return steps.catch((error: unknown) => {
+    throw error instanceof Fault && error.code === "validation_failed" ? new StepRefused(error) : error;
+  });
+}
+
+function transformRequest(testing: ProxyTesting, { requestSteps, request, configuration }: ProxySample) {
+  const { signal, memory } = testing;
+  const { proxy, transforms } = madeUp(testing, configuration);
+  const { tenantId } = testing.caller;
+  const headers = forwardedHeaders(request.headers);
+  return asSteps(transforms.request({ tenantId, proxy }, requestSteps, { ...request, headers }, { signal, memory }));
+}
+
+/** As a proxy does: only what answers a success is transformed. */
+async function transformAnswer(
+  testing: ProxyTesting,
+  sample: ProxySample,
+  answer: SampleAnswer,
+): Promise<SampleAnswer> {
+  const { signal, memory } = testing;
+  const { responseSteps, configuration } = sample;
+  const headers = returnedHeaders(answer.headers);
+  if (responseSteps.length === 0 || answer.status > 299) return { ...answer, headers };
+  const { proxy, transforms } = madeUp(testing, configuration);
+  const plain = { ...answer, headers, statusText: "", destinationStatus: answer.status };
+  const scope = { tenantId: testing.caller.tenantId, proxy };
+  return wholeAnswer(await asSteps(transforms.response(scope, responseSteps, plain, { signal, memory })), testing);
+}
+
+async function wholeAnswer(
+  { status, headers, body }: TransformedAnswer,
+  { memory }: ProxyTesting,
+): Promise<SampleAnswer> {
+  return {
+    status,
+    headers: returnedHeaders(headers),
+    body: await readAnswerBody({ headers, body }, MOST_ANSWER_BYTES, memory),
+  };
+}
+
+/**
+ * A proxy that is nowhere, and transforms under which nothing acts as anyone: the test answers all calls, and a step that
+ * makes a token gets one that is made up. The caller takes the place of the application, which such a step must have.
+ */
+function madeUp({ runner, caller }: ProxyTesting, configuration: Readonly<Record<string, string>>) {
+  const transforms = new RunTransforms({
+    functions: runner,
+    application: async () => caller,
+    createToken: async (_application, token): Promise<Json> => madeUpToken(token),
+    runReactor: () => Promise.reject(new Error("the transforms of a test are no reactors")),
+  });
+  const proxy: LoadedProxy = {
+    tenantId: caller.tenantId,
+    revision: 0,
+    proxy: {
+      ...{ id: TESTED_ID, name: "test", key: new Sensitive(""), applicationId: undefined, requireAuth: true },
+      ...{ revision: 0, createdBy: null, createdAt: new Date(0), modifiedBy: null, modifiedAt: null },
+      definition: {
+        ...{ destinationUrl: NOWHERE, requestTransform: undefined, responseTransform: undefined },
+        ...{ requestReactorId: undefined, responseReactorId: undefined, disableDetokenization: false },
+        ...{ requestTransforms: [], responseTransforms: [], configuration },
+      },
+    },
+  };
+  return { proxy, transforms };
+}
+
+function madeUpToken(token: JsonObject): JsonObject {
+  return { type: "token", ...token, id: randomUUID() };
+}
+
+async function call(
+  { agents, caller, signal, memory }: ProxyTesting,
+  url: string,
+  target: string,
+  { method, headers, body }: SampleRequest,
+): Promise<SampleAnswer> {
+  const isText = [target, ...headers.flat()].every((text) => !text.includes("{{")) && !body.includes("{{");
+  if (!isText)
+    throw invalid("request", "must hold no expressions where destination_url is called: a test resolves none");
+  try {
+    const answer = await guardedRequest(agents, {
+      ...{ url, target, method, headers, signal, pool: caller.tenantId },
+      body: body.length === 0 ? undefined : body,
+    });
+    return {
+      status: answer.status,
+      headers: answer.rawHeaders,
+      body: await readAnswerBody({ headers: answer.rawHeaders, body: answer.body }, MOST_ANSWER_BYTES, memory),
+    };
+  } catch (error) {
+    throw failureOf(error, signal);
+  }
+}

@@ -1,0 +1,73 @@
+import type { TenantId } from "../base/ids.js";
+import { isJsonObject, type Json } from "../base/json.js";
+import { FunctionFailed } from "../functions/function-failed.js";
+import type { FunctionAnswer } from "../functions/function-runner.js";
+import type { ObservedRun } from "../functions/observed-run.js";
+import { type TestRunner, testedFunction } from "../functions/test-run.js";
+import { returnedObject } from "./react.js";
+
+/** Code that is not saved, with what it is to run on. */
+export interface ReactorSample {
+  readonly code: string;
+  readonly args: Json;
+  readonly configuration: Readonly<Record<string, string>>;
+}
+
+export interface ReactorTest {
+  readonly run: ObservedRun | undefined;
+  /** What callers would be told: the code failed, or returned what no reactor may. */
+  readonly failure: FunctionFailed | undefined;
+  readonly returned: Json | undefined;
+  readonly answer: FunctionAnswer | undefined;
+  /** What would surprise callers of such a reactor. */
+  readonly warnings: readonly string[];
+}
+
+/** Runs code as a reactor would. @throws {Fault} unavailable when it could not be run now. */
+export async function testReactor(
+  runner: TestRunner,
+  tenantId: TenantId,
+  { code, args, configuration }: ReactorSample,
+  signal: AbortSignal,
+): Promise<ReactorTest> {
+  const fn = testedFunction(tenantId, "reactor", code, configuration);
+  const nothing = { failure: undefined, returned: undefined, answer: undefined };
+  const unresolved = JSON.stringify(args).includes("{{")
+    ? ["The expressions in args reached the code as they are. A reactor that is called gets the values of the tokens."]
+    : [];
+  try {
+    const result = await runner.run(fn, args, signal);
+    const run = runner.runs.at(-1);
+    if (result.kind === "answered") return { ...nothing, run, answer: result.answer, warnings: unresolved };
+    const warnings = [...unresolved, ...warningsOf(result.value)];
+    return { ...nothing, run, failure: refusalOf(result.value), returned: result.value, warnings };
+  } catch (error) {
+    const run = runner.runs.at(-1);
+    if (!(error instanceof FunctionFailed)) throw error;
+    return { ...nothing, run, failure: run?.failure ?? error, warnings: unresolved };
+  }
+}
+
+function refusalOf(value: Json): FunctionFailed | undefined {
+  try {
+    returnedObject(value);
+    return undefined;
+  } catch (error) {
+    if (error instanceof FunctionFailed) return error;
+    throw error;
+  }
+}
+
+const MOST_NAMES = 10;
+
+function warningsOf(value: Json): string[] {
+  if (!isJsonObject(value)) return [];
+  const others = Object.keys(value).filter((name) => name !== "raw" && name !== "tokenize");
+  const names = [...others.slice(0, MOST_NAMES), ...(others.length > MOST_NAMES ? ["..."] : [])].join(", ");
+  const hasAnswer = value.raw !== undefined || value.tokenize !== undefined;
+  return [
+    ...(hasAnswer ? [] : ["Callers get {}: of what code returns they get raw, and the tokens made of tokenize."]),
+    ...(others.length > 0 ? [`Callers do not get: ${names}. Put it into raw.`] : []),
+    ...(value.tokenize === undefined ? [] : ["A test makes no tokens. Callers get tokens in place of tokenize."]),
+  ];
+}

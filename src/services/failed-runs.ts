@@ -1,0 +1,47 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { FailedRunSchema } from "../../gen/cloakroom/v1/functions_pb.js";
+import { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
+import { ReactorService } from "../../gen/cloakroom/v1/reactors_pb.js";
+import type { FailedRun } from "../functions/failed-runs.js";
+import { failedRunsOfProxy } from "../proxy/proxies.js";
+import { failedRunsOfReactor } from "../reactors/reactor.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { type ServedMethod, serve } from "./call.js";
+import { uuidOf } from "./show.js";
+import { showConsole, showError, showUsage } from "./show-run.js";
+
+/** What went wrong in tenants' code, for them to read. */
+export function failedRunService(keyring: Keyring): ServedMethod[] {
+  return [
+    serve(ReactorService.method.listFailedReactorRuns, async ({ id }, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      return call.list(
+        (tx) => failedRunsOfReactor(tx, call.caller, keys, uuidOf(id)),
+        (runs) => ({ data: runs.map(showRun) }),
+      );
+    }),
+    serve(ProxyService.method.listFailedProxyRuns, async ({ id }, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      return call.list(
+        (tx) => failedRunsOfProxy(tx, call.caller, keys, uuidOf(id)),
+        (runs) => ({ data: runs.map(showRun) }),
+      );
+    }),
+  ];
+}
+
+function showRun({
+  id,
+  kind,
+  failure,
+  console,
+  usage,
+  createdAt,
+}: FailedRun): MessageInitShape<typeof FailedRunSchema> {
+  return {
+    ...{ id, kind, error: showError(failure), console: showConsole(console) },
+    ...showUsage(usage),
+    createdAt: timestampFromDate(createdAt),
+  };
+}

@@ -1,0 +1,213 @@
+import { validateHeaderName, validateHeaderValue } from "node:http";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Value } from "@bufbuild/protobuf/wkt";
+import type { TestedCallSchema, TestOutside as TestOutsideMessage } from "../../gen/cloakroom/v1/functions_pb.js";
+import {
+  type HttpHeader,
+  ProxyService,
+  type ProxyTransform,
+  type TestedStepSchema,
+  type TestProxyRequest,
+  type TestProxyResponseSchema,
+} from "../../gen/cloakroom/v1/proxies_pb.js";
+import { ReactorService, type TestReactorResponseSchema } from "../../gen/cloakroom/v1/reactors_pb.js";
+import { actorOf, type Caller } from "../access/caller.js";
+import { ALL, type EntityType, logEntry } from "../audit/log-entry.js";
+import { invalid } from "../base/fault.js";
+import type { Json } from "../base/json.js";
+import type { GuardedAgents } from "../egress/guarded-agents.js";
+import type { HeaderPair } from "../egress/request-framing.js";
+import { requireShort } from "../functions/code.js";
+import type { ObservedRun } from "../functions/observed-run.js";
+import type { TestOutside } from "../functions/test-hosts.js";
+import type { SetUpTest, TestSetup } from "../functions/test-run.js";
+import { type ProxySample, type ProxyTest, testProxy } from "../proxy/test-proxy.js";
+import { parseTransform, type Transform } from "../proxy/transform.js";
+import { type ReactorTest, testReactor } from "../reactors/test-reactor.js";
+import { writeLog } from "../store/audit-logs.js";
+import type { Transaction } from "../store/transaction.js";
+import { type ServedMethod, serve } from "./call.js";
+import { transformDraft } from "./proxies.js";
+import { showConsole, showError, showUsage } from "./show-run.js";
+import { toJson, toValue } from "./value.js";
+
+export interface FunctionTestParts {
+  readonly setUpTest: SetUpTest;
+  readonly agents: GuardedAgents;
+}
+
+/** Runs of code that is not saved. */
+export function functionTestService({ setUpTest, agents }: FunctionTestParts): ServedMethod[] {
+  return [
+    serve(ReactorService.method.testReactor, async (request, call) => {
+      const { caller, signal } = call;
+      const { code, configuration } = request;
+      requireShort("code", code);
+      const sample = { code, configuration, args: request.args ? toJson(request.args, "args") : {} };
+      const setup = setUpTest(caller.tenantId, outsideOf(request.outside));
+      await call.commit((tx) => logTest(tx, caller, "reactor"));
+      const test = await testReactor(setup.runner, caller.tenantId, sample, signal);
+      return { ...showReactorTest(test), calls: showCalls(setup) };
+    }),
+    serve(ProxyService.method.testProxy, async (request, call) => {
+      const { caller, signal } = call;
+      const sample = proxySampleOf(request);
+      const setup = setUpTest(caller.tenantId, outsideOf(request.outside));
+      await call.commit((tx) => logTest(tx, caller, "proxy"));
+      const test = await testProxy({ runner: setup.runner, agents, caller, signal, memory: call.memory }, sample);
+      return { ...showProxyTest(test), steps: setup.runner.runs.map(showStep), calls: showCalls(setup) };
+    }),
+  ];
+}
+
+async function logTest(tx: Transaction, caller: Caller, entityType: EntityType): Promise<undefined> {
+  writeLog(tx, logEntry(actorOf(caller), entityType, ALL, "test"));
+}
+
+function outsideOf(outside: TestOutsideMessage | undefined): TestOutside {
+  return {
+    network: outside?.network ?? false,
+    hasBt: outside?.hasBt ?? false,
+    fetch: (outside?.fetch ?? []).map(({ method, url, status = 200, headers, body }, index) => ({
+      ...{ method, url, status, headers },
+      body: jsonOr("", body, `outside.fetch[${index}].body`),
+    })),
+    bt: (outside?.bt ?? []).map(({ method, status = 200, body }, index) => ({
+      ...{ method, status },
+      body: jsonOr(null, body, `outside.bt[${index}].body`),
+    })),
+  };
+}
+
+function jsonOr(absent: Json, value: Value | undefined, field: string): Json {
+  return value ? toJson(value, field) : absent;
+}
+
+function showReactorTest({ run, failure, returned, answer, warnings }: ReactorTest) {
+  const shown: MessageInitShape<typeof TestReactorResponseSchema> = {
+    ...(returned === undefined ? {} : { returned: toValue(wellFormed(returned)) }),
+    ...(failure ? { error: showError(failure) } : {}),
+    ...(answer
+      ? {
+          response: {
+            status: answer.status,
+            headers: Object.entries(answer.headers).map(([name, value]) => ({ name, value })),
+            body: toValue(wellFormed(answer.body)),
+          },
+        }
+      : {}),
+    console: showConsole(run?.console ?? []),
+    ...showUsage(run?.usage),
+    warnings: [...warnings],
+  };
+  return shown;
+}
+
+/** Without halves of surrogate pairs, which no message carries. */
+function wellFormed(value: Json): Json {
+  const text = JSON.stringify(value);
+  if (!/\\ud[89a-f]/i.test(text)) return value;
+  const mended: Json = JSON.parse(text.replace(/(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/gi, "$1\\ufffd"));
+  return mended;
+}
+
+function proxySampleOf(message: TestProxyRequest): ProxySample {
+  const { request, answer, destinationUrl, configuration } = message;
+  return {
+    requestSteps: stepsOf(message.requestTransforms, "request_transforms", false),
+    responseSteps: stepsOf(message.responseTransforms, "response_transforms", true),
+    ...{ configuration, destinationUrl },
+    request: {
+      method: request?.method ?? "POST",
+      path: request?.path ?? "",
+      query: queryOf(request?.query ?? ""),
+      ...contentOf(request?.headers ?? [], request?.body, "request"),
+    },
+    answer: answer && {
+      status: answer.status || 200,
+      ...contentOf(answer.headers, answer.body, "answer"),
+    },
+  };
+}
+
+function stepsOf(transforms: readonly ProxyTransform[], field: string, isResponse: boolean): Transform[] {
+  return transforms.map((message, index) => {
+    const transform = parseTransform(transformDraft(message), `${field}[${index}]`, isResponse);
+    if (transform.type === "code") requireShort(`${field}[${index}].code`, transform.code);
+    return transform;
+  });
+}
+
+function queryOf(query: string): string {
+  return query === "" || query.startsWith("?") ? query : `?${query}`;
+}
+
+/** Text is sent as it is, everything else as JSON, which is said in a header where none says otherwise. */
+function contentOf(given: readonly HttpHeader[], body: Value | undefined, field: string) {
+  const headers = given.map((header, index) => headerOf(header, `${field}.headers[${index}]`));
+  const json = jsonOr("", body, `${field}.body`);
+  if (typeof json === "string") return { headers, body: Buffer.from(json) };
+  const isTyped = headers.some(([name]) => name.toLowerCase() === "content-type");
+  const type: HeaderPair[] = isTyped ? [] : [["Content-Type", "application/json"]];
+  return { headers: [...headers, ...type], body: Buffer.from(JSON.stringify(json)) };
+}
+
+/** @throws {Fault} validation_failed for what cannot be sent in HTTP. */
+function headerOf({ name, value }: HttpHeader, field: string): HeaderPair {
+  const isSendable = (validate: () => void) => {
+    try {
+      validate();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  if (!isSendable(() => validateHeaderName(name))) throw invalid(`${field}.name`, "must be a header name");
+  if (!isSendable(() => validateHeaderValue(name, value))) {
+    throw invalid(`${field}.value`, "must be a header value, without line breaks");
+  }
+  return [name, value];
+}
+
+function showProxyTest({ request, answer, failure }: ProxyTest) {
+  const shown: MessageInitShape<typeof TestProxyResponseSchema> = {
+    ...(request
+      ? { request: { method: request.method, path: request.path, query: request.query, ...showContent(request) } }
+      : {}),
+    ...(answer ? { answer: { status: answer.status, ...showContent(answer) } } : {}),
+    ...(failure ? { error: showError(failure) } : {}),
+  };
+  return shown;
+}
+
+function showContent({ headers, body }: { readonly headers: readonly HeaderPair[]; readonly body: Buffer }) {
+  return { headers: headers.map(([name, value]) => ({ name, value })), body: toValue(wellFormed(shownBody(body))) };
+}
+
+/** JSON as JSON, everything else as text. */
+function shownBody(bytes: Buffer): Json {
+  const text = bytes.toString("utf8");
+  try {
+    const parsed: Json = JSON.parse(text);
+    return typeof parsed === "object" ? parsed : text;
+  } catch {
+    return text;
+  }
+}
+
+function showStep({ kind, failure, console, usage }: ObservedRun): MessageInitShape<typeof TestedStepSchema> {
+  return {
+    kind,
+    ...(failure ? { error: showError(failure) } : {}),
+    console: showConsole(console),
+    ...showUsage(usage),
+  };
+}
+
+function showCalls({ hosts }: TestSetup): MessageInitShape<typeof TestedCallSchema>[] {
+  return hosts.calls.map(({ to, method, url, answeredBy, status }) => ({
+    ...{ to, method, answeredBy },
+    ...(url === undefined ? {} : { url: url.toWellFormed() }),
+    ...(status === undefined ? {} : { status }),
+  }));
+}

@@ -1,0 +1,31 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { CodeErrorSchema, ConsoleLineSchema } from "../../gen/cloakroom/v1/functions_pb.js";
+import { type Json, setOwn } from "../base/json.js";
+import type { FunctionFailed } from "../functions/function-failed.js";
+import type { ConsoleLine, RunUsage } from "../sandbox/run.js";
+
+/** Texts that code wrote may hold halves of surrogate pairs, which no message carries. */
+export function showError({
+  status,
+  detail,
+  errors,
+  position,
+}: FunctionFailed): MessageInitShape<typeof CodeErrorSchema> {
+  const shown: Record<string, Json & string[]> = {};
+  for (const [name, texts] of Object.entries(errors)) {
+    setOwn(
+      shown,
+      name.toWellFormed(),
+      texts.map((text) => text.toWellFormed()),
+    );
+  }
+  return { status, detail: detail.toWellFormed(), errors: shown, ...(position ? { position: { ...position } } : {}) };
+}
+
+export function showConsole(lines: readonly ConsoleLine[]): MessageInitShape<typeof ConsoleLineSchema>[] {
+  return lines.map(({ level, text }) => ({ level, text: text.toWellFormed() }));
+}
+
+export function showUsage(usage: RunUsage | undefined) {
+  return usage ? { durationMs: usage.ms, memoryBytes: usage.memoryBytes } : {};
+}

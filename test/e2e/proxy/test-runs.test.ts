@@ -1,0 +1,159 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { RestClient } from "../../support/rest.js";
+import { newTenant, type TestTenant } from "../../support/tenant.js";
+import { code, makeProxy } from "./support/proxies.js";
+
+let tenant: TestTenant;
+let author: RestClient & { readonly id: string };
+
+beforeAll(async () => {
+  tenant = await newTenant();
+  author = await tenant.application({ type: "management", permissions: ["proxy:update"] });
+});
+
+const test = (body: object, client: RestClient = author) => client("POST", "/proxies/test", { body });
+
+const SIGNING = code(`console.log("signing", req.args.method, req.args.path);
+  return { body: { ...req.args.body, signed: req.configuration.KEY }, headers: { ...req.args.headers, "X-Signed": "yes" } };`);
+const COUNTING = code(
+  "console.info('counting'); return { body: { n: req.args.body.list.length }, headers: req.args.headers };",
+);
+
+describe("a test run of a proxy's transforms", () => {
+  it("shows the request as it leaves and the answer as its caller gets it, with each step", async () => {
+    const { status, body } = await test({
+      request_transforms: [SIGNING, { type: "append_header", options: { location: "X-More", value: "1" } }],
+      response_transforms: [COUNTING],
+      configuration: { KEY: "of the test" },
+      request: { method: "PUT", path: "/charges", query: "?a=1", body: { amount: 5 } },
+      answer: { status: 201, body: { list: [1, 2, 3] } },
+    });
+    expect(status, JSON.stringify(body)).toBe(200);
+    expect(body.error).toBeUndefined();
+    expect(body.request).toMatchObject({
+      ...{ method: "PUT", path: "/charges", query: "?a=1", body: { amount: 5, signed: "of the test" } },
+    });
+    expect(body.request.headers).toEqual(
+      expect.arrayContaining([
+        { name: "X-Signed", value: "yes" },
+        { name: "X-More", value: "1" },
+      ]),
+    );
+    expect(body.answer).toMatchObject({ status: 201, body: { n: 3 } });
+    expect(body.steps).toEqual([
+      {
+        kind: "request_transform",
+        console: [{ level: "log", text: "signing PUT /charges" }],
+        duration_ms: expect.any(Number),
+        memory_bytes: expect.any(Number),
+      },
+      expect.objectContaining({ kind: "response_transform", console: [{ level: "info", text: "counting" }] }),
+    ]);
+  });
+
+  it("tells what a step failed with, and keeps what ran before", async () => {
+    const failing = code("console.log('about to fail');\nreturn req.args.body.no.such;");
+    const { status, body } = await test({ request_transforms: [SIGNING, failing], request: { body: {} } });
+    expect(status).toBe(200);
+    expect(body.error).toMatchObject({ status: 500, position: { line: 2 } });
+    expect(body.steps).toEqual([
+      expect.not.objectContaining({ error: expect.anything() }),
+      expect.objectContaining({ error: body.error, console: [{ level: "log", text: "about to fail" }] }),
+    ]);
+    expect(body.request).toBeUndefined();
+  });
+
+  it("makes up the tokens of a step that makes them, and stores none", async () => {
+    const backEnd = await tenant.backEnd();
+    const count = async () => (await backEnd("GET", "/tokens")).body.pagination.total_items;
+    const before = await count();
+    const { body } = await test({
+      response_transforms: [
+        { type: "tokenize", options: { identifier: "made", token: { type: "token", data: "{{ res.secret }}" } } },
+        {
+          type: "append_json",
+          options: { value: "{{ transform_identifier: 'made' | json: '$.id' }}", location: "$.id" },
+        },
+      ],
+      request: {},
+      answer: { status: 200, body: { secret: "coat" } },
+    });
+    expect(body.error, JSON.stringify(body)).toBeUndefined();
+    expect(body.answer.body).toMatchObject({ secret: "coat", id: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+    expect(await count()).toBe(before);
+  });
+
+  it("masks an answer", async () => {
+    const { body } = await test({
+      response_transforms: [{ type: "mask", matcher: "chase_stratus_pan", replacement: "#" }],
+      request: {},
+      answer: { status: 200, body: { number: "4242424242424242" } },
+    });
+    expect(JSON.stringify(body.answer.body)).not.toContain("42424242424242");
+  });
+
+  it("leaves expressions as they are, and refuses to send them to a destination", async () => {
+    const request = { body: { card: "{{ 00000000-0000-4000-8000-000000000000 }}" } };
+    expect((await test({ request })).body.request.body).toEqual(request.body);
+    const { status, body } = await test({ request, destination_url: "https://example.com" });
+    expect({ status, fields: Object.keys(body.errors) }).toEqual({ status: 400, fields: ["request"] });
+  });
+
+  it("calls no destination of the vault's network", async () => {
+    const { status, body } = await test({ request: {}, destination_url: "https://localhost/" });
+    expect(status, JSON.stringify(body)).toBeGreaterThanOrEqual(400);
+    expect((await test({ request: {}, destination_url: "https://169.254.169.254/" })).status).toBe(400);
+  });
+
+  it.each([
+    [["proxy:create"], 200],
+    [["proxy:update"], 200],
+    [["proxy:read", "proxy:delete", "reactor:create"], 403],
+  ])("with the permissions %j answers %i", async (permissions, expected) => {
+    const client = await tenant.application({ type: "management", permissions });
+    expect((await test({ request: {} }, client)).status).toBe(expected);
+  });
+
+  it.each<[string, object, string]>([
+    ["no request", {}, "request"],
+    ["a method that is none", { request: { method: "STEAL" } }, "request.method"],
+    ["a step of no kind", { request: {}, request_transforms: [{ type: "x" }] }, "request_transforms[0].type"],
+    ["a mask of requests", { request: {}, request_transforms: [{ type: "mask" }] }, "request_transforms[0].type"],
+    [
+      "code that is too long",
+      { request: {}, response_transforms: [{ code: " ".repeat(50_001) }] },
+      "response_transforms[0].code",
+    ],
+    ["a status that is none", { request: {}, answer: { status: 100 } }, "answer.status"],
+    ["a header that is none", { request: { headers: [{ name: "a b", value: "c" }] } }, "request.headers[0].name"],
+    [
+      "a line break in a header",
+      { request: {}, answer: { status: 200, headers: [{ name: "a", value: "b\nc" }] } },
+      "answer.headers[0].value",
+    ],
+    ["a destination that is no address", { request: {}, destination_url: "example" }, "destination_url"],
+  ])("refuses %s, naming the field", async (_, given, field) => {
+    const { status, body } = await test(given);
+    expect(status, JSON.stringify(body)).toBe(400);
+    expect(Object.keys(body.errors)).toContain(field);
+  });
+});
+
+describe("the failed runs of a proxy", () => {
+  it("are told with their kind, and go with the proxy", async () => {
+    const failing = code("console.log('of the request'); throw new Error('it failed');");
+    const definition = { destination_url: "https://example.com", request_transform: failing };
+    const { id, key } = await makeProxy(tenant, definition);
+    const backEnd = await tenant.backEnd();
+    const called = await backEnd("POST", "/proxy", { body: {}, headers: { "BT-PROXY-KEY": key } });
+    expect(called.status).toBe(500);
+    const { status, body } = await author("GET", `/proxies/${id}/failed-runs`);
+    expect(status, JSON.stringify(body)).toBe(200);
+    expect(body.data).toEqual([
+      expect.objectContaining({ kind: "request_transform", console: [{ level: "log", text: "of the request" }] }),
+    ]);
+    expect((await backEnd("GET", `/proxies/${id}/failed-runs`)).status).toBe(403);
+    await tenant.manage("DELETE", `/proxies/${id}`);
+    expect((await author("GET", `/proxies/${id}/failed-runs`)).status).toBe(404);
+  });
+});
