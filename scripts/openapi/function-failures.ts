@@ -60,6 +60,12 @@ export function failureShape(code: string): JsonObject {
       instance: { type: "string", format: "uri", description: "Names the trace: the same as in BT-TRACE-ID." },
       code: { type: "string", enum: [code] },
       errors: { type: "object", additionalProperties: { type: "array", items: { type: "string" } } },
+      position: {
+        type: "object",
+        description: "Where the error was made in the code. Not with the published error classes.",
+        required: ["line", "column"],
+        properties: { line: { type: "integer", format: "int32" }, column: { type: "integer", format: "int32" } },
+      },
     },
   };
 }

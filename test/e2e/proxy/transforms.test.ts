@@ -137,12 +137,14 @@ describe("transforms", () => {
         "Authentication Failed",
         { error: ["who"] },
       ],
-    ])("end the call before the destination with %s", async (_, statements, status, detail, errors) => {
+    ])("end the call before the destination with %s", async (what, statements, status, detail, errors) => {
       const received = await through({ request_transform: code(statements) });
       expect([received.status, received.asked]).toEqual([status, 0]);
       expect(received.body.proxy_error).toEqual({
         ...{ type: "urn:cloakroom:fault:proxy_error", title: "One or more validation errors occurred." },
         ...{ status, detail, errors, code: "proxy_error" },
+        // Callers are told the place of errors that are not of the published classes.
+        ...(what === "an error of its own" ? { position: { line: 1, column: expect.any(Number) } } : {}),
         instance: `urn:cloakroom:trace:${received.headers.get("bt-trace-id")}`,
       });
       expect(received.headers.has(STATUS)).toBe(false);

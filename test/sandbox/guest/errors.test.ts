@@ -21,7 +21,12 @@ describe("the published error classes", () => {
   ])("%s is %i %s", async (name, status, detail) => {
     const position = { line: 1, column: expect.any(Number) };
     const error = { type: "published", name, status, detail, errors: { error: ["said"] }, position };
-    expect(await throwing(`new (${sdk}.${name})('said')`)).toEqual({ kind: "threw", error, console: [] });
+    expect(await throwing(`new (${sdk}.${name})('said')`)).toEqual({
+      kind: "threw",
+      error,
+      console: [],
+      usage: expect.anything(),
+    });
     const shown = await opened.value(
       exporting(
         `() => { const e = new (${sdk}.${name})('said'); return [e.name, e.message, e instanceof Error, e instanceof ${sdk}.ReactorError, ${sdk}.${name}.name, e.toRFC7807()]; }`,
@@ -96,6 +101,7 @@ describe("CustomHttpResponseError", () => {
       kind: "threw",
       error: { type: "custom_http_response", status: 418, headers: { "X-A": "b", n: "5" }, body: { a: [1, null] } },
       console: [],
+      usage: expect.anything(),
     });
     expect(await throwing(`new (${sdk}.CustomHttpResponseError)({ status: 204 })`)).toMatchObject({
       error: { status: 204, headers: {}, body: null },
