@@ -212,7 +212,7 @@ class ArrivingBody {
     this.#chunks.push(bytes);
     this.#size += bytes.length;
     if (this.#size - this.#progressSize >= PROGRESS_BYTES) this.#noteProgress();
-    if (this.#size >= this.#enough) this.#whole.resolve(this.#bytes());
+    if (this.#size >= this.#enough) this.#stopAt(this.#bytes());
     else if (this.#size > this.#maxBytes) this.#whole.reject(new BodyTooLarge(this.#maxBytes));
     else if (this.#size > this.#reserved && !this.#isWaiting) void this.#reserveMore();
   };
@@ -233,6 +233,12 @@ class ArrivingBody {
     this.#noteProgress();
     this.#since = this.#progressAt;
     this.#body.resume();
+  }
+
+  /** What comes from now on is for others to read: no further chunk may be taken in this turn of the event loop. */
+  #stopAt(bytes: Buffer): void {
+    this.#body.off("data", this.#take).pause();
+    this.#whole.resolve(bytes);
   }
 
   #bytes(): Buffer {
