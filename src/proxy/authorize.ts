@@ -2,6 +2,7 @@ import { actorOf, type Caller } from "../access/caller.js";
 import { Refused, refuse, refuseWith } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
+import { type RequestMemory, UNCOUNTED } from "../memory/memory-lease.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
 import type { Transaction } from "../store/transaction.js";
@@ -15,7 +16,7 @@ import type { Route } from "./route.js";
  * @throws {Fault} permission_denied; {StaleAuthorization}.
  */
 export async function requireRight(database: Database, route: Route): Promise<void> {
-  if (barOf(route)) await authorize(database, route, []);
+  if (barOf(route)) await authorize(database, route, [], UNCOUNTED);
 }
 
 /**
@@ -26,12 +27,13 @@ export async function authorize(
   database: Database,
   route: Route,
   ids: readonly string[],
+  memory: RequestMemory,
 ): Promise<ReadonlyMap<string, ReadableToken>> {
   const { tenantId, caller, application, proxy, revision } = route;
   const bar = barOf(route);
   const found = await database.fast.run(tenantId, revision, async (tx) => {
     if (bar) return bar(tx);
-    const tokens = await useTokens(tx, route, ids);
+    const tokens = await useTokens(tx, route, ids, memory);
     if (tokens instanceof Refused) return tokens;
     const invoker = caller ?? application;
     const actor = invoker && actorOf(invoker);
@@ -63,11 +65,12 @@ async function useTokens(
   tx: Transaction,
   route: Route,
   ids: readonly string[],
+  memory: RequestMemory,
 ): Promise<ReadonlyMap<string, ReadableToken> | Refused> {
   if (ids.length === 0) return new Map();
   const [first, ...others] = [route.caller, route.application].filter((candidate) => candidate !== undefined);
   if (!first) return new Refused(new Fault("permission_denied", NO_RIGHTS));
-  const found = await findTokensAs(tx, [first, ...others], ids, "token:use", "use");
+  const found = await findTokensAs(tx, [first, ...others], ids, "token:use", "use", memory);
   if (found instanceof Refused) return found;
   return "denied" in found ? refuseTokens(tx, route, found, others.at(-1) ?? first) : found.tokens;
 }

@@ -1,5 +1,5 @@
 import { covers, parseContainer } from "../access/container.js";
-import { type Refused, refuse } from "../access/refusal.js";
+import { Refused, refuse } from "../access/refusal.js";
 import { invalid } from "../base/fault.js";
 import { readCursor, writeCursor } from "../crypto/cursor.js";
 import { listTokenKeys } from "../store/token-keys.js";
@@ -27,13 +27,15 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
     throw invalid("start", "must be a cursor of the page before, from a list with the same filter");
   const after = position && { created_at: position.createdAt, id: position.id };
 
-  return async (tx: Transaction): Promise<TokenCursorPage> => {
+  return async (tx: Transaction): Promise<TokenCursorPage | Refused> => {
     const selection = await selectionOf(tx, query);
     // One more than the page tells whether there is a next one.
     const found = await tx.ask(listTokenKeys, { selection, order: "newest_first", after, offset: 0, limit: size + 1 });
     const shown = found.slice(0, size);
     const ids = shown.map(({ id }) => id);
-    const items = (await readable(tx, query, ids)).filter((token) => fitsFilter(query, token));
+    const read = await readable(tx, query, ids);
+    if (read instanceof Refused) return read;
+    const items = read.filter((token) => fitsFilter(query, token));
     await logListing(tx, query, items);
     const last = shown.at(-1);
     const hasMore = found.length > size && last !== undefined;
