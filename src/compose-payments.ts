@@ -22,6 +22,7 @@ import { Simulator, type Tell } from "./payments/simulator/simulator.js";
 import { TenantTurns } from "./payments/tenant-turns.js";
 import { ChallengeDesk } from "./payments/three-ds/challenge-desk.js";
 import { simulatedDirectory } from "./payments/three-ds/directory.js";
+import type { WebhookDelivery } from "./payments/webhook.js";
 import type { ServedMethod } from "./services/call.js";
 import { connectionService } from "./services/connections.js";
 import { threeDSService } from "./services/three-ds.js";
@@ -60,8 +61,12 @@ export function composePayments({ vault, agents, clock, log, address, addresses 
     return `${address()}/simulator/approvals/${writeAddress(keys, "simulator-approval", tenantId, id)}`;
   };
   const books = new Books(database);
+  const deliver = async (address: string, delivery: WebhookDelivery) => {
+    const endpoint = await incoming.endpoint(address);
+    if (endpoint) await incoming.webhook(endpoint, delivery);
+  };
   const post = new SimulatorPost({
-    ...{ database, keyring, deliver: (address, delivery) => incoming.webhook(address, delivery) },
+    ...{ database, keyring, deliver },
     onFailure: tenantFailure(log, "simulator webhooks", "a webhook of the simulator was lost"),
   });
   const tell: Tell = (tenantId, change) => post.tell(tenantId, change);

@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
 import { openAdminPort } from "./admin-port.js";
+import { clientReader } from "./api/client-address.js";
 import { registerDocs } from "./api/docs.js";
 import { registerInvitationPage } from "./api/invitation-page.js";
 import { causeFields, tenantFailure } from "./api/log-cause.js";
@@ -24,6 +25,7 @@ import { timelyJob } from "./jobs/timely-job.js";
 import { listenAt, readTls } from "./listening.js";
 import type { MailCarrier } from "./mail/carrier.js";
 import { chooseCarrier } from "./mail/choose-carrier.js";
+import { MemoryBudget } from "./memory/memory-budget.js";
 import { openRateGate } from "./rate-limiting.js";
 import { readinessOf } from "./readiness.js";
 import { databaseGone, type RunningServer, type ServingProcess } from "./running-server.js";
@@ -32,6 +34,8 @@ import { SERVICES } from "./served-services.js";
 import { readBinTable } from "./settings/bin-table.js";
 import { REQUESTS_END_MS, Shutdown } from "./shutdown.js";
 import { gaugeDatabase } from "./telemetry/database-gauges.js";
+import { gaugeEventLoop } from "./telemetry/event-loop.js";
+import { gaugeMemory } from "./telemetry/memory-gauges.js";
 import { createMeters, type Meters } from "./telemetry/meters.js";
 import { gaugeSandbox } from "./telemetry/sandbox-gauges.js";
 import { startTraces } from "./telemetry/traces.js";
@@ -157,6 +161,7 @@ export async function startServer(
     }),
     ...parts.payments.jobs,
   ]);
+  const memory = new MemoryBudget(config.bodyLimit);
   const rateGate = await openRateGate(config, log, meters, part?.rateLimits);
   opened.defer(() => shutdown.end("the counters of rate limits", async () => rateGate[Symbol.asyncDispose]()));
   const server = await createApiServer({
@@ -170,6 +175,8 @@ export async function startServer(
     requestTimeout: config.requestTimeout,
     rpcLane: config.rpcLane,
     crowd: parts.crowd,
+    memory,
+    readClient: clientReader(config.trustedProxies),
     rateGate,
     meters,
     tls,
@@ -180,8 +187,10 @@ export async function startServer(
       registerInvitationPage(app, parts.invitations, observeInto(log, meters.operation));
     },
   });
+  gaugeMemory(meters.registry, memory);
   gaugeDatabase(meters.registry, database, () => clock.now());
   gaugeSandbox(meters.registry, parts.sandbox);
+  gaugeEventLoop(meters.registry);
   const admin = part ? undefined : openAdminPort(config, readiness, meters.registry);
   if (admin) opened.defer(() => shutdown.end("the admin port", admin.close));
   const { port } = await listenAt("", config, () => server.listen(config.host, config.port));

@@ -1,4 +1,4 @@
-import { type FieldFaults, invalidFields } from "../base/fault.js";
+import { FieldFaultList } from "../base/field-fault-list.js";
 import type { Json, JsonObject } from "../base/json.js";
 import { type ContainerPath, parseContainer } from "./container.js";
 import {
@@ -64,10 +64,8 @@ export function parseRights(
   permissions: readonly string[],
   rules: readonly AccessRuleDraft[],
 ): HeldRights {
-  const faults: Record<string, string[]> = {};
-  const report = (field: string, text: string) => {
-    faults[field] = [...(faults[field] ?? []), text];
-  };
+  const faults = new FieldFaultList();
+  const report = (field: string, text: string) => faults.add(field, text);
   if (permissions.length === 0 && rules.length === 0) {
     report("permissions", "must be given where there are no rules");
   }
@@ -85,7 +83,7 @@ export function parseRights(
     if (priorities.has(priority)) report(`rules[${index}].priority`, "must be unique among the rules");
     priorities.add(priority);
   }
-  if (Object.keys(faults).length > 0) throw invalidFields(faults satisfies FieldFaults);
+  faults.throwIfAny();
   return { permissions: [...new Set(known)], rules: parsed.toSorted((a, b) => a.priority - b.priority) };
 }
 

@@ -1,4 +1,5 @@
 import type { TenantId, Uuid } from "../base/ids.js";
+import type { Proof } from "../memory/memory-lease.js";
 import type { TenantSettings } from "../tenancy/settings.js";
 import type { Grant } from "./grant.js";
 import type { ApplicationType } from "./permissions.js";
@@ -21,6 +22,11 @@ export interface Caller {
   readonly settings: TenantSettings;
   /** The tenant's revision that all of this was read at: every transaction of the caller is guarded by it. */
   readonly revision: number;
+}
+
+/** What a key proves of its holder, for the memory that its bodies may take. */
+export function keyProofOf({ tenantId, application, session }: Caller): Proof {
+  return { kind: "key", tenantId, applicationId: application.id, sessionId: session?.id };
 }
 
 /** A session acts in the log as its public application. */

@@ -3,47 +3,64 @@ import { type BrotliDecompress, createBrotliDecompress, createGunzip, type Gunzi
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { stepFor } from "../memory/collect-body.js";
 
-/** Makes room for so many bytes of a message. @throws {ConnectError} where there is none. */
-export type TakeRoom = (bytes: number) => void;
+/** The call that a compressed message belongs to. */
+export interface InflatingCall {
+  /**
+   * Reserves memory for what a message inflates to: what came may be a thousandth of that.
+   * @throws {ConnectError} where there is none.
+   */
+  reserve(bytes: number): void;
+  /** Looks at an inflated message before it is parsed. @throws {ConnectError} where it is refused. */
+  check(message: Uint8Array): void;
+}
 
-const room = new AsyncLocalStorage<TakeRoom>();
+/** Connect tells a compression nothing about the call. */
+const calls = new AsyncLocalStorage<InflatingCall>();
 
-/** Serves a call whose messages take room by what they inflate to, not only by what comes: that may be a thousandth. */
-export function inflatingInto<T>(take: TakeRoom, serve: () => Promise<T>): Promise<T> {
-  return room.run(take, serve);
+/** Serves a call whose messages may be compressed. */
+export function inflatingFor<T>(call: InflatingCall, serve: () => Promise<T>): Promise<T> {
+  return calls.run(call, serve);
 }
 
 /** A message of 5 MB comes in 80 pieces, each of which takes a turn of the threads that inflate. */
 const PIECES = { chunkSize: 64 * 1024 };
 
-/** What callers may compress messages with. Connect knows of no request here: whose room it is stands in the context. */
+/** The compressions that callers may use for their messages. */
 export const COMPRESSIONS: readonly Compression[] = [
   { ...compressionGzip, decompress: (bytes, mostBytes) => inflate(createGunzip(PIECES), bytes, mostBytes) },
   { ...compressionBrotli, decompress: (bytes, mostBytes) => inflate(createBrotliDecompress(PIECES), bytes, mostBytes) },
 ];
 
-/** Piece by piece, so that a message which is too large, or for which there is no room, is never held as a whole. */
+/** Piece by piece, so that a message which is too large, or for which there is no memory, is never held as a whole. */
 async function inflate(
   inflater: Gunzip | BrotliDecompress,
   bytes: Uint8Array,
   mostBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (bytes.length === 0) return new Uint8Array(0);
-  const take = room.getStore();
+  const call = calls.getStore();
   const pieces: Uint8Array[] = [];
   let size = 0;
+  let reserved = 0;
   inflater.end(bytes);
   try {
     for await (const piece of inflater) {
-      if (!(piece instanceof Uint8Array)) throw new Error("inflated bytes are none");
+      if (!(piece instanceof Uint8Array)) throw new Error("the decompressor yielded a non-binary chunk");
       size += piece.length;
       if (size > mostBytes) throw new ConnectError(`message is larger than ${mostBytes} bytes`, Code.ResourceExhausted);
-      take?.(piece.length);
+      if (size > reserved) {
+        reserved = stepFor(size, mostBytes);
+        // Not waited for: the compressed message has its memory already, and two calls would wait for each other's.
+        call?.reserve(reserved);
+      }
       pieces.push(piece);
     }
   } catch (error) {
     throw ConnectError.from(error, Code.InvalidArgument);
   }
-  return Buffer.concat(pieces);
+  const message = Buffer.concat(pieces);
+  call?.check(message);
+  return message;
 }

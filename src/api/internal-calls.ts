@@ -5,6 +5,7 @@ import type { Caller } from "../access/caller.js";
 import { newUuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import type { ApiAnswer, CallApi } from "../functions/host-calls.js";
+import { UNCOUNTED } from "../memory/memory-lease.js";
 import type { BtMethod } from "../sandbox/host-calls.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { toFault } from "./observation.js";
@@ -30,8 +31,7 @@ export function internalCalls(pipelines: readonly Pipeline[], authenticator: Aut
   return async (caller, name, args, signal) => {
     const traceId = newUuid();
     try {
-      // What code is given is bounded with the code.
-      const head = { traceId, signal, header: () => undefined, hold: () => {} };
+      const head = { traceId, signal, header: () => undefined, memory: UNCOUNTED };
       return await run(methods[name], caller, args, authenticator, head);
     } catch (error) {
       const fault = methods[name].rest.asSent(toFault(error));

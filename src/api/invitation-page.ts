@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Fault } from "../base/fault.js";
 import type { InvitationDesk, OpenedInvitation, OwnNames } from "../tenancy/accept-invitation.js";
-import { INVITATION_PATH } from "../tenancy/invitation-link.js";
+import { INVITATION_PATH, parseLink } from "../tenancy/invitation-link.js";
+import { memoryOf } from "./memory-of.js";
 import type { Observe } from "./observation.js";
 import { answerPage, escaped, type Shown } from "./page.js";
 import { readForm } from "./rest/body.js";
@@ -22,8 +23,14 @@ export function registerInvitationPage(app: FastifyInstance, desk: InvitationDes
   );
   app.post(ROUTE, PORTAL, (request, reply) =>
     answerPage(page, request, reply, async () => {
+      const link = linkOf(request);
+      const invited = await desk.look(link);
+      const presented = parseLink(link);
+      if (!invited || !presented) return showInvitation(undefined);
+      const { tenantId, invitationId } = presented;
+      memoryOf(request.raw).prove({ kind: "address", tenantId, name: `link ${invitationId}` });
       const names = readNames(await readForm(request.raw, FORM_BYTES));
-      return showInvitation(await desk.accept(linkOf(request), names));
+      return showInvitation(await desk.accept(link, names));
     }),
   );
 }

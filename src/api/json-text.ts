@@ -1,13 +1,27 @@
-import { Fault, invalidFields } from "../base/fault.js";
+import { isAscii } from "node:buffer";
+import { Fault } from "../base/fault.js";
 import type { Json } from "../base/json.js";
-import { endOfJsonString } from "../base/json-string.js";
+import { exceededLimit, MAX_NAMES, MAX_VALUES } from "../base/json-structure.js";
+import { BodyFault } from "../memory/body-fault.js";
 import { MAX_DEPTH } from "../services/value.js";
-import { parseExactJson, requireExactNumbers } from "./rest/numbers.js";
+import { checkExactNumbers, parseExactJson, requireExactNumbers } from "./rest/numbers.js";
+
+/** One level more than a value may have: the object that holds it. */
+const LIMITS = { depth: MAX_DEPTH + 1, values: MAX_VALUES, names: MAX_NAMES };
+
+export const TOO_MANY_VALUES = `must hold at most ${MAX_VALUES} values; send it in parts`;
+export const TOO_MANY_NAMES = `must hold at most ${MAX_NAMES} different field names; send it in parts`;
+
+const EXPECTATIONS = {
+  depth: `must not nest deeper than ${MAX_DEPTH} levels`,
+  values: TOO_MANY_VALUES,
+  names: TOO_MANY_NAMES,
+};
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
 /**
- * Reads what every protocol asks of JSON: UTF-8, a bounded depth, and no number whose digits a double does not keep.
+ * Reads what every protocol asks of JSON: UTF-8, a bounded structure, and no number whose digits a double does not keep.
  * @throws {Fault} malformed_body or validation_failed.
  */
 export function parseJsonBytes(bytes: Uint8Array): Json {
@@ -28,7 +42,7 @@ export function parseJsonBytes(bytes: Uint8Array): Json {
 export function checkJsonBytes(bytes: Uint8Array): string {
   const text = decodeJson(bytes);
   try {
-    requireExactNumbers(text);
+    checkExactNumbers(text);
   } catch (error) {
     if (error instanceof Fault) throw error;
     throw malformed("must be valid JSON");
@@ -37,43 +51,38 @@ export function checkJsonBytes(bytes: Uint8Array): string {
 }
 
 function decodeJson(bytes: Uint8Array): string {
-  let text: string;
+  // Told from the bytes, before anything is built of them.
+  const exceeded = exceededLimit(bytes, LIMITS);
+  if (exceeded === "number") throw tooLongNumber(decodeUtf8(bytes));
+  if (exceeded) throw badlyStructured(EXPECTATIONS[exceeded]);
+  return decodeUtf8(bytes);
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  if (isAscii(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
   try {
-    text = utf8.decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     throw malformed("must be UTF-8");
   }
-  // One level more than a value may have: the object that holds it.
-  if (depthOf(text) > MAX_DEPTH + 1) throw malformed(`must not nest deeper than ${MAX_DEPTH} levels`);
-  return text;
 }
 
-/** Levels of brackets outside of strings. Told from the text, since a deep value would exhaust the stack of its readers. */
-function depthOf(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  for (let index = 0; index < text.length; index += 1) {
-    switch (text.charCodeAt(index)) {
-      case 0x22: {
-        index = endOfJsonString(text, index) - 1;
-        break;
-      }
-      case 0x5b:
-      case 0x7b:
-        depth += 1;
-        if (depth > deepest) deepest = depth;
-        break;
-      case 0x5d:
-      case 0x7d:
-        depth -= 1;
-        break;
-      default:
-    }
+/** Named like all numbers whose digits are not kept. What only looks like one cannot be JSON. */
+function tooLongNumber(text: string): Fault {
+  try {
+    requireExactNumbers(text);
+  } catch (error) {
+    if (error instanceof Fault) return error;
   }
-  return deepest;
+  return malformed("must be valid JSON");
+}
+
+/** A body whose structure exceeds a limit. `text` says what it must be. */
+export function badlyStructured(text: string): BodyFault {
+  return new BodyFault("structure", "malformed_body", `The body ${text}.`, { fields: { body: [text] } });
 }
 
 /** A body or message that cannot be read. `text` says what it must be. */
 export function malformed(text: string): Fault {
-  return new Fault("malformed_body", `The body ${text}.`, { fields: invalidFields({ body: [text] }).fields ?? {} });
+  return new Fault("malformed_body", `The body ${text}.`, { fields: { body: [text] } });
 }

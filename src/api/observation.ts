@@ -2,6 +2,7 @@ import type { Caller } from "../access/caller.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { EgressError } from "../egress/egress-error.js";
+import { BodyFault } from "../memory/body-fault.js";
 import type { EndedOperation } from "../telemetry/meters.js";
 import type { ParentSpan } from "../telemetry/traces.js";
 import { causeFields } from "./log-cause.js";
@@ -63,7 +64,7 @@ export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => 
       },
       fail(status, fault) {
         if (!isFirst()) return;
-        onEnd(ended(fault.code));
+        onEnd({ ...ended(fault.code), bodyRefusal: fault instanceof BodyFault ? fault.refusal : undefined });
         const isOutgoing = fault.cause instanceof EgressError;
         const cause = status >= 500 || isOutgoing ? causeFields(fault.cause) : {};
         const line = { ...fields(status), code: fault.code, ...cause };

@@ -96,7 +96,8 @@ export function createOnePort(
     settings: {
       maxConcurrentStreams: limits.streams,
       maxHeaderListSize: limits.headerBytes,
-      initialWindowSize: 1024 * 1024,
+      // What a client may send of a body that is not read yet, on each stream: it stays in memory, whatever becomes of the body.
+      initialWindowSize: 64 * 1024,
     },
     maxHeaderListPairs: limits.headerCount,
     // Megabytes that one session may make us hold.

@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Fault } from "../base/fault.js";
+import { readAddress } from "../payments/addresses.js";
 import type { Incoming } from "../payments/incoming.js";
 import type { Payment } from "../payments/payment.js";
 import { type ApprovalDesk, type ApprovalView, CHOICES, type Choice } from "../payments/simulator/approve.js";
 import type { ChallengeDesk } from "../payments/three-ds/challenge-desk.js";
 import type { ThreeDSSession } from "../payments/three-ds/session.js";
 import { FAULT_TABLE } from "./fault-table.js";
+import { memoryOf } from "./memory-of.js";
 import { type Observe, toFault } from "./observation.js";
 import { answerPage, escaped, type Shown } from "./page.js";
 import { readAll, readForm } from "./rest/body.js";
@@ -72,6 +74,8 @@ export function registerPaymentRoutes(
   );
   app.post(`${SIMULATOR_PATH}/:address`, PORTAL, (request, reply) =>
     answerPage({ observe, rpc: "SimulatorApproval", route: `${SIMULATOR_PATH}/:address` }, request, reply, async () => {
+      if (!(await desk.look(addressOf(request)))) throw new Fault("not_found", "There is no such payment.");
+      proveAddress(request);
       const choice = await readChoice(request);
       const view = await desk.decide(addressOf(request), choice);
       if (!view) throw new Fault("not_found", "There is no such payment.");
@@ -91,6 +95,8 @@ function registerChallenges(app: FastifyInstance, desk: ChallengeDesk, observe: 
   );
   app.post(route, PORTAL, (request, reply) =>
     answerPage({ observe, rpc: "ThreeDSChallenge", route }, request, reply, async () => {
+      if (!(await desk.look(addressOf(request)))) return showChallenge(undefined);
+      proveAddress(request);
       const choice = await readChoice(request);
       return showChallenge(await desk.decide(addressOf(request), choice));
     }),
@@ -106,6 +112,14 @@ function showChallenge(session: ThreeDSSession | undefined): Shown {
   return { status: 200, title: "Card simulator", body };
 }
 
+/** Notes that the address of a request is one that we made. Its form is read afterwards. */
+function proveAddress(request: FastifyRequest): void {
+  const presented = readAddress(addressOf(request));
+  if (!presented) return;
+  const { tenantId, id } = presented;
+  memoryOf(request.raw).prove({ kind: "address", tenantId, name: `link ${id}` });
+}
+
 async function readChoice(request: FastifyRequest): Promise<Choice> {
   const wanted = (await readForm(request.raw, FORM_BYTES)).get("choice");
   const choice = CHOICES.find((known) => known === wanted);
@@ -114,15 +128,17 @@ async function readChoice(request: FastifyRequest): Promise<Choice> {
 }
 
 async function takeWebhook(incoming: Incoming, request: FastifyRequest): Promise<string> {
+  const endpoint = await incoming.endpoint(addressOf(request));
+  if (!endpoint) throw new Fault("not_found", "There is no such webhook address.");
+  const { tenantId, connection } = endpoint;
+  memoryOf(request.raw).prove({ kind: "address", tenantId, name: `webhook ${connection.id}` });
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
   );
-  const end = await incoming.webhook(addressOf(request), { headers, body: await readAll(request.raw, WEBHOOK_BYTES) });
+  const end = await incoming.webhook(endpoint, { headers, body: await readAll(request.raw, WEBHOOK_BYTES) });
   switch (end.kind) {
     case "receipt":
       return end.text;
-    case "not_found":
-      throw new Fault("not_found", "There is no such webhook address.");
     case "unverified":
       throw new Fault("unauthenticated", "The signature does not fit, or the connection has no secret for it.");
     case "later":

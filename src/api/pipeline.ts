@@ -1,7 +1,7 @@
 import { create, getOption, type Message, toBinary } from "@bufbuild/protobuf";
 import { AuthMode, policy as policyOption } from "../../gen/cloakroom/v1/options_pb.js";
 import type { Authenticator } from "../access/authenticate.js";
-import type { Caller } from "../access/caller.js";
+import { type Caller, keyProofOf } from "../access/caller.js";
 import { isPermission, mayHold, type Permission } from "../access/permissions.js";
 import { Denied, deniedWith, recordDenial } from "../access/refusal.js";
 import { Fault, invalid, permissionDenied, withFurtherFaults } from "../base/fault.js";
@@ -167,7 +167,10 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
         return authorize(head);
       };
       const caller = await authorize(head);
-      if (caller) parts.database.fast.requireRoom(caller.tenantId);
+      if (caller) {
+        parts.database.fast.requireRoom(caller.tenantId);
+        head.memory.prove(keyProofOf(caller));
+      }
       return { head, caller, renew };
     },
     async admitCaller(head, caller, renew) {

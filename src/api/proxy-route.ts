@@ -1,14 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Http2ServerRequest } from "node:http2";
 import { finished } from "node:stream/promises";
+import { keyProofOf } from "../access/caller.js";
 import { Fault } from "../base/fault.js";
 import { type HeaderPair, headerPairs } from "../egress/request-framing.js";
-import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/call.js";
+import type { Proof } from "../memory/memory-lease.js";
+import type { CallOwner, ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/call.js";
 import { DestinationFailed } from "../proxy/destination-failed.js";
 import { proxyKeyIn } from "../proxy/forward.js";
-import { bodyRoom } from "./body-room.js";
 import { isFromBrowser, refuseLoadAsPage } from "./browser/fetch-metadata.js";
 import { CallerBody } from "./caller-body.js";
+import { memoryOf } from "./memory-of.js";
 import { isGivenUp, type Observe } from "./observation.js";
 import { passBody } from "./pass-body.js";
 import { DESTINATION_STATUS, requireSendable, writeHead } from "./proxy-answer.js";
@@ -38,8 +40,6 @@ export function createProxyRoute(
   return (request, response) => {
     const below = pathTaken(request);
     if (below === undefined) return false;
-    // A body of whatever method may be read here, and the answer's too. Those of other methods have been opened.
-    if (request.method === "GET") bodyRoom.open(request, response);
     begin(request, response, below === "" ? "/proxy" : "/proxy/*")
       .then(() => serve(invoke, observe, request, response))
       .catch(() => breakOff(response, request));
@@ -83,9 +83,10 @@ async function serve(
       response.setHeader("allow", METHODS.join(", "));
       throw new Fault("method_not_allowed", `This path takes ${METHODS.join(", ")}.`);
     }
-    const onOwner: ProxyCall["onOwner"] = ({ tenantId, caller }) => {
-      observation.tenantId = tenantId;
-      observation.caller = caller;
+    const onOwner: ProxyCall["onOwner"] = (owner) => {
+      observation.tenantId = owner.tenantId;
+      observation.caller = owner.caller;
+      memoryOf(request).prove(proofOf(owner));
     };
     const answer = await invoke({ ...callOf(request, body, gone.signal), onOwner });
     requireSendable(answer);
@@ -133,6 +134,12 @@ async function leaveReusable(request: IncomingMessage, body: CallerBody | Buffer
   if (!isAllRead && request.httpVersionMajor === 1) request.destroy();
 }
 
+/** A proxy that asks for no key is known to strangers: its calls share what an address of ours may have. */
+function proofOf({ tenantId, keyHolder, proxy }: CallOwner): Proof {
+  if (keyHolder) return keyProofOf(keyHolder);
+  return { kind: "address", tenantId, name: `proxy ${proxy?.proxy.id}` };
+}
+
 /** Whether a body follows the headers: where one of no length does, the destination is sent one too. */
 function hasBody(request: IncomingMessage): boolean {
   if (request instanceof Http2ServerRequest) return !request.stream.endAfterHeaders;
@@ -150,7 +157,7 @@ function callOf(request: IncomingMessage, body: CallerBody | Buffer, signal: Abo
     apiKey: headerOf(request, "bt-api-key"),
     target: targetOf(headerOf(request, "bt-proxy-key"), headerOf(request, "bt-proxy-url"), query),
     signal,
-    hold: (bytes) => bodyRoom.take(request, bytes),
+    memory: memoryOf(request),
   };
 }
 

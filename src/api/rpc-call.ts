@@ -1,16 +1,18 @@
 import type { IncomingMessage } from "node:http";
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
-import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
+import { ConnectError, type ContextValues } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { policy } from "../../gen/cloakroom/v1/options_pb.js";
 import { Fault } from "../base/fault.js";
-import { bodyRoom } from "./body-room.js";
 import { FAULT_TABLE } from "./fault-table.js";
-import { inflatingInto, type TakeRoom } from "./inflation.js";
+import { type InflatingCall, inflatingFor } from "./inflation.js";
+import { memoryOf } from "./memory-of.js";
+import { requireBoundedMessage } from "./message-structure.js";
 import { type Observation, toFault } from "./observation.js";
 import type { Admission } from "./pipeline.js";
 import { rateRefusalOf } from "./rate-gate.js";
 import { PROBLEM_TYPE, problemOf } from "./rest/problem.js";
+import { checkedBody } from "./rpc-body.js";
 import { shortenDeadline } from "./rpc-deadline.js";
 import { connectErrorOf } from "./rpc-error.js";
 import { faultOf, readRefusal, refusalIn } from "./rpc-refusal.js";
@@ -33,28 +35,10 @@ export interface RpcCall {
   observation?: Observation;
   /** The gate has let it pass. */
   admission?: Admission;
+  /** Why its message was not read. */
+  refusal?: Fault;
   /** Its message has been read, and our handler has it. */
   isRead: boolean;
-}
-
-function roomOf(raw: IncomingMessage): TakeRoom {
-  return (bytes) => {
-    try {
-      bodyRoom.take(raw, bytes);
-    } catch (error) {
-      throw connectErrorOf(toFault(error));
-    }
-  };
-}
-
-async function* counted(raw: IncomingMessage, take: TakeRoom): AsyncGenerator<Uint8Array> {
-  const chunks: AsyncIterable<Uint8Array> = raw.iterator({ destroyOnReturn: false });
-  for await (const chunk of chunks) {
-    take(chunk.length);
-    yield chunk;
-  }
-  // A stream of HTTP/2 that its caller resets, or whose connection breaks, ends like one that is complete.
-  if (raw.aborted) throw new ConnectError("This operation was aborted", Code.Canceled);
 }
 
 /**
@@ -86,11 +70,9 @@ async function answerOf(
   call: RpcCall,
   limits: RpcLimits,
 ): Promise<UniversalServerResponse> {
-  const take = roomOf(call.raw);
-  // Connect stops reading at the first refusal. Destroyed then, the request would take its connection or stream along.
-  const body = counted(call.raw, take);
+  const body = withRefusals(call, checkedBody(call.raw, request, handler.method, limits.messageBytes));
   try {
-    const response = await inflatingInto(take, () => handler({ ...request, body }));
+    const response = await inflatingFor(inflatingCall(call, handler.method), () => handler({ ...request, body }));
     // Agreed on, and not made use of: answers are never compressed.
     response.header?.delete("grpc-encoding");
     return await inOurWords(response, request, call, limits);
@@ -106,10 +88,41 @@ async function answerOf(
   }
 }
 
+/** Connect takes errors of its own class as they are, and tells all others as internal ones. */
+async function* withRefusals(call: RpcCall, body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw refusedWith(call, error);
+  }
+}
+
+function inflatingCall(call: RpcCall, method: DescMethod): InflatingCall {
+  const isBinary = !/json/i.test(call.raw.headers["content-type"] ?? "");
+  const refusing = (run: () => void) => {
+    try {
+      run();
+    } catch (error) {
+      throw refusedWith(call, error);
+    }
+  };
+  return {
+    reserve: (bytes) => refusing(() => memoryOf(call.raw).reserveNow(bytes)),
+    check: (message) => refusing(() => isBinary && requireBoundedMessage(method.input, message)),
+  };
+}
+
+function refusedWith(call: RpcCall, error: unknown): ConnectError {
+  if (error instanceof ConnectError) return error;
+  const fault = toFault(error);
+  call.refusal = fault;
+  return connectErrorOf(fault);
+}
+
 async function inOurWords(
   response: UniversalServerResponse,
   { header }: UniversalServerRequest,
-  { raw, observation, admission, isRead }: RpcCall,
+  { raw, observation, admission, refusal: earlier, isRead }: RpcCall,
   { messageBytes }: RpcLimits,
 ): Promise<UniversalServerResponse> {
   const traceId = traceIdOf(header.get("bt-trace-id") ?? undefined);
@@ -125,7 +138,7 @@ async function inOurWords(
   }
   if (!admission || isRead) return response;
   const refusal = await readRefusal(response);
-  const fault = faultOf(refusal.error, messageBytes);
+  const fault = earlier ?? faultOf(refusal.error, messageBytes);
   const seen = fault ?? new Fault("unsupported_media_type", "The call was encoded in a way that is not served.");
   observation?.fail(FAULT_TABLE[seen.code].http, seen);
   return refusal.rewrite(fault ? connectErrorOf(fault, traceId) : refusal.error);

@@ -4,7 +4,8 @@ import { codeToHttpStatus, errorFromJsonBytes, errorToJsonBytes } from "@connect
 import { findTrailerError, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerParse, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
-import { Fault, type FieldFaults, invalid, isFaultCode } from "../base/fault.js";
+import { Fault, invalid, isFaultCode } from "../base/fault.js";
+import type { FieldFaults } from "../base/field-faults.js";
 import { setOwn } from "../base/json.js";
 import { malformed } from "./json-text.js";
 

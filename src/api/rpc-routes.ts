@@ -12,10 +12,10 @@ import {
   type MethodImpl,
 } from "@connectrpc/connect";
 import { Fault } from "../base/fault.js";
-import { bodyRoom } from "./body-room.js";
 import { RECURSION_LIMIT } from "./idempotency.js";
 import { COMPRESSIONS } from "./inflation.js";
 import { checkJsonBytes } from "./json-text.js";
+import { memoryOf } from "./memory-of.js";
 import { type Observe, toFault } from "./observation.js";
 import type { Pipeline } from "./pipeline.js";
 import { rateRefusalOf } from "./rate-gate.js";
@@ -49,7 +49,7 @@ export function rpcOptions(
     acceptCompression: [...COMPRESSIONS],
     // No answer is compressed, as none of the lane is; nor could a refusal that is be read again, to be told in our words.
     compressMinBytes: Number.MAX_SAFE_INTEGER,
-    binaryOptions: { recursionLimit: RECURSION_LIMIT },
+    binaryOptions: { recursionLimit: RECURSION_LIMIT, readUnknownFields: false },
     jsonOptions: JSON_OPTIONS,
     contextValues: ({ raw }) => createContextValues().set(callKey, { raw, isRead: false }),
     requestGate: async (context) => {
@@ -91,8 +91,7 @@ async function gate(pipeline: Pipeline, context: HandlerContext, observe: Observ
   const header = (name: string) => context.requestHeader.get(name) ?? undefined;
   const traceId = traceIdOf(header("bt-trace-id"));
   call.observation = observe({ rpc: context.method.name, traceId, parent: parentSpanOf(header) });
-  const hold = (bytes: number) => bodyRoom.take(call.raw, bytes);
-  const head = { traceId, signal: context.signal, hold, header };
+  const head = { traceId, signal: context.signal, memory: memoryOf(call.raw), header };
   call.admission = await admitCall(pipeline, head, call.observation);
 }
 

@@ -8,14 +8,16 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js"
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { Fault } from "../base/fault.js";
+import type { MemoryBudget } from "../memory/memory-budget.js";
 import type { Meters } from "../telemetry/meters.js";
 import { admitRequest } from "./admit-request.js";
 import { ambiguityOf } from "./ambiguous-request.js";
-import { bodyRoom } from "./body-room.js";
+import type { ReadClient } from "./client-address.js";
 import { createCors } from "./cors.js";
 import { type Crowd, createCrowdGate, summed } from "./crowd-gate.js";
 import { isHealthCheck, QUESTION_LIMITS, type Readiness, registerHealth, registerRpcHealth } from "./health.js";
 import { InFlight } from "./in-flight.js";
+import { openMemory } from "./memory-of.js";
 import { observeInto, toFault } from "./observation.js";
 import { CONNECTION_LIMITS, createOnePort } from "./one-port.js";
 import type { OperatorLog } from "./operator-log.js";
@@ -40,6 +42,8 @@ export interface ServerOptions {
   readonly log: OperatorLog;
   readonly corsOrigins: readonly string[];
   readonly bodyLimit: number;
+  readonly memory: MemoryBudget;
+  readonly readClient: ReadClient;
   readonly requestTimeout: number;
   readonly crowd: Crowd;
   readonly rateGate: RateGate;
@@ -179,7 +183,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
     if (options.readiness.draining.aborted && !isHealthCheck(request)) return refuse(request, response, STOPPING);
     inFlight.begin(response);
     if (crowdGate(request, response)) return;
-    if (request.method !== "GET") bodyRoom.open(request, response);
+    openMemory(options.memory, options.readClient, request, response);
     if (!lane(request, response) && !proxy(request, response)) app.routing(request, response);
   };
   const port = createOnePort(listener, CONNECTION_LIMITS, options.tls);

@@ -65,7 +65,9 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     get signal() {
       return parts.head.signal;
     },
-    hold: (bytes) => parts.head.hold(bytes),
+    get memory() {
+      return parts.head.memory;
+    },
     get caller() {
       return caller();
     },

@@ -1,7 +1,8 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
-import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
+import { type ReflectList, type ReflectMap, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
-import { invalidFields } from "../base/fault.js";
+import { FieldFaultList } from "../base/field-fault-list.js";
+import { maxEntriesOf, tooManyEntries } from "./field-sizes.js";
 
 /** Checks a message against the rules that its proto states. */
 export type Validate = (message: Message) => void;
@@ -15,18 +16,19 @@ const validator = createValidator();
 export function compileValidation(desc: DescMessage, sample: Message): Validate {
   validator.validate(desc, sample);
   return (message) => {
-    const faults: Record<string, string[]> = {};
-    checkTexts(reflect(desc, message), "", faults);
+    const faults = new FieldFaultList();
+    const isOversized = !checkFields(reflect(desc, message), "", faults);
+    // The validator looks at every entry, for 4 us each, also of a list that has too many.
+    if (isOversized) faults.throwIfAny();
     const result = validator.validate(desc, message);
     if (result.kind === "error") throw result.error;
     if (result.kind === "invalid") for (const violation of result.violations) addViolation(violation, faults);
-    if (Object.keys(faults).length > 0) throw invalidFields(faults);
+    faults.throwIfAny();
   };
 }
 
-function addViolation(violation: Violation, faults: Record<string, string[]>): void {
-  const place = placeOf(violation);
-  faults[place] = [...(faults[place] ?? []), textOf(violation)];
+function addViolation(violation: Violation, faults: FieldFaultList): void {
+  faults.add(placeOf(violation), textOf(violation));
 }
 
 /** The validator's own texts, in the form that ours have: they follow a field's name. */
@@ -49,28 +51,48 @@ function placeOf({ field }: Violation): string {
   return place || "body";
 }
 
-/** Names, ids and other plain texts are stored as text, which holds neither NUL nor half a surrogate pair. */
-function checkTexts(message: ReflectMessage, place: string, faults: Record<string, string[]>): void {
+/**
+ * Checks what comes before the rules: no list or map has more entries than it may, and names, ids and other plain texts can be
+ * stored as text, which holds neither NUL nor half a surrogate pair.
+ * @returns whether all lists and maps have their size.
+ */
+function checkFields(message: ReflectMessage, place: string, faults: FieldFaultList): boolean {
+  let isSized = true;
   for (const field of message.fields) {
     if (!message.isSet(field)) continue;
     const name = place ? `${place}.${field.name}` : field.name;
     if (field.fieldKind === "scalar") checkText(message.get(field), name, faults);
     else if (field.fieldKind === "message" && !field.message.typeName.startsWith("google.protobuf.")) {
-      checkTexts(message.get(field), name, faults);
-    } else if (field.fieldKind === "list") {
-      let index = 0;
-      for (const item of message.get(field)) {
-        const at = `${name}[${index}]`;
-        if (field.listKind === "scalar") checkText(item, at, faults);
-        else if (isReflectMessage(item)) checkTexts(item, at, faults);
-        index += 1;
-      }
-    } else if (field.fieldKind === "map") {
-      for (const [key, item] of message.get(field)) {
-        checkText(key, name, faults);
-        if (field.mapKind === "scalar") checkText(item, `${name}.${String(key)}`, faults);
-      }
+      isSized = checkFields(message.get(field), name, faults) && isSized;
+    } else if (field.fieldKind === "list" || field.fieldKind === "map") {
+      const most = maxEntriesOf(field);
+      if (message.get(field).size > most) {
+        faults.add(name, tooManyEntries(most));
+        isSized = false;
+      } else if (field.fieldKind === "map") checkMap(message.get(field), name, faults);
+      else isSized = checkList(message.get(field), name, faults) && isSized;
     }
+  }
+  return isSized;
+}
+
+/** @returns whether all lists and maps within its items have their size. */
+function checkList(list: ReflectList, place: string, faults: FieldFaultList): boolean {
+  let isSized = true;
+  let index = 0;
+  for (const item of list) {
+    const at = `${place}[${index}]`;
+    if (isReflectMessage(item)) isSized = checkFields(item, at, faults) && isSized;
+    else checkText(item, at, faults);
+    index += 1;
+  }
+  return isSized;
+}
+
+function checkMap(map: ReflectMap, place: string, faults: FieldFaultList): void {
+  for (const [key, item] of map) {
+    checkText(key, place, faults);
+    checkText(item, `${place}.${String(key)}`, faults);
   }
 }
 
@@ -78,7 +100,7 @@ function isReflectMessage(value: unknown): value is ReflectMessage {
   return typeof value === "object" && value !== null && "desc" in value && "fields" in value;
 }
 
-function checkText(value: unknown, place: string, faults: Record<string, string[]>): void {
+function checkText(value: unknown, place: string, faults: FieldFaultList): void {
   if (typeof value !== "string" || (value.isWellFormed() && !value.includes("\0"))) return;
-  faults[place] = ["must be text without NUL characters and of valid Unicode"];
+  faults.add(place, "must be text without NUL characters and of valid Unicode");
 }

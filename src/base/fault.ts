@@ -1,3 +1,5 @@
+import { boundedFields, type FieldFaults, MAX_FAULTS } from "./field-faults.js";
+
 /**
  * Everything that can go wrong in a way the caller is told about. The statuses of each code on HTTP and gRPC stand in
  * one table, `api/fault-table.ts`.
@@ -29,9 +31,6 @@ export function isFaultCode(text: string): text is FaultCode {
   return FAULT_CODES.some((code) => code === text);
 }
 
-/** What is wrong with which field. Names are snake_case paths as the caller sent them: `data.number`, `rules[0].container`. */
-export type FieldFaults = Readonly<Record<string, readonly string[]>>;
-
 export interface FaultOptions {
   fields?: FieldFaults;
   /** Seconds after which trying again makes sense. */
@@ -40,7 +39,13 @@ export interface FaultOptions {
   cause?: unknown;
 }
 
-/** An error whose code, detail and fields go to the caller. None of them may hold a stored value, a key or driver text. */
+/** The longest detail, in characters. Over gRPC it is one trailer, of which clients take 8 KiB. */
+const MAX_DETAIL_CHARACTERS = 2_000;
+
+/**
+ * An error whose code, detail and fields go to the caller, as far as they fit into one answer. None of them may hold a stored
+ * value, a key or driver text.
+ */
 export class Fault extends Error {
   override readonly name = "Fault";
   readonly code: FaultCode;
@@ -48,9 +53,9 @@ export class Fault extends Error {
   readonly retryAfter: number | undefined;
 
   constructor(code: FaultCode, detail: string, options: FaultOptions = {}) {
-    super(detail, options.cause === undefined ? undefined : { cause: options.cause });
+    super(detail.slice(0, MAX_DETAIL_CHARACTERS), options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.fields = options.fields;
+    this.fields = options.fields && boundedFields(options.fields);
     this.retryAfter = options.retryAfter;
   }
 }
@@ -100,8 +105,12 @@ function shortened(text: string, bytes: number): string {
 export function withFurtherFaults(fault: Fault, checks: readonly (() => unknown)[]): Fault {
   if (fault.code !== "validation_failed" || !fault.fields) return fault;
   const all: Record<string, readonly string[]> = { ...fault.fields };
+  let failed = 0;
   for (const check of checks) {
     const found = Object.entries(faultOf(check)?.fields ?? {});
+    if (found.length > 0) failed += 1;
+    // A list that is too long has a check for each entry.
+    if (failed > MAX_FAULTS || Object.keys(all).length >= MAX_FAULTS) break;
     const reported = Object.keys(all);
     for (const [field, texts] of found) {
       if (!reported.some((known) => isWithin(field, known) || isWithin(known, field))) all[field] = texts;

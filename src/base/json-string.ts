@@ -1,14 +1,15 @@
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
 /**
  * Where a string of JSON text ends: behind its closing quote, or at the end of a text that does not close it.
  * @param start of its opening quote.
  */
 export function endOfJsonString(text: string, start: number): number {
-  let end = start;
-  for (;;) {
-    end = text.indexOf('"', end + 1);
-    if (end < 0) return text.length;
-    let slashes = 0;
-    while (text.charCodeAt(end - 1 - slashes) === 0x5c) slashes += 1;
-    if (slashes % 2 === 0) return end + 1;
+  for (let at = start + 1; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === QUOTE) return at + 1;
+    if (unit === BACKSLASH) at += 1;
   }
+  return text.length;
 }

@@ -1,4 +1,5 @@
-import { invalid, invalidFields } from "../base/fault.js";
+import { invalid } from "../base/fault.js";
+import { FieldFaultList } from "../base/field-fault-list.js";
 import { isJsonObject, type Json, setOwn } from "../base/json.js";
 import { mergePatch } from "../base/merge-patch.js";
 
@@ -9,16 +10,16 @@ const MAX_ENTRIES = 100;
 export function mergeConfiguration(current: Readonly<Record<string, string>>, patch: Json): Record<string, string> {
   if (patch === null) return {};
   if (!isJsonObject(patch)) throw invalid("configuration", "must be an object of texts");
-  const faults: Record<string, string[]> = {};
+  const faults = new FieldFaultList();
   const merged: Record<string, string> = {};
   const patched = mergePatch({ ...current }, patch);
   for (const [name, value] of Object.entries(isJsonObject(patched) ? patched : {})) {
-    if (typeof value !== "string") faults[`configuration.${name}`] = ["must be a string"];
+    if (typeof value !== "string") faults.add(`configuration.${name}`, "must be a string");
     else if (`${name}${value}`.includes("\0"))
-      faults[`configuration.${name}`] = ["must be text without NUL characters"];
+      faults.add(`configuration.${name}`, "must be text without NUL characters");
     else setOwn(merged, name, value);
   }
-  if (Object.keys(merged).length > MAX_ENTRIES) faults.configuration = [`must have at most ${MAX_ENTRIES} entries`];
-  if (Object.keys(faults).length > 0) throw invalidFields(faults);
+  if (Object.keys(merged).length > MAX_ENTRIES) faults.add("configuration", `must have at most ${MAX_ENTRIES} entries`);
+  faults.throwIfAny();
   return merged;
 }

@@ -20,12 +20,17 @@ import type { WebhookDelivery, WebhookEvent } from "./webhook.js";
 /** What became of a request at a webhook address. */
 export type WebhookEnd =
   | { readonly kind: "receipt"; readonly text: string }
-  /** No such address, or its connection is gone. */
-  | { readonly kind: "not_found" }
   | { readonly kind: "unverified" }
   | { readonly kind: "malformed" }
   /** How the payment stands could not be asked just now: the service is to send it again. */
   | { readonly kind: "later" };
+
+/** Where a webhook's address leads. */
+export interface WebhookEndpoint {
+  readonly tenantId: TenantId;
+  readonly keys: TenantKeys;
+  readonly connection: Connection;
+}
 
 /** What comes to us from payment services and from buyers. None of it is believed without a proof. */
 export class Incoming {
@@ -35,14 +40,20 @@ export class Incoming {
     this.#parts = parts;
   }
 
-  /** Takes a webhook. Repeated, late and out-of-order events change nothing: only legal steps are taken. */
-  async webhook(address: string, delivery: WebhookDelivery): Promise<WebhookEnd> {
+  /**
+   * Finds the connection that an address was made for. Undefined for any other address, or when the connection is gone: what is
+   * sent there does not have to be read.
+   */
+  async endpoint(address: string): Promise<WebhookEndpoint | undefined> {
     const found = await this.#genuine(address, "payment-webhook");
-    if (!found) return { kind: "not_found" };
+    if (!found) return undefined;
     const { tenantId, id, keys } = found;
     const row = await this.#connectionRow(tenantId, id);
-    if (!row) return { kind: "not_found" };
-    const connection = openConnection(keys, tenantId, row);
+    return row ? { tenantId, keys, connection: openConnection(keys, tenantId, row) } : undefined;
+  }
+
+  /** Takes a webhook. Repeated, late and out-of-order events change nothing: only legal steps are taken. */
+  async webhook({ tenantId, keys, connection }: WebhookEndpoint, delivery: WebhookDelivery): Promise<WebhookEnd> {
     const { connectors } = this.#parts;
     const reading = connectors
       .of(connection.formula.id)

@@ -2,6 +2,7 @@ import { actorOf, type Caller } from "../access/caller.js";
 import { type Denied, denied, deniedWith, recordingDenials } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
+import { type RequestMemory, UNCOUNTED } from "../memory/memory-lease.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
 import type { Transaction } from "../store/transaction.js";
@@ -15,7 +16,7 @@ import type { Route } from "./route.js";
  * @throws {Fault} permission_denied; {StaleAuthorization}.
  */
 export async function requireRight(database: Database, route: Route): Promise<void> {
-  if (barOf(route)) await authorize(database, route, []);
+  if (barOf(route)) await authorize(database, route, [], UNCOUNTED);
 }
 
 /**
@@ -26,13 +27,14 @@ export async function authorize(
   database: Database,
   route: Route,
   ids: readonly string[],
+  memory: RequestMemory,
 ): Promise<ReadonlyMap<string, ReadableToken>> {
   const { tenantId, caller, application, proxy, revision } = route;
   const bar = barOf(route);
   return recordingDenials(database, () =>
     database.fast.run(tenantId, revision, async (tx) => {
       if (bar) throw bar;
-      const tokens = await useTokens(tx, route, ids);
+      const tokens = await useTokens(tx, route, ids, memory);
       const invoker = caller ?? application;
       const actor = invoker && actorOf(invoker);
       writeLog(tx, logEntry(actor, "proxy", proxy?.proxy.id ?? ALL, "invoke", proxy ? undefined : "ephemeral"));
@@ -58,11 +60,12 @@ async function useTokens(
   tx: Transaction,
   route: Route,
   ids: readonly string[],
+  memory: RequestMemory,
 ): Promise<ReadonlyMap<string, ReadableToken>> {
   if (ids.length === 0) return new Map();
   const [first, ...others] = [route.caller, route.application].filter((candidate) => candidate !== undefined);
   if (!first) throw new Fault("permission_denied", NO_RIGHTS);
-  const found = await findTokensAs(tx, [first, ...others], ids, "token:use", "use");
+  const found = await findTokensAs(tx, [first, ...others], ids, "token:use", "use", memory);
   if ("denied" in found) throw deniedTokens(route, found, others.at(-1) ?? first);
   return found.tokens;
 }

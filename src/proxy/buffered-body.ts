@@ -1,75 +1,77 @@
 import type { Readable } from "node:stream";
 import { Fault } from "../base/fault.js";
 import { EgressError } from "../egress/egress-error.js";
+import type { HeaderPair } from "../egress/request-framing.js";
+import { BodyFault } from "../memory/body-fault.js";
+import { type BodyHead, BodyTooLarge, collectBody, collectHead } from "../memory/collect-body.js";
+import { SMALL_BODY_BYTES } from "../memory/memory-budget.js";
+import type { RequestMemory } from "../memory/memory-lease.js";
+import { headerValue } from "./forward.js";
 
-/** Makes room for so many bytes that are kept until a call is answered. @throws {Fault} unavailable where there is none. */
-export type Hold = (bytes: number) => void;
+/** A body as its caller sends it. */
+export interface CallerBody {
+  readonly headers: readonly HeaderPair[];
+  readonly body: Readable | Buffer;
+  readonly memory: RequestMemory;
+}
 
 /**
- * Reads a body to its end. One that is no stream is in memory already, and has its room.
- * @throws {Fault} body_too_large; unavailable where there is no room for it; when it ends early malformed_body for a
- * caller's, destination_unreachable or destination_timeout for a destination's.
+ * Reads the caller's body to its end. One that is no stream is in memory already, and has its room.
+ * @throws {Fault} body_too_large; unavailable where there is no memory for it; malformed_body when it ends early or too slowly.
  */
-export async function readWhole(body: Readable | Buffer, most: number, hold: Hold): Promise<Buffer> {
-  if (Buffer.isBuffer(body)) {
-    if (body.length > most) throw tooLarge(most);
-    return body;
-  }
+export async function readCallerBody({ body, headers, memory }: CallerBody, maxBytes: number): Promise<Buffer> {
+  if (Buffer.isBuffer(body)) return withinLimit(body, maxBytes);
+  return refusing(body, collectBody(body, memory, { maxBytes, announced: announcedIn(headers) }));
+}
+
+/**
+ * Reads the first bytes of the caller's body.
+ * @param announced bytes to come; undefined where nobody said.
+ * @throws {Fault} as {@link readCallerBody}, but for the length.
+ */
+export async function readCallerHead(
+  body: Readable | Buffer,
+  memory: RequestMemory,
+  wanted: number,
+  announced: number | undefined,
+): Promise<BodyHead> {
+  if (Buffer.isBuffer(body)) return { bytes: body, rest: undefined };
+  return refusing(body, collectHead(body, memory, wanted, announced));
+}
+
+async function refusing<T>(body: Readable, reading: Promise<T>): Promise<T> {
   try {
-    return await bytesOf(body, most, hold);
+    return await reading;
+  } catch (error) {
+    body.destroy();
+    if (error instanceof BodyTooLarge) throw tooLarge(error.maxBytes);
+    throw readFault(error);
+  }
+}
+
+/** A body that came with headers, and is to be read to its end. */
+export interface HeadedBody {
+  readonly headers: readonly HeaderPair[];
+  readonly body: Readable | Buffer;
+}
+
+/**
+ * Reads a destination's answer to its end. It does not wait for memory: the destination has done its work, and the caller must
+ * hear of it.
+ * @throws {Fault} body_too_large; unavailable where there is no memory for it; destination_unreachable or destination_timeout
+ * when it ends early.
+ */
+export async function readAnswerBody(
+  { headers, body }: HeadedBody,
+  maxBytes: number,
+  memory: RequestMemory,
+): Promise<Buffer> {
+  if (Buffer.isBuffer(body)) return withinLimit(body, maxBytes);
+  try {
+    return await collectAnswer(body, maxBytes, memory, announcedIn(headers));
   } catch (error) {
     throw readFault(error);
   }
-}
-
-/** The first bytes of a body, and the stream of the others, which waits. */
-export interface BodyHead {
-  readonly bytes: Buffer;
-  /** Undefined where the body has ended. */
-  readonly rest: Readable | undefined;
-}
-
-/**
- * Reads the first bytes of a body: at least as many as are wanted, unless it ends before.
- * @throws {Fault} as {@link readWhole}, but for the length.
- */
-export async function readHead(body: Readable | Buffer, wanted: number, hold: Hold): Promise<BodyHead> {
-  if (Buffer.isBuffer(body)) return { bytes: body, rest: undefined };
-  const { promise, resolve, reject } = Promise.withResolvers<BodyHead>();
-  const chunks: Buffer[] = [];
-  let size = 0;
-  const stop = () => body.off("data", take).off("end", end).off("error", reject).off("close", close);
-  const end = () => {
-    stop();
-    resolve({ bytes: Buffer.concat(chunks), rest: undefined });
-  };
-  const close = () => {
-    if (!body.readableEnded) reject(body.errored ?? new Error("The body was broken off."));
-  };
-  const take = (chunk: Buffer | string) => {
-    const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk);
-    size += bytes.length;
-    chunks.push(bytes);
-    try {
-      hold(bytes.length);
-    } catch (refusal) {
-      reject(refusal);
-      body.destroy();
-      return;
-    }
-    if (size < wanted) return;
-    stop();
-    body.pause();
-    resolve({ bytes: Buffer.concat(chunks), rest: body });
-  };
-  if (body.readableEnded) end();
-  else if (body.closed) close();
-  body.on("data", take).once("end", end).once("error", reject).once("close", close);
-  // A listener starts no stream that was paused.
-  body.resume();
-  return promise.catch((error: unknown) => {
-    throw readFault(error);
-  });
 }
 
 /** What a caller is told of a body that could not be read. */
@@ -79,10 +81,20 @@ function readFault(error: unknown): Fault {
 }
 
 /** By its events: an iterator makes promises for each chunk, and a watch over the stream's end: 20 us for a small body. */
-function bytesOf(body: Readable, most: number, hold: Hold): Promise<Buffer> {
+function collectAnswer(
+  body: Readable,
+  maxBytes: number,
+  memory: RequestMemory,
+  announced: number | undefined,
+): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let size = 0;
+  let reserved = 0;
+  const reserve = (bytes: number) => {
+    memory.reserveNow(bytes);
+    reserved = bytes;
+  };
   const end = () => resolve(Buffer.concat(chunks));
   // Comes after the end too.
   const close = () => {
@@ -90,8 +102,9 @@ function bytesOf(body: Readable, most: number, hold: Hold): Promise<Buffer> {
   };
   const keep = (bytes: Buffer) => {
     size += bytes.length;
-    if (size > most) throw tooLarge(most);
-    hold(bytes.length);
+    if (size > maxBytes) throw tooLarge(maxBytes);
+    if (reserved === 0) reserve(Math.min(announced ?? SMALL_BODY_BYTES, maxBytes));
+    if (size > reserved) reserve(maxBytes);
     chunks.push(bytes);
   };
   if (body.readableEnded) end();
@@ -111,6 +124,20 @@ function bytesOf(body: Readable, most: number, hold: Hold): Promise<Buffer> {
   return promise;
 }
 
-function tooLarge(most: number): Fault {
-  return new Fault("body_too_large", `A body that is read or transformed must not be larger than ${most} bytes.`);
+export function announcedIn(headers: readonly HeaderPair[]): number | undefined {
+  const length = headerValue(headers, "content-length");
+  return length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined;
+}
+
+function withinLimit(body: Buffer, maxBytes: number): Buffer {
+  if (body.length > maxBytes) throw tooLarge(maxBytes);
+  return body;
+}
+
+function tooLarge(maxBytes: number): Fault {
+  return new BodyFault(
+    "too_large",
+    "body_too_large",
+    `A body that is read or transformed must not be larger than ${maxBytes} bytes.`,
+  );
 }

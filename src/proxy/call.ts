@@ -2,7 +2,8 @@ import type { Readable } from "node:stream";
 import type { Caller } from "../access/caller.js";
 import type { TenantId } from "../base/ids.js";
 import type { HeaderPair } from "../egress/request-framing.js";
-import type { Hold } from "./buffered-body.js";
+import type { RequestMemory } from "../memory/memory-lease.js";
+import type { LoadedProxy } from "./load-proxy.js";
 
 /** A request that is to go through a proxy. */
 export interface ProxyCall {
@@ -17,8 +18,8 @@ export interface ProxyCall {
   readonly apiKey: string | undefined;
   readonly target: ProxyTarget | undefined;
   readonly signal: AbortSignal;
-  /** Bounds what is read of bodies, the caller's and the destination's, of all calls together. */
-  readonly hold: Hold;
+  /** What may be kept of bodies, the caller's and the destination's. */
+  readonly memory: RequestMemory;
   /** Told whose call this is as soon as that is known, and again whenever it is read anew. */
   readonly onOwner?: (owner: CallOwner) => void;
 }
@@ -27,6 +28,10 @@ export interface ProxyCall {
 export interface CallOwner {
   readonly tenantId: TenantId;
   readonly caller: Caller | undefined;
+  /** The caller by the request's own key, where it has a valid one. */
+  readonly keyHolder: Caller | undefined;
+  /** Undefined for an ephemeral one. */
+  readonly proxy: LoadedProxy | undefined;
 }
 
 /** Which proxy a call goes through. */

@@ -1,9 +1,9 @@
-import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { Fault } from "../base/fault.js";
 import type { HeaderPair } from "../egress/request-framing.js";
-import { type Hold, readWhole } from "./buffered-body.js";
+import type { RequestMemory } from "../memory/memory-lease.js";
+import { type HeadedBody, readAnswerBody } from "./buffered-body.js";
 import { headerValue } from "./forward.js";
 
 const DECODERS: Readonly<Record<string, (bytes: Buffer, most: number) => Promise<Buffer>>> = {
@@ -16,15 +16,15 @@ const DECODERS: Readonly<Record<string, (bytes: Buffer, most: number) => Promise
 /**
  * The answer of a destination as code sees it: unpacked, in which form it goes on to the caller.
  * @throws {Fault} destination_unreachable for one that is too large, which no caller can mend; unprocessable for one that is
- * not packed as it says; what {@link readWhole} throws.
+ * not packed as it says; what {@link readAnswerBody} throws.
  */
 export async function decodedBody(
-  headers: readonly HeaderPair[],
-  body: Readable | Buffer,
+  answer: HeadedBody,
   most: number,
-  hold: Hold,
+  memory: RequestMemory,
 ): Promise<{ readonly headers: HeaderPair[]; readonly body: Buffer }> {
-  const bytes = await readWhole(body, most, hold).catch((error: unknown) => {
+  const { headers } = answer;
+  const bytes = await readAnswerBody(answer, most, memory).catch((error: unknown) => {
     throw error instanceof Fault && error.code === "body_too_large" ? answerTooLarge(most) : error;
   });
   const encoding = headerValue(headers, "content-encoding")?.trim().toLowerCase();
@@ -37,7 +37,7 @@ export async function decodedBody(
     if (error instanceof RangeError) throw answerTooLarge(most);
     throw new Fault("unprocessable", "The destination's answer is not encoded as it says.");
   });
-  hold(decoded.length);
+  memory.reserveNow(decoded.length);
   return { headers: kept, body: decoded };
 }
 

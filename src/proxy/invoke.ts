@@ -8,7 +8,7 @@ import { guardedRequest } from "../egress/guarded-request.js";
 import type { Database } from "../store/database.js";
 import { StaleAuthorization } from "../store/database-error.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { tokenLookup } from "../tokens/detokenize.js";
+import { openTokens } from "../tokens/detokenize.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { authorize, requireRight } from "./authorize.js";
 import type { ProxyAnswer, ProxyCall } from "./call.js";
@@ -56,13 +56,14 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
   let draft: Draft | undefined;
   for (let attempt = 1; ; attempt += 1) {
     const route = await chooseRoute(finders, call);
-    call.onOwner?.({ tenantId: route.tenantId, caller: route.caller ?? route.application });
+    const { tenantId, caller, application, proxy } = route;
+    call.onOwner?.({ tenantId, caller: caller ?? application, keyHolder: caller, proxy });
     try {
       await requireRight(database, route);
       draft ??= await scan(call, route.definition);
-      const tokens = await authorize(database, route, draft.references.tokenIds());
+      const tokens = await authorize(database, route, draft.references.tokenIds(), call.memory);
       const keys = await keyring.of(route.tenantId);
-      const lookup = tokenLookup(route.tenantId, keys, tokens, bins);
+      const lookup = await openTokens(route.tenantId, keys, tokens, bins);
       draft.references.resolve(lookup, route.definition.configuration);
       return { route, draft };
     } catch (error) {
@@ -76,13 +77,13 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
 
 async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: Draft): Promise<ProxyAnswer> {
   const { definition, tenantId } = route;
-  const { method, signal, hold } = call;
+  const { method, signal, memory } = call;
   const { path, query } = draft.head;
   const base = route.proxy ? baseUrl(definition) : definition.destinationUrl;
   const target = destinationTarget(base, path, query);
   const url = checkedAgain(parts.agents, base);
   const request = { method, path, query, ...draft.body.send(draft.head.headers) };
-  const changed = await parts.transforms.request(route, requestSteps(definition), request, { signal, hold });
+  const changed = await parts.transforms.request(route, requestSteps(definition), request, { signal, memory });
   if (changed.kind === "answer") return { ...changed.answer, destinationStatus: 0 };
   const isEmpty = Buffer.isBuffer(changed.body) && changed.body.length === 0;
   const answer = await guardedRequest(parts.agents, {
@@ -103,7 +104,7 @@ async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: 
   const steps = responseSteps(definition);
   if (steps.length === 0 || answer.status < 200 || answer.status > 299) return plain;
   try {
-    const transformed = await parts.transforms.response(route, steps, plain, { signal, hold });
+    const transformed = await parts.transforms.response(route, steps, plain, { signal, memory });
     return { ...transformed, headers: returnedHeaders(transformed.headers) };
   } catch (error) {
     answer.body.destroy();

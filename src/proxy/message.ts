@@ -1,12 +1,34 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { Fault } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
-import { isNestedTooDeep } from "../base/nesting.js";
+import { exceededLimit, type JsonLimits, MAX_NAMES, MAX_RESULT_VALUES } from "../base/json-structure.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import { isJsonBody } from "./body-format.js";
 import { ExactNumbers } from "./exact-json.js";
 import { headerValue } from "./forward.js";
+
+/** Twice the levels that the API takes. Each level of a value is a call of the function that walks through it. */
+const DEPTH_LIMIT: JsonLimits = { depth: 128, values: Number.POSITIVE_INFINITY, names: Number.POSITIVE_INFINITY };
+
+/** As many values as JSON of 5 MB has. Parsing and writing so many holds the event loop for 80 ms each. */
+const TRANSFORM_LIMITS: JsonLimits = { depth: Number.POSITIVE_INFINITY, values: MAX_RESULT_VALUES, names: MAX_NAMES };
+
+/** Headers that code may return: as many as a request to us may have. */
+const MAX_HEADERS = 200;
+
+/** What a body must be for transforms to see it as an object; undefined where it is, or where they see it as text. */
+export function structureProblem(headers: readonly HeaderPair[], bytes: Buffer): string | undefined {
+  if (!isJsonBody(headerValue(headers, "content-type"))) return undefined;
+  switch (exceededLimit(bytes, TRANSFORM_LIMITS)) {
+    case "values":
+      return `must hold at most ${TRANSFORM_LIMITS.values} values to be transformed`;
+    case "names":
+      return `must hold at most ${TRANSFORM_LIMITS.names} different field names to be transformed`;
+    default:
+      return undefined;
+  }
+}
 
 /**
  * Headers and a body on their way through transforms. A body that no step has changed leaves with the bytes it came with:
@@ -90,6 +112,9 @@ export class Message {
     if (!isJsonObject(returned) || returned.body === undefined || !isJsonObject(headers)) {
       throw failed("A transform must return an object with body and headers.");
     }
+    if (Object.keys(headers).length > MAX_HEADERS) {
+      throw failed(`A transform must return at most ${MAX_HEADERS} headers.`);
+    }
     const pairs = Object.entries(headers).flatMap(([name, value]) =>
       [value].flat().flatMap((one) => (one === null || typeof one === "object" ? [] : [headerPair(name, String(one))])),
     );
@@ -125,7 +150,7 @@ function failed(text: string): FunctionFailed {
 /** A body that calls itself JSON and is none, or is nested too deep to be walked through, is the text that it is. */
 function parsedOr(bytes: Buffer): Json {
   const text = bytes.toString("utf8");
-  if (isNestedTooDeep(bytes)) return text;
+  if (exceededLimit(bytes, DEPTH_LIMIT) === "depth") return text;
   try {
     const parsed: Json = JSON.parse(text);
     return parsed;

@@ -8,6 +8,8 @@ import { type FindPlaces, MAX_EXPRESSIONS, type Place, splice, UnwritableValue }
 
 /** Tokens that one request may refer to. */
 export const MAX_TOKENS = 100;
+/** Each pair of opening braces is looked at for an expression: a million of them take 0.3 s. */
+const MAX_OPENINGS = 10_000;
 
 /** A text of the request in which expressions are looked for. */
 export interface SearchedText {
@@ -41,6 +43,8 @@ export class RequestReferences {
   /** @throws {Fault} validation_failed naming the field of an expression that is malformed, or of too many. */
   scan(searched: SearchedText): void {
     const { field, text, find } = searched;
+    if (hasMoreOpenings(text, MAX_OPENINGS))
+      throw invalid(field, `must hold at most ${MAX_OPENINGS} opening braces {{`);
     const found: FoundReference[] = [];
     try {
       for (const place of find(text)) {
@@ -96,6 +100,18 @@ function spliced({ field, text }: SearchedText, places: readonly Place[], values
   } catch (error) {
     throw error instanceof UnwritableValue ? invalid(field, error.reason) : error;
   }
+}
+
+/** Whether a text holds more than so many opening braces, as they are or percent-encoded. Looks no further than that. */
+function hasMoreOpenings(text: string, most: number): boolean {
+  let count = 0;
+  for (let at = text.indexOf("{{"); at >= 0 && count <= most; at = text.indexOf("{{", at + 2)) count += 1;
+  if (count > most || !/%7b/i.test(text)) return count > most;
+  for (const _ of text.matchAll(/(?:\{|%7B){2}/gi)) {
+    count += 1;
+    if (count > 2 * most) return true;
+  }
+  return false;
 }
 
 function evaluated(

@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import type { Caller } from "../access/caller.js";
+import { afterOthers } from "../base/after-others.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Json, JsonObject } from "../base/json.js";
@@ -7,11 +8,13 @@ import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import type { FunctionAnswer, FunctionRunner } from "../functions/function-runner.js";
 import { timeoutMsOf } from "../functions/runtime.js";
-import { type Hold, readWhole } from "./buffered-body.js";
+import { BodyFault } from "../memory/body-fault.js";
+import type { RequestMemory } from "../memory/memory-lease.js";
+import { readAnswerBody } from "./buffered-body.js";
 import { decodedBody } from "./decoded-body.js";
 import type { LoadedProxy } from "./load-proxy.js";
 import { MASK_CODE, maskArguments, maskedText } from "./mask-transform.js";
-import { headerPair, Message } from "./message.js";
+import { headerPair, Message, structureProblem } from "./message.js";
 import type { ProxyStep } from "./proxy.js";
 import type { RunReactorStep, TransformKind } from "./reactor-step.js";
 import { type Remembered, StepExpressions } from "./step-expressions.js";
@@ -28,7 +31,7 @@ export interface TransformableRequest {
 /** What is asked of the call that transforms are a part of. */
 export interface TransformedCall {
   readonly signal: AbortSignal;
-  readonly hold: Hold;
+  readonly memory: RequestMemory;
 }
 
 export interface TransformedAnswer {
@@ -78,11 +81,16 @@ export class RunTransforms {
     scope: TransformScope,
     steps: readonly ProxyStep[],
     request: TransformableRequest,
-    { signal, hold }: TransformedCall,
+    { signal, memory }: TransformedCall,
   ): Promise<TransformedRequest> {
     const { proxy } = scope;
     if (steps.length === 0 || !proxy) return { kind: "request", headers: request.headers, body: request.body };
-    const message = new Message(request.headers, await readWhole(request.body, MAX_BODY, hold));
+    const bytes = await readAnswerBody(request, MAX_BODY, memory);
+    const problem = structureProblem(request.headers, bytes);
+    if (problem)
+      throw new BodyFault("structure", "malformed_body", `The body ${problem}.`, { fields: { body: [problem] } });
+    const message = new Message(request.headers, bytes);
+    await afterOthers(bytes.length);
     const { method, path, query } = request;
     const answer = await this.#run(scope, proxy, "request_transform", steps, message, { method, path, query }, signal);
     if (answer) return { kind: "answer", answer };
@@ -93,12 +101,15 @@ export class RunTransforms {
     scope: TransformScope,
     steps: readonly ProxyStep[],
     answer: TransformedAnswer & { readonly destinationStatus: number },
-    { signal, hold }: TransformedCall,
+    { signal, memory }: TransformedCall,
   ): Promise<TransformedAnswer & { readonly destinationStatus: number }> {
     const { proxy } = scope;
     if (!proxy) return answer;
-    const { headers, body } = await decodedBody(answer.headers, answer.body, MAX_BODY, hold);
+    const { headers, body } = await decodedBody(answer, MAX_BODY, memory);
+    const problem = structureProblem(headers, body);
+    if (problem) throw new Fault("unprocessable", `The destination's answer ${problem}.`);
     const message = new Message(headers, body);
+    await afterOthers(body.length);
     const own = await this.#run(scope, proxy, "response_transform", steps, message, {}, signal);
     const { destinationStatus, status, statusText } = answer;
     if (own) return { ...own, destinationStatus };

@@ -9,7 +9,8 @@ import { guardedRequest } from "../egress/guarded-request.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import { TESTED_ID, type TestRunner } from "../functions/test-run.js";
-import { type Hold, readWhole } from "./buffered-body.js";
+import type { RequestMemory } from "../memory/memory-lease.js";
+import { readAnswerBody } from "./buffered-body.js";
 import { destinationTarget } from "./destination.js";
 import { forwardedHeaders, returnedHeaders } from "./forward.js";
 import { failureOf } from "./given-up.js";
@@ -57,7 +58,7 @@ export interface ProxyTesting {
   readonly agents: GuardedAgents;
   readonly caller: Caller;
   readonly signal: AbortSignal;
-  readonly hold: Hold;
+  readonly memory: RequestMemory;
 }
 
 const MOST_ANSWER_BYTES = 5 * 1024 * 1024;
@@ -81,7 +82,7 @@ export async function testProxy(testing: ProxyTesting, sample: ProxySample): Pro
     if (changed.kind === "answer") {
       return { request: undefined, answer: await wholeAnswer(changed.answer, testing), failure: undefined };
     }
-    const body = await readWhole(changed.body, MOST_ANSWER_BYTES, testing.hold);
+    const body = await readAnswerBody(changed, MOST_ANSWER_BYTES, testing.memory);
     sent = { ...request, headers: changed.headers, body };
     const answer = destinationUrl === undefined ? sample.answer : await call(testing, destinationUrl, target, sent);
     if (!answer) return { request: sent, answer: undefined, failure: undefined };
@@ -115,11 +116,11 @@ async function asSteps<T>(steps: Promise<T>): Promise<T> {
 }
 
 function transformRequest(testing: ProxyTesting, { requestSteps, request, configuration }: ProxySample) {
-  const { signal, hold } = testing;
+  const { signal, memory } = testing;
   const { proxy, transforms } = madeUp(testing, configuration);
   const { tenantId } = testing.caller;
   const headers = forwardedHeaders(request.headers);
-  return asSteps(transforms.request({ tenantId, proxy }, requestSteps, { ...request, headers }, { signal, hold }));
+  return asSteps(transforms.request({ tenantId, proxy }, requestSteps, { ...request, headers }, { signal, memory }));
 }
 
 /** As a proxy does: only what answers a success is transformed. */
@@ -128,21 +129,25 @@ async function transformAnswer(
   sample: ProxySample,
   answer: SampleAnswer,
 ): Promise<SampleAnswer> {
-  const { signal, hold } = testing;
+  const { signal, memory } = testing;
   const { responseSteps, configuration } = sample;
   const headers = returnedHeaders(answer.headers);
   if (responseSteps.length === 0 || answer.status > 299) return { ...answer, headers };
   const { proxy, transforms } = madeUp(testing, configuration);
   const plain = { ...answer, headers, statusText: "", destinationStatus: answer.status };
   const scope = { tenantId: testing.caller.tenantId, proxy };
-  return wholeAnswer(await asSteps(transforms.response(scope, responseSteps, plain, { signal, hold })), testing);
+  return wholeAnswer(await asSteps(transforms.response(scope, responseSteps, plain, { signal, memory })), testing);
 }
 
 async function wholeAnswer(
   { status, headers, body }: TransformedAnswer,
-  { hold }: ProxyTesting,
+  { memory }: ProxyTesting,
 ): Promise<SampleAnswer> {
-  return { status, headers: returnedHeaders(headers), body: await readWhole(body, MOST_ANSWER_BYTES, hold) };
+  return {
+    status,
+    headers: returnedHeaders(headers),
+    body: await readAnswerBody({ headers, body }, MOST_ANSWER_BYTES, memory),
+  };
 }
 
 /**
@@ -177,7 +182,7 @@ function madeUpToken(token: JsonObject): JsonObject {
 }
 
 async function call(
-  { agents, caller, signal, hold }: ProxyTesting,
+  { agents, caller, signal, memory }: ProxyTesting,
   url: string,
   target: string,
   { method, headers, body }: SampleRequest,
@@ -193,7 +198,7 @@ async function call(
     return {
       status: answer.status,
       headers: answer.rawHeaders,
-      body: await readWhole(answer.body, MOST_ANSWER_BYTES, hold),
+      body: await readAnswerBody({ headers: answer.rawHeaders, body: answer.body }, MOST_ANSWER_BYTES, memory),
     };
   } catch (error) {
     throw failureOf(error, signal);

@@ -8,11 +8,12 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import type { FunctionRunner } from "../functions/function-runner.js";
 import type { CallApi } from "../functions/host-calls.js";
+import type { RequestMemory } from "../memory/memory-lease.js";
 import { writeLog } from "../store/audit-logs.js";
 import { type FormulaRow, readFormula } from "../store/reactor-formulas.js";
 import { type ReactorRow, readReactor } from "../store/reactors.js";
 import type { Transaction } from "../store/transaction.js";
-import { detokenize, findTokens, referencedTokens } from "../tokens/detokenize.js";
+import { detokenize, findTokens, openTokens, referencedTokens } from "../tokens/detokenize.js";
 import type { ReadableToken } from "../tokens/read.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { openFormula } from "./formula.js";
@@ -46,12 +47,13 @@ export async function admitRun(
   caller: Caller,
   id: Uuid,
   tokenIds: readonly string[],
+  memory: RequestMemory,
 ): Promise<AdmittedRun> {
   const reactor = await tx.query(readReactor, id);
   if (!reactor) throw notFound("reactor");
   const formula = reactor.formula_id ? await tx.query(readFormula, reactor.formula_id) : null;
   if (reactor.formula_id && !formula) throw notFound("reactor formula");
-  const tokens = await findTokens(tx, caller, tokenIds, "token:use", "use");
+  const tokens = await findTokens(tx, caller, tokenIds, "token:use", "use", memory);
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "invoke"));
   return { reactor, formula: formula ?? undefined, tokens };
 }
@@ -71,7 +73,7 @@ export async function react(
   const { tenantId } = caller;
   const reactor = openReactor(keys, tenantId, row);
   const formula = formulaRow && openFormula(keys, tenantId, formulaRow);
-  const values = detokenize(caller, keys, args, tokens, { root: "args", bins: parts.bins });
+  const values = detokenize(args, "args", await openTokens(tenantId, keys, tokens, parts.bins));
   if (formula) checkArguments(formula, values);
   const application = await applicationOf(parts.authenticator, tenantId, reactor);
   const result = await parts.functions.run(reactorFunction(tenantId, reactor, formula, application), values, signal);

@@ -1,3 +1,5 @@
+import { MAX_RESULT_VALUES, MAX_VALUES } from "../base/json-structure.js";
+
 const KB = 1024;
 const MB = 1024 * KB;
 
@@ -13,6 +15,8 @@ export interface RunLimits {
   readonly argsBytes: number;
   /** Of the returned value as JSON. */
   readonly resultBytes: number;
+  /** Of the returned value: its scalars, arrays and objects. */
+  readonly resultValues: number;
   /** Calls of `bt` and `fetch` that are under way at one time. More wait in the guest. */
   readonly hostCallsInFlight: number;
   /** Calls of `bt` and `fetch` in one run. */
@@ -32,7 +36,7 @@ export type FunctionKind = "reactor" | "request_transform" | "response_transform
  * Measured figures behind them: a body of 5 MB needs some 50 MB of memory; the specification gives 30 s, and payloads of
  * 5 MB for transforms and 1 MB for reactors.
  */
-const COMMON: Omit<RunLimits, "argsBytes" | "resultBytes"> = {
+const COMMON: Omit<RunLimits, "argsBytes" | "resultBytes" | "resultValues"> = {
   wallMs: 30_000,
   loadMs: 1_000,
   memoryBytes: 128 * MB,
@@ -48,8 +52,11 @@ const ENVELOPE = 64 * KB;
 
 /** A body that is text may double when it is written as JSON ("\"" becomes "\\\""), so arguments may be twice the payload. */
 export function defaultLimits(kind: FunctionKind): RunLimits {
-  const payload = kind === "reactor" || kind === "formula" ? MB : 5 * MB;
-  return { ...COMMON, argsBytes: 2 * payload + ENVELOPE, resultBytes: payload + ENVELOPE };
+  const isReactor = kind === "reactor" || kind === "formula";
+  const payload = isReactor ? MB : 5 * MB;
+  // What a reactor returns becomes messages of the API; a body is only written.
+  const resultValues = isReactor ? 2 * MAX_VALUES : MAX_RESULT_VALUES;
+  return { ...COMMON, argsBytes: 2 * payload + ENVELOPE, resultBytes: payload + ENVELOPE, resultValues };
 }
 
 /** Longest code, in characters. */

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { performance } from "node:perf_hooks";
+import { afterOthers } from "../base/after-others.js";
 import { CircuitBreaker } from "./circuit-breaker.js";
 import type { HostCalls } from "./host-calls.js";
 import { Lease } from "./lease.js";
@@ -133,9 +134,11 @@ class RunnerSandbox implements Sandbox {
     const { code, hasApplication } = request;
     const order: RunOrder = { tenant: request.key.tenantId, key, code, hasApplication, limits };
     const lease = new Lease(hosts, limits);
+    let resultBytes = 0;
     const id = this.#expect(this.#longest(limits.loadMs + limits.wallMs), {
       onResult: (reportBytes, valueBytes) => {
-        const report = this.#read(request.key, reportBytes, valueBytes);
+        const report = this.#read(request.key, limits.resultValues, reportBytes, valueBytes);
+        resultBytes = valueBytes.length;
         this.#counters.reported(report);
         if (report.threadEnded) this.#threadEnded(request.key);
         lease.end(report.outcome);
@@ -145,7 +148,9 @@ class RunnerSandbox implements Sandbox {
       withdrawCompilation: () => {},
     });
     runner.socket.sendParts(FrameKind.run, id, Buffer.from(JSON.stringify(order)), args);
-    return await this.#unlessAborted(lease, id, runner, signal);
+    const outcome = await this.#unlessAborted(lease, id, runner, signal);
+    await afterOthers(resultBytes);
+    return outcome;
   }
 
   async compile(tenantId: string, code: string): Promise<CompileProblem | undefined> {
@@ -266,9 +271,9 @@ class RunnerSandbox implements Sandbox {
   }
 
   /** @throws ProtocolError, which ends the runner: code that brings that about counts like code that ends a thread. */
-  #read(source: CodeSource, report: Buffer, value: Buffer): RunReport {
+  #read(source: CodeSource, mostValues: number, report: Buffer, value: Buffer): RunReport {
     try {
-      return readReport(report, value);
+      return readReport(report, value, mostValues);
     } catch (error) {
       this.#countFailure(source);
       throw error;

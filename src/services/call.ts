@@ -10,6 +10,7 @@ import {
 import type { Caller } from "../access/caller.js";
 import type { Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
+import type { RequestMemory } from "../memory/memory-lease.js";
 import type { OrdinaryTransaction, Work } from "../store/transaction.js";
 import { type ReplayRule, type ServedReplay, servedReplay } from "./replay.js";
 
@@ -55,8 +56,8 @@ export interface Call<Output extends DescMessage = DescMessage> {
   readonly apiKey: string | undefined;
   readonly traceId: string;
   readonly signal: AbortSignal;
-  /** Makes room for so many bytes that are kept until the answer. @throws {Fault} unavailable where there is none. */
-  hold(bytes: number): void;
+  /** What the call may use of the memory for bodies. */
+  readonly memory: RequestMemory;
   readonly reply: Reply;
   /**
    * Runs work in a transaction of its own, guarded by the caller's revision, and shows its result once it is committed: what
@@ -91,7 +92,7 @@ export interface Call<Output extends DescMessage = DescMessage> {
   /** As {@link transact}, for lists and counts: on connections of their own. */
   list<T>(
     work: Work<T, OrdinaryTransaction>,
-    show: (result: T) => MessageInitShape<Output>,
+    show: (result: T) => MessageInitShape<Output> | Promise<MessageInitShape<Output>>,
   ): Promise<MessageInitShape<Output>>;
 }
 

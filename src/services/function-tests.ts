@@ -54,8 +54,7 @@ export function functionTestService({ setUpTest, agents }: FunctionTestParts): S
       const sample = proxySampleOf(request);
       const setup = setUpTest(caller.tenantId, outsideOf(request.outside));
       await call.commit((tx) => logTest(tx, caller, "proxy"));
-      const hold = (bytes: number) => call.hold(bytes);
-      const test = await testProxy({ runner: setup.runner, agents, caller, signal, hold }, sample);
+      const test = await testProxy({ runner: setup.runner, agents, caller, signal, memory: call.memory }, sample);
       return { ...showProxyTest(test), steps: setup.runner.runs.map(showStep), calls: showCalls(setup) };
     }),
   ];

@@ -1,5 +1,5 @@
 import type { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
-import { readWhole } from "../proxy/buffered-body.js";
+import { readAnswerBody } from "../proxy/buffered-body.js";
 import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/call.js";
 import { DestinationFailed } from "../proxy/destination-failed.js";
 import { failureOf } from "../proxy/given-up.js";
@@ -16,7 +16,7 @@ export async function invokeOverRpc(
   request: Parameters<Invoke>[0],
   call: Parameters<Invoke>[1],
 ): ReturnType<Invoke> {
-  const { apiKey, signal, hold } = call;
+  const { apiKey, signal, memory } = call;
   const type = request.body?.contentType;
   const headers = request.headers.map(({ name, value }) => [name, value] as const);
   const isTyped = headers.some(([name]) => name.toLowerCase() === "content-type");
@@ -28,9 +28,9 @@ export async function invokeOverRpc(
       headers: type && !isTyped ? [...headers, ["Content-Type", type]] : headers,
       body: Buffer.from(request.body?.data ?? new Uint8Array()),
       target: targetOf(request.target),
-      ...{ apiKey, signal, hold },
+      ...{ apiKey, signal, memory },
     });
-    const body = await readWhole(answer.body, MAX_ANSWER, hold);
+    const body = await readAnswerBody(answer, MAX_ANSWER, memory);
     const contentType = answer.headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
     return {
       status: answer.status,

@@ -3,6 +3,7 @@ import {
   type TokenCursorPageSchema,
   TokenService,
 } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { afterOthers } from "../base/after-others.js";
 import { DEFAULT_PAGE_SIZE, type PageRequest } from "../base/page.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import type { Keyring } from "../tenancy/keyring.js";
@@ -33,7 +34,7 @@ export function tokenLists(keyring: Keyring, bins: BinTable | undefined): Served
       const filter = listFilter(keys, request.id, request.metadata);
       return listPage(
         call,
-        { caller: call.caller, keys, permission: "token:read", filter },
+        { caller: call.caller, keys, permission: "token:read", filter, requestMemory: call.memory },
         pageRequest(request),
         shared,
       );
@@ -43,7 +44,7 @@ export function tokenLists(keyring: Keyring, bins: BinTable | undefined): Served
       const filter = searchFilter(keys, request.query ?? "");
       return listPage(
         call,
-        { caller: call.caller, keys, permission: "token:search", filter },
+        { caller: call.caller, keys, permission: "token:search", filter, requestMemory: call.memory },
         pageRequest(request),
         shared,
       );
@@ -57,6 +58,7 @@ export function tokenLists(keyring: Keyring, bins: BinTable | undefined): Served
         keys,
         permission: "token:read",
         filter: cursorFilter(keys, fields),
+        requestMemory: call.memory,
       };
       return listByCursor(call, query, fields, request, bins);
     }),
@@ -66,7 +68,7 @@ export function tokenLists(keyring: Keyring, bins: BinTable | undefined): Served
       const filter = cursorFilter(keys, fields, "query");
       return listByCursor(
         call,
-        { caller: call.caller, keys, permission: "token:search", filter },
+        { caller: call.caller, keys, permission: "token:search", filter, requestMemory: call.memory },
         fields,
         request,
         bins,
@@ -83,9 +85,9 @@ function listPage(
 ) {
   return call.list(
     (tx) => pageOfTokens(tx, query, page, memory),
-    (found) => ({
+    async (found) => ({
       pagination: showPage(found, page),
-      data: showAll(query, found.items, bins),
+      data: await showAll(query, found.items, bins),
     }),
   );
 }
@@ -103,14 +105,20 @@ function listByCursor(
       if (container !== undefined) requireTouchedContainer(query, container);
       return readPage(tx);
     },
-    ({ items, next }) => ({
+    async ({ items, next }) => ({
       pagination: { pageSize: size, ...(next === undefined ? {} : { after: next, next }) },
-      data: showAll(query, items, bins),
+      data: await showAll(query, items, bins),
     }),
   );
 }
 
-function showAll({ caller, keys }: TokenQuery, items: readonly ReadableToken[], bins: BinTable | undefined) {
+/** Others are served between large tokens. */
+async function showAll({ caller, keys }: TokenQuery, items: readonly ReadableToken[], bins: BinTable | undefined) {
   const showing = { budget: new SharedBudget(), bins };
-  return items.map((item) => showToken(showReadable(caller, keys, item, showing)));
+  const shown: ReturnType<typeof showToken>[] = [];
+  for (const item of items) {
+    shown.push(showToken(showReadable(caller, keys, item, showing)));
+    await afterOthers(item.row.data.length);
+  }
+  return shown;
 }

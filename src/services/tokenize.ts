@@ -2,7 +2,7 @@ import { TokenizeService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import type { Clock } from "../base/clock.js";
 import { invalid } from "../base/fault.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { detokenize, findTokens, referencedTokens } from "../tokens/detokenize.js";
+import { detokenize, findTokens, openTokens, referencedTokens } from "../tokens/detokenize.js";
 import { createTokens, planTokenize } from "../tokens/tokenize.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { viewToJson, withoutCvc } from "../tokens/view.js";
@@ -39,10 +39,11 @@ export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts):
       const keys = await keyring.of(call.caller.tenantId);
       const body = toJson(value, "value");
       const ids = referencedTokens(body, "value");
-      return call.transactShared(
-        (tx) => findTokens(tx, call.caller, ids, "token:read", "read"),
-        (tokens) => ({ value: toValue(detokenize(call.caller, keys, body, tokens, { root: "value", bins })) }),
+      const tokens = await call.commitShared((tx) =>
+        findTokens(tx, call.caller, ids, "token:read", "read", call.memory),
       );
+      const lookup = await openTokens(call.caller.tenantId, keys, tokens, bins);
+      return { value: toValue(detokenize(body, "value", lookup)) };
     }),
   ];
 }

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
 import type { Job } from "../jobs/schedule.js";
+import { BODY_REFUSALS, type BodyRefusal } from "../memory/body-fault.js";
 import { RATE_SCOPES, type RateScope } from "../rate-limits/rate-scope.js";
 import { type ParentSpan, traceOperation } from "./traces.js";
 
@@ -16,6 +17,8 @@ export interface EndedOperation {
   readonly route: string | undefined;
   /** `ok`, or the code of the fault. */
   readonly code: string;
+  /** Why its body was not taken, where that is how it ended. */
+  readonly bodyRefusal?: BodyRefusal | undefined;
   readonly seconds: number;
   /** The caller's span that it is a part of. */
   readonly parent: ParentSpan | undefined;
@@ -81,6 +84,13 @@ export function createMeters(): Meters {
     help: "REST requests that were answered with 503 before they were read: their tenant sent more than is served.",
     registers,
   });
+  const refusedBodies = new Counter({
+    name: "cloakroom_bodies_refused_total",
+    help: "Bodies of requests that were not taken, by why.",
+    labelNames: ["reason"],
+    registers,
+  });
+  for (const reason of BODY_REFUSALS) refusedBodies.inc({ reason }, 0);
   for (const scope of RATE_SCOPES) refusals.inc({ scope }, 0);
   const logTroubles = new Counter({
     name: "cloakroom_log_trouble_total",
@@ -116,9 +126,10 @@ export function createMeters(): Meters {
       );
     },
     operation(ended) {
-      const { rpc, route, code, seconds } = ended;
+      const { rpc, route, code, bodyRefusal, seconds } = ended;
       traceOperation(ended);
       operations.inc({ rpc, code });
+      if (bodyRefusal) refusedBodies.inc({ reason: bodyRefusal });
       if (route === undefined) calls.observe({ rpc_method: rpc, code }, seconds);
     },
     logTrouble: (trouble) => logTroubles.inc({ trouble }),

@@ -39,7 +39,8 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
     });
     const shown = found.slice(0, size);
     const ids = shown.map(({ id }) => id);
-    const items = (await readable(tx, query, ids)).filter((token) => fitsFilter(query, token));
+    const read = await readable(tx, query, ids);
+    const items = read.filter((token) => fitsFilter(query, token));
     await logListing(tx, query, items);
     const last = shown.at(-1);
     const hasMore = found.length > size && last !== undefined;

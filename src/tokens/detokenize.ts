@@ -3,18 +3,21 @@ import { storedContainer } from "../access/container.js";
 import type { Permission, TokenPermission } from "../access/permissions.js";
 import { denied } from "../access/refusal.js";
 import { type EntityType, logEntry, type Operation } from "../audit/log-entry.js";
+import { afterOthers, isLarge } from "../base/after-others.js";
 import { Fault, invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { findReferences, resolveReferences, type TokenLookup } from "../expressions/detokenization.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
+import type { RequestMemory } from "../memory/memory-lease.js";
 import { writeLog } from "../store/audit-logs.js";
-import { findToken, type TokenRowWithCvc } from "../store/tokens.js";
+import type { TokenRowWithCvc } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { touch } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import type { ReadableToken } from "./read.js";
+import { MAX_READ_BYTES, readTokenRows } from "./read-rows.js";
 import { openToken } from "./sealing.js";
 import { ShownToken } from "./shown-token.js";
 import type { BinTable } from "./types/bin-table.js";
@@ -38,8 +41,9 @@ export async function findTokens(
   ids: readonly string[],
   permission: TokenPermission & Permission,
   operation: Operation,
+  memory: RequestMemory,
 ): Promise<ReadonlyMap<string, ReadableToken>> {
-  const found = await findTokensAs(tx, [caller], ids, permission, operation);
+  const found = await findTokensAs(tx, [caller], ids, permission, operation, memory);
   if ("denied" in found) throw denied(caller, permission, found.denied.type, found.denied.id);
   return found.tokens;
 }
@@ -66,8 +70,9 @@ export async function findTokensAs(
   ids: readonly string[],
   permission: TokenPermission & Permission,
   operation: Operation,
+  memory: RequestMemory,
 ): Promise<GrantedTokens | DeniedToken> {
-  const rows = await Promise.all(ids.map((id) => findToken(tx, id)));
+  const rows = await readTokenRows(tx, ids, memory, tooLarge);
   const missing = ids.filter((_, index) => !rows[index]);
   if (missing.length > 0) throw unknownTokens(missing);
   const granted = firstGranted(callers, rows, permission);
@@ -101,30 +106,33 @@ function firstGranted(
   return { caller, tokens };
 }
 
-/** What the references of a body are replaced with. */
-export interface DetokenizeOptions {
-  /** See {@link referencedTokens}. */
-  readonly root: string;
-  readonly bins: BinTable | undefined;
-}
-
 /** The body with its references replaced by what the caller may see. A redacted token gives null. */
-export function detokenize(
-  caller: Caller,
-  keys: TenantKeys,
-  body: Json,
-  tokens: ReadonlyMap<string, ReadableToken>,
-  { root, bins }: DetokenizeOptions,
-): Json {
-  return resolveReferences(body, tokenLookup(caller.tenantId, keys, tokens, bins), { root });
+export function detokenize(body: Json, root: string, lookup: TokenLookup): Json {
+  return resolveReferences(body, lookup, { root });
 }
 
-/** What expressions see of the tokens that were found for a caller. Each is opened when it is first asked for. */
-export function tokenLookup(
+/** What expressions see of the tokens that were found for a caller. Large ones are opened now, and others served in between. */
+export async function openTokens(
   tenantId: TenantId,
   keys: TenantKeys,
   tokens: ReadonlyMap<string, ReadableToken>,
   bins?: BinTable,
+): Promise<TokenLookup> {
+  const lookup = tokenLookup(tenantId, keys, tokens, bins);
+  for (const { row } of tokens.values()) {
+    if (!isLarge(row.data.length)) continue;
+    lookup(row.id);
+    await afterOthers(row.data.length);
+  }
+  return lookup;
+}
+
+/** Each token is opened when it is first asked for. */
+function tokenLookup(
+  tenantId: TenantId,
+  keys: TenantKeys,
+  tokens: ReadonlyMap<string, ReadableToken>,
+  bins: BinTable | undefined,
 ): TokenLookup {
   const opened = new Map<string, ShownToken>();
   const budget = new SharedBudget();
@@ -138,6 +146,11 @@ export function tokenLookup(
     opened.set(id, shown);
     return shown;
   };
+}
+
+function tooLarge(): Fault {
+  const detail = `The tokens that a request refers to must not have more than ${MAX_READ_BYTES} bytes together.`;
+  return new Fault("validation_failed", detail, { fields: {} });
 }
 
 /** The documented words of the published interface (api-facts 7.3). */

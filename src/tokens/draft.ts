@@ -1,4 +1,4 @@
-import { invalidFields } from "../base/fault.js";
+import { FieldFaultList } from "../base/field-fault-list.js";
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
 import { isLongerThan } from "../base/text-length.js";
 import { type FieldNames, objectionsTo } from "../base/unknown-fields.js";
@@ -34,10 +34,8 @@ type Report = (field: string, text: string) => void;
  * @throws {Fault} validation_failed, naming every field that is wrong.
  */
 export function readDraft(request: JsonObject): TokenDraft {
-  const faults: Record<string, string[]> = {};
-  const report: Report = (field, text) => {
-    faults[field] = [...(faults[field] ?? []), text];
-  };
+  const faults = new FieldFaultList();
+  const report: Report = (field, text) => faults.add(field, text);
   const draft = {
     id: readText(request.id, "id", MAX_EXPRESSION, report),
     type: readText(request.type, "type", 50, report) ?? "",
@@ -50,7 +48,7 @@ export function readDraft(request: JsonObject): TokenDraft {
   if (draft.data === null) report("data", "must be given");
   const names = { known: TOKEN_FIELDS, unserved: UNSERVED_TOKEN_FIELDS };
   for (const [field, text] of objectionsTo(request, names)) report(field, text);
-  if (Object.keys(faults).length > 0) throw invalidFields(faults);
+  faults.throwIfAny();
   return draft;
 }
 
@@ -79,8 +77,11 @@ export function readMetadata(value: Json | undefined, report: Report): Record<st
     return undefined;
   }
   const entries = Object.entries(value);
-  if (entries.length > MAX_METADATA) report("metadata", `must have at most ${MAX_METADATA} entries`);
   const metadata: Record<string, string> = {};
+  if (entries.length > MAX_METADATA) {
+    report("metadata", `must have at most ${MAX_METADATA} entries`);
+    return metadata;
+  }
   for (const [key, text] of entries) {
     const field = `metadata.${key}`;
     if (key.length === 0 || isLongerThan(key, MAX_METADATA_KEY))
@@ -115,7 +116,10 @@ function readTexts(
     report(field, "must be a list");
     return undefined;
   }
-  if (value.length > most) report(field, `must have at most ${most} entries`);
+  if (value.length > most) {
+    report(field, `must have at most ${most} entries`);
+    return undefined;
+  }
   return value.flatMap((item, index) => {
     const text = item === null ? undefined : readText(item, `${field}[${index}]`, longest, report);
     if (item === null || text === "") report(`${field}[${index}]`, "must be a text that is not empty");

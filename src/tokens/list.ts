@@ -1,16 +1,17 @@
 import { actorOf } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
+import { type Fault, invalid } from "../base/fault.js";
 import { offsetOf, type Page, type PageRequest } from "../base/page.js";
 import { writeLog } from "../store/audit-logs.js";
 import { countTokenKeys, type KeyPage, listTokenKeys, sumTokenCounts } from "../store/token-keys.js";
 import type { TokenKey, TokenSelection } from "../store/token-selection.js";
-import { findToken } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import { touch } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import { type ListMemory, MAX_FRESH_COMPARED, MAX_FRESH_COUNT } from "./list-memory.js";
 import type { ReadableToken } from "./read.js";
+import { MAX_READ_BYTES, readTokenRows } from "./read-rows.js";
 import { visibleScopes } from "./scope.js";
 import { openToken } from "./sealing.js";
 import type { Way } from "./search/alternatives.js";
@@ -40,7 +41,8 @@ async function pageOfIds(
   ids: readonly string[],
   page: PageRequest,
 ): Promise<Page<ReadableToken>> {
-  const all = (await readable(tx, query, [...new Set(ids)])).filter((token) => fitsFilter(query, token));
+  const found = await readable(tx, query, [...new Set(ids)]);
+  const all = found.filter((token) => fitsFilter(query, token));
   all.sort((a, b) => compareKeys(b.row, a.row));
   const offset = offsetOf(page);
   return { items: all.slice(offset, offset + page.size), total: all.length };
@@ -55,7 +57,8 @@ async function pageOfMatches(
   const scopes = visibleScopes(query.caller.grant, query.permission, query.keys);
   const { total, keys } = await findMatches(tx, ways, scopes, page);
   const ids = keys.map(({ id }) => id);
-  return { items: await readable(tx, query, ids), total };
+  const items = await readable(tx, query, ids);
+  return { items, total };
 }
 
 async function pageOfKeys(
@@ -75,7 +78,8 @@ async function pageOfKeys(
   const end = keys.at(-1);
   if (end && keys.length === page.size) memory.rememberEnd(list, page.size, page.page, end);
   const ids = keys.map(({ id }) => id);
-  return { items: await readable(tx, query, ids), total };
+  const items = await readable(tx, query, ids);
+  return { items, total };
 }
 
 /** Skipping so many keys takes as long as waiting for the total first would (0.4 ms). */
@@ -154,16 +158,20 @@ async function countAll(tx: Transaction, selection: TokenSelection): Promise<num
 /** The tokens with these ids that the caller may see, in this order. */
 export async function readable(
   tx: Transaction,
-  { caller, permission }: TokenQuery,
+  { caller, permission, requestMemory }: TokenQuery,
   ids: readonly string[],
 ): Promise<ReadableToken[]> {
-  const rows = await Promise.all(ids.map((id) => findToken(tx, id)));
+  const rows = await readTokenRows(tx, ids, requestMemory, tooLargePage);
   return rows.flatMap((row) => {
     if (!row) return [];
     const place = { id: row.id, containers: row.containers.map(storedContainer) };
     const transform = caller.grant.transformFor(permission, place);
     return transform ? [{ row, transform }] : [];
   });
+}
+
+function tooLargePage(): Fault {
+  return invalid("size", `must be smaller: the tokens of this page have more than ${MAX_READ_BYTES} bytes together`);
 }
 
 /** Compares what the search terms do not know: metadata of tokens asked for by id, and metadata with case. */

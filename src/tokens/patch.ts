@@ -1,7 +1,8 @@
 import type { Transform } from "../access/access-rule.js";
 import type { Caller } from "../access/caller.js";
 import type { ContainerPath } from "../access/container.js";
-import { invalid, invalidFields } from "../base/fault.js";
+import { invalid } from "../base/fault.js";
+import { FieldFaultList } from "../base/field-fault-list.js";
 import type { TenantId } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
 import { mergePatch } from "../base/merge-patch.js";
@@ -155,11 +156,9 @@ function mergedMask(current: Json, patch: Json): Json | undefined {
 function mergedMetadata(current: TokenAttributes["metadata"], patch: Json): Record<string, string> | undefined {
   if (patch === null) return undefined;
   if (!isJsonObject(patch)) throw invalid("metadata", "must be an object of texts");
-  const faults: Record<string, string[]> = {};
-  const metadata = readMetadata(mergePatch({ ...current }, patch), (field, text) => {
-    faults[field] = [text];
-  });
-  if (Object.keys(faults).length > 0) throw invalidFields(faults);
+  const faults = new FieldFaultList();
+  const metadata = readMetadata(mergePatch({ ...current }, patch), (field, text) => faults.add(field, text));
+  faults.throwIfAny();
   return metadata && Object.keys(metadata).length > 0 ? metadata : undefined;
 }
 

@@ -1,6 +1,7 @@
 import type { Caller } from "../access/caller.js";
 import type { TokenPermission } from "../access/permissions.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { RequestMemory } from "../memory/memory-lease.js";
 import { countTokenKeys, findExpired } from "../store/token-keys.js";
 import {
   type KeyFilter,
@@ -20,6 +21,8 @@ export interface TokenQuery {
   /** token:read for lists, token:search for searches: it decides what is visible and how it is shown. */
   readonly permission: Extract<TokenPermission, "token:read" | "token:search">;
   readonly filter: TokenFilter;
+  /** What the request may use of the memory. */
+  readonly requestMemory: RequestMemory;
 }
 
 /** A filter of up to so many tokens is rare: looking each of them up takes less than walking beside a common one. */

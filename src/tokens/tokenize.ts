@@ -47,21 +47,21 @@ type Node =
  */
 export function planTokenize(caller: Caller, keys: TenantKeys, body: Json, now: Date): TokenizePlan {
   const drafts: { readonly place: string; readonly draft: TokenDraft }[] = [];
+  const plan = (place: string, draft: TokenDraft): number => {
+    if (drafts.length === MAX_TOKENS) throw invalid(BODY, `must hold at most ${MAX_TOKENS} values to tokenize`);
+    return drafts.push({ place, draft }) - 1;
+  };
   const visit = (value: Json, place: string): Node => {
     if (value === null) return { kind: "kept", value };
     if (Array.isArray(value))
       return { kind: "list", items: value.map((item, index) => visit(item, `${place}[${index}]`)) };
-    if (!isJsonObject(value)) return { kind: "leaf", index: drafts.push({ place, draft: leafDraft(value) }) - 1 };
-    if (isTokenRequest(value)) {
-      return { kind: "token", index: drafts.push({ place, draft: atPlace(place, () => readDraft(value)) }) - 1 };
-    }
+    if (!isJsonObject(value)) return { kind: "leaf", index: plan(place, leafDraft(value)) };
+    if (isTokenRequest(value)) return { kind: "token", index: plan(place, draftAt(place, value)) };
     const members = Object.entries(value).map(([key, item]) => [key, visit(item, `${place}.${key}`)] as const);
     return { kind: "object", members };
   };
+  const draftAt = (place: string, value: JsonObject) => atPlace(place, () => readDraft(value));
   const root = visit(body, BODY);
-  if (drafts.length > MAX_TOKENS) {
-    throw invalid(BODY, `must hold at most ${MAX_TOKENS} values to tokenize; it holds ${drafts.length}`);
-  }
   const budget = new Budget();
   const prepare = ({ place, draft }: (typeof drafts)[number]) =>
     atPlace(place, () => prepareToken(caller, keys, draft, now, budget));

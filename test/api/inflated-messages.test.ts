@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { connect } from "node:http2";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -6,17 +7,17 @@ import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import Fastify from "fastify";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CreateTokenRequestSchema, TokenSchema, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
-import { bodyRoom } from "../../src/api/body-room.js";
 import type { Observation } from "../../src/api/observation.js";
 import { CONNECTION_LIMITS, createOnePort, type OnePort } from "../../src/api/one-port.js";
 import type { Pipeline } from "../../src/api/pipeline.js";
 import { rpcOptions } from "../../src/api/rpc-routes.js";
+import { newTenantId } from "../../src/base/ids.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { toValue } from "../../src/services/value.js";
+import { keyProof, withMemory } from "../support/memory.js";
 
 const MB = 1024 * 1024;
-/** What a request of this file takes of the room before it is served, so that few bytes are left of it. */
-const TAKEN = 126 * MB;
-
+const budget = new MemoryBudget(5 * MB);
 let port: OnePort;
 let url: string;
 let close: () => Promise<void>;
@@ -30,7 +31,10 @@ beforeAll(async () => {
       replay: undefined,
     },
     takesMask: false,
-    admit: async (head) => ({ head, caller: undefined, renew: async () => undefined }),
+    admit: async (head) => {
+      head.memory.prove(keyProof(newTenantId()));
+      return { head, caller: undefined, renew: async () => undefined };
+    },
     admitCaller: () => Promise.reject(new Error("is not called")),
     run: async () => {
       const message = create(TokenSchema, { id: "served" });
@@ -54,8 +58,8 @@ beforeAll(async () => {
   await app.ready();
   port = createOnePort(
     (request, response) => {
-      bodyRoom.open(request, response);
-      if (request.headers["x-crowded"]) bodyRoom.take(request, TAKEN);
+      withMemory(request, response, budget);
+      if (request.headers["x-crowded"]) takeUpLargePool(response);
       app.routing(request, response);
     },
     CONNECTION_LIMITS,
@@ -71,6 +75,13 @@ afterAll(async () => {
   port.destroy();
   await close();
 });
+
+/** Bodies of others leave no memory for one that is not small, until this one is answered. */
+function takeUpLargePool(response: ServerResponse): void {
+  const taken = budget.large.left - MB;
+  expect(budget.large.tryReserve([], taken)).toBe(true);
+  response.once("close", () => budget.large.release([], taken));
+}
 
 type Compress = (bytes: Uint8Array) => Buffer;
 const COMPRESSIONS: readonly (readonly [string, Compress])[] = [
@@ -122,28 +133,34 @@ async function call(headers: Record<string, string>, body: Buffer): Promise<stri
   }
 }
 
-const messageOf = (bytes: number) =>
-  toBinary(
-    CreateTokenRequestSchema,
-    create(CreateTokenRequestSchema, { type: "token", data: toValue("x".repeat(bytes)) }),
-  );
+const messageOf = (bytes: number, values?: number) => {
+  const data = toValue(values === undefined ? "x".repeat(bytes) : Array.from({ length: values }, () => 1));
+  return toBinary(CreateTokenRequestSchema, create(CreateTokenRequestSchema, { type: "token", data }));
+};
 
 const CROWDED = { "x-crowded": "1" };
 
 describe.each(CASES)("a message in %s over %s", (_compression, _protocol, send, sendSpoiled) => {
-  it("is read while there is room for what it inflates to", async () => {
-    expect(await send(messageOf(MB), CROWDED)).toContain("served");
+  it("is read while there is memory for what it inflates to", async () => {
+    expect(await send(messageOf(60_000), CROWDED)).toContain("served");
   });
 
   it("is turned away where there is none", async () => {
     const said = await send(messageOf(3 * MB), CROWDED);
     expect(said).not.toContain("served");
-    expect(said).toMatch(/cannot(?: |%20)serve(?: |%20)this(?: |%20)request(?: |%20)now/);
+    expect(said).toMatch(/Other(?: |%20)bodies(?: |%20)take(?: |%20)up(?: |%20)the(?: |%20)memory/);
     expect(await send(messageOf(3 * MB))).toContain("served");
   });
 
   it("is refused where it inflates to more than a message may have", async () => {
     expect(await send(messageOf(6 * MB))).toMatch(/must(?: |%20)not(?: |%20)be(?: |%20)larger(?: |%20)than/);
+  });
+
+  it("is refused where it inflates to more values than a message may have", async () => {
+    expect(await send(messageOf(0, 50_001))).toMatch(
+      /must(?: |%20)hold(?: |%20)at(?: |%20)most(?: |%20)50000(?: |%20)val/,
+    );
+    expect(await send(messageOf(0, 40_000))).toContain("served");
   });
 
   it("is refused where it cannot be inflated", async () => {

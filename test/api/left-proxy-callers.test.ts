@@ -3,6 +3,7 @@ import { createServer, request as send } from "node:http";
 import { expect, it } from "vitest";
 import type { Observation } from "../../src/api/observation.js";
 import { createProxyRoute } from "../../src/api/proxy-route.js";
+import { withMemory } from "../support/memory.js";
 
 it("a call whose caller leaves while the rate limits are asked goes nowhere, and is noted as given up", async () => {
   const begun = Promise.withResolvers<void>();
@@ -25,6 +26,7 @@ it("a call whose caller leaves while the rate limits are asked goes nowhere, and
   };
   const route = createProxyRoute(invoke, () => observation, begin);
   const server = createServer((request, response) => {
+    withMemory(request, response);
     response.once("close", () => counted.resolve());
     route(request, response);
   }).listen(0, "127.0.0.1");

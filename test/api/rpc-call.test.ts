@@ -1,4 +1,4 @@
-import { IncomingMessage } from "node:http";
+import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
@@ -9,6 +9,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import type { Observation } from "../../src/api/observation.js";
 import { type RpcCall, withOurRefusals } from "../../src/api/rpc-call.js";
+import { withMemory } from "../support/memory.js";
 
 let socket: Socket;
 let raw: IncomingMessage;
@@ -17,6 +18,7 @@ beforeEach(() => {
   socket = new Socket();
   raw = new IncomingMessage(socket);
   raw.push(null);
+  withMemory(raw, new ServerResponse(raw));
   failures = [];
 });
 

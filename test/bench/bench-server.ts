@@ -12,6 +12,8 @@ export interface BenchServer extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
   readonly pid: number;
+  /** Where it tells its metrics. @throws Error where it has not said so. */
+  adminUrl(): string;
   /** The postmaster of its embedded database. */
   readonly databasePid: number;
   readonly dataDir: string;
@@ -65,12 +67,13 @@ export async function startBenchServer(
   });
   const output = server.stdout.setEncoding("utf8");
   output.resume();
-  const { url, key = other?.beside?.managementKey ?? "" } = await greeting(server, isFirst);
+  const { url, adminUrl, key = other?.beside?.managementKey ?? "" } = await greeting(server, isFirst);
   const { hostname, port } = new URL(url);
   return {
     host: hostname,
     port: Number(port),
     pid: server.pid ?? 0,
+    adminUrl,
     databasePid: other?.postmaster ?? childOf(server.pid ?? 0),
     output,
     ...{ dataDir: environment.CLOAKROOM_DATA_DIR, environment, managementKey: key },
@@ -82,14 +85,26 @@ export async function startBenchServer(
   };
 }
 
-function greeting(process: ChildProcess, isFirst: boolean): Promise<{ url: string; key: string | undefined }> {
+interface Greeting {
+  readonly url: string;
+  readonly key: string | undefined;
+  /** It is said after the rest. */
+  adminUrl(): string;
+}
+
+function greeting(process: ChildProcess, isFirst: boolean): Promise<Greeting> {
   return new Promise((resolve, reject) => {
     let said = "";
+    const adminUrl = () => {
+      const told = /Health at (\S+)\/readyz/.exec(said)?.[1];
+      if (told === undefined) throw new Error("the server has not said where its metrics are");
+      return told;
+    };
     process.stderr?.on("data", (chunk: Buffer) => {
       said += chunk.toString();
       const url = /Serving .* at (\S+)/.exec(said)?.[1];
       const key = firstKeyIn(said);
-      if (url && (key || !isFirst)) resolve({ url, key });
+      if (url && (key || !isFirst)) resolve({ url, key, adminUrl });
     });
     process.once("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
   });

@@ -4,6 +4,7 @@ import { compareWith } from "./against.js";
 import { startBenchServer } from "./bench-server.js";
 import { measureDatabaseFloors } from "./database-floors.js";
 import { measureEcho } from "./floors.js";
+import { heldBodyRows, longestHolds } from "./hostile-bodies.js";
 import { listRows } from "./lists.js";
 import { manyTenantRows } from "./many-tenants.js";
 import { proxyRows } from "./proxies.js";
@@ -54,6 +55,11 @@ table.add(await measureEcho());
   await using server = await startBenchServer({ CLOAKROOM_EGRESS_ALLOW: "127.0.0.1" });
   await proxyRows(table, server);
   await reactorRows(table, server);
+}
+{
+  await using server = await startBenchServer({ CLOAKROOM_EGRESS_ALLOW: "127.0.0.1" });
+  await longestHolds(server);
+  await heldBodyRows(table, server);
 }
 {
   await using server = await startBenchServer({ CLOAKROOM_EGRESS_ALLOW: "127.0.0.1" });

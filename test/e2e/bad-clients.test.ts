@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { connect as connectHttp2, constants } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ServerCounters } from "../support/counters.js";
 import type { RestClient } from "../support/rest.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
 import { firstTenant, newTenant, type TestTenant } from "../support/tenant.js";
@@ -13,6 +14,7 @@ const MEGABYTE = 1024 * 1024;
 const MOST_GROWTH = 256 * MEGABYTE;
 
 let server: ServerProcess;
+let counters: ServerCounters;
 let tenant: TestTenant;
 let destination: Destination;
 let client: RestClient & { readonly key: string };
@@ -24,6 +26,7 @@ const sockets: Socket[] = [];
 
 beforeAll(async () => {
   server = await startServerProcess({ EGRESS_ALLOW: "127.0.0.1" });
+  counters = new ServerCounters(server);
   tenant = await firstTenant(server);
   client = await tenant.backEnd();
   destination = await startDestination((socket) => {
@@ -92,8 +95,14 @@ async function sendAll(head: string, bytes: number): Promise<number> {
     socket.write(head);
     socket.write(Buffer.alloc(bytes, " "));
   }
-  await expect.poll(() => refused, { timeout: 10_000 }).toBeGreaterThan(SENDERS / 4);
+  await untilTurnedAway(() => refused);
   return refused;
+}
+
+/** Waits until a good part of the senders are told to try again later, or wait for their share of the memory. */
+async function untilTurnedAway(refused: () => number): Promise<void> {
+  const turnedAway = async () => refused() + (await counters.metric("cloakroom_bodies_waiting"));
+  await expect.poll(turnedAway, { timeout: 10_000 }).toBeGreaterThan(SENDERS / 4);
 }
 
 /** To a proxy that does not exist anywhere. */
@@ -139,7 +148,7 @@ async function sendOverGrpc(headers: Readonly<Record<string, string>>): Promise<
     frame.writeUInt32BE(5_000_000, 1);
     stream.write(frame);
   }
-  await expect.poll(() => refused, { timeout: 10_000 }).toBeGreaterThan(SENDERS / 4);
+  await untilTurnedAway(() => refused);
   session.destroy();
   return refused;
 }

@@ -57,7 +57,7 @@ describe("a machine whose clock ran an hour fast and was set right", () => {
     await movableClock(owner);
     await owner.end({ timeout: 5 });
     await database.stop();
-    const { startServer }: typeof import("../../src/running-server.js") = await import(builtServer);
+    const { startServer }: typeof import("../../src/serve.js") = await import(builtServer);
     const say = (line: string) => {
       admin = /Health at (\S+)\/readyz/.exec(line)?.[1] ?? admin;
     };

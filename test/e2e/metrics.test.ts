@@ -87,6 +87,17 @@ describe("/metrics", () => {
     expect(valuesOf(page, "process_resident_memory_bytes", {})[0]).toBeGreaterThan(1e7);
   });
 
+  it("tells of bodies that were refused, of their memory, and of the event loop's longest hold", async () => {
+    const refused = await restClient(server.url, applicationKey)("POST", "/tokens", { raw: `${"[".repeat(70)}` });
+    expect(refused.status).toBe(400);
+    const page = await scrape();
+    expect(valuesOf(page, "cloakroom_bodies_refused_total", { reason: "structure" })).toEqual([1]);
+    expect(valuesOf(page, "cloakroom_bodies_refused_total", { reason: "no_memory" })).toEqual([0]);
+    expect(valuesOf(page, "cloakroom_body_memory_free_bytes", { size: "large" })).toEqual([6 * 8 * 5 * 1024 * 1024]);
+    expect(valuesOf(page, "cloakroom_bodies_waiting", { size: "small" })).toEqual([0]);
+    expect(valuesOf(page, "cloakroom_event_loop_hold_seconds", {})[0]).toBeGreaterThan(0);
+  });
+
   it("counts what jobs do", async () => {
     await vi.waitFor(
       async () => {
@@ -120,7 +131,7 @@ describe("/metrics", () => {
           "space",
           "trouble",
         ],
-        ...["type", "version"],
+        ...["reason", "size", "type", "version"],
       ].sort(),
     );
   });

@@ -1,4 +1,5 @@
-import { Fault, type FieldFaults } from "../../src/base/fault.js";
+import { Fault } from "../../src/base/fault.js";
+import type { FieldFaults } from "../../src/base/field-faults.js";
 
 /** The fields that `act` finds wrong; fails when it finds nothing wrong, or throws anything but a validation fault. */
 export function faultFields(act: () => unknown): FieldFaults | undefined {

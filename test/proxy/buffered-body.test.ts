@@ -1,8 +1,12 @@
 import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
+import { newTenantId } from "../../src/base/ids.js";
 import { EgressError } from "../../src/egress/egress-error.js";
-import { readWhole } from "../../src/proxy/buffered-body.js";
-import { unavailable } from "../../src/store/database-error.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
+import { type RequestMemory, UNCOUNTED } from "../../src/memory/memory-lease.js";
+import { readAnswerBody, readCallerBody } from "../../src/proxy/buffered-body.js";
+import type { ProxyCall } from "../../src/proxy/call.js";
+import { keyProof } from "../support/memory.js";
 
 /** A body that gives these pieces and then stays open, or ends. */
 function bodyOf(pieces: readonly (Buffer | string)[], { ends = true } = {}): Readable {
@@ -12,63 +16,92 @@ function bodyOf(pieces: readonly (Buffer | string)[], { ends = true } = {}): Rea
   return body.on("error", () => {});
 }
 
-const roomy = () => {};
+const callOf = (body: Readable | Buffer, memory: RequestMemory): ProxyCall => ({
+  ...{ method: "POST", path: "", query: "", headers: [], body, memory },
+  ...{ apiKey: undefined, target: undefined, signal: new AbortController().signal },
+});
+
+const READERS: readonly (readonly [
+  string,
+  (body: Readable | Buffer, maxBytes: number, memory?: RequestMemory) => Promise<Buffer>,
+])[] = [
+  ["a caller's", (body, maxBytes, memory = UNCOUNTED) => readCallerBody(callOf(body, memory), maxBytes)],
+  ["a destination's", (body, maxBytes, memory = UNCOUNTED) => readAnswerBody({ headers: [], body }, maxBytes, memory)],
+];
 
 const MALFORMED = { code: "malformed_body", message: "The body ended before it was complete." };
 
-describe("a body read to its end", () => {
-  it.each<[string, Readable | Buffer, string]>([
-    ["of pieces", bodyOf([Buffer.from("one, "), "zwölf"]), "one, zwölf"],
-    ["without any", bodyOf([]), ""],
-    ["that is whole already", Buffer.from("whole"), "whole"],
+describe.each(READERS)("%s body read to its end", (_, read) => {
+  it.each<[string, () => Readable | Buffer, string]>([
+    ["of pieces", () => bodyOf([Buffer.from("one, "), "zwölf"]), "one, zwölf"],
+    ["without any", () => bodyOf([]), ""],
+    ["that is whole already", () => Buffer.from("whole"), "whole"],
   ])("%s is all of it", async (_, body, text) => {
-    expect((await readWhole(body, 100, roomy)).toString()).toBe(text);
+    expect((await read(body(), 100)).toString()).toBe(text);
   });
 
   it("may be as large as is allowed, and then no byte larger", async () => {
-    expect(await readWhole(bodyOf(["12345"]), 5, roomy)).toHaveLength(5);
+    expect(await read(bodyOf(["12345"]), 5)).toHaveLength(5);
     for (const body of [bodyOf(["123", "456"]), Buffer.from("123456")]) {
-      await expect(readWhole(body, 5, roomy)).rejects.toMatchObject({ code: "body_too_large" });
+      await expect(read(body, 5)).rejects.toMatchObject({ code: "body_too_large" });
     }
   });
 
   it("is given up where it is too large, also when it does not end", async () => {
     const body = bodyOf(["123456"], { ends: false });
-    await expect(readWhole(body, 5, roomy)).rejects.toMatchObject({ code: "body_too_large" });
+    await expect(read(body, 5)).rejects.toMatchObject({ code: "body_too_large" });
     expect(body.destroyed).toBe(true);
   });
 
-  it("has room for each of its pieces, unless it is in memory already", async () => {
-    const held: number[] = [];
-    const hold = (bytes: number) => void held.push(bytes);
-    await readWhole(bodyOf(["123", "zwölf"]), 100, hold);
-    await readWhole(Buffer.from("whole"), 100, hold);
-    expect(held).toEqual([3, 6]);
+  it("reserves memory as it grows, unless it is in memory already", async () => {
+    const reserved: number[] = [];
+    const reserveNow = (bytes: number) => void reserved.push(bytes);
+    const memory = { ...UNCOUNTED, reserveNow, reserve: async (bytes: number) => reserveNow(bytes) };
+    await read(Buffer.from("whole"), 200_000, memory);
+    expect(reserved).toEqual([]);
+    const piece = "x".repeat(60_000);
+    await read(bodyOf([piece, piece]), 200_000, memory);
+    expect(reserved.reduce((sum, bytes) => sum + bytes)).toBeGreaterThanOrEqual(120_000);
+    expect(reserved.at(-1)).toBe(200_000);
   });
 
-  it("is given up where there is no room for it", async () => {
-    const body = bodyOf(["123456"], { ends: false });
-    const full = unavailable("full");
-    const reading = readWhole(body, 100, () => {
-      throw full;
-    });
-    await expect(reading).rejects.toBe(full);
-    expect(body.destroyed).toBe(true);
+  it("is given up where there is no memory for it", async () => {
+    const budget = new MemoryBudget(1_000_000);
+    const memory = budget.open(() => "");
+    memory.prove(keyProof(newTenantId()));
+    expect(budget.large.tryReserve([], budget.large.left)).toBe(true);
+    const body = bodyOf(["x".repeat(100_000)], { ends: false });
+    const reading = expect(read(body, 200_000, memory)).rejects.toMatchObject({ code: expect.any(String) });
+    await new Promise((resolve) => setImmediate(resolve));
+    memory.close();
+    if (!body.destroyed) body.destroy();
+    await reading;
   });
+});
 
+describe("what breaks off", () => {
   it.each<[string, Error | undefined, object]>([
     ["without a word", undefined, MALFORMED],
     ["with an error", new Error("reset"), MALFORMED],
     ["of a destination", new EgressError("connection_lost", "unknown"), { code: "destination_unreachable" }],
     ["of a destination that is silent", new EgressError("body_timeout", "unknown"), { code: "destination_timeout" }],
-  ])("that breaks off %s is no body, while it is read and before", async (_, error, fault) => {
+  ])("%s is no body, while it is read and before", async (_, error, fault) => {
+    const read = (body: Readable) => readAnswerBody({ headers: [], body }, 100, UNCOUNTED);
     const now = bodyOf(["some"], { ends: false });
-    const reading = readWhole(now, 100, roomy);
+    const reading = read(now);
     setImmediate(() => now.destroy(error));
     await expect(reading).rejects.toMatchObject(fault);
     const before = bodyOf(["some"], { ends: false }).destroy(error);
-    await expect(readWhole(before, 100, roomy)).rejects.toMatchObject(fault);
+    await expect(read(before)).rejects.toMatchObject(fault);
     await new Promise((resolve) => setImmediate(resolve));
-    await expect(readWhole(before, 100, roomy)).rejects.toMatchObject(fault);
+    await expect(read(before)).rejects.toMatchObject(fault);
+  });
+
+  it("is no body of a caller's either", async () => {
+    const now = bodyOf(["some"], { ends: false });
+    const reading = readCallerBody(callOf(now, UNCOUNTED), 100);
+    setImmediate(() => now.destroy());
+    await expect(reading).rejects.toMatchObject(MALFORMED);
+    await expect(readCallerBody(callOf(now, UNCOUNTED), 100)).rejects.toMatchObject(MALFORMED);
   });
 });

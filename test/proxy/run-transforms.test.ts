@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
+import { UNCOUNTED } from "../../src/memory/memory-lease.js";
 import { RunTransforms } from "../../src/proxy/run-transforms.js";
 import type { Transform } from "../../src/proxy/transform.js";
 
@@ -42,7 +43,7 @@ describe("the transforms of one direction", () => {
       (): Transform => ({ type: "code", code: "", isTypeGiven: true, runtime: undefined }),
     );
     const request = { method: "POST", path: "", query: "", headers: [], body: Buffer.from("x") };
-    const call = { signal: new AbortController().signal, hold: () => {} };
+    const call = { signal: new AbortController().signal, memory: UNCOUNTED };
     const outcome = await transforms
       .request({ tenantId, proxy }, steps, request, call)
       .catch((error: unknown) => error);

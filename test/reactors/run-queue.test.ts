@@ -28,7 +28,8 @@ it("runs that were taken together with one that cannot be read are waited for", 
     const authenticator = new Authenticator(database, keyring, systemClock);
     const caller = await authenticator.application(tenantId, applicationId);
     if (!caller) throw new Error("the tenant has no application");
-    const run = <T>(work: (tx: OrdinaryTransaction) => Promise<T>) => database.ordinary.run(tenantId, "unguarded", work);
+    const run = <T>(work: (tx: OrdinaryTransaction) => Promise<T>) =>
+      database.ordinary.run(tenantId, "unguarded", work);
 
     const code = "module.exports = async () => ({ raw: 1 });";
     const properties = {

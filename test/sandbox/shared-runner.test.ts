@@ -48,7 +48,7 @@ describe("a runner that two processes share", () => {
   test("brings results and host calls to the process that asked", async () => {
     processes = new Processes();
     const { first, second } = processes;
-    const code = exporting("async ({ args }) => (await (await fetch('https://x.example')).text()) + args.n");
+    const code = exporting("async ({ n }) => (await (await fetch('https://x.example')).text()) + n");
     const hosts = (name: string) => ({
       fetch: async () => ({ status: 200, statusText: "", headers: [], body: { text: name } }),
     });

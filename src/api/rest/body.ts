@@ -1,8 +1,12 @@
 import type { IncomingMessage } from "node:http";
+import { afterOthers } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
 import type { Json } from "../../base/json.js";
-import { bodyRoom } from "../body-room.js";
+import { BodyFault } from "../../memory/body-fault.js";
+import { BodyTooLarge, collectBody } from "../../memory/collect-body.js";
+import { announcedBytes } from "../announced-bytes.js";
 import { malformed, parseJsonBytes } from "../json-text.js";
+import { memoryOf } from "../memory-of.js";
 
 const JSON_TYPE = /^application\/(?:json|[a-z0-9.-]+\+json)$|^text\/json$/;
 const FORM_TYPE = "application/x-www-form-urlencoded";
@@ -35,7 +39,9 @@ export async function readJsonBody(
   if (type === undefined || !JSON_TYPE.test(type)) {
     throw new Fault("unsupported_media_type", "Send this request with Content-Type application/json.");
   }
-  return parseJsonBytes(bytes);
+  const json = parseJsonBytes(bytes);
+  await afterOthers(bytes.length);
+  return json;
 }
 
 /**
@@ -69,34 +75,17 @@ export function requireCaller(request: IncomingMessage): void {
  */
 export async function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   requireCaller(request);
-  const announced = Number(request.headers["content-length"] ?? 0);
-  if (announced > maxBytes) throw tooLarge(maxBytes);
-  if (announced === 0 && request.headers["transfer-encoding"] === undefined && request.httpVersionMajor < 2) {
-    return Buffer.alloc(0);
-  }
+  const announced = announcedBytes(request);
+  if (announced === 0 && request.httpVersionMajor < 2) return Buffer.alloc(0);
   if (request.headers["content-encoding"] !== undefined && request.headers["content-encoding"] !== "identity") {
     throw new Fault("unsupported_media_type", "Send this request without a Content-Encoding.");
   }
-  const chunks: Buffer[] = [];
-  let size = 0;
   try {
-    // Destroyed, the request would take its connection along, and the answer with it.
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-      const bytes: Buffer = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
-      size += bytes.length;
-      if (size > maxBytes) throw tooLarge(maxBytes);
-      bodyRoom.take(request, bytes.length);
-      chunks.push(bytes);
-    }
+    return await collectBody(request, memoryOf(request), { maxBytes, announced });
   } catch (error) {
-    if (error instanceof Fault) throw error;
-    throw malformed("ended before it was complete");
+    if (error instanceof BodyTooLarge) {
+      throw new BodyFault("too_large", "body_too_large", `The body must not be larger than ${error.maxBytes} bytes.`);
+    }
+    throw error instanceof Fault ? error : malformed("ended before it was complete");
   }
-  requireCaller(request);
-  const [only] = chunks;
-  return only && chunks.length === 1 ? only : Buffer.concat(chunks);
-}
-
-function tooLarge(maxBytes: number): Fault {
-  return new Fault("body_too_large", `The body must not be larger than ${maxBytes} bytes.`);
 }

@@ -1,32 +1,33 @@
 import { type DescField, type DescMessage, getOption, type Message, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { rest_message } from "../../../gen/cloakroom/v1/options_pb.js";
-import { invalidFields } from "../../base/fault.js";
+import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json, setOwn } from "../../base/json.js";
 import { type FieldNames, objectionsTo } from "../../base/unknown-fields.js";
 import { toValue } from "../../services/value.js";
+import { maxEntriesOf, tooManyEntries } from "../field-sizes.js";
 import { restFields, restName } from "./field-name.js";
 
 /** Reads a message from JSON. Unknown fields are ignored, but for those that {@link objectionsTo} objects to. */
 export type JsonReader = (json: Json) => Message;
 
 /**
- * The same where parts of it may be wrong: those are put into `faults`, and keep their defaults in the message. Undefined for
- * what is no object at all.
+ * Reads a message parts of which may be wrong: they are added to `faults`, and keep their defaults in the message. Undefined for
+ * JSON that is no object.
  */
-export type PartialJsonReader = (json: Json, faults: Faults) => Message | undefined;
+export type PartialJsonReader = (json: Json, faults: FieldFaultList) => Message | undefined;
 
-type ReadMessage = (json: Json, place: string, faults: Faults) => Message | undefined;
-type ReadValue = (json: Json, place: string, faults: Faults) => unknown;
-type Faults = Record<string, string[]>;
+type ReadMessage = (json: Json, place: string, faults: FieldFaultList) => Message | undefined;
+type ReadValue = (json: Json, place: string, faults: FieldFaultList) => unknown;
 
 /** Built once for each message at start. */
 export function compileJsonReader(desc: DescMessage): JsonReader {
   const read = compilePartialJsonReader(desc);
   return (json) => {
-    const faults: Faults = {};
+    const faults = new FieldFaultList();
     const message = read(json, faults);
-    if (!message || Object.keys(faults).length > 0) throw invalidFields(faults);
+    faults.throwIfAny();
+    if (!message) throw new Error("a body was refused without a fault");
     return message;
   };
 }
@@ -37,7 +38,7 @@ export function compilePartialJsonReader(desc: DescMessage): PartialJsonReader {
   const makeDefaults = defaultsOf(desc);
   return (json, faults) => {
     const message = read(json, "", faults);
-    const wrong = new Set(Object.keys(faults).map((place) => /^[^.[]*/.exec(place)?.[0]));
+    const wrong = new Set(Object.keys(faults.toFields()).map((place) => /^[^.[]*/.exec(place)?.[0]));
     if (!message || wrong.size === 0) return message;
     const defaults = makeDefaults();
     const kept: Message & Record<string, unknown> = { ...message };
@@ -50,9 +51,9 @@ export function compilePartialJsonReader(desc: DescMessage): PartialJsonReader {
 export function compileFieldReader(field: DescField): (json: Json) => unknown {
   const read = valueReader(field, new Map());
   return (json) => {
-    const faults: Faults = {};
+    const faults = new FieldFaultList();
     const value = read(json, field.name, faults);
-    if (Object.keys(faults).length > 0) throw invalidFields(faults);
+    faults.throwIfAny();
     return value;
   };
 }
@@ -106,19 +107,23 @@ function messageReader(desc: DescMessage, known: Map<string, ReadMessage>): Read
 }
 
 function valueReader(field: DescField, known: Map<string, ReadMessage>): ReadValue {
+  const maxEntries = maxEntriesOf(field);
   if (field.fieldKind === "list") {
     const readItem = singleReader(field, known);
-    return (json, place, faults) =>
-      Array.isArray(json)
-        ? json.map((item, index) => readItem(item, `${place}[${index}]`, faults))
-        : fail(faults, place, "must be a list");
+    return (json, place, faults) => {
+      if (!Array.isArray(json)) return fail(faults, place, "must be a list");
+      if (json.length > maxEntries) return fail(faults, place, tooManyEntries(maxEntries));
+      return json.map((item, index) => readItem(item, `${place}[${index}]`, faults));
+    };
   }
   if (field.fieldKind === "map") {
     const readItem = singleReader(field, known);
     return (json, place, faults) => {
       if (!isJsonObject(json)) return fail(faults, place, "must be an object");
+      const entries = Object.entries(json);
+      if (entries.length > maxEntries) return fail(faults, place, tooManyEntries(maxEntries));
       const map: Record<string, unknown> = {};
-      for (const [key, item] of Object.entries(json)) setOwn(map, key, readItem(item, `${place}.${key}`, faults));
+      for (const [key, item] of entries) setOwn(map, key, readItem(item, `${place}.${key}`, faults));
       return map;
     };
   }
@@ -169,8 +174,8 @@ function isSent(field: DescField): boolean {
   return field.message?.typeName !== "google.protobuf.FieldMask";
 }
 
-function fail(faults: Faults, place: string, text: string): undefined {
-  setOwn(faults, place, [...(Object.hasOwn(faults, place) ? (faults[place] ?? []) : []), text]);
+function fail(faults: FieldFaultList, place: string, text: string): undefined {
+  faults.add(place, text);
   return undefined;
 }
 

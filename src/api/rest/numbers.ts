@@ -1,18 +1,23 @@
 import { isExact } from "../../base/exact-number.js";
-import { invalidFields } from "../../base/fault.js";
-import { type Json, setOwn } from "../../base/json.js";
+import { FieldFaultList } from "../../base/field-fault-list.js";
+import { MAX_NAME_CHARACTERS } from "../../base/field-faults.js";
+import type { Json } from "../../base/json.js";
+import { endOfJsonString } from "../../base/json-string.js";
+import { MAX_NUMBER_CHARACTERS } from "../../base/json-structure.js";
 
 /**
- * Numbers with 16 digits or more, or an exponent: the only ones that may not survive a double. They stand after `:`,
- * `,`, `[`, white space or the start; a text that looks like that is a false alarm and costs a second parse.
+ * Numbers with 16 digits or more, or an exponent: the only ones that a double may not keep. They follow `:`, `,`, `[`, white
+ * space or the start; a string that looks like that is a false alarm and costs a walk through the text.
  */
-const SUSPECT = /(?:^|[:,[\s])-?(?:[\d.]{16,}|[\d.]+[eE])/;
+const SUSPECT = /(?:^|[:,[\s])-?(?:[\d.]{16}|[\d.]+[eE])/;
+
+const INEXACT = "holds a number with more digits than JSON numbers keep; send it as a string";
 
 /**
  * Parses JSON, refusing numbers whose digits a double does not keep: a vault must not store other digits than it was
  * given.
  * @throws {SyntaxError} for what is not JSON.
- * @throws {Fault} validation_failed naming each such number.
+ * @throws {Fault} validation_failed naming each such number, also where a later member of the same name replaces it.
  */
 export function parseExactJson(text: string): Json {
   const parsed: Json = JSON.parse(text);
@@ -21,29 +26,112 @@ export function parseExactJson(text: string): Json {
 }
 
 /** The check alone, for a text that somebody else parses. Throws like {@link parseExactJson}. */
-export function requireExactNumbers(text: string): void {
+export function checkExactNumbers(text: string): void {
   if (!SUSPECT.test(text)) return;
-  const faults: Record<string, string[]> = {};
-  findInexact(text, (path) => {
-    setOwn(faults, path, ["holds a number with more digits than JSON numbers keep; send it as a string"]);
-  });
-  if (Object.keys(faults).length > 0) throw invalidFields(faults);
+  // The walk expects valid JSON. What is not JSON must be refused as such, whatever its numbers are.
+  JSON.parse(text);
+  requireExactNumbers(text);
 }
 
-/** Visits the text of every number. JSON.parse gives a reviver the source of each primitive (ECMAScript, JSON.parse source text access). */
-function findInexact(text: string, report: (path: string) => void): void {
-  const children = new Map<object, string[]>();
-  JSON.parse(text, function (this: object, key: string, value: unknown, context?: { source?: string }) {
-    const step = Array.isArray(this) ? `[${key}]` : key;
-    const found: string[] = [];
-    if (typeof value === "number" && context?.source !== undefined && !isExact(context.source, value)) found.push("");
-    if (typeof value === "object" && value !== null) found.push(...(children.get(value) ?? []));
-    if (found.length > 0) {
-      const mine = children.get(this) ?? [];
-      mine.push(...found.map((rest) => (rest === "" || rest.startsWith("[") ? `${step}${rest}` : `${step}.${rest}`)));
-      children.set(this, mine);
+/** Throws like {@link parseExactJson} for the numbers of a text that is taken for JSON. @throws {SyntaxError} where it is none. */
+export function requireExactNumbers(text: string): void {
+  if (!SUSPECT.test(text)) return;
+  const faults = new FieldFaultList();
+  for (const place of inexactNumbers(text)) faults.add(place, INEXACT);
+  faults.throwIfAny();
+}
+
+/** An array or object that the walk is inside of. */
+interface Container {
+  readonly isArray: boolean;
+  /** Items, or members, that came before the current one. */
+  index: number;
+  /** Where the name of the current member is spelled, quotes included. */
+  nameStart: number;
+  nameEnd: number;
+  /** Its first characters, once they were asked for: 5 MB of escaped text are not read for each fault. */
+  name: string | undefined;
+}
+
+/** The places of the numbers in a valid text of JSON that a double does not keep. The text is walked, and nothing is built. */
+function* inexactNumbers(text: string): Generator<string> {
+  const open: Container[] = [];
+  let isName = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const container = open.at(-1);
+    switch (text[at]) {
+      case '"': {
+        const end = endOfJsonString(text, at);
+        if (isName && container) Object.assign(container, { nameStart: at, nameEnd: end, name: undefined });
+        at = end - 1;
+        break;
+      }
+      case "[":
+      case "{":
+        isName = text[at] === "{";
+        open.push({ isArray: !isName, index: 0, nameStart: 0, nameEnd: 0, name: undefined });
+        break;
+      case "]":
+      case "}":
+        open.pop();
+        isName = false;
+        break;
+      case ",":
+        if (container) container.index += 1;
+        isName = container?.isArray === false;
+        break;
+      case ":":
+        isName = false;
+        break;
+      default: {
+        const end = endOfNumber(text, at);
+        if (end === at) break;
+        if (!survivesDouble(text.slice(at, end))) yield placeOf(open, text);
+        if (end - at > MAX_NUMBER_CHARACTERS) return;
+        at = end - 1;
+      }
     }
-    if (key === "" && !Array.isArray(this)) for (const path of found) report(path || "value");
-    return value;
-  });
+  }
+}
+
+/** Where a number that starts at `start` ends, or is too long; `start` where there is none. */
+function endOfNumber(text: string, start: number): number {
+  const latest = Math.min(text.length, start + MAX_NUMBER_CHARACTERS + 1);
+  let end = start;
+  while (end < latest && isNumberUnit(text.charCodeAt(end))) end += 1;
+  // "e" is in "true" and "false" too.
+  return isLetterE(text.charCodeAt(start)) ? start : end;
+}
+
+/** Digits, signs, the point and the letter of an exponent. */
+function isNumberUnit(unit: number): boolean {
+  return (unit >= 0x30 && unit <= 0x39) || unit === 0x2e || unit === 0x2d || unit === 0x2b || isLetterE(unit);
+}
+
+function isLetterE(unit: number): boolean {
+  return unit === 0x65 || unit === 0x45;
+}
+
+/** `people[0].card`, as the caller sent it; `value` for a number that is the whole text. */
+function placeOf(open: readonly Container[], text: string): string {
+  let place = "";
+  for (const container of open) {
+    if (container.isArray) place += `[${container.index}]`;
+    else {
+      container.name ??= nameOf(container, text);
+      place += place === "" ? container.name : `.${container.name}`;
+    }
+  }
+  return place || "value";
+}
+
+function nameOf({ nameStart, nameEnd }: Container, text: string): string {
+  return String(JSON.parse(text.slice(nameStart, nameEnd))).slice(0, MAX_NAME_CHARACTERS);
+}
+
+/** Whether a double keeps all digits of a number. One that is too long is not looked at. */
+function survivesDouble(source: string): boolean {
+  if (source.length > MAX_NUMBER_CHARACTERS) return false;
+  const value = Number(source);
+  return String(value) === source || isExact(source, value);
 }

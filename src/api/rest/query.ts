@@ -24,6 +24,7 @@ export function compileQueryReader(
   return (query, into, report) => {
     if (query === "") return;
     const seen = new Set<string>();
+    const maps = new Map<string, Record<string, unknown>>();
     for (const [name, text] of new URLSearchParams(query)) {
       const field = fields.get(name) ?? mapFieldOf(fields, name);
       if (!field) {
@@ -31,7 +32,10 @@ export function compileQueryReader(
         continue;
       }
       if (field.fieldKind === "map") {
-        readMapParameter(field, name, text, into, report);
+        const map = maps.get(field.name) ?? {};
+        maps.set(field.name, map);
+        readMapParameter(field, name, text, map, report);
+        into[field.localName] = map;
       } else if (field.fieldKind === "list") {
         const list = into[field.localName];
         if (Array.isArray(list)) list.push(readScalar(field, name, text, report));
@@ -54,13 +58,12 @@ function readMapParameter(
   field: DescField,
   name: string,
   text: string,
-  into: Record<string, unknown>,
+  map: Record<string, unknown>,
   report: Report,
 ): void {
-  const map: Record<string, unknown> = {};
-  for (const [key, value] of pairsOf(field, name, text, report)) setOwn(map, key, value);
-  for (const [key, value] of Object.entries(into[field.localName] ?? {})) setOwn(map, key, value);
-  into[field.localName] = map;
+  for (const [key, value] of pairsOf(field, name, text, report)) {
+    if (!Object.hasOwn(map, key)) setOwn(map, key, value);
+  }
 }
 
 function pairsOf(field: DescField, name: string, text: string, report: Report): (readonly [string, string])[] {

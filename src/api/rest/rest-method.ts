@@ -11,7 +11,8 @@ import {
 import { policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../../gen/google/api/http_pb.js";
-import { Fault, invalid, invalidFields } from "../../base/fault.js";
+import { Fault, invalid } from "../../base/fault.js";
+import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json, setOwn } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
 import { readsBareList } from "./bare-list.js";
@@ -130,7 +131,7 @@ function requestReader(
 
   const start = async (
     request: IncomingMessage,
-    faults: Record<string, string[]>,
+    faults: FieldFaultList,
   ): Promise<Message & Record<string, unknown>> => {
     const message = makeDefaults();
     if (body === "") {
@@ -169,19 +170,16 @@ function requestReader(
 
   return async (request, parameters, query) => {
     try {
-      const faults: Record<string, string[]> = {};
+      const faults = new FieldFaultList();
       const message = await start(request, faults);
       requireSameId(message, parameters);
-      const report = (name: string, text: string) => {
-        setOwn(faults, name, [text]);
-      };
-      if (body !== "*") readQuery(query, message, report);
+      if (body !== "*") readQuery(query, message, (name, text) => faults.add(name, text));
       // Clients that read no page ask for no second one.
       if (rules.bareList && readsBareList(request.headers) && message.size === undefined) message.size = MOST_LISTED;
       const whole = withPath(message, parameters);
-      if (Object.keys(faults).length === 0) return { message: whole, unreadable: undefined };
-      const unread = { message: withPath(makeDefaults(), parameters), unreadable: invalidFields(faults) };
-      return faults.body ? unread : { ...unread, partial: whole };
+      if (faults.isEmpty) return { message: whole, unreadable: undefined };
+      const unread = { message: withPath(makeDefaults(), parameters), unreadable: faults.toFault() };
+      return faults.toFields().body ? unread : { ...unread, partial: whole };
     } catch (error) {
       // Whose caller has left needs no answer of an earlier one.
       if (!(error instanceof Fault) || request.aborted) throw error;

@@ -2,10 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Fault } from "../../base/fault.js";
 import { FunctionFailed } from "../../functions/function-failed.js";
 import type { VerbatimAnswer } from "../../services/call.js";
-import { bodyRoom } from "../body-room.js";
 import { refuseLoadAsPage } from "../browser/fetch-metadata.js";
 import { passedHeaders } from "../browser/origin-headers.js";
 import { FAULT_TABLE } from "../fault-table.js";
+import { memoryOf } from "../memory-of.js";
 import { isGivenUp, type Observation, type Observe, toFault } from "../observation.js";
 import type { Pipeline } from "../pipeline.js";
 import { rateScopeOf } from "../rate-gate.js";
@@ -152,7 +152,9 @@ function requestHead({ raw }: FastifyRequest, { raw: response }: FastifyReply, t
       const value = raw.headers[name];
       return Array.isArray(value) ? value[0] : value;
     },
-    hold: (bytes) => bodyRoom.take(raw, bytes),
+    get memory() {
+      return memoryOf(raw);
+    },
     // Made when it is first looked at: most methods never do, and an aborted controller costs 20 us.
     get signal() {
       if (!controller) {

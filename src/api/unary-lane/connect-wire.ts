@@ -14,6 +14,7 @@ const call = {
   timeoutHeader: "connect-timeout-ms",
   timeoutOf: (header: string) => (/^\d{1,10}$/.test(header) ? Number(header) : undefined),
   mostBodyBytes: (messageBytes: number) => messageBytes,
+  mostMessageBytes: (bodyBytes: number) => bodyBytes,
   refuse(response: ServerResponse, error: ConnectError) {
     for (const [name, value] of error.metadata) response.setHeader(name, value);
     send(response, codeToHttpStatus(error.code), "application/json", errorToJsonBytes(error, undefined));

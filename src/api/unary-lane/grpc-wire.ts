@@ -6,12 +6,10 @@ import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc
 import { Fault } from "../../base/fault.js";
 import { RECURSION_LIMIT } from "../idempotency.js";
 import { malformed } from "../json-text.js";
+import { requireBoundedMessage } from "../message-structure.js";
+import { COMPRESSED, PREFIX_BYTES } from "../rpc-body.js";
 import type { UnaryWire } from "./wire.js";
 
-/** Length prefix of a message: one byte of flags, four of length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
-const PREFIX_BYTES = 5;
-/** The flag of a message that is compressed. */
-const COMPRESSED = 1;
 /** Milliseconds in each unit of grpc-timeout. */
 const UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 };
 
@@ -22,6 +20,7 @@ const request = (trailerFlag: number) => ({
     return amount === undefined ? undefined : Number(amount) * (UNITS[unit] ?? 0);
   },
   mostBodyBytes: (messageBytes: number) => PREFIX_BYTES + messageBytes,
+  mostMessageBytes: (bodyBytes: number) => bodyBytes - PREFIX_BYTES,
   read: (type: DescMessage, body: Buffer, mostBytes: number) => readOnly(type, body, mostBytes, trailerFlag),
 });
 
@@ -60,6 +59,7 @@ const GRPC_WEB_TEXT: UnaryWire = {
   ...GRPC_WEB,
   // Each frame may be padded by itself.
   mostBodyBytes: (messageBytes) => 4 * Math.ceil((GRPC_WEB.mostBodyBytes(messageBytes) + 2) / 3),
+  mostMessageBytes: (bodyBytes) => GRPC_WEB.mostMessageBytes(3 * Math.floor(bodyBytes / 4)),
   read: (type, body, mostBytes) => GRPC_WEB.read(type, fromBase64(body), mostBytes),
   answer(response, type, message) {
     response.setHeader("content-type", "application/grpc-web-text+proto");
@@ -79,11 +79,19 @@ function webRefusal(error: ConnectError): Buffer {
   return framed(trailerSerialize(setTrailerStatus(new Headers(), error)), trailerFlag);
 }
 
+/** Clients pad the whole body or each of its two frames. 5 MB of one-byte pieces held the event loop for seconds. */
+const MAX_BASE64_PIECES = 100;
+
 /** Base64, also in several pieces with padding of their own. @throws {Fault} malformed_body */
 function fromBase64(body: Buffer): Buffer {
   const text = body.toString("latin1");
   if (!/^[A-Za-z0-9+/=]*$/.test(text)) throw malformed("must be base64");
-  return Buffer.concat((text.match(/[^=]+=*/g) ?? []).map((piece) => Buffer.from(piece, "base64")));
+  const pieces: Buffer[] = [];
+  for (const [piece] of text.matchAll(/[^=]+=*/g)) {
+    if (pieces.length === MAX_BASE64_PIECES) throw malformed(`must be base64 in at most ${MAX_BASE64_PIECES} pieces`);
+    pieces.push(Buffer.from(piece, "base64"));
+  }
+  return Buffer.concat(pieces);
 }
 
 /** gRPC and gRPC-Web with one uncompressed binary message. gRPC itself needs the trailers of HTTP/2. */
@@ -106,8 +114,9 @@ export function grpcWireOf({ headers, httpVersionMajor }: IncomingMessage): Unar
 
 /** @throws {Fault} malformed_body */
 export function readBinary(type: DescMessage, bytes: Uint8Array): Message {
+  requireBoundedMessage(type, bytes);
   try {
-    return fromBinary(type, bytes, { recursionLimit: RECURSION_LIMIT });
+    return fromBinary(type, bytes, { recursionLimit: RECURSION_LIMIT, readUnknownFields: false });
   } catch {
     throw malformed("must be a valid message");
   }

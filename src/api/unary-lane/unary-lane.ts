@@ -1,11 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { afterOthers } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
-import { bodyRoom } from "../body-room.js";
+import { BodyTooLarge, collectBody } from "../../memory/collect-body.js";
+import { announcedBytes } from "../announced-bytes.js";
+import { memoryOf } from "../memory-of.js";
 import type { Observe } from "../observation.js";
 import type { Pipeline } from "../pipeline.js";
 import { rateRefusalOf } from "../rate-gate.js";
+import { messageTooLarge } from "../rpc-body.js";
 import { limitsOf, type RpcLimits } from "../rpc-call.js";
 import { connectErrorOf } from "../rpc-error.js";
 import { admitCall, answerCall, refusalOf } from "../rpc-method.js";
@@ -112,9 +116,8 @@ async function answer(
   const observation = observe({ rpc: desc.name, traceId, parent: parentSpanIn(request) });
   const tooMany = rateRefusalOf(request);
   if (tooMany) throw refusalOf(tooMany, observation, traceId);
-  const hold = (bytes: number) => bodyRoom.take(request, bytes);
   const head = {
-    ...{ traceId, hold, header: (name: string) => single(request.headers[name]) },
+    ...{ traceId, memory: memoryOf(request), header: (name: string) => single(request.headers[name]) },
     get signal() {
       return callEnd.signal;
     },
@@ -122,13 +125,10 @@ async function answer(
   const admission = await admitCall(pipeline, head, observation);
   let message: Message;
   try {
-    const body = await readBody(request, wire.mostBodyBytes(limits.messageBytes), callEnd);
+    const body = await readBody(request, wire, limits, callEnd);
     message = wire.read(desc.input, body, limits.messageBytes);
+    await afterOthers(body.length);
   } catch (error) {
-    if (error === TOO_LARGE) {
-      const fault = new Fault("body_too_large", `The message must not be larger than ${limits.messageBytes} bytes.`);
-      throw refusalOf(fault, observation, traceId);
-    }
     if (!(error instanceof ConnectError)) throw refusalOf(error, observation, traceId);
     observation.fail(error.code === Code.DeadlineExceeded ? 408 : 400, new Fault("malformed_body", "unread"));
     throw error;
@@ -136,38 +136,25 @@ async function answer(
   return answerCall(pipeline, admission, observation, message, throwIfOver);
 }
 
-const TOO_LARGE = Symbol("a body above the limit");
-
-/**
- * The whole body.
- * @throws {@link TOO_LARGE}, {Fault} unavailable, what ended the call, or {ConnectError} where the caller left.
- */
-function readBody(request: IncomingMessage, mostBytes: number, callEnd: CallEnd): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const take = (chunk: Buffer) => {
-      try {
-        size += chunk.length;
-        if (size > mostBytes) throw TOO_LARGE;
-        bodyRoom.take(request, chunk.length);
-        chunks.push(chunk);
-      } catch (refusal) {
-        request.off("data", take);
-        reject(refusal);
-      }
-    };
-    if (callEnd.reason !== undefined) return reject(callEnd.reason);
-    callEnd.listen(reject);
-    request.on("data", take);
-    request.once("end", () => {
-      callEnd.listen(undefined);
-      // A stream of HTTP/2 that its caller resets, or whose connection breaks, ends like one that is complete.
-      if (request.aborted) return reject(aborted());
-      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
-    });
-    request.once("error", () => reject(aborted()));
-  });
+/** @throws {Fault}; what ended the call; {ConnectError} where the caller left. */
+async function readBody(
+  request: IncomingMessage,
+  wire: UnaryWire,
+  { messageBytes }: RpcLimits,
+  callEnd: CallEnd,
+): Promise<Buffer> {
+  const limits = {
+    ...{ maxBytes: wire.mostBodyBytes(messageBytes), announced: announcedBytes(request) },
+    end: callEnd,
+  };
+  try {
+    return await collectBody(request, memoryOf(request), limits);
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    if (callEnd.reason !== undefined) throw callEnd.reason;
+    if (error instanceof BodyTooLarge) throw messageTooLarge(wire.mostMessageBytes(error.maxBytes), messageBytes);
+    throw aborted();
+  }
 }
 
 function aborted(): ConnectError {

@@ -10,6 +10,8 @@ export interface UnaryWire {
   timeoutOf(header: string): number | undefined;
   /** Bytes that the body of a call may have, where its message may have so many. */
   mostBodyBytes(messageBytes: number): number;
+  /** Bytes that a message may have in a body of so many. */
+  mostMessageBytes(bodyBytes: number): number;
   /** @throws {Fault} of a message that cannot be read; {ConnectError} for what the protocol itself wants told its way. */
   read(type: DescMessage, body: Buffer, mostBytes: number): Message;
   answer(response: ServerResponse, type: DescMessage, message: Message): void;

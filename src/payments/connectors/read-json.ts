@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
+import { exceededLimit, MAX_NAMES, MAX_VALUES } from "../../base/json-structure.js";
 
 type Steps = readonly (string | number)[];
 
@@ -36,11 +37,15 @@ export function listAt(value: Json | undefined, ...steps: Steps): readonly Json[
   return Array.isArray(found) ? found : [];
 }
 
+/** Whoever has a webhook's address may send there, and some signatures stand inside of the JSON. */
+const LIMITS = { depth: 64, values: MAX_VALUES, names: MAX_NAMES };
+
 /**
- * A JSON object; a list as an object whose `items` it is; undefined for any other text. Some services put a byte order mark
- * before it.
+ * A JSON object; a list as an object whose `items` it is; undefined for any other text, and for one that would take long to
+ * parse. Some services put a byte order mark before it.
  */
 export function parseObject(text: string): JsonObject | undefined {
+  if (exceededLimit(Buffer.from(text), LIMITS)) return undefined;
   try {
     const value: Json = JSON.parse(text.replace(/^\uFEFF/, ""));
     if (Array.isArray(value)) return { items: value };

@@ -1,12 +1,13 @@
 import { isUtf8 } from "node:buffer";
 import { invalid } from "../../base/fault.js";
+import type { BodyHead } from "../../memory/collect-body.js";
 import { type BodyFormat, bodyFormatOf, contentCodingsOf } from "../body-format.js";
-import { type BodyHead, readHead, readWhole } from "../buffered-body.js";
+import { announcedIn, type CallerBody, readCallerBody, readCallerHead } from "../buffered-body.js";
 import { headerValue } from "../forward.js";
 import type { RequestReferences } from "../references.js";
 import { placesInBegunText } from "../splice/plain.js";
 import { GuardedBody } from "./guarded-body.js";
-import { HEAD, type IncomingBody, isSentInPieces, MAX_BUFFERED, promisedLength, readBegun } from "./incoming-body.js";
+import { HEAD, isSentInPieces, MAX_BUFFERED, readBegun } from "./incoming-body.js";
 import { OutgoingBody } from "./outgoing-body.js";
 import { completeUntil } from "./reference-scanner.js";
 import { beginsLikeText, searchBytes } from "./search-bytes.js";
@@ -19,10 +20,10 @@ import { SearchedMultipart } from "./searched-multipart.js";
  *
  * @param isWhole whether all of it is wanted, for a transform.
  * @throws {Fault} validation_failed naming `body`, for an expression that is malformed, or where no value can be put in;
- * what {@link readWhole} throws.
+ * what {@link readCallerBody} throws.
  */
 export async function searchBody(
-  incoming: IncomingBody,
+  incoming: CallerBody,
   references: RequestReferences,
   isWhole: boolean,
 ): Promise<OutgoingBody> {
@@ -48,15 +49,19 @@ const TOO_LATE =
   "must hold its references within its first 64 KB, since it has more than 5 MB or is no text: put the parts with references first";
 
 /** Reads as much of a body as is searched before the request begins. */
-async function readFor(incoming: IncomingBody, format: BodyFormat, isWhole: boolean): Promise<BodyHead> {
-  const { headers, body, hold } = incoming;
-  if (isWhole || format.kind === "text") return { bytes: await readWhole(body, MAX_BUFFERED, hold), rest: undefined };
+async function readFor(incoming: CallerBody, format: BodyFormat, isWhole: boolean): Promise<BodyHead> {
+  const { headers, memory } = incoming;
+  if (isWhole || format.kind === "text")
+    return { bytes: await readCallerBody(incoming, MAX_BUFFERED), rest: undefined };
   const begun = await readBegun(incoming);
-  const isLarge = (promisedLength(headers) ?? 0) > MAX_BUFFERED;
+  const length = announcedIn(headers);
+  const isLarge = (length ?? 0) > MAX_BUFFERED || memory.allowance.maxBytes < MAX_BUFFERED;
   if (!begun.rest || isLarge || (format.kind === "unknown" && !beginsLikeText(begun.bytes.subarray(0, HEAD))))
     return begun;
   // One byte more than is taken tells whether it is larger.
-  const more = await readHead(begun.rest, MAX_BUFFERED + 1 - begun.bytes.length, hold);
+  const read = begun.bytes.length;
+  const left = length === undefined ? undefined : length - read;
+  const more = await readCallerHead(begun.rest, memory, MAX_BUFFERED + 1 - read, left);
   return { bytes: Buffer.concat([begun.bytes, more.bytes]), rest: more.rest };
 }
 

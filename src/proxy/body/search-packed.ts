@@ -1,7 +1,8 @@
 import { invalid } from "../../base/fault.js";
-import { type BodyHead, readWhole } from "../buffered-body.js";
+import type { BodyHead } from "../../memory/collect-body.js";
+import { type CallerBody, readCallerBody } from "../buffered-body.js";
 import { GuardedBody, GuardedPackedBody } from "./guarded-body.js";
-import { type IncomingBody, isSentInPieces, MAX_BUFFERED, readBegun } from "./incoming-body.js";
+import { isSentInPieces, MAX_BUFFERED, readBegun } from "./incoming-body.js";
 import { OutgoingBody } from "./outgoing-body.js";
 import { completeUntil, ReferenceScanner } from "./reference-scanner.js";
 import { isUnpackable, packedReference, Unpacking } from "./unpacking.js";
@@ -12,15 +13,15 @@ import { isUnpackable, packedReference, Unpacking } from "./unpacking.js";
  *
  * @param codings at least one, from the inside out.
  * @param isWhole whether all of it is wanted, for a transform.
- * @throws {Fault} validation_failed naming `body`; what {@link readWhole} throws.
+ * @throws {Fault} validation_failed naming `body`; what {@link readCallerBody} throws.
  */
 export async function searchPacked(
-  incoming: IncomingBody,
+  incoming: CallerBody,
   codings: readonly string[],
   isWhole: boolean,
 ): Promise<OutgoingBody> {
   const head: BodyHead = isWhole
-    ? { bytes: await readWhole(incoming.body, MAX_BUFFERED, incoming.hold), rest: undefined }
+    ? { bytes: await readCallerBody(incoming, MAX_BUFFERED), rest: undefined }
     : await readBegun(incoming);
   const isChunked = !isWhole && isSentInPieces(incoming);
   const [coding = "", ...others] = codings;

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "../../base/json.js";
+import { MAX_NAMES, MAX_VALUES } from "../../base/json-structure.js";
 import { type BtMethod, btMethods, type HeaderList, type HostBody, type HostFetchRequest } from "../host-calls.js";
-import { list, object, oneOf, parseJson, text, whole } from "./shape.js";
+import { list, MAX_LEVELS, object, oneOf, parseJson, text, whole } from "./shape.js";
 
 /** A request of the guest to the host. */
 export type HostCall =
@@ -11,7 +12,7 @@ const MOST_HEADERS = 500;
 
 /** @throws ProtocolError for anything that is no host call. Sizes are bounded by the limit on the whole payload. */
 export function readHostCall(payload: Buffer): HostCall {
-  const call = object(parseJson(payload));
+  const call = object(parseJson(payload, { depth: MAX_LEVELS, values: MAX_VALUES, names: MAX_NAMES }));
   if (oneOf(call.to, ["bt", "fetch"]) === "bt") {
     return { to: "bt", method: oneOf(call.method, btMethods), args: call.args ?? null };
   }

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "../../base/json.js";
+import { MAX_NAMES, MAX_RESULT_VALUES } from "../../base/json-structure.js";
 import { type GuestError, type PublishedErrorName, publishedErrors } from "../guest-error.js";
 import {
   type CompileProblem,
@@ -9,7 +10,7 @@ import {
   type RunUsage,
 } from "../run.js";
 import type { SourcePosition } from "../source-position.js";
-import { list, NestingError, object, oneOf, parseJson, record, text, whole } from "./shape.js";
+import { list, MAX_LEVELS, object, oneOf, parseJson, record, StructureError, text, whole } from "./shape.js";
 
 /** What the runner reports of a run, beside the value. */
 export interface RunReport {
@@ -62,12 +63,14 @@ const MOST_ENTRIES = 1_000;
 /**
  * Reads a result frame: the report, and the value as JSON in bytes of its own.
  *
+ * @param mostValues that the value may hold.
  * @throws ProtocolError where the runner sent anything but what it should.
  */
-export function readReport(reportBytes: Buffer, valueBytes: Buffer): RunReport {
+export function readReport(reportBytes: Buffer, valueBytes: Buffer, mostValues = MAX_RESULT_VALUES): RunReport {
   const report = object(parseJson(reportBytes));
+  const readValue = () => parseJson(valueBytes, { depth: MAX_LEVELS, values: mostValues, names: MAX_NAMES });
   return {
-    outcome: readOutcome(report, valueBytes),
+    outcome: readOutcome(report, readValue),
     cold: report.cold === true,
     waitedMs: whole(report.waitedMs, 0, 3_600_000),
     threadEnded: report.threadEnded === true,
@@ -87,17 +90,17 @@ export function readCompileReport(reportBytes: Buffer): CompileReport {
   return { kind: "compiled", problem: report.problem === undefined ? undefined : readProblem(report.problem) };
 }
 
-function readOutcome(report: JsonObject, valueBytes: Buffer): RunOutcome {
+function readOutcome(report: JsonObject, readValue: () => Json): RunOutcome {
   const console = list(report.console ?? [], MOST_LINES).map(readLine);
   const usage = report.usage === undefined ? undefined : readUsage(object(report.usage));
   const run = { console, usage };
   switch (oneOf(report.kind, ["returned", "threw", "failed"])) {
     case "returned":
-      return withValue(valueBytes, run, (value) => ({ kind: "returned", value, ...run }));
+      return withValue(readValue, run, (value) => ({ kind: "returned", value, ...run }));
     case "threw": {
       const error = object(report.error);
       if (error.type !== "custom_http_response") return { kind: "threw", error: readGuestError(error, null), ...run };
-      return withValue(valueBytes, run, (body) => ({ kind: "threw", error: readGuestError(error, body), ...run }));
+      return withValue(readValue, run, (body) => ({ kind: "threw", error: readGuestError(error, body), ...run }));
     }
     case "failed": {
       const problem = report.problem === undefined ? {} : { problem: readProblem(report.problem) };
@@ -108,15 +111,15 @@ function readOutcome(report: JsonObject, valueBytes: Buffer): RunOutcome {
 
 /** The value is the guest's own text. Where it is no JSON the guest tampered with it: its run fails, and no other. */
 function withValue(
-  bytes: Buffer,
+  readValue: () => Json,
   run: Pick<RunOutcome, "console" | "usage">,
   give: (value: Json) => RunOutcome,
 ): RunOutcome {
   let value: Json;
   try {
-    value = parseJson(bytes);
+    value = readValue();
   } catch (error) {
-    if (error instanceof NestingError) return failed("result_too_large", run);
+    if (error instanceof StructureError) return failed("result_too_large", run);
     return failed("killed", { ...run, retryable: false });
   }
   return give(value);

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
-import { isNestedTooDeep } from "../../base/nesting.js";
+import { exceededLimit, type JsonLimits } from "../../base/json-structure.js";
 import { ProtocolError } from "./frame.js";
 
 /**
@@ -7,8 +7,14 @@ import { ProtocolError } from "./frame.js";
  * connection.
  */
 
-export function parseJson(bytes: Buffer): Json {
-  if (isNestedTooDeep(bytes)) throw new NestingError("a payload is nested too deep");
+/** Twice the 64 levels that the API takes. Each level of a value is a call of the function that walks through it. */
+export const MAX_LEVELS = 128;
+
+const DEPTH_ONLY = { depth: MAX_LEVELS, values: Number.POSITIVE_INFINITY, names: Number.POSITIVE_INFINITY };
+
+export function parseJson(bytes: Buffer, limits: JsonLimits = DEPTH_ONLY): Json {
+  const exceeded = exceededLimit(bytes, limits);
+  if (exceeded && exceeded !== "number") throw new StructureError("a payload has too many values, names or levels");
   try {
     const value: Json = JSON.parse(bytes.toString("utf8"));
     return value;
@@ -17,8 +23,8 @@ export function parseJson(bytes: Buffer): Json {
   }
 }
 
-/** JSON has more levels than anybody should have to walk through. */
-export class NestingError extends ProtocolError {}
+/** Parsing the JSON, or walking through it, would take too long. */
+export class StructureError extends ProtocolError {}
 
 export function object(value: Json | undefined): JsonObject {
   if (isJsonObject(value)) return value;

@@ -1,4 +1,5 @@
-import { invalid, invalidFields } from "../../base/fault.js";
+import { invalid } from "../../base/fault.js";
+import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../../base/json.js";
 
 /** How one field of structured data is checked. `check` gives the value to store, or undefined for a wrong one. */
@@ -19,19 +20,19 @@ const LONGEST_NAME = 100;
  */
 export function checkFields(data: Json, kind: string, rules: Readonly<Record<string, FieldRule>>): JsonObject {
   if (!isJsonObject(data)) throw invalid("data", `must be an object with the fields of a ${kind}`);
-  const faults: Record<string, string[]> = {};
+  const faults = new FieldFaultList();
   const checked: JsonObject = {};
   for (const [name, rule] of Object.entries(rules)) {
     const given = Object.hasOwn(data, name) ? (data[name] ?? null) : null;
     if (given === null && !rule.required) continue;
     const value = given === null ? undefined : rule.check(given);
-    if (value === undefined) faults[`data.${name}`] = [rule.expectation];
+    if (value === undefined) faults.add(`data.${name}`, rule.expectation);
     else setOwn(checked, name, value);
   }
   for (const name of Object.keys(data)) {
-    if (!Object.hasOwn(rules, name)) faults[`data.${name.slice(0, LONGEST_NAME)}`] = [`is not a field of a ${kind}`];
+    if (!Object.hasOwn(rules, name)) faults.add(`data.${name.slice(0, LONGEST_NAME)}`, `is not a field of a ${kind}`);
   }
-  if (Object.keys(faults).length > 0) throw invalidFields(faults);
+  faults.throwIfAny();
   return checked;
 }
 

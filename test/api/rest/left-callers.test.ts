@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { request as sendHttp1 } from "node:http";
+import { type RequestListener, request as sendHttp1 } from "node:http";
 import { connect } from "node:http2";
 import { create } from "@bufbuild/protobuf";
 import Fastify from "fastify";
@@ -10,6 +10,7 @@ import { CONNECTION_LIMITS, createOnePort, type OnePort } from "../../../src/api
 import type { Pipeline } from "../../../src/api/pipeline.js";
 import type { RequestHead } from "../../../src/api/request-head.js";
 import { registerRest } from "../../../src/api/rest/rest-routes.js";
+import { withMemory } from "../../support/memory.js";
 
 let port: OnePort;
 let url: string;
@@ -50,7 +51,11 @@ beforeEach(async () => {
   const { createToken, deleteToken } = TokenService.method;
   registerRest(app, [createToken, deleteToken].map(pipelineOf), 1_000, () => observation);
   await app.ready();
-  port = createOnePort((request, response) => app.routing(request, response), CONNECTION_LIMITS, undefined);
+  const listener: RequestListener = (request, response) => {
+    withMemory(request, response);
+    app.routing(request, response);
+  };
+  port = createOnePort(listener, CONNECTION_LIMITS, undefined);
   port.server.listen(0, "127.0.0.1");
   await once(port.server, "listening");
   url = `http://127.0.0.1:${Object(port.server.address()).port}`;

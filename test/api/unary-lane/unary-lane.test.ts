@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { RequestListener } from "node:http";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { create, type Message, toBinary } from "@bufbuild/protobuf";
 import { afterEach, expect, it } from "vitest";
@@ -8,6 +9,7 @@ import { CONNECTION_LIMITS, createOnePort, type OnePort } from "../../../src/api
 import type { Answer, Pipeline } from "../../../src/api/pipeline.js";
 import { createUnaryLane } from "../../../src/api/unary-lane/unary-lane.js";
 import { Fault } from "../../../src/base/fault.js";
+import { withMemory } from "../../support/memory.js";
 
 /** Milliseconds. */
 const LONGEST_DEADLINE = 50;
@@ -44,7 +46,11 @@ async function callOf(run: Pipeline["run"], headers: Readonly<Record<string, str
     () => observation,
     async () => {},
   );
-  port = createOnePort(lane, CONNECTION_LIMITS, undefined);
+  const listener: RequestListener = (request, response) => {
+    withMemory(request, response);
+    lane(request, response);
+  };
+  port = createOnePort(listener, CONNECTION_LIMITS, undefined);
   port.server.listen(0, "127.0.0.1");
   await once(port.server, "listening");
   session = connect(`http://127.0.0.1:${Object(port.server.address()).port}`);

@@ -131,7 +131,8 @@ export class Till {
   /** Brings a webhook to the connection's address. Answers what became of it. */
   async deliver(delivery: WebhookDelivery): Promise<string> {
     const address = writeAddress(this.#keys, "payment-webhook", this.#payer.tenantId, this.#connectionId);
-    return (await this.#incoming.webhook(address, delivery)).kind;
+    const endpoint = await this.#incoming.endpoint(address);
+    return endpoint ? (await this.#incoming.webhook(endpoint, delivery)).kind : "not_found";
   }
 
   /** The buyer comes back to us, with what the bank's page put into the query. */

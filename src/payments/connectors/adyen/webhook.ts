@@ -21,8 +21,13 @@ export function readAdyenWebhook(context: ConnectorContext, { body }: WebhookDel
   const items = listAt(parseObject(body.toString("utf8")), "notificationItems").map((item) =>
     objectAt(item, "NotificationRequestItem"),
   );
-  const signed = items.flatMap((item) => (item && isSigned(Buffer.from(key, "hex"), item) ? [item] : []));
-  if (signed.length === 0 || signed.length < items.length) return { kind: "unverified" };
+  const secret = Buffer.from(key, "hex");
+  const signed: JsonObject[] = [];
+  for (const item of items) {
+    if (!item || !isSigned(secret, item)) return { kind: "unverified" };
+    signed.push(item);
+  }
+  if (signed.length === 0) return { kind: "unverified" };
   // One address may get the webhooks of a company's other accounts too.
   const ours = signed.filter((item) => item.merchantAccountCode === fieldOf(context, "merchant_account"));
   return { kind: "verified", events: ours.flatMap(eventsOf), receipt: RECEIPT };

@@ -1,0 +1,77 @@
+import type { IncomingMessage } from "node:http";
+import type { DescMethod } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { Fault } from "../base/fault.js";
+import { BodyFault } from "../memory/body-fault.js";
+import { BodyTooLarge, collectBody, endOfSignal } from "../memory/collect-body.js";
+import { announcedBytes } from "./announced-bytes.js";
+import { memoryOf } from "./memory-of.js";
+import { requireBoundedMessage } from "./message-structure.js";
+
+/** Length prefix of a message: one byte of flags, four of length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
+export const PREFIX_BYTES = 5;
+/** The flag of a message that is compressed. */
+export const COMPRESSED = 1;
+
+const GRPC = /^application\/grpc(?:-web)?(?:\+proto)?(?:;|$)/i;
+const CONNECT_BINARY = /^application\/proto(?:;|$)/i;
+
+/**
+ * The body of a call in one piece, for Connect's handlers: read within the caller's share of the memory, and checked before it
+ * is parsed. JSON is checked where it is decoded, and what is compressed where it is inflated.
+ * @throws {Fault}; {ConnectError} where the caller left.
+ */
+export async function* checkedBody(
+  raw: IncomingMessage,
+  { header, signal }: UniversalServerRequest,
+  method: DescMethod,
+  messageBytes: number,
+): AsyncGenerator<Uint8Array> {
+  const type = header.get("content-type") ?? "";
+  const overhead = type.startsWith("application/grpc") ? PREFIX_BYTES : 0;
+  const bytes = await collected(raw, signal, messageBytes, overhead);
+  if (GRPC.test(type)) checkFrames(method, bytes);
+  else if (CONNECT_BINARY.test(type) && isPlain(header.get("content-encoding"))) {
+    requireBoundedMessage(method.input, bytes);
+  }
+  yield bytes;
+}
+
+async function collected(
+  raw: IncomingMessage,
+  signal: AbortSignal,
+  messageBytes: number,
+  overhead: number,
+): Promise<Buffer> {
+  const limits = { maxBytes: messageBytes + overhead, announced: announcedBytes(raw), end: endOfSignal(signal) };
+  try {
+    return await collectBody(raw, memoryOf(raw), limits);
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    if (error instanceof BodyTooLarge) throw messageTooLarge(error.maxBytes - overhead, messageBytes);
+    throw new ConnectError("This operation was aborted", Code.Canceled);
+  }
+}
+
+/** @param mostBytes that this caller may send, and `messageBytes` those that every caller with a key may. */
+export function messageTooLarge(mostBytes: number, messageBytes: number): BodyFault {
+  const condition = mostBytes < messageBytes ? " without a key in BT-API-KEY" : "";
+  const detail = `The message must not be larger than ${mostBytes} bytes${condition}.`;
+  return new BodyFault("too_large", "body_too_large", detail);
+}
+
+/** Frames that are broken off are refused by Connect, in the words of each protocol. */
+function checkFrames(method: DescMethod, bytes: Buffer): void {
+  for (let start = 0; start + PREFIX_BYTES <= bytes.length; ) {
+    const from = start + PREFIX_BYTES;
+    const to = from + bytes.readUInt32BE(start + 1);
+    if (bytes.readUInt8(start) === 0 && to <= bytes.length)
+      requireBoundedMessage(method.input, bytes.subarray(from, to));
+    start = to;
+  }
+}
+
+function isPlain(encoding: string | null): boolean {
+  return encoding === null || encoding === "identity";
+}

@@ -1,0 +1,146 @@
+import type { TenantId, Uuid } from "../base/ids.js";
+import { noMemory } from "./body-fault.js";
+import { BYTES_FOR_EACH, type MemoryBudget, SMALL_BODY_BYTES } from "./memory-budget.js";
+import type { Holder, MemoryPool, PendingReservation } from "./memory-pool.js";
+
+/** How a caller has proved that it may send a body. */
+export type Proof =
+  | {
+      readonly kind: "key";
+      readonly tenantId: TenantId;
+      readonly applicationId: Uuid;
+      readonly sessionId: Uuid | undefined;
+    }
+  /** By an address or link that we made, which says whose it is but not who came with it. `name` is what it leads to. */
+  | { readonly kind: "address"; readonly tenantId: TenantId; readonly name: string };
+
+/** What one request may use of the memory for bodies. */
+export interface RequestMemory {
+  /** The request is answered, or its caller has left. */
+  readonly isClosed: boolean;
+  /** What a body may take, as far as its sender is known by now. */
+  readonly allowance: BodyAllowance;
+  /** Notes who the caller turned out to be. From now on what it has reserved already counts for its own share. */
+  prove(proof: Proof): void;
+  /**
+   * Reserves the memory for a body of so many bytes. A caller that has proved who it is waits for its share.
+   * @throws {BodyFault} no_memory or waited_too_long.
+   */
+  reserve(bodyBytes: number): Promise<void>;
+  /** The same without waiting. @throws {BodyFault} no_memory. */
+  reserveNow(bodyBytes: number): void;
+}
+
+export interface BodyAllowance {
+  readonly maxBytes: number;
+  /** Milliseconds for the whole body to arrive. */
+  readonly timeMs: number;
+}
+
+/** By what the caller has proved. Node itself ends a request that takes more than 60 s to arrive. */
+const ALLOWANCES: Readonly<Record<Proof["kind"] | "nothing", BodyAllowance>> = {
+  nothing: { maxBytes: 64 * 1024, timeMs: 5_000 },
+  address: { maxBytes: Number.POSITIVE_INFINITY, timeMs: 10_000 },
+  key: { maxBytes: Number.POSITIVE_INFINITY, timeMs: 60_000 },
+};
+
+/** For bodies that are bounded by other means: calls of tenants' code. */
+export const UNCOUNTED: RequestMemory = {
+  isClosed: false,
+  allowance: ALLOWANCES.key,
+  prove: () => {},
+  reserve: async () => {},
+  reserveNow: () => {},
+};
+
+/** A request's part of the memory budget. */
+export class MemoryLease implements RequestMemory {
+  readonly #budget: MemoryBudget;
+  readonly #readClient: () => string;
+  readonly #reserved: { readonly pool: MemoryPool; readonly bytes: number }[] = [];
+  #proof: Proof | undefined;
+  #holders: readonly Holder[] | undefined;
+  #pending: PendingReservation | undefined;
+  #isClosed = false;
+
+  constructor(budget: MemoryBudget, readClient: () => string) {
+    this.#budget = budget;
+    this.#readClient = readClient;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  get allowance(): BodyAllowance {
+    return ALLOWANCES[this.#proof?.kind ?? "nothing"];
+  }
+
+  prove(proof: Proof): void {
+    const before = this.#holders;
+    this.#proof = proof;
+    this.#holders = undefined;
+    if (before) for (const { pool, bytes } of this.#reserved) pool.move(before, this.#heldBy(), bytes);
+  }
+
+  async reserve(bodyBytes: number): Promise<void> {
+    if (!this.#proof) return this.reserveNow(bodyBytes);
+    if (this.#isClosed) return;
+    const { pool, bytes } = this.#placeFor(bodyBytes);
+    const reservation = pool.reserve(this.#heldBy(), bytes);
+    if (reservation !== true) await this.#granted(reservation);
+    // It may have been granted in the turn in which the caller left.
+    if (this.#isClosed) return pool.release(this.#heldBy(), bytes);
+    this.#reserved.push({ pool, bytes });
+  }
+
+  reserveNow(bodyBytes: number): void {
+    if (this.#isClosed) return;
+    const { pool, bytes } = this.#placeFor(bodyBytes);
+    if (!pool.tryReserve(this.#heldBy(), bytes)) throw noMemory("no_memory");
+    this.#reserved.push({ pool, bytes });
+  }
+
+  /** Gives everything back. What is reserved afterwards is not counted: there is nobody to answer. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#pending?.cancel();
+    for (const { pool, bytes } of this.#reserved) pool.release(this.#heldBy(), bytes);
+  }
+
+  async #granted(reservation: PendingReservation): Promise<void> {
+    this.#pending = reservation;
+    const isGranted = await reservation.granted;
+    this.#pending = undefined;
+    if (!isGranted) throw noMemory("waited_too_long");
+  }
+
+  #placeFor(bodyBytes: number) {
+    const pool = bodyBytes <= SMALL_BODY_BYTES ? this.#budget.small : this.#budget.large;
+    return { pool, bytes: BYTES_FOR_EACH * bodyBytes };
+  }
+
+  #heldBy(): readonly Holder[] {
+    this.#holders ??= holdersOf(this.#readClient(), this.#proof);
+    return this.#holders;
+  }
+}
+
+/** From the widest to the most specific one, by which requests wait. */
+function holdersOf(client: string, proof: Proof | undefined): readonly Holder[] {
+  const address = { name: `client ${client}`, share: 1, mayStart: true };
+  if (!proof) {
+    return [
+      { name: "unproven", share: 1 / 8, mayStart: false },
+      { ...address, share: 1 / 32 },
+    ];
+  }
+  const tenant = { name: `tenant ${proof.tenantId}`, share: 1, mayStart: false };
+  if (proof.kind === "address") {
+    return [address, tenant, { name: `address ${proof.name}`, share: 1 / 8, mayStart: true }];
+  }
+  const application = { name: `application ${proof.applicationId}`, share: 1 / 2, mayStart: true };
+  if (proof.sessionId === undefined) return [address, tenant, application];
+  return [address, tenant, application, { name: `session ${proof.sessionId}`, share: 1 / 4, mayStart: true }];
+}

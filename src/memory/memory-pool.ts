@@ -1,0 +1,127 @@
+/** Somebody on whose behalf memory is reserved: a client address, a tenant, an application ... */
+export interface Holder {
+  /** Unique among the holders of all kinds. */
+  readonly name: string;
+  /**
+   * What the holder may have, as a multiple of the memory that is left then: with 1, a holder alone has half of the pool, and
+   * each of n holders has 1/(n + 1). Something is always left for a newcomer (dynamic thresholds; Choudhury and Hahne, IEEE/ACM
+   * Transactions on Networking 6(2), 1998).
+   */
+  readonly share: number;
+  /** A holder of nothing gets its first reservation whatever its share is, while there is memory. */
+  readonly mayStart: boolean;
+}
+
+/** Reservations that wait, of all holders and of one. Each has a connection, and up to 64 KB that its socket has read. */
+const MAX_WAITING = 512;
+const MAX_WAITING_OF_ONE = 128;
+
+/** How long a reservation waits, in milliseconds. */
+export const MAX_WAIT_MS = 20_000;
+
+/** A reservation that is not granted yet. */
+export interface PendingReservation {
+  /** False where it was not granted: too many waited, it took too long, or it was cancelled. */
+  readonly granted: Promise<boolean>;
+  cancel(): void;
+}
+
+interface Waiter {
+  readonly holders: readonly Holder[];
+  readonly bytes: number;
+  settle(isGranted: boolean): void;
+}
+
+/** A number of bytes that holders share fairly. Nothing is allocated here: it is counted. */
+export class MemoryPool {
+  #left: number;
+  readonly #held = new Map<string, number>();
+  /** By the most specific holder. Lines take turns, and each is served in the order of arrival. */
+  readonly #lines = new Map<string, Waiter[]>();
+  #waiting = 0;
+
+  constructor(bytes: number) {
+    this.#left = bytes;
+  }
+
+  get left(): number {
+    return this.#left;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Reserves at once, or not at all. */
+  tryReserve(holders: readonly Holder[], bytes: number): boolean {
+    const left = this.#left - bytes;
+    const isWithin = ({ name, share, mayStart }: Holder) => {
+      const held = this.#held.get(name) ?? 0;
+      return (mayStart && held === 0) || held + bytes <= share * left;
+    };
+    if (left < 0 || !holders.every(isWithin)) return false;
+    this.#count(holders, bytes);
+    return true;
+  }
+
+  /** Reserves as soon as the shares of the holders allow it. Whoever asks later for the same last holder waits behind. */
+  reserve(holders: readonly Holder[], bytes: number): PendingReservation | true {
+    const name = holders.at(-1)?.name ?? "";
+    const line = this.#lines.get(name) ?? [];
+    if (line.length === 0 && this.tryReserve(holders, bytes)) return true;
+    if (this.#waiting >= MAX_WAITING || line.length >= MAX_WAITING_OF_ONE) {
+      return { granted: Promise.resolve(false), cancel: () => {} };
+    }
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const settle = (isGranted: boolean) => {
+      clearTimeout(timer);
+      this.#leave(name, waiter);
+      resolve(isGranted);
+    };
+    const timer = setTimeout(() => settle(false), MAX_WAIT_MS);
+    const waiter = { holders, bytes, settle };
+    line.push(waiter);
+    this.#lines.set(name, line);
+    this.#waiting += 1;
+    return { granted: promise, cancel: () => settle(false) };
+  }
+
+  release(holders: readonly Holder[], bytes: number): void {
+    this.#count(holders, -bytes);
+    this.#serveWaiting();
+  }
+
+  /** Has others answer for what is reserved already: it became known who holds it. */
+  move(from: readonly Holder[], to: readonly Holder[], bytes: number): void {
+    this.#count(from, -bytes);
+    this.#count(to, bytes);
+  }
+
+  #count(holders: readonly Holder[], bytes: number): void {
+    this.#left -= bytes;
+    for (const { name } of holders) {
+      const held = (this.#held.get(name) ?? 0) + bytes;
+      if (held === 0) this.#held.delete(name);
+      else this.#held.set(name, held);
+    }
+  }
+
+  /** Grants what may be granted now, one of each line in turn. A line that was served is visited again as the last. */
+  #serveWaiting(): void {
+    for (const [name, line] of this.#lines) {
+      const [first] = line;
+      if (!first || !this.tryReserve(first.holders, first.bytes)) continue;
+      first.settle(true);
+      if (this.#lines.delete(name)) this.#lines.set(name, line);
+    }
+  }
+
+  #leave(name: string, waiter: Waiter): void {
+    const line = this.#lines.get(name) ?? [];
+    const index = line.indexOf(waiter);
+    if (index < 0) return;
+    line.splice(index, 1);
+    this.#waiting -= 1;
+    if (line.length === 0) this.#lines.delete(name);
+  }
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { Fault, invalidFields, withFurtherFaults } from "../../src/base/fault.js";
+import { FieldFaultList } from "../../src/base/field-fault-list.js";
+import { MAX_FAULT_BYTES, MAX_FAULTS } from "../../src/base/field-faults.js";
+
+const bytesOf = (fields: Fault["fields"]) => Buffer.byteLength(JSON.stringify(fields));
+
+/** The fault that collecting ends with. */
+function collected(
+  count: number,
+  fieldOf: (index: number) => string,
+): { readonly fault: Fault; readonly added: number } {
+  const faults = new FieldFaultList();
+  let added = 0;
+  try {
+    for (; added < count; added += 1) faults.add(fieldOf(added), "must be a string");
+    faults.throwIfAny();
+  } catch (fault) {
+    if (fault instanceof Fault) return { fault, added };
+  }
+  throw new Error("nothing was refused");
+}
+
+describe("the faults of one answer", () => {
+  it("are all told while they are few, several of one field together, and each once", () => {
+    const faults = new FieldFaultList();
+    for (const field of ["a", "b", "a", "__proto__"]) faults.add(field, "must be a string");
+    faults.add("a", "must be short");
+    expect(Object.entries(faults.toFields())).toEqual([
+      ["a", ["must be a string", "must be short"]],
+      ["b", ["must be a string"]],
+      ["__proto__", ["must be a string"]],
+    ]);
+  });
+
+  it("are a hundred at most where one is repeated, too", () => {
+    expect(collected(1_000_000, () => "f").added).toBeLessThan(MAX_FAULTS);
+  });
+
+  it("are a hundred at most of further checks, which stop there", () => {
+    let checks = 0;
+    const further = Array.from({ length: 100_000 }, (_, index) => () => {
+      checks += 1;
+      throw invalidFields({ [`list[${index}]`]: ["must be a path"] });
+    });
+    const fault = withFurtherFaults(invalidFields({ other: ["must be given"] }), further);
+    expect(Object.keys(fault.fields ?? {})).toHaveLength(MAX_FAULTS);
+    expect(checks).toBeLessThanOrEqual(MAX_FAULTS);
+    const known = withFurtherFaults(invalidFields({ list: ["must have at most 20 entries"] }), further);
+    expect(known.fields).toEqual({ list: ["must have at most 20 entries"] });
+    expect(checks).toBeLessThan(3 * MAX_FAULTS);
+  });
+
+  it("are a hundred at most, and collecting stops there", () => {
+    const { fault, added } = collected(1_000_000, (index) => `f[${index}]`);
+    expect(Object.keys(fault.fields ?? {})).toHaveLength(MAX_FAULTS);
+    expect(added).toBeLessThan(MAX_FAULTS);
+  });
+
+  it("have 8 KB at most, and collecting stops there", () => {
+    const { fault, added } = collected(1_000_000, (index) => `${index}${"k".repeat(180)}`);
+    expect(Object.keys(fault.fields ?? {}).length).toBeGreaterThan(30);
+    expect(bytesOf(fault.fields)).toBeLessThan(MAX_FAULT_BYTES * 1.1);
+    expect(added).toBeLessThan(MAX_FAULTS);
+  });
+
+  it("name a field whose name has megabytes by its beginning, in valid Unicode", () => {
+    const { fault } = collected(1, () => `${"x".repeat(199)}😀${"x".repeat(5_000_000)}`);
+    const [name = ""] = Object.keys(fault.fields ?? {});
+    expect(name).toMatch(/^x{199}/);
+    expect(name.isWellFormed()).toBe(true);
+    expect(bytesOf(fault.fields)).toBeLessThan(500);
+  });
+
+  it("are bounded wherever they were collected, and so is the detail", () => {
+    const all = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`f${index}`, ["must be one"]]));
+    expect(Object.keys(invalidFields(all).fields ?? {})).toHaveLength(MAX_FAULTS);
+    expect(new Fault("validation_failed", "x".repeat(5_000_000)).message.length).toBe(2_000);
+  });
+});

@@ -1,0 +1,55 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Json } from "../../src/base/json.js";
+import { exceededLimit, type JsonLimits } from "../../src/base/json-structure.js";
+
+const NO_LIMITS = { depth: 1e9, values: 1e9, names: 1e9 };
+const check = (text: string, limits: Partial<JsonLimits>) =>
+  exceededLimit(Buffer.from(text), { ...NO_LIMITS, ...limits });
+
+/** What the text consists of, told by building it. */
+function structureOf(json: Json): { depth: number; values: number; names: Set<string> } {
+  const isContainer = typeof json === "object" && json !== null;
+  const parts = isContainer ? Object.values(json).map(structureOf) : [];
+  return {
+    depth: (isContainer ? 1 : 0) + Math.max(0, ...parts.map(({ depth }) => depth)),
+    values: 1 + parts.reduce((sum, { values }) => sum + values, 0),
+    names: new Set([
+      ...(isContainer && !Array.isArray(json) ? Object.keys(json) : []),
+      ...parts.flatMap(({ names }) => [...names]),
+    ]),
+  };
+}
+
+describe("the structure of a text of JSON", () => {
+  it.each<[string, Partial<JsonLimits>, string | undefined]>([
+    ["[]", { depth: 1, values: 1 }, undefined],
+    ["[ \n ]", { values: 1 }, undefined],
+    ["[[], [] , {}]", { values: 4 }, undefined],
+    ["[[],[],{}]", { values: 3 }, "values"],
+    ["[[1]]", { depth: 1 }, "depth"],
+    ['{"a":{"a":1},"b":2}', { names: 2 }, undefined],
+    ['{"a":{"a":1},"b":2}', { names: 1 }, "names"],
+    ['["[{,:", "\\"[", "\\\\", "\\\\\\"["]', { depth: 1, values: 5, names: 0 }, undefined],
+    ['"', { values: 1 }, undefined],
+    ['"\\', { values: 1 }, undefined],
+    ["]]]]", { depth: 1 }, undefined],
+    [",,,,,", { values: 3 }, "values"],
+  ])("%s within %j exceeds %s", (text, limits, expected) => {
+    expect(check(text, limits)).toBe(expected);
+  });
+
+  it("is counted as a parser builds it, however the text is spelled", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), fc.constantFrom(undefined, 1, "\t"), (value, indent) => {
+        const text = JSON.stringify(value, undefined, indent);
+        const { depth, values, names } = structureOf(JSON.parse(text));
+        const spelled = new Set([...names].map((name) => JSON.stringify(name)));
+        expect(check(text, { depth, values, names: spelled.size })).toBeUndefined();
+        if (depth > 0) expect(check(text, { depth: depth - 1 })).toBe("depth");
+        if (values > 1) expect(check(text, { values: values - 1 })).toBe("values");
+        if (spelled.size > 0) expect(check(text, { names: spelled.size - 1 })).toBe("names");
+      }),
+    );
+  });
+});

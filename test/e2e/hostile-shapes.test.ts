@@ -1,0 +1,296 @@
+import { create, type DescMessage, type Message, toBinary, toJsonString } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  CreateTokenRequestSchema,
+  DetokenizeRequestSchema,
+  TokenizeRequestSchema,
+} from "../../gen/cloakroom/v1/tokens_pb.js";
+import type { Json } from "../../src/base/json.js";
+import { MAX_NAMES, MAX_VALUES } from "../../src/base/json-structure.js";
+import { toValue } from "../../src/services/value.js";
+import { ServerCounters } from "../support/counters.js";
+import type { Answer, RestClient } from "../support/rest.js";
+import { type ServerProcess, startServerProcess } from "../support/server.js";
+import { firstTenant, newTenant, type TestTenant } from "../support/tenant.js";
+
+/** As large as a body may be, but for its frame. */
+const SIZE = 5_200_000;
+/** Milliseconds of processor time that one request may hold the event loop for. Measured without other load: 20 to 75. */
+const MOST_HOLD_MS = 250;
+/** The most that a refusal may have. */
+const MOST_ANSWER_BYTES = 16 * 1024;
+/** Of the whole process, after all of these bodies. */
+const MOST_MEMORY_MB = 600;
+
+let server: ServerProcess;
+let counters: ServerCounters;
+let tenant: TestTenant;
+let client: RestClient & { readonly key: string };
+/** Somebody who has nothing to do with any of it. */
+let other: RestClient;
+beforeAll(async () => {
+  server = await startServerProcess({ EGRESS_ALLOW: "127.0.0.1" });
+  counters = new ServerCounters(server);
+  tenant = await firstTenant(server);
+  client = await tenant.backEnd();
+  other = await (await newTenant(server.url, { ...server.environment })).backEnd();
+  // What is compiled at the first use is no hold of a request.
+  for (let round = 0; round < 3; round += 1) {
+    await client("POST", "/tokens", {
+      body: { type: "token", data: Array.from({ length: 20_000 }, () => ({ a: 1 })) },
+    });
+    await probe();
+  }
+});
+afterAll(() => server?.[Symbol.asyncDispose]());
+
+async function probe(): Promise<void> {
+  const { status } = await other("POST", "/tokens", { body: { type: "token", data: "a value" } });
+  expect(status).toBe(201);
+}
+
+const times = (text: string, count: number) => Array.from({ length: count }, () => text).join(",");
+/** As many of them as fit into a body. */
+const filled = (text: string) => times(text, Math.floor(SIZE / (text.length + 1)) - 20);
+const names = (count: number, value = "1") =>
+  Array.from({ length: count }, (_, index) => `"k${index}":${value}`).join(",");
+const token = (data: string) => `{"type":"token","data":${data}}`;
+
+/** Sends one body beside the probe of another tenant, and looks at what it did to the process. */
+async function attack(send: () => Promise<Answer>): Promise<Answer> {
+  await counters.longestHold();
+  const [answer] = await Promise.all([send(), probe()]);
+  expect(await counters.longestHold()).toBeLessThan(MOST_HOLD_MS);
+  expect(answer.status).toBeLessThan(500);
+  if (answer.status >= 400) expect(JSON.stringify(answer.body).length).toBeLessThan(MOST_ANSWER_BYTES);
+  return answer;
+}
+
+const WIDE: readonly (readonly [string, string])[] = [
+  ["2.6 million numbers", `[${filled("1")}]`],
+  ["1.7 million empty objects", `[${filled("{}")}]`],
+  ["1.7 million empty texts", `[${filled('""')}]`],
+  ["a million nulls", `[${filled("null")}]`],
+  ["400,000 members of one object", `{${names(400_000)}}`],
+  [
+    "50,000 different names in as many objects",
+    `[${Array.from({ length: 50_000 }, (_, n) => `{"k${n}":1}`).join(",")}]`,
+  ],
+  ["the same name 800,000 times", `{${filled('"a":1')}}`],
+  ["deep arrays, side by side", `[${filled(`${"[".repeat(50)}${"]".repeat(50)}`)}]`],
+  ["leaves below a name of 100 KB", `{"${"k".repeat(100_000)}":[${filled("1").slice(0, 5_000_000 - 1)}1]}`],
+  ["numbers that must be looked at twice", `[${filled("1234567890.123456")}]`],
+  ["numbers that no double keeps", `[${filled("1234567890123456789")}]`],
+];
+
+describe("a body of too many values is refused at once", () => {
+  const paths = ["/tokens", "/tokenize", "/detokenize"] as const;
+  it.each(WIDE.flatMap(([name, json]) => paths.map((path) => [name, path, json] as const)))(
+    "%s, at %s",
+    async (_, path, json) => {
+      const raw = path === "/tokens" ? token(json) : json;
+      const { status, body } = await attack(() => client("POST", path, { raw }));
+      expect(status).toBe(400);
+      expect(body.errors.body[0]).toMatch(/must hold at most (?:50000 values|10000 different field names)/);
+    },
+  );
+
+  const fields: readonly (readonly [string, string, string, string])[] = [
+    ["containers", "POST", "/tokens", `{"type":"token","data":1,"containers":[${filled("1")}]}`],
+    ["search indexes", "POST", "/tokens", `{"type":"token","data":1,"search_indexes":[${filled('""')}]}`],
+    ["metadata", "POST", "/tokens", `{"type":"token","data":1,"metadata":{${names(300_000)}}}`],
+    ["a mask", "POST", "/tokens", `{"type":"token","data":1,"mask":{${names(300_000)}}}`],
+    ["fields that are not known", "POST", "/tokens", `{"type":"token","data":1,${names(400_000)}}`],
+    ["fields of a card", "POST", "/tokens", `{"type":"card","data":{${names(400_000)}}}`],
+    ["a patch", "PATCH", "/tokens/none", `{"data":{${names(400_000)}}}`],
+    ["rules", "POST", "/applications", `{"name":"x","type":"private","rules":[${filled("{}")}]}`],
+    ["permissions", "POST", "/applications", `{"name":"x","type":"private","permissions":[${filled('"a"')}]}`],
+    ["transforms", "POST", "/proxies", `{"name":"x","request_transforms":[${filled("{}")}]}`],
+    ["a configuration", "POST", "/proxies", `{"name":"x","configuration":{${names(300_000, '"1"')}}}`],
+    ["parameters of a formula", "POST", "/reactor-formulas", `{"name":"x","request_parameters":[${filled("{}")}]}`],
+  ];
+  it.each(fields)("%s", async (_, method, path, raw) => {
+    const headers: Record<string, string> =
+      method === "PATCH" ? { "content-type": "application/merge-patch+json" } : {};
+    const key = path.startsWith("/tokens") ? client.key : tenant.managementKey;
+    const { status, body } = await attack(() => client(method, path, { raw, headers, key }));
+    expect(status).toBe(400);
+    expect(body.errors.body[0]).toContain("must hold at most");
+  });
+
+  it("in all protocols", async () => {
+    const numbers = toValue(Array.from({ length: MAX_VALUES + 1 }, () => 1));
+    const struct = toValue(Object.fromEntries(Array.from({ length: MAX_NAMES + 1 }, (_, index) => [`k${index}`, 1])));
+    for (const data of [numbers, struct]) {
+      const message = create(CreateTokenRequestSchema, { type: "token", data });
+      for (const binary of [true, false]) {
+        const { status, body } = await attack(() =>
+          call("TokenService/CreateToken", CreateTokenRequestSchema, message, binary),
+        );
+        expect([status, body.code]).toEqual([400, "invalid_argument"]);
+        expect(body.message).toContain("must hold at most");
+      }
+    }
+  });
+});
+
+/** Calls a method over Connect. */
+async function call(method: string, schema: DescMessage, message: Message, binary: boolean): Promise<Answer> {
+  const payload = binary ? toBinary(schema, message) : Buffer.from(toJsonString(schema, message));
+  const response = await fetch(`${server.url}/cloakroom.v1.${method}`, {
+    method: "POST",
+    headers: { "bt-api-key": client.key, "content-type": `application/${binary ? "proto" : "json"}` },
+    body: new Uint8Array(payload),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get("content-type") === "application/json";
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+}
+
+describe("a body within the limits is served, and holds nobody up", () => {
+  const rows = Array.from({ length: 9_000 }, (_, id) => ({ id, name: `name ${id}`, amount: 1.5, isPaid: true }));
+  const shapes: readonly (readonly [string, Json])[] = [
+    ["a text of 5 MB", "x".repeat(SIZE)],
+    ["a text of 5 MB in other letters", "ä".repeat(SIZE / 2)],
+    ["a text of 5 MB in quotes", '"'.repeat(SIZE / 2)],
+    ["a text of braces", "{{".repeat(SIZE / 2)],
+    ["as many numbers as may be", Array.from({ length: MAX_VALUES - 10 }, () => 1)],
+    ["as many names as may be", Object.fromEntries(Array.from({ length: MAX_NAMES - 10 }, (_, n) => [`k${n}`, 1]))],
+    [
+      "as many names as may be, in as many objects",
+      Array.from({ length: MAX_NAMES - 10 }, (_, n) => ({ [`k${n}`]: 1 })),
+    ],
+    ["long names", Object.fromEntries(Array.from({ length: 9_000 }, (_, n) => [`${n}`.padEnd(500, "k"), 1]))],
+    ["9,000 rows of a table", rows],
+    [
+      "objects of pairs of names",
+      Array.from({ length: 16_000 }, (_, n) => ({ [`a${n % 130}`]: 1, [`b${n % 127}`]: 1 })),
+    ],
+    ["numbers with an exponent", Array.from({ length: MAX_VALUES - 10 }, (_, n) => n * 1e-7)],
+  ];
+  it.each(shapes)("%s", async (_, data) => {
+    expect((await attack(() => client("POST", "/tokens", { body: { type: "token", data } }))).status).toBe(201);
+    expect((await attack(() => client("POST", "/detokenize", { body: data }))).status).toBe(200);
+    const request = create(CreateTokenRequestSchema, { type: "token", data: toValue(data) });
+    for (const binary of [true, false]) {
+      const create = () => call("TokenService/CreateToken", CreateTokenRequestSchema, request, binary);
+      expect((await attack(create)).status).toBe(200);
+    }
+  });
+});
+
+describe("texts that are not JSON, or hardly", () => {
+  const texts: readonly (readonly [string, string | Uint8Array<ArrayBuffer>])[] = [
+    ["opening brackets", "[".repeat(SIZE)],
+    ["quotes", '"'.repeat(SIZE)],
+    ["backslashes", `"${"\\".repeat(SIZE)}`],
+    ["quotes behind backslashes", '"\\'.repeat(SIZE / 2)],
+    ["blanks", " ".repeat(SIZE)],
+    ["commas", ",".repeat(SIZE)],
+    ["bytes that are not UTF-8", new Uint8Array(SIZE).fill(0xff)],
+    ["one number of 5 million digits", token("1".repeat(SIZE - 50))],
+    ["one number of 5 million decimals", token(`0.${"0".repeat(SIZE - 50)}1`)],
+  ];
+  it.each(texts)("%s", async (_, raw) => {
+    expect((await attack(() => client("POST", "/tokens", { raw }))).status).toBe(400);
+  });
+
+  it("are read where they are JSON, however they are escaped", async () => {
+    const raw = token(`"${"\\u00e4".repeat(SIZE / 6 - 10)}"`);
+    expect((await attack(() => client("POST", "/tokens", { raw }))).status).toBe(201);
+  });
+});
+
+describe("faults are told up to a hundred", () => {
+  it.each<[string, string, string]>([
+    ["/tokens", "metadata", `{"type":"token","data":1,"metadata":{${names(50)}}}`],
+    ["/tokens", "data", `{"type":"card","data":{${names(9_000)}}}`],
+    ["/tokenize", "value", `[${times('{"type":"token","data":1,"containers":[1,2,3]}', 101)}]`],
+    ["/tokenize", "metadata", `[{"type":"token","data":1,"metadata":{${names(9_000)}}}]`],
+    [
+      "/applications",
+      "rules",
+      `{"name":"x","type":"private","rules":[${times('{"permissions":["a","b","c"]}', 100)}]}`,
+    ],
+    ["/tokens", "number", token(`[${times("1234567890123456789", 40_000)}]`)],
+    ["/tokens", "long", token(`{"${"k".repeat(5_000_000)}":1e999}`)],
+    ["/tokens", "long name's", token(`{"${"k".repeat(4_700_000)}":[${times("1e999", 49_000)}]}`)],
+    ["/tokens", "escaped name's", token(`{"${"\\u00e4".repeat(780_000)}":[${times("1e999", 49_000)}]}`)],
+    ["/tokens", "containers beside data", `{"type":"token","data":[${times("1", 49_000)}],"containers":["x"]}`],
+    ["/tokens", "misspelt", `{"type":"token","data":1,"metadata":1,${names(9_900)}}`],
+    ["/tokenize", "misspelt", `[${times(`{"type":"token","data":1,"metadatas":{},${names(90)}}`, 100)}]`],
+  ])("at %s, of %s", async (path, _, raw) => {
+    const key = path === "/applications" ? tenant.managementKey : client.key;
+    const { status, body } = await attack(() => client("POST", path, { raw, key }));
+    expect(status).toBe(400);
+    const told = Object.values(body.errors).flat();
+    expect(told.length).toBeGreaterThan(0);
+    expect(told.length).toBeLessThanOrEqual(100);
+  });
+
+  it("over RPC too, of a list of thousands beside much data", async () => {
+    const data = toValue(Array.from({ length: 9_000 }, () => 1));
+    for (const path of ["x", "/a/"]) {
+      const containers = Array.from({ length: 40_000 }, () => path);
+      const message = create(CreateTokenRequestSchema, { type: "token", data, containers });
+      for (const binary of [true, false]) {
+        const made = () => call("TokenService/CreateToken", CreateTokenRequestSchema, message, binary);
+        expect((await attack(made)).status).toBe(400);
+      }
+    }
+  });
+
+  it("over RPC too", async () => {
+    const value = toValue(Array.from({ length: 101 }, () => ({ type: "token", data: 1, containers: [1, 2, 3] })));
+    for (const binary of [true, false]) {
+      const message = create(TokenizeRequestSchema, { value });
+      const { status } = await attack(() => call("TokenizeService/Tokenize", TokenizeRequestSchema, message, binary));
+      expect(status).toBe(400);
+    }
+  });
+});
+
+describe("frames of gRPC-Web", () => {
+  it.each([
+    ["application/grpc-web-text", "pieces of base64", Buffer.from("AA==".repeat(SIZE / 4))],
+    ["application/grpc-web-text", "paddings", Buffer.from(`A${"=".repeat(SIZE)}`)],
+    ["application/grpc-web+proto", "trailers", Buffer.alloc(SIZE, Buffer.from([0x80, 0, 0, 0, 0]))],
+    ["application/grpc-web+proto", "compressed trailers", Buffer.alloc(SIZE, Buffer.from([0x81, 0, 0, 0, 0]))],
+  ])("%s of millions of %s hold nobody up", async (type, _, body) => {
+    const send = async (): Promise<Answer> => {
+      const headers = { "bt-api-key": client.key, "content-type": type };
+      const url = `${server.url}/cloakroom.v1.TokenService/CreateToken`;
+      const response = await fetch(url, { method: "POST", headers, body: new Uint8Array(body) });
+      return { status: response.status, headers: response.headers, body: await response.text() };
+    };
+    const { body: answer } = await attack(send);
+    expect(type.includes("text") ? Buffer.from(answer, "base64").toString() : answer).toMatch(/grpc-status: (?:3|12)/);
+  });
+});
+
+describe("what refers to a large token many times", () => {
+  it("is refused before the answer has grown", async () => {
+    const { body: made } = await client("POST", "/tokens", { body: { type: "token", data: "x".repeat(5_000_000) } });
+    const references = Array.from({ length: 2_000 }, () => `{{ ${made.id} }}`);
+    const { status } = await attack(() => client("POST", "/detokenize", { body: references }));
+    expect(status).toBe(400);
+    const message = create(DetokenizeRequestSchema, { value: toValue(references) });
+    const over = await attack(() => call("TokenizeService/Detokenize", DetokenizeRequestSchema, message, true));
+    expect(over.status).toBe(400);
+  });
+});
+
+describe("queries", () => {
+  it("of thousands of metadata parameters hold nobody up", async () => {
+    const parameters = Array.from({ length: 2_500 }, (_, index) => `metadata.k${index}=v`)
+      .join("&")
+      .slice(0, 31_000);
+    for (const path of ["/tokens", "/v2/tokens"]) {
+      expect((await attack(() => client("GET", `${path}?${parameters}`))).status).toBe(400);
+    }
+  });
+});
+
+it("the process stays within its memory", () => {
+  expect(counters.peakMemory()).toBeLessThan(MOST_MEMORY_MB);
+});

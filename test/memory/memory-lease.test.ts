@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import { newTenantId, newUuid } from "../../src/base/ids.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
+import type { MemoryLease, Proof } from "../../src/memory/memory-lease.js";
+import { keyProof } from "../support/memory.js";
+
+const MB = 1024 * 1024;
+const LARGEST = 5 * MB;
+
+/** Reserves at once for as many requests as get it. */
+function served(budget: MemoryBudget, bytes: number, requestOf: (index: number) => [string, Proof | undefined]) {
+  const leases: MemoryLease[] = [];
+  for (let index = 0; index < 10_000; index += 1) {
+    const [client, proof] = requestOf(index);
+    const lease = budget.open(() => client);
+    if (proof) lease.prove(proof);
+    try {
+      lease.reserveNow(bytes);
+    } catch {
+      break;
+    }
+    leases.push(lease);
+  }
+  return leases;
+}
+
+const stranger = (): [string, Proof] => [newUuid(), keyProof(newTenantId())];
+
+describe("the memory for bodies", () => {
+  it("serves somebody else beside one key, one session, one tenant, one address, and all who have proved nothing", () => {
+    const [tenant, application] = [newTenantId(), newUuid()];
+    const session = newUuid();
+    const crowds: readonly (readonly [string, number, (index: number) => [string, Proof | undefined]])[] = [
+      ["key", 2, (index) => [`10.0.0.${index}`, keyProof(tenant, application)]],
+      ["session", 1, (index) => [`10.0.0.${index}`, keyProof(tenant, application, session)]],
+      ["sessions of one key", 2, (index) => [`10.0.0.${index}`, keyProof(tenant, application, newUuid())]],
+      ["tenant", 3, (index) => [`10.0.0.${index}`, keyProof(tenant)]],
+      ["address", 3, () => ["10.0.0.1", keyProof(newTenantId())]],
+      ["webhook", 1, (index) => [`10.0.0.${index}`, { kind: "address", tenantId: tenant, name: "webhook" }]],
+    ];
+    for (const [name, most, requestOf] of crowds) {
+      const budget = new MemoryBudget(LARGEST);
+      expect([name, served(budget, LARGEST, requestOf).length]).toEqual([name, most]);
+      expect(served(budget, LARGEST, stranger).length).toBeGreaterThan(0);
+      expect(served(budget, 60_000, stranger).length).toBeGreaterThan(20);
+    }
+  });
+
+  it("lets callers who have proved nothing have a ninth of the small bodies' together, and no large one at all", () => {
+    const budget = new MemoryBudget(LARGEST);
+    const unproven = served(budget, 60_000, (index) => [`10.0.${index >> 8}.${index & 255}`, undefined]);
+    expect(unproven.length).toBeLessThan(128 / 8);
+    expect(served(budget, 60_000, () => ["10.9.9.9", undefined])).toHaveLength(0);
+    expect(served(budget, 60_000, stranger).length).toBeGreaterThan(50);
+    expect(budget.open(() => "").allowance.maxBytes).toBe(64 * 1024);
+  });
+
+  it("is given back with the answer, also what was reserved before the caller was known", () => {
+    const budget = new MemoryBudget(LARGEST);
+    const [small, large] = [budget.small.left, budget.large.left];
+    const lease = budget.open(() => "10.0.0.1");
+    lease.reserveNow(1_000);
+    lease.prove(keyProof(newTenantId()));
+    lease.reserveNow(LARGEST);
+    expect([small - budget.small.left, large - budget.large.left]).toEqual([8_000, 8 * LARGEST]);
+    lease.close();
+    lease.close();
+    expect([budget.small.left, budget.large.left]).toEqual([small, large]);
+  });
+
+  it("is waited for by callers with a key, until it is free or the caller leaves", async () => {
+    const budget = new MemoryBudget(LARGEST);
+    const proof = keyProof(newTenantId());
+    const [first, second] = served(budget, LARGEST, () => ["10.0.0.1", proof]);
+    const [waiting, leaving] = [budget.open(() => "10.0.0.1"), budget.open(() => "10.0.0.1")];
+    for (const lease of [waiting, leaving]) lease.prove(proof);
+    const left = expect(leaving.reserve(LARGEST)).rejects.toMatchObject({ code: "unavailable", retryAfter: 1 });
+    const granted = waiting.reserve(LARGEST);
+    leaving.close();
+    await left;
+    first?.close();
+    await granted;
+    second?.close();
+    waiting.close();
+    expect(budget.large.left).toBe(6 * 8 * LARGEST);
+  });
+});

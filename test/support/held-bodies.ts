@@ -1,0 +1,62 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { expect } from "vitest";
+
+export interface HeldRequest {
+  readonly path: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Bytes that are announced. */
+  readonly length: number;
+  /** Those that are sent; all but the last unless told otherwise. */
+  readonly sent?: number;
+  /** The address that they come from. */
+  readonly from?: string;
+}
+
+/** Requests over HTTP/1.1 whose bodies are not sent to their end. */
+export class HeldBodies implements Disposable {
+  readonly #port: number;
+  readonly #sockets: Socket[] = [];
+  /** What each connection was answered so far. */
+  readonly answers: string[] = [];
+
+  constructor(url: string) {
+    this.#port = Number(new URL(url).port);
+  }
+
+  async send(count: number, request: HeldRequest | ((index: number) => HeldRequest)): Promise<void> {
+    const requestOf = typeof request === "function" ? request : () => request;
+    await Promise.all(Array.from({ length: count }, (_, index) => this.#open(requestOf(index))));
+  }
+
+  /** How many were answered with this status. */
+  answered(status: number): number {
+    return this.answers.filter((answer) => answer.startsWith(`HTTP/1.1 ${status} `)).length;
+  }
+
+  /** Waits until so many were answered with this status. */
+  async untilAnswered(status: number, count: number): Promise<void> {
+    await expect.poll(() => this.answered(status), { timeout: 20_000 }).toBeGreaterThanOrEqual(count);
+  }
+
+  [Symbol.dispose](): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async #open({ path, method = "POST", headers = {}, length, sent = length - 1, from }: HeldRequest): Promise<void> {
+    const target = { host: "127.0.0.1", port: this.#port };
+    const socket = connect(from === undefined ? target : { ...target, localAddress: from });
+    socket.on("error", () => {});
+    this.#sockets.push(socket);
+    const place = this.answers.push("") - 1;
+    socket.on("data", (chunk: Buffer) => {
+      this.answers[place] += chunk.toString("latin1");
+    });
+    await once(socket, "connect");
+    const lines = Object.entries({ "content-type": "application/json", ...headers, "content-length": String(length) });
+    const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+    socket.write(`${method} ${path} HTTP/1.1\r\nhost: x\r\n${head}\r\n`);
+    socket.write(Buffer.alloc(sent, " "));
+  }
+}

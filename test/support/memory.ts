@@ -1,0 +1,21 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { openMemory } from "../../src/api/memory-of.js";
+import { newUuid, type TenantId, type Uuid } from "../../src/base/ids.js";
+import { MemoryBudget } from "../../src/memory/memory-budget.js";
+import type { Proof } from "../../src/memory/memory-lease.js";
+
+const MB = 1024 * 1024;
+
+/** Gives a request memory as the server does, from a budget of its own unless another is given. */
+export function withMemory(
+  request: IncomingMessage,
+  response: ServerResponse,
+  budget: MemoryBudget = new MemoryBudget(5 * MB),
+): void {
+  openMemory(budget, () => "127.0.0.1", request, response);
+}
+
+/** What a key of the application proves. */
+export function keyProof(tenantId: TenantId, applicationId = newUuid(), sessionId?: Uuid): Proof {
+  return { kind: "key", tenantId, applicationId, sessionId };
+}
