@@ -39,8 +39,8 @@ export interface Config {
   readonly databaseUrl: Sensitive<string> | undefined;
   /** A role of its own for migrations. */
   readonly migrateDatabaseUrl: Sensitive<string> | undefined;
-  readonly fastConnections: number;
-  readonly slowConnections: number;
+  /** Of one process to the database, for transactions. */
+  readonly connections: number;
   readonly tlsCertFile: string | undefined;
   readonly tlsKeyFile: string | undefined;
   readonly corsOrigins: readonly string[];
@@ -96,16 +96,14 @@ export function readConfig(environment: Environment): Config {
       "MIGRATE_DATABASE_URL is set, but not DATABASE_URL: set it to the database to serve from, or leave both out for the embedded one.",
     );
   }
-  const fastConnections = whole("DB_POOL_FAST", 8, 1, 100);
-  const slowConnections = whole("DB_POOL_SLOW", 4, 1, 100);
-  const pools = fastConnections + slowConnections;
+  const connections = whole("DB_CONNECTIONS", 16, 3, 400);
   return {
     host: text("HOST") ?? "127.0.0.1",
     port: whole("PORT", 8080, 0, 65_535),
     adminHost: text("ADMIN_HOST") ?? "127.0.0.1",
     adminPort: whole("ADMIN_PORT", 9464, 0, 65_535),
     publicUrl: readPublicUrl(text("PUBLIC_URL")),
-    processes: readProcesses(environment, { isEmbedded: databaseUrl === undefined, pools }),
+    processes: readProcesses(environment, { isEmbedded: databaseUrl === undefined, connections }),
     dataDir,
     rootKeyFile,
     rootKeyHolder: readRootKeyHolder({
@@ -120,8 +118,7 @@ export function readConfig(environment: Environment): Config {
     }),
     databaseUrl,
     migrateDatabaseUrl,
-    fastConnections,
-    slowConnections,
+    connections,
     tlsCertFile,
     tlsKeyFile,
     corsOrigins: readOrigins(text("CORS_ORIGINS") ?? "*"),

@@ -81,6 +81,18 @@ const PROBE_STATEMENT_MS = 1_000;
 /** Connections beside those of the pools: for leases, readiness and what is due. */
 export const SINGLE_CONNECTIONS = 3;
 
+/** Half of the connections are for shared transactions, a quarter for ordinary ones, and a quarter for lists and sweeps. */
+export function splitConnections(
+  connections: number,
+): Required<Pick<DatabaseOptions, "fastConnections" | "slowConnections" | "ordinaryConnections">> {
+  const quarter = Math.max(1, Math.floor(connections / 4));
+  return {
+    fastConnections: connections - 2 * quarter,
+    ordinaryConnections: quarter,
+    slowConnections: quarter,
+  };
+}
+
 /** Opens the pools of a database. No connection is made before its first use. */
 export function openDatabase({
   address,

@@ -37,7 +37,7 @@ export function serverArguments(
     full_page_writes: "on",
     synchronous_commit: "on",
 
-    // Up to 12 processes of a server with 15 each, and commands beside them.
+    // Up to 9 processes of a server with 19 each, and commands beside them.
     max_connections: "200",
     shared_buffers: sharedBuffers(memory),
     // Some container platforms offer huge pages that their limits then forbid, which ends in SIGBUS.
