@@ -4,7 +4,6 @@ import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import { SEALED_AFTER_MS } from "../store/audit-logs.js";
 import { type DueMinute, LOG_KINDS, type LogDueKind } from "../store/due.js";
-import { JobLease } from "./job-lease.js";
 import type { Job } from "./schedule.js";
 
 /** A minute is to be sealed 60 s after its end, and ten seconds more at most. */
@@ -26,7 +25,7 @@ export interface LogSealsParts extends SealParts {
  */
 export function logSealsJob(parts: LogSealsParts): Job {
   const { database, clock } = parts;
-  const lease = new JobLease(database, "log-seals", LEASE_SECONDS);
+  const lease = database.lease("log-seals", LEASE_SECONDS);
   return {
     name: "log seals",
     every: EVERY_MS,

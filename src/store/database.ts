@@ -1,5 +1,4 @@
 import type { Clock } from "../base/clock.js";
-import type { Uuid } from "../base/ids.js";
 import { type BatchLimits, FAST_LIMITS, SLOW_LIMITS } from "./batch-limits.js";
 import { commitLookupIn } from "./commit-lookup.js";
 import type { ConnectOptions, DatabaseAddress, Sql } from "./connect.js";
@@ -8,7 +7,7 @@ import { toStoreError } from "./database-error.js";
 import { probeDisk } from "./disk-probe.js";
 import { type DueKind, type DueMinute, listDue, listOldestDue } from "./due.js";
 import { Lane } from "./lane.js";
-import { releaseLease, takeLease } from "./lease.js";
+import { Lease } from "./lease.js";
 import { TransactionBatcher } from "./transaction-batcher.js";
 
 export interface DatabaseOptions {
@@ -32,10 +31,8 @@ export interface Database extends AsyncDisposable {
   ): Promise<readonly DueMinute<Kind>[]>;
   /** The first minute of each kind of work that is noted. */
   oldestDue(): Promise<ReadonlyMap<string, Date>>;
-  /** Takes or keeps a named lock. Returns whether `holder` has it. */
-  lease(name: string, holder: Uuid, seconds: number): Promise<boolean>;
-  /** Gives it up, if `holder` has it. */
-  release(name: string, holder: Uuid): Promise<void>;
+  /** A named lock that this process may acquire. */
+  lease(name: string, seconds: number): Lease;
   /**
    * The time by the database's clock.
    * @throws when it does not answer within two seconds.
@@ -64,8 +61,7 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
     slow,
     due: (kinds, now, after) => renewing(jobs, (sql) => listDue(sql, kinds, now, after)),
     oldestDue: () => renewing(jobs, listOldestDue),
-    lease: (name, holder, seconds) => renewing(heartbeat, (sql) => takeLease(sql, name, holder, seconds)),
-    release: (name, holder) => renewing(heartbeat, (sql) => releaseLease(sql, name, holder)),
+    lease: (name, seconds) => new Lease((query) => renewing(heartbeat, query), name, seconds),
     async ping() {
       const [row] = await renewing(heartbeat, (sql) => sql<{ now: Date }[]>`select clock_timestamp() as now`, 2_000);
       if (!row) throw new Error("the database told no time");
