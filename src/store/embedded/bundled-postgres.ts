@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
-import { access, cp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { cp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
@@ -34,10 +35,7 @@ export async function bundledPostgres(
   const inPlace = await tryPackage(packageDir, account);
   if (isUsable(inPlace) || !inPlace.copyMayHelp) return inPlace;
   const copy = join(dataDir, `${COPY}${version}`);
-  const earlier = await access(copy).then(
-    () => tryPackage(copy, account),
-    () => inPlace,
-  );
+  const earlier = existsSync(copy) ? await tryPackage(copy, account) : inPlace;
   if (isUsable(earlier)) return earlier;
   await copyPackage(packageDir, copy);
   return tryPackage(copy, account);

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { access, chmod, mkdir, realpath, stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { codeOf } from "../database-error.js";
 import { clusterIn, majorsIn } from "./cluster.js";
@@ -63,7 +64,7 @@ async function locateAsUser(dataDir: string): Promise<DataLocation> {
     );
   }
   const relocated = relocatedPath(dataDir);
-  if (owner === undefined && (await exists(relocated))) {
+  if (owner === undefined && existsSync(relocated)) {
     throw new EmbeddedDatabaseError(
       `Cloakroom ran as root here and keeps the database of ${dataDir} in ${relocated}.\n` +
         "Start it as root again, or name another CLOAKROOM_DATA_DIR to begin with an empty vault.",
@@ -111,7 +112,7 @@ async function databaseOwner(dataDir: string): Promise<{ uid: number; gid: numbe
   const [major] = await majorsIn(dataDir);
   if (major === undefined) return undefined;
   const { home, data } = clusterIn(dataDir, major);
-  return stat((await exists(data)) ? data : home);
+  return stat(existsSync(data) ? data : home);
 }
 
 /** The path with the symbolic links of its existing part resolved, so one directory has one name. */
@@ -123,11 +124,4 @@ async function canonical(path: string): Promise<string> {
     if (codeOf(error) !== "ENOENT" || above === path) throw error;
     return join(await canonical(above), basename(path));
   }
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -66,9 +66,9 @@ export class DirectoryLock {
   }
 }
 
-/** Whether any process holds the lock. */
+/** Whether any process holds the lock. Two processes can ask at once, unless they ask for the shared `users.lock`. */
 export function isLocked(dataDir: string, name: LockFile): boolean {
-  const lock = DirectoryLock.tryTake(dataDir, name);
+  const lock = DirectoryLock.tryTake(dataDir, name, name === "users.lock" ? "exclusive" : "shared");
   lock?.release();
   return lock === undefined;
 }

@@ -124,10 +124,13 @@ export async function shareEmbeddedDatabase(options: CommandOptions): Promise<Em
     await makeDataDirectory(location);
     const running = await findOrStart("command", location, options);
     if (running.isNew && location.notice !== undefined) options.announce(location.notice);
+    // If PostgreSQL dies, a server must not wait for this command before it starts PostgreSQL again.
+    void running.server.ended.then(() => running.use?.release());
     return opened(running, {
       atExit: () => {
+        using startLock = DirectoryLock.tryTake(dataDir, "start.lock");
         running.use?.release();
-        if (isUnused("command", dataDir)) signalServer(running.server, "SIGINT");
+        if (startLock && isUnused("command", dataDir)) signalServer(running.server, "SIGINT");
       },
       leave: () => leave(running),
     });
@@ -179,7 +182,9 @@ async function tryToFindOrStart(
     if (!mayCreate && (await majorsIn(dataDir)).length === 0) throw noVault(dataDir);
     running = await startDatabase(location, packageDir, announce);
   }
-  return { ...running, use: role === "command" ? DirectoryLock.tryTake(dataDir, "users.lock", "shared") : undefined };
+  if (role === "server") return { ...running, use: undefined };
+  const use = DirectoryLock.tryTake(dataDir, "users.lock", "shared");
+  return use ? { ...running, use } : "starting";
 }
 
 /** Whether no other process uses the database, in any container. Only while this one holds `start.lock` can none begin to. */

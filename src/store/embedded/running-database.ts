@@ -99,7 +99,10 @@ export async function startDatabase(
   for (const giveUp = Date.now() + SHARED_MEMORY_TIMEOUT_MS; ; await sleep(100)) {
     const outcome = await tryToStart(programs.postgres, cluster, account, announce);
     if (typeof outcome !== "string") return { ...outcome, cluster, isNew };
-    if (outcome.includes("is still in use") && Date.now() < giveUp) continue;
+    // The starter of another server was killed before that wrote its pid file.
+    const found = /lock file .* already exists/.test(outcome) && (await findDatabase(dataDir, announce));
+    if (found) return found;
+    if (/is still in use|lock file .* already exists/.test(outcome) && Date.now() < giveUp) continue;
     throw new EmbeddedDatabaseError(`PostgreSQL did not start: ${outcome}\nIts log is ${cluster.logFile}.`);
   }
 }

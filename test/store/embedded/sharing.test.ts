@@ -149,6 +149,18 @@ describe("a command on its own", () => {
     expect(leftovers({ dataDir, socketDirectory: command.connection.host, pid })).toEqual(NOTHING);
   });
 
+  it("does not keep a server from starting PostgreSQL again after a crash, and outlives it", async () => {
+    const dataDir = newCopy();
+    const command = await share(dataDir);
+    process.kill(serverPid(dataDir), "SIGKILL");
+    expect(await command.exited).toEqual({ expected: false, summary: "PostgreSQL was ended by SIGKILL" });
+    const owner = await start({ dataDir });
+    const pid = serverPid(dataDir);
+    await command.stop();
+    expect(isRunning(dataDir, pid)).toBe(true);
+    expect(await query(owner.connection, "select owner from coats")).toEqual([{ owner: "Ada" }]);
+  });
+
   it("takes its server along when it exits without a stop, unless others use it", async () => {
     const dataDir = newCopy();
     const [first, second] = [0, 1].map(() => new DatabaseUser({ mode: "share", dataDir }));
