@@ -1,23 +1,22 @@
 import { availableParallelism } from "node:os";
-import { ConfigError, type Environment } from "./environment.js";
+import { ConfigError } from "./environment.js";
 
 const MOST_PROCESSES = 64;
 
 /** Connections of the embedded database that its processes may use. The rest of its 200 are for commands and upkeep. */
 const MOST_EMBEDDED_CONNECTIONS = 180;
 
-/** Connections of a process beside its pools: health and jobs. */
-const FURTHER_CONNECTIONS = 2;
+/** Connections of a process beside its pools: leases, health and jobs. */
+const FURTHER_CONNECTIONS = 3;
 
 /**
  * Processes that serve: a number, or `auto` for the processors that this process may use.
  * @throws {ConfigError} where the embedded database has too few connections for them.
  */
 export function readProcesses(
-  environment: Environment,
+  value: string,
   { isEmbedded, pools }: { readonly isEmbedded: boolean; readonly pools: number },
 ): number {
-  const value = environment.CLOAKROOM_PROCESSES ?? "1";
   const isAuto = value === "auto";
   const processes = isAuto ? Math.min(availableParallelism(), MOST_PROCESSES) : Number(value);
   if (!isAuto && !(/^\d+$/.test(value) && processes >= 1 && processes <= MOST_PROCESSES)) {
