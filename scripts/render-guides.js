@@ -1,10 +1,10 @@
 // Renders the guides of docs/ to HTML in dist/guides, for the server to show at /docs/guides. guides.json lists them.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Marked } from "marked";
 
 /** What is written for people who work on the project. */
-const INTERNAL = new Set(["decisions", "performance"]);
+const INTERNAL = new Set(["performance"]);
 const TARGET = "dist/guides";
 
 const guides = [
@@ -22,6 +22,9 @@ function slugOf(text) {
     .replaceAll(" ", "-");
 }
 
+/** The file that is being rendered: its links are relative to it. */
+let current = "";
+
 const marked = new Marked({
   renderer: {
     heading({ tokens, depth, text }) {
@@ -31,7 +34,7 @@ const marked = new Marked({
       const text = this.parser.parseInline(tokens);
       if (/^(https?:|#)/.test(href)) return `<a href="${href}">${text}</a>`;
       const [path = "", place = ""] = href.split(/(?=#)/);
-      const guide = guides.find(({ file }) => basename(file) === basename(path));
+      const guide = guides.find(({ file }) => file === join(dirname(current), path));
       // Files of the repository are not served.
       return guide ? `<a href="/docs/guides/${guide.name}${place}">${text}</a>` : text;
     },
@@ -41,6 +44,7 @@ const marked = new Marked({
 rmSync(TARGET, { recursive: true, force: true });
 mkdirSync(TARGET, { recursive: true });
 const listed = guides.map(({ name, file }) => {
+  current = file;
   const text = readFileSync(file, "utf8");
   const heading = /^# (.+)$/m.exec(text)?.[1] ?? name;
   const title = name === "start" ? "Start" : heading;

@@ -10,9 +10,10 @@ import { readEgress } from "./settings/egress.js";
 import {
   ConfigError,
   type Environment,
-  type Name,
+  readOptional,
   readSecret,
   readSwitch,
+  readText,
   readWhole,
   refuseEmptySettings,
   refuseUnknownNames,
@@ -21,6 +22,14 @@ import { readMailFrom, readSmtpUrl } from "./settings/mail.js";
 import { readProcesses } from "./settings/processes.js";
 import { readRootKeyHolder } from "./settings/root-key-holder.js";
 import { readSandbox, type SandboxConfig } from "./settings/sandbox.js";
+import {
+  LOG_LEVELS,
+  type LogLevel,
+  type OptionalName,
+  type SecretName,
+  type TextName,
+  type WholeName,
+} from "./settings/settings.js";
 
 /** Everything an operator can set, read from the environment once and checked. */
 export interface Config {
@@ -71,21 +80,18 @@ export interface Config {
   readonly paymentAddresses: ReadonlyMap<FormulaId, string>;
 }
 
-const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
 /** @throws {ConfigError} for an unknown CLOAKROOM_ name, an empty setting or a wrong value. */
 export function readConfig(environment: Environment): Config {
   refuseUnknownNames(environment);
   refuseEmptySettings(environment);
-  const text = (name: Name) => environment[`CLOAKROOM_${name}`];
-  const whole = (name: Name, byDefault: number, least: number, most: number) =>
-    readWhole(environment, name, { byDefault, least, most });
-  const secret = (name: Name) => readSecret(environment, `CLOAKROOM_${name}`);
-  const dataDir = resolve(text("DATA_DIR") ?? ".cloakroom");
-  const rootKeyFile = resolve(text("ROOT_KEY_FILE") ?? join(dataDir, "root.key"));
-  const tlsCertFile = text("TLS_CERT_FILE");
-  const tlsKeyFile = text("TLS_KEY_FILE");
+  const text = (name: TextName) => readText(environment, name);
+  const optional = (name: OptionalName) => readOptional(environment, name);
+  const whole = (name: WholeName) => readWhole(environment, name);
+  const secret = (name: SecretName) => readSecret(environment, `CLOAKROOM_${name}`);
+  const dataDir = resolve(text("DATA_DIR"));
+  const rootKeyFile = resolve(optional("ROOT_KEY_FILE") ?? join(dataDir, "root.key"));
+  const tlsCertFile = optional("TLS_CERT_FILE");
+  const tlsKeyFile = optional("TLS_KEY_FILE");
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
     throw new ConfigError("Set both CLOAKROOM_TLS_CERT_FILE and CLOAKROOM_TLS_KEY_FILE, or neither.");
   }
@@ -96,47 +102,47 @@ export function readConfig(environment: Environment): Config {
       "MIGRATE_DATABASE_URL is set, but not DATABASE_URL: set it to the database to serve from, or leave both out for the embedded one.",
     );
   }
-  const connections = whole("DB_CONNECTIONS", 16, 3, 400);
+  const connections = whole("DB_CONNECTIONS");
   return {
-    host: text("HOST") ?? "127.0.0.1",
-    port: whole("PORT", 8080, 0, 65_535),
-    adminHost: text("ADMIN_HOST") ?? "127.0.0.1",
-    adminPort: whole("ADMIN_PORT", 9464, 0, 65_535),
-    publicUrl: readPublicUrl(text("PUBLIC_URL")),
-    processes: readProcesses(environment, { isEmbedded: databaseUrl === undefined, connections }),
+    host: text("HOST"),
+    port: whole("PORT"),
+    adminHost: text("ADMIN_HOST"),
+    adminPort: whole("ADMIN_PORT"),
+    publicUrl: readPublicUrl(optional("PUBLIC_URL")),
+    processes: readProcesses(text("PROCESSES"), { isEmbedded: databaseUrl === undefined, connections }),
     dataDir,
     rootKeyFile,
     rootKeyHolder: readRootKeyHolder({
       keyFile: rootKeyFile,
-      transitUrl: text("TRANSIT_URL"),
+      transitUrl: optional("TRANSIT_URL"),
       transitToken: secret("TRANSIT_TOKEN"),
-      transitRoleId: text("TRANSIT_ROLE_ID"),
+      transitRoleId: optional("TRANSIT_ROLE_ID"),
       transitSecretId: secret("TRANSIT_SECRET_ID"),
-      transitNamespace: text("TRANSIT_NAMESPACE"),
-      transitCaFile: text("TRANSIT_CA_FILE"),
-      kmsKeyId: text("KMS_KEY_ID"),
+      transitNamespace: optional("TRANSIT_NAMESPACE"),
+      transitCaFile: optional("TRANSIT_CA_FILE"),
+      kmsKeyId: optional("KMS_KEY_ID"),
     }),
     databaseUrl,
     migrateDatabaseUrl,
     connections,
     tlsCertFile,
     tlsKeyFile,
-    corsOrigins: readOrigins(text("CORS_ORIGINS") ?? "*"),
-    logLevel: readLogLevel(text("LOG_LEVEL") ?? "info"),
-    bodyLimit: whole("BODY_LIMIT_BYTES", 5 * 1024 * 1024, 1_024, 100 * 1024 * 1024),
-    requestTimeout: whole("REQUEST_TIMEOUT_MS", 30_000, 1_000, 600_000),
-    logRetentionDays: whole("LOG_RETENTION_DAYS", 365, 0, 36_500),
-    includedMonthlyActiveTokens: whole("INCLUDED_MONTHLY_ACTIVE_TOKENS", 0, 0, 1_000_000_000_000),
-    binTableFile: text("BIN_TABLE_FILE"),
-    egress: readEgress(text("EGRESS_ALLOW"), text("EGRESS_DENY")),
-    trustedProxies: readNetworks("TRUSTED_PROXIES", text("TRUSTED_PROXIES") ?? ""),
-    rateLimits: readRateLimits(text("RATE_LIMITS")),
+    corsOrigins: readOrigins(text("CORS_ORIGINS")),
+    logLevel: readLogLevel(text("LOG_LEVEL")),
+    bodyLimit: whole("BODY_LIMIT_BYTES"),
+    requestTimeout: whole("REQUEST_TIMEOUT_MS"),
+    logRetentionDays: whole("LOG_RETENTION_DAYS"),
+    includedMonthlyActiveTokens: whole("INCLUDED_MONTHLY_ACTIVE_TOKENS"),
+    binTableFile: optional("BIN_TABLE_FILE"),
+    egress: readEgress(optional("EGRESS_ALLOW"), optional("EGRESS_DENY")),
+    trustedProxies: readNetworks("TRUSTED_PROXIES", optional("TRUSTED_PROXIES") ?? ""),
+    rateLimits: readRateLimits(optional("RATE_LIMITS")),
     redisUrl: readRedisUrl(secret("REDIS_URL")),
     smtpUrl: readSmtpUrl(secret("SMTP_URL")),
-    mailFrom: readMailFrom(text("MAIL_FROM")),
+    mailFrom: readMailFrom(optional("MAIL_FROM")),
     sandbox: readSandbox(environment),
-    rpcLane: readSwitch("RPC_LANE", text("RPC_LANE") ?? "on"),
-    paymentAddresses: readPaymentAddresses(text("PAYMENT_ADDRESSES") ?? ""),
+    rpcLane: readSwitch("RPC_LANE", text("RPC_LANE")),
+    paymentAddresses: readPaymentAddresses(optional("PAYMENT_ADDRESSES") ?? ""),
   };
 }
 

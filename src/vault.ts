@@ -14,8 +14,12 @@ import {
 } from "./store/cluster/distribute.js";
 import { connect, type DatabaseAddress, type Sql } from "./store/connect.js";
 import { type Database, openDatabase, splitConnections } from "./store/database.js";
-import { type EmbeddedDatabase, startEmbeddedDatabase } from "./store/embedded/embedded-database.js";
-import { visitEmbeddedDatabase } from "./store/embedded/visit.js";
+import {
+  type EmbeddedDatabase,
+  shareEmbeddedDatabase,
+  startEmbeddedDatabase,
+} from "./store/embedded/embedded-database.js";
+
 import { IMPATIENT, meetDatabase, type Patience } from "./store/first-contact.js";
 import { migrate, pendingMigrations } from "./store/migrate.js";
 import {
@@ -272,7 +276,7 @@ async function hasNoTenant(ownerAddress: DatabaseAddress): Promise<boolean> {
 function openEmbedded(config: Config, as: VaultUser, announce: (line: string) => void): Promise<EmbeddedDatabase> {
   const options = { dataDir: config.dataDir, announce };
   if (as === "server") return startEmbeddedDatabase(options);
-  return visitEmbeddedDatabase({ ...options, mayCreate: as === "setup" });
+  return shareEmbeddedDatabase({ ...options, mayCreate: as === "setup" });
 }
 
 /** The logins of both, which may be one. */

@@ -32,7 +32,7 @@ export function expressionPage(): string {
 
 const INTRODUCTION = `# Expressions
 
-An expression stands between double braces and gives a value: \`{{ data.number | reveal_last: 4 }}\`. The language is
+An expression appears between double braces and gives a value: \`{{ data.number | reveal_last: 4 }}\`. The language is
 [Liquid](https://shopify.github.io/liquid/), reduced to one value and its filters: there are no tags (\`{% if %}\`), no operators and
 no variables of your own. Expressions read the token that they belong to and nothing else, and never change anything.`;
 
@@ -57,8 +57,8 @@ A text that is one expression and nothing else takes the result with its type: a
 longer text results become text, objects as JSON and null as nothing. What is put in is not searched for expressions again.
 
 In JSON through a proxy a number or boolean stays within the quotes of its string, as the published interface has it: write the
-expression without quotes, or let it end with \`| to_number\` or \`| to_boolean\`, where the destination wants the bare value. How
-expressions are found in other bodies is told in [proxies.md](proxies.md).`;
+expression without quotes, or let it end with \`| to_number\` or \`| to_boolean\`, where the destination wants the bare value.
+[proxies.md](proxies.md) describes how expressions are found in other bodies.`;
 
 const LANGUAGE = `A value is a variable with a path, or a literal: a text in single or double quotes, a number, \`true\`, \`false\` or \`nil\`. Filters
 follow, each behind a \`|\`; their arguments stand behind a colon, separated by commas, by position or by name. \`{{-\` and \`-}}\` also

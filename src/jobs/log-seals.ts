@@ -6,7 +6,6 @@ import type { TenantId } from "../base/ids.js";
 import { SEALED_AFTER_MS } from "../store/audit-logs.js";
 import { type DueMinute, LOG_KINDS, type LogDueKind } from "../store/due.js";
 import { SEALING_LEASE } from "../store/operator-tenants.js";
-import { JobLease } from "./job-lease.js";
 import type { Job } from "./schedule.js";
 
 /** A minute is to be sealed 60 s after its end, and ten seconds more at most. */
@@ -33,7 +32,7 @@ export interface LogSealsParts extends SealParts {
  */
 export function logSealsJob(parts: LogSealsParts): Job {
   const { database, clock } = parts;
-  const lease = new JobLease(database, SEALING_LEASE, LEASE_SECONDS);
+  const lease = database.lease(SEALING_LEASE, LEASE_SECONDS);
   const told = new LRUCache<TenantId, true>({ max: 10_000, ttl: TOLD_EVERY_MS });
   return {
     name: "log seals",

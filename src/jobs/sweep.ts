@@ -7,6 +7,7 @@ import { type DueMinute, forgetDue, type SweptKind } from "../store/due.js";
 import { deleteDueFailedRuns } from "../store/failed-runs.js";
 import { deleteDueIdempotencyKeys } from "../store/idempotency-keys.js";
 import { deleteDueInvitations } from "../store/invitations.js";
+import type { Lease } from "../store/lease.js";
 import { deleteDueRuns } from "../store/reactor-runs.js";
 import { REMOVED_AT_ONCE } from "../store/removal.js";
 import { deleteDueSessions } from "../store/sessions.js";
@@ -17,7 +18,6 @@ import { listExpiredRows, type TokenRow } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { expiryEntry, removeToken } from "../tokens/delete.js";
-import { JobLease } from "./job-lease.js";
 import type { Job } from "./schedule.js";
 
 /** A verification code is to be gone within a minute of its hour: four sweeps a minute leave room for slow ones. */
@@ -67,7 +67,7 @@ export function sweepJobs(parts: SweepParts): readonly Job[] {
 }
 
 function sweepJob(parts: SweepParts, { name, leaseSeconds, kinds }: Sweep): Job {
-  const lease = new JobLease(parts.database, name, leaseSeconds);
+  const lease = parts.database.lease(name, leaseSeconds);
   return {
     name,
     every: EVERY_MS,
@@ -86,7 +86,7 @@ function sweepJob(parts: SweepParts, { name, leaseSeconds, kinds }: Sweep): Job 
 async function sweepInTurns(
   parts: SweepParts,
   kinds: readonly SweptKind[],
-  lease: JobLease,
+  lease: Lease,
   signal: AbortSignal,
 ): Promise<boolean> {
   const lookAgainAt = performance.now() + EVERY_MS;

@@ -4,7 +4,6 @@ import type { Database } from "../store/database.js";
 import { type DueMinute, forgetAllDue, forgetDue } from "../store/due.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { removeRows } from "../tenancy/remove-tenant.js";
-import { JobLease } from "./job-lease.js";
 import type { Job } from "./schedule.js";
 
 const EVERY_MS = 5_000;
@@ -22,7 +21,7 @@ export interface TenantRemovalParts {
  * until a minute after the deletion: a transaction that was under way then may have left something behind.
  */
 export function tenantRemovalJob({ database, keyring, clock, onFailure }: TenantRemovalParts): Job {
-  const lease = new JobLease(database, "tenant removal", LEASE_SECONDS);
+  const lease = database.lease("tenant removal", LEASE_SECONDS);
   return {
     name: "tenant removal",
     every: EVERY_MS,

@@ -2,7 +2,8 @@ import ipaddr from "ipaddr.js";
 import type { Network } from "../base/network.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import { FORMULA_IDS, type FormulaId } from "../payments/formulas.js";
-import { ConfigError, type Name } from "./environment.js";
+import { ConfigError } from "./environment.js";
+import type { Name } from "./settings.js";
 
 /** Without a slash at the end. */
 export function readPublicUrl(text: string | undefined): string | undefined {

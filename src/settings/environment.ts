@@ -1,62 +1,29 @@
 import { readFileSync } from "node:fs";
 import { Sensitive } from "../crypto/sensitive.js";
+import {
+  DATABASE_SETTINGS,
+  type Name,
+  type OptionalName,
+  type OptionalWholeName,
+  SETTINGS,
+  type Setting,
+  type TextName,
+  type WholeName,
+} from "./settings.js";
 
 /** The configuration is wrong. The message is one line for the operator and says what to do. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
-/** Names without their prefix, as the operator's guide lists them. */
-export const NAMES = [
-  "HOST",
-  "PORT",
-  "ADMIN_HOST",
-  "ADMIN_PORT",
-  "PUBLIC_URL",
-  "DATA_DIR",
-  "ROOT_KEY_FILE",
-  "TRANSIT_URL",
-  "TRANSIT_TOKEN",
-  "TRANSIT_TOKEN_FILE",
-  "TRANSIT_ROLE_ID",
-  "TRANSIT_SECRET_ID",
-  "TRANSIT_SECRET_ID_FILE",
-  "TRANSIT_NAMESPACE",
-  "TRANSIT_CA_FILE",
-  "KMS_KEY_ID",
-  "TLS_CERT_FILE",
-  "TLS_KEY_FILE",
-  "CORS_ORIGINS",
-  "PROCESSES",
-  "LOG_LEVEL",
-  "LOG_RETENTION_DAYS",
-  "BODY_LIMIT_BYTES",
-  "REQUEST_TIMEOUT_MS",
-  "DB_CONNECTIONS",
-  "INCLUDED_MONTHLY_ACTIVE_TOKENS",
-  "BIN_TABLE_FILE",
-  "EGRESS_ALLOW",
-  "EGRESS_DENY",
-  "SANDBOX_THREADS",
-  "SANDBOX_TIMEOUT_MS",
-  "SANDBOX_MEMORY_MB",
-  "SANDBOX_QUEUE",
-  "SANDBOX_QUEUE_WAIT_MS",
-  "PAYMENT_ADDRESSES",
-  "RPC_LANE",
-  "TRUSTED_PROXIES",
-  "RATE_LIMITS",
-  "REDIS_URL",
-  "REDIS_URL_FILE",
-  "SMTP_URL",
-  "SMTP_URL_FILE",
-  "MAIL_FROM",
-] as const;
-export type Name = (typeof NAMES)[number];
+/** Names of all settings without their prefix, files of secrets included. */
+export const NAMES: readonly string[] = Object.entries<Setting>(SETTINGS).flatMap(([name, { kind }]) =>
+  kind === "secret" ? [name, `${name}_FILE`] : [name],
+);
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** @throws {ConfigError} for a CLOAKROOM_ name that is none of {@link NAMES}. */
+/** @throws {ConfigError} for a CLOAKROOM_ name that {@link NAMES} lacks. */
 export function refuseUnknownNames(environment: Environment): void {
   const keys = Object.keys(environment).filter((key) => key.startsWith("CLOAKROOM_"));
   for (const key of keys) {
@@ -70,17 +37,11 @@ export function refuseUnknownNames(environment: Environment): void {
     if (NAMES.some((known) => known === name)) continue;
     const close = NAMES.find((known) => known.startsWith(name.slice(0, 4)));
     const hint = close ? ` Did you mean CLOAKROOM_${close}?` : "";
-    throw new ConfigError(`${key} is no setting.${hint} docs/operations.md lists them all.`);
+    throw new ConfigError(`${key} is no setting.${hint} docs/configuration.md lists them all.`);
   }
 }
 
-/** Settings whose names are not ours alone. */
-const SHARED_NAMES = [
-  "DATABASE_URL",
-  "DATABASE_URL_FILE",
-  "MIGRATE_DATABASE_URL",
-  "MIGRATE_DATABASE_URL_FILE",
-] as const;
+const DATABASE_NAMES = Object.keys(DATABASE_SETTINGS).flatMap((name) => [name, `${name}_FILE`]);
 
 /**
  * An empty setting is a mistake, such as a secret that was not mounted. As "not set", an empty DATABASE_URL would start
@@ -89,7 +50,7 @@ const SHARED_NAMES = [
  */
 export function refuseEmptySettings(environment: Environment): void {
   const ours = Object.keys(environment).filter((key) => key.startsWith("CLOAKROOM_"));
-  for (const key of [...SHARED_NAMES, ...ours]) {
+  for (const key of [...DATABASE_NAMES, ...ours]) {
     if (environment[key]?.trim() !== "") continue;
     const without = key.startsWith("DATABASE_URL") ? "to use the embedded database" : "to use its default";
     throw new ConfigError(`${key} is set, but empty. Give it a value, or remove it ${without}.`);
@@ -121,14 +82,28 @@ function readSecretFile(name: string, file: string): string {
   }
 }
 
-/** The whole number that a setting is. */
-export function readWhole(
-  environment: Environment,
-  name: Name,
-  { byDefault, least, most }: { readonly byDefault: number; readonly least: number; readonly most: number },
-): number {
+export function readText(environment: Environment, name: TextName): string {
+  return environment[`CLOAKROOM_${name}`] ?? SETTINGS[name].byDefault;
+}
+
+export function readOptional(environment: Environment, name: OptionalName): string | undefined {
+  return environment[`CLOAKROOM_${name}`];
+}
+
+/** @throws {ConfigError} for a value that is not a whole number within the setting's bounds. */
+export function readWhole(environment: Environment, name: WholeName): number {
+  return readNumber(environment, name) ?? SETTINGS[name].byDefault;
+}
+
+/** Returns undefined for a setting that is absent. @throws {ConfigError} as {@link readWhole} does. */
+export function readOptionalWhole(environment: Environment, name: OptionalWholeName): number | undefined {
+  return readNumber(environment, name);
+}
+
+function readNumber(environment: Environment, name: WholeName | OptionalWholeName): number | undefined {
   const value = environment[`CLOAKROOM_${name}`];
-  if (value === undefined) return byDefault;
+  if (value === undefined) return undefined;
+  const { least, most } = SETTINGS[name];
   const number = Number(value);
   if (/^\d+$/.test(value) && number >= least && number <= most) return number;
   throw new ConfigError(`CLOAKROOM_${name} must be a whole number from ${least} to ${most}; it is "${value}".`);

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { ConfigError, type Environment } from "./environment.js";
+import { ConfigError } from "./environment.js";
 
 const MOST_PROCESSES = 64;
 
@@ -14,10 +14,9 @@ const FURTHER_CONNECTIONS = 3;
  * @throws {ConfigError} where the embedded database has too few connections for them.
  */
 export function readProcesses(
-  environment: Environment,
+  value: string,
   { isEmbedded, connections }: { readonly isEmbedded: boolean; readonly connections: number },
 ): number {
-  const value = environment.CLOAKROOM_PROCESSES ?? "1";
   const isAuto = value === "auto";
   const processes = isAuto ? Math.min(availableParallelism(), MOST_PROCESSES) : Number(value);
   if (!isAuto && !(/^\d+$/.test(value) && processes >= 1 && processes <= MOST_PROCESSES)) {

@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.js";
-import type { TenantId, Uuid } from "../base/ids.js";
+import type { TenantId } from "../base/ids.js";
 import { type BatchLimits, FAST_LIMITS, ORDINARY_LIMITS, SLOW_LIMITS } from "./batch-limits.js";
 import type { BatchLoad } from "./batch-load.js";
 import { commitLookupIn } from "./commit-lookup.js";
@@ -9,7 +9,7 @@ import { toStoreError } from "./database-error.js";
 import { probeDisk } from "./disk-probe.js";
 import { type DueKind, type DueMinute, listDue, listOldestDue } from "./due.js";
 import { Lane } from "./lane.js";
-import { releaseLease, takeLease } from "./lease.js";
+import { Lease } from "./lease.js";
 import { probeService, type ServiceProbe } from "./service-probe.js";
 import type { Guard } from "./shared-transaction.js";
 import type { OrdinaryTransaction, Transaction, Work } from "./transaction.js";
@@ -52,10 +52,8 @@ export interface Database extends AsyncDisposable {
   ): Promise<readonly DueMinute<Kind>[]>;
   /** The first minute of each kind of work that is noted. */
   oldestDue(): Promise<ReadonlyMap<string, Date>>;
-  /** Takes or keeps a named lock. Returns whether `holder` has it. */
-  lease(name: string, holder: Uuid, seconds: number): Promise<boolean>;
-  /** Gives it up, if `holder` has it. */
-  release(name: string, holder: Uuid): Promise<void>;
+  /** A named lock that this process may acquire. */
+  lease(name: string, seconds: number): Lease;
   /** Calls `listener` when a tenant's log turns out to be closed beyond this server's clock. */
   onClosedMinute(listener: (tenantId: TenantId) => void): void;
   /**
@@ -128,8 +126,7 @@ export function openDatabase({
     slow,
     due: (kinds, now, after) => renewing(jobs, (sql) => listDue(sql, kinds, now, after)),
     oldestDue: () => renewing(jobs, listOldestDue),
-    lease: (name, holder, seconds) => renewing(heartbeat, (sql) => takeLease(sql, name, holder, seconds)),
-    release: (name, holder) => renewing(heartbeat, (sql) => releaseLease(sql, name, holder)),
+    lease: (name, seconds) => new Lease((query) => renewing(heartbeat, query), name, seconds),
     async probe() {
       const probe = await renewing(readiness, probeService, 2_000);
       // A session may refuse writes that a new one takes.

@@ -1,36 +1,66 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { newUuid, type Uuid } from "../base/ids.js";
+import { newUuid } from "../base/ids.js";
 import { connect, type DatabaseAddress, type Sql } from "./connect.js";
 
 /** The lease of whatever changes the schema. */
 export const SCHEMA_LEASE = "migrate";
 
+type RunQuery = <T>(query: (sql: Sql) => PromiseLike<T>) => Promise<T>;
+
 /**
- * Takes a named lock for some time, on the database's clock. No advisory lock: distributed engines keep those per node
- * or not at all. A lease that would last more than twice as long as it can be taken for is of a time when that clock ran
- * fast: its holder has prolonged it since, or is gone.
- * @returns whether `holder` has it now, newly or still.
+ * A named lock that expires on the database's clock: released on shutdown, and free again `seconds` after its holder died.
+ * No advisory lock, because distributed engines keep those per node or not at all.
  */
-export async function takeLease(sql: Sql, name: string, holder: Uuid, seconds: number): Promise<boolean> {
-  const until = `${seconds} seconds`;
-  // now() is not allowed in "do update set" on Citus: the new row brings the time along.
-  const rows = await sql`
-    insert into leases (name, holder, until) values (${name}, ${holder}, clock_timestamp() + ${until}::interval)
-    on conflict (name) do update set holder = excluded.holder, until = excluded.until
-    where leases.until < excluded.until - ${until}::interval or leases.holder = excluded.holder
-      or (${seconds > 0} and leases.until > excluded.until + ${until}::interval)
-    returning name`;
-  return rows.length > 0;
-}
+export class Lease {
+  readonly #run: RunQuery;
+  readonly #name: string;
+  readonly #seconds: number;
+  readonly #holder = newUuid();
+  /** Until when it is held without asking the database, on the clock of performance.now(). */
+  #freshUntil = Number.NEGATIVE_INFINITY;
 
-/** Gives a lease up before it lapses. One that another holder has by now stays as it is. */
-export async function releaseLease(sql: Sql, name: string, holder: Uuid): Promise<void> {
-  await sql`delete from leases where name = ${name} and holder = ${holder}`;
+  constructor(run: RunQuery, name: string, seconds: number) {
+    this.#run = run;
+    this.#name = name;
+    this.#seconds = seconds;
+  }
+
+  /** Acquires or renews the lease, in the database once in a quarter of its time. @returns whether this process holds it */
+  async hold(): Promise<boolean> {
+    const asked = performance.now();
+    if (asked < this.#freshUntil) return true;
+    this.#freshUntil = Number.NEGATIVE_INFINITY;
+    const isHeld = await this.#run((sql) => this.#acquire(sql));
+    if (isHeld) this.#freshUntil = asked + this.#seconds * 250;
+    return isHeld;
+  }
+
+  /** Releases the lease, unless another process holds it by now. Never fails: without a database it expires. */
+  async release(): Promise<void> {
+    if (this.#freshUntil === Number.NEGATIVE_INFINITY) return;
+    this.#freshUntil = Number.NEGATIVE_INFINITY;
+    const [name, holder] = [this.#name, this.#holder];
+    await this.#run((sql) => sql`delete from leases where name = ${name} and holder = ${holder}`).catch(() => {});
+  }
+
+  /** A lease that lasts more than twice its time is from when the clock ran fast: its holder has renewed it since, or is gone. */
+  async #acquire(sql: Sql): Promise<boolean> {
+    const duration = `${this.#seconds} seconds`;
+    // Citus does not allow now() in "do update set": the new row brings the time along.
+    const rows = await sql`
+      insert into leases (name, holder, until)
+      values (${this.#name}, ${this.#holder}, clock_timestamp() + ${duration}::interval)
+      on conflict (name) do update set holder = excluded.holder, until = excluded.until
+      where leases.until < excluded.until - ${duration}::interval or leases.holder = excluded.holder
+        or leases.until > excluded.until + ${duration}::interval
+      returning name`;
+    return rows.length > 0;
+  }
 }
 
 /**
- * Runs something that no two processes may do at once, and waits while another does. The lease is prolonged on a
- * connection of its own for as long as that takes; it lapses when this process dies.
+ * Runs something that no two processes may do at once, and waits while another does. Renews the lease on its own connection
+ * for as long as that takes.
  */
 export async function underLease<T>(
   address: DatabaseAddress,
@@ -39,17 +69,16 @@ export async function underLease<T>(
   run: () => Promise<T>,
 ): Promise<T> {
   const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
-  const holder = newUuid();
+  const lease = new Lease(async (query) => await query(sql), name, seconds);
   try {
-    while (!(await takeLease(sql, name, holder, seconds))) await pause(250);
-    // One that fails is made up for by the next, while the lease lasts.
-    const prolong = () => void takeLease(sql, name, holder, seconds).catch(() => {});
-    const timer = setInterval(prolong, (seconds * 1_000) / 4);
+    while (!(await lease.hold())) await pause(250);
+    // If a renewal fails, the next one comes before the lease expires.
+    const timer = setInterval(() => void lease.hold().catch(() => {}), (seconds * 1_000) / 4);
     try {
       return await run();
     } finally {
       clearInterval(timer);
-      await releaseLease(sql, name, holder);
+      await lease.release();
     }
   } finally {
     await sql.end({ timeout: 5 });

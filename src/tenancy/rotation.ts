@@ -1,6 +1,6 @@
 import { logEntry } from "../audit/log-entry.js";
 import type { Clock } from "../base/clock.js";
-import { newUuid, type TenantId } from "../base/ids.js";
+import type { TenantId } from "../base/ids.js";
 import type { RootKey } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import { generateTenantKey, ROTATED_PURPOSES, unwrapKeyVersions } from "../crypto/tenant-keys.js";
@@ -145,7 +145,7 @@ export async function finishRotation(
   const rows = await readKeys(database, tenantId);
   const retired = rows.filter(isRetired);
   if (retired.length === 0) return { state: "done" };
-  const lease = leaseOf(parts, tenantId);
+  const lease = database.lease(`rotation ${tenantId}`, LEASE_SECONDS);
   if (!(await lease.hold())) return { state: "elsewhere" };
   keyring.forget(tenantId);
   const keys = await keyring.of(tenantId);
@@ -163,7 +163,7 @@ export async function finishRotation(
     });
     if (found > 0) continue;
     if (isLate && broken.count === 0) break;
-    await lease.end();
+    await lease.release();
     return isLate ? { state: "broken", rows: broken } : { state: "later" };
   }
   await database.ordinary.run(tenantId, "unguarded", async (tx) => {
@@ -171,31 +171,8 @@ export async function finishRotation(
     writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", "retired keys destroyed"));
   });
   keyring.forget(tenantId);
-  await lease.end();
+  await lease.release();
   return { state: "done" };
-}
-
-interface HeldLease {
-  /** Takes or keeps it. Asks the database at most once in a quarter of its time. */
-  hold(): Promise<boolean>;
-  end(): Promise<void>;
-}
-
-function leaseOf({ database }: RotationParts, tenantId: TenantId): HeldLease {
-  const name = `rotation ${tenantId}`;
-  const holder = newUuid();
-  let until = 0;
-  return {
-    async hold() {
-      if (performance.now() < until) return true;
-      const isHeld = await database.lease(name, holder, LEASE_SECONDS);
-      if (isHeld) until = performance.now() + LEASE_SECONDS * 250;
-      return isHeld;
-    },
-    async end() {
-      await database.lease(name, holder, 0);
-    },
-  };
 }
 
 function readKeys(database: Database, tenantId: TenantId): Promise<readonly ListedTenantKey[]> {

@@ -1,20 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
-import { NAMES } from "../../src/settings/environment.js";
 import { cloakroom } from "../support/command.js";
 
 const guide = readFileSync("docs/operations.md", "utf8");
 const MIGRATIONS = "src/store/migrations";
 
 describe("the operator's guide", () => {
-  it("lists every setting, and none that is not", () => {
-    const section = guide.slice(guide.indexOf("## Configuration"), guide.indexOf("## Container"));
-    const rows = section.split("\n").filter((line) => line.startsWith("| `"));
-    const listed = rows.flatMap((line) => [...(line.split("|")[1] ?? "").matchAll(/`CLOAKROOM_(\w+)`/g)]);
-    expect(listed.map(([, name]) => name).sort()).toEqual([...NAMES].sort());
-  });
-
   it("distributes every table that has a tenant", () => {
     const sql = readdirSync(MIGRATIONS).map((name) => readFileSync(join(MIGRATIONS, name), "utf8"));
     const tables = sql.flatMap((text) => [...text.matchAll(/create table if not exists (\w+) \(([\s\S]*?)\n\)/g)]);

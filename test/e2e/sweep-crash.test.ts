@@ -66,11 +66,11 @@ describe("a sweep that is killed in the middle", () => {
       `insert into due values ('${tenantId}', 'token', date_trunc('minute', now()) - interval '2 minutes')`,
     );
 
-  /** Another replica's sweep. It is given the lease that lets only one of them sweep, whoever has it. */
+  /** Another replica's sweep. It has a lease of its own, so both sweep at once. */
   async function sweepBeside({ address, rootKeys }: Vault, failures: unknown[]): Promise<void> {
     await using database = openDatabase({ address, fastConnections: 1, slowConnections: 2, clock: systemClock });
     const jobs = sweepJobs({
-      database: { ...database, lease: async () => true },
+      database: { ...database, lease: (name, seconds) => database.lease(`${name}, another`, seconds) },
       keyring: new Keyring(database, rootKeys),
       clock: systemClock,
       onFailure: (_, error) => failures.push(error),

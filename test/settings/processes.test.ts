@@ -1,14 +1,14 @@
 import { availableParallelism } from "node:os";
 import { describe, expect, it } from "vitest";
+import { readConfig } from "../../src/config.js";
 import { ConfigError } from "../../src/settings/environment.js";
 import { readProcesses } from "../../src/settings/processes.js";
 
-const read = (value: string | undefined, isEmbedded = true, connections = 16) =>
-  readProcesses(value === undefined ? {} : { CLOAKROOM_PROCESSES: value }, { isEmbedded, connections });
+const read = (value: string, isEmbedded = true, connections = 16) => readProcesses(value, { isEmbedded, connections });
 
 describe("CLOAKROOM_PROCESSES", () => {
   it("is one process unless it is set", () => {
-    expect(read(undefined)).toBe(1);
+    expect(readConfig({}).processes).toBe(1);
     expect(read("3")).toBe(3);
     expect(read("64", false)).toBe(64);
     expect(read("auto", false)).toBe(Math.min(availableParallelism(), 64));

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
-import { newUuid } from "../../src/base/ids.js";
 import { openDatabase } from "../../src/store/database.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { hangIfFree, seeCoat } from "./support/coats.js";
@@ -51,7 +50,7 @@ describe("a question that no tenant asks", () => {
     const ask = () =>
       statement.source.includes("due")
         ? opened.due(["log_seal"], new Date(0), undefined)
-        : opened.lease("a lease", newUuid(), 1);
+        : opened.lease("a lease", 1).hold();
     const silent = deck.proxy.set({ at: "before", statement, does: "hang" });
     await expect(ask()).rejects.toMatchObject({ name: "Fault", code: "unavailable" });
     await silent;

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newUuid } from "../../src/base/ids.js";
 import { connect, type Sql } from "../../src/store/connect.js";
-import { releaseLease, takeLease, underLease } from "../../src/store/lease.js";
+import { Lease, underLease } from "../../src/store/lease.js";
 import { migrate, pendingMigrations } from "../../src/store/migrate.js";
 import { awaitedLater } from "../support/awaited-later.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";
@@ -101,7 +101,7 @@ describe("migrations", () => {
   it("wait for one that died, until its lease has lapsed", async () => {
     const address = await newDatabase();
     await migrate(address);
-    await withSql(address, (sql) => takeLease(sql, "migrate", newUuid(), 1));
+    await withSql(address, (sql) => leaseOn(sql, "migrate", 1).hold());
     expect(await migrate(address)).toEqual([]);
   });
 
@@ -160,6 +160,11 @@ describe("a login that may not do what is needed", () => {
   });
 });
 
+/** A lease as each process makes its own. */
+function leaseOn(sql: Sql, name: string, seconds = 60): Lease {
+  return new Lease(async (query) => await query(sql), name, seconds);
+}
+
 describe("a lease", () => {
   let address: { url: string };
   beforeAll(async () => {
@@ -167,40 +172,71 @@ describe("a lease", () => {
     await migrate(address);
   });
 
-  it("is held by one, may be prolonged by that one, and is given back by that one alone", async () => {
+  it("is held by one, may be renewed by that one, and is released by that one alone", async () => {
     const work = newUuid();
     await withSql(address, async (sql) => {
-      const [one, two] = [newUuid(), newUuid()];
-      expect(await takeLease(sql, work, one, 60)).toBe(true);
-      expect(await takeLease(sql, work, two, 60)).toBe(false);
-      expect(await takeLease(sql, newUuid(), two, 60)).toBe(true);
-      expect(await takeLease(sql, work, one, 60)).toBe(true);
-      await releaseLease(sql, work, two);
-      expect(await takeLease(sql, work, two, 60)).toBe(false);
-      await releaseLease(sql, work, one);
-      expect(await takeLease(sql, work, two, 60)).toBe(true);
+      const [one, two] = [leaseOn(sql, work), leaseOn(sql, work)];
+      expect(await one.hold()).toBe(true);
+      expect(await two.hold()).toBe(false);
+      expect(await leaseOn(sql, newUuid()).hold()).toBe(true);
+      expect(await one.hold()).toBe(true);
+      await two.release();
+      expect(await two.hold()).toBe(false);
+      await one.release();
+      expect(await two.hold()).toBe(true);
+      await one.release();
+      expect(await leaseOn(sql, work).hold()).toBe(false);
     });
   });
 
-  it("is free once it has lapsed, on the database's clock", async () => {
+  it("is renewed before it expires, asking the database once in a quarter of its time", async () => {
     const work = newUuid();
     await withSql(address, async (sql) => {
-      const [one, two] = [newUuid(), newUuid()];
-      await takeLease(sql, work, one, 60);
+      let asked = 0;
+      const lease = new Lease(
+        async (query) => {
+          asked += 1;
+          return await query(sql);
+        },
+        work,
+        4,
+      );
+      const until = async () => (await sql`select until from leases where name = ${work}`)[0]?.until.getTime();
+      for (let attempt = 0; attempt < 5; attempt += 1) expect(await lease.hold()).toBe(true);
+      expect(asked).toBe(1);
+      const first = await until();
+      await expect
+        .poll(
+          async () => {
+            await lease.hold();
+            return asked;
+          },
+          { timeout: 10_000 },
+        )
+        .toBe(2);
+      expect(await until()).toBeGreaterThanOrEqual(first + 1_000);
+    });
+  });
+
+  it("is free once it has expired, on the database's clock", async () => {
+    const work = newUuid();
+    await withSql(address, async (sql) => {
+      const [one, two] = [leaseOn(sql, work), leaseOn(sql, work)];
+      await one.hold();
       await sql`update leases set until = clock_timestamp() - interval '1 millisecond' where name = ${work}`;
-      expect(await takeLease(sql, work, two, 60)).toBe(true);
-      expect(await takeLease(sql, work, one, 60)).toBe(false);
+      expect(await two.hold()).toBe(true);
+      await one.release();
+      expect(await one.hold()).toBe(false);
+      expect(await leaseOn(sql, work).hold()).toBe(false);
     });
   });
 
   it("goes to exactly one of many who ask at once", async () => {
     const work = newUuid();
-    await withSql(address, async () => {
-      const sqls = Array.from({ length: 8 }, () => connect(address, { connections: 1, statementTimeout: 10_000 }));
-      const got = await Promise.all(sqls.map((sql) => takeLease(sql, work, newUuid(), 60)));
-      expect(got.filter(Boolean)).toHaveLength(1);
-      await Promise.all(sqls.map((sql) => sql.end()));
-    });
+    const sqls = Array.from({ length: 8 }, () => connect(address, { connections: 1, statementTimeout: 10_000 }));
+    const got = await Promise.all(sqls.map((sql) => leaseOn(sql, work).hold()));
+    expect(got.filter(Boolean)).toHaveLength(1);
+    await Promise.all(sqls.map((sql) => sql.end()));
   });
 
   it("is given back where the work under it fails, and lets one at a time work", async () => {

@@ -5,9 +5,10 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { installedPackage } from "../../src/store/embedded/bundled-postgres.js";
-import { choosePostgres } from "../../src/store/embedded/choose-postgres.js";
 import { type DataLocation, locateData, makeDataDirectory } from "../../src/store/embedded/data-location.js";
-import { childEnvironment, type PostgresBinaries } from "../../src/store/embedded/postgres-binaries.js";
+import { findPostgres } from "../../src/store/embedded/find-postgres.js";
+import type { PostgresPrograms } from "../../src/store/embedded/postgres-programs.js";
+import { childEnvironment } from "../../src/store/embedded/server-settings.js";
 import { quoteName } from "../../src/store/roles.js";
 import { newDirectory } from "./new-directory.js";
 
@@ -40,7 +41,7 @@ export class PostgresCluster implements AsyncDisposable {
   /** The superuser, for what operators do. */
   readonly admin: Sql;
   readonly #location: DataLocation;
-  readonly #binaries: PostgresBinaries;
+  readonly #binaries: PostgresPrograms;
   readonly #settings: Readonly<Record<string, string>>;
   #server: ChildProcess | undefined;
   #said = "";
@@ -49,7 +50,7 @@ export class PostgresCluster implements AsyncDisposable {
     directory: string,
     port: number,
     location: DataLocation,
-    binaries: PostgresBinaries,
+    binaries: PostgresPrograms,
     settings: Readonly<Record<string, string>>,
   ) {
     this.directory = directory;
@@ -69,7 +70,7 @@ export class PostgresCluster implements AsyncDisposable {
     onDisk = false,
   }: ClusterOptions = {}): Promise<PostgresCluster> {
     const directory = newDirectory({ onDisk });
-    const location = await locateData(join(directory, "cluster"), undefined);
+    const location = await locateData(join(directory, "cluster"));
     await makeDataDirectory(location);
     const found = binaries === "bundled" ? await bundledPostgres(location) : await systemPostgres(location);
     const cluster = new PostgresCluster(directory, await freePort(), location, found, settings);
@@ -196,14 +197,14 @@ export class PostgresCluster implements AsyncDisposable {
   }
 }
 
-function bundledPostgres(location: DataLocation): Promise<PostgresBinaries> {
-  return choosePostgres(location, installedPackage());
+function bundledPostgres(location: DataLocation): Promise<PostgresPrograms> {
+  return findPostgres(location, installedPackage());
 }
 
-async function systemPostgres(location: DataLocation): Promise<PostgresBinaries> {
+async function systemPostgres(location: DataLocation): Promise<PostgresPrograms> {
   const named = process.env.TEST_POSTGRES;
-  if (named) return choosePostgres(location, undefined, [named]);
-  return choosePostgres(location, undefined).catch(() => bundledPostgres(location));
+  if (named) return findPostgres(location, undefined, [named]);
+  return findPostgres(location, undefined).catch(() => bundledPostgres(location));
 }
 
 const PASSWORD = "a-password-for-tests";

@@ -1,42 +1,39 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmod, chown, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { homeMode } from "./claim-cluster.js";
-import { type Cluster, clusterAt } from "./cluster.js";
+import { type Cluster, clusterIn, homeMode } from "./cluster.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
-import { childEnvironment, type PostgresBinaries } from "./postgres-binaries.js";
-import { processIds, type ServerAccount } from "./server-account.js";
+import type { PostgresPrograms } from "./postgres-programs.js";
+import { ownAccount, type ServerAccount } from "./server-account.js";
+import { childEnvironment } from "./server-settings.js";
 
-/** The role and the database that Cloakroom uses. The role may create roles, owns the database, and is no superuser. */
+/** The role owns the database and may create roles; it is no superuser. */
 export const DATABASE = "cloakroom";
 export const ROLE = "cloakroom";
 
 /**
- * Makes a cluster with its role and database. It is built beside and renamed at the end, so that a start that dies halfway
- * leaves nothing that looks like a database. The caller holds the directory lock.
- * @throws EmbeddedDatabaseError with what PostgreSQL complains about
+ * Runs initdb, and creates the role and the database. Works in a directory beside, which is renamed at the end, so a start
+ * that dies halfway leaves nothing that looks like a database. The caller holds `start.lock`.
+ * @throws EmbeddedDatabaseError with PostgreSQL's error message
  */
 export async function createCluster(
   cluster: Cluster,
-  binaries: PostgresBinaries,
+  programs: PostgresPrograms,
   account: ServerAccount,
 ): Promise<void> {
-  await removeDrafts(cluster);
-  const draft = clusterAt(`${cluster.home}.new-${randomBytes(4).toString("hex")}`, cluster.dataDir, cluster.major);
+  for (const name of await readdir(cluster.dataDir)) {
+    if (/^pg\d+\.new/.test(name)) await rm(join(cluster.dataDir, name), { recursive: true, force: true });
+  }
+  const draft = clusterIn(cluster.dataDir, cluster.major, `${cluster.home}.new`);
   await mkdir(draft.home);
   try {
     await chmod(draft.home, homeMode());
     await mkdir(draft.data, { mode: 0o700 });
-    await handTo(account, draft.data);
-    await runInitdb(draft, binaries, account);
-    const password = newPassword();
-    await runSql(draft, binaries, account, [
-      `create role ${ROLE} login createrole password '${password}'`,
-      `create database ${DATABASE} owner ${ROLE}`,
-    ]);
-    await writeSecret(draft.passwordFile, password);
+    await giveTo(account, draft.data);
+    await initdb(draft, programs, account);
+    await createRole(draft, programs, account);
     await rename(draft.home, cluster.home);
     await sync(cluster.dataDir);
   } catch (error) {
@@ -45,86 +42,62 @@ export async function createCluster(
   }
 }
 
-async function removeDrafts(cluster: Cluster): Promise<void> {
-  for (const name of await readdir(cluster.dataDir)) {
-    if (/^pg\d+\.new-/.test(name)) await rm(join(cluster.dataDir, name), { recursive: true, force: true });
-  }
-}
-
-async function runInitdb(draft: Cluster, binaries: PostgresBinaries, account: ServerAccount): Promise<void> {
+async function initdb(draft: Cluster, programs: PostgresPrograms, account: ServerAccount): Promise<void> {
+  // The superuser's password is not kept: nothing runs as superuser.
   const passwordFile = join(draft.home, "superuser-password");
-  // Nobody keeps the superuser's password: nothing runs as superuser, and whoever owns the files can set another.
   await writeSecret(passwordFile, newPassword());
-  await handTo(account, passwordFile);
-  const locale =
-    // The builtin provider frees us from the sort orders of glibc and ICU, which change with their versions.
-    binaries.major >= 17 ? ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"] : ["--locale-provider=libc"];
-  const child = spawn(
-    binaries.initdb,
-    [
-      `--pgdata=${draft.data}`,
-      "--username=postgres",
-      `--pwfile=${passwordFile}`,
-      "--auth=scram-sha-256",
-      "--encoding=UTF8",
-      "--locale=C",
-      ...locale,
-      "--data-checksums",
-      "--no-instructions",
-    ],
-    { ...account.spawnAs, cwd: "/", env: childEnvironment(), stdio: ["ignore", "ignore", "pipe"] },
+  await giveTo(account, passwordFile);
+  // The builtin provider is independent of the sort orders of glibc and ICU, which change with their versions.
+  const provider =
+    programs.major >= 17 ? ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"] : ["--locale-provider=libc"];
+  const options = ["--username=postgres", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", ...provider];
+  await run(
+    programs.initdb,
+    [`--pgdata=${draft.data}`, `--pwfile=${passwordFile}`, ...options, "--data-checksums", "--no-instructions"],
+    account,
   );
-  await assertSucceeds(child, "PostgreSQL could not set up its database", account);
   await rm(passwordFile);
 }
 
-/** Runs statements, one a line, in single-user mode: without a server, and with all rights. */
-async function runSql(
-  draft: Cluster,
-  binaries: PostgresBinaries,
-  account: ServerAccount,
-  statements: readonly string[],
-): Promise<void> {
-  const settings = ["exit_on_error=on", "log_min_messages=warning", "log_min_error_statement=panic"];
-  const child = spawn(
-    binaries.postgres,
-    ["--single", "-D", draft.data, ...settings.flatMap((setting) => ["-c", setting]), "postgres"],
-    { ...account.spawnAs, cwd: "/", env: childEnvironment(), stdio: ["pipe", "ignore", "pipe"] },
+/** In single-user mode, which needs no server and no superuser's password. */
+async function createRole(draft: Cluster, programs: PostgresPrograms, account: ServerAccount): Promise<void> {
+  const password = newPassword();
+  await writeSecret(draft.passwordFile, password);
+  await run(
+    programs.postgres,
+    ["--single", "-D", draft.data, "-c", "exit_on_error=on", "-c", "log_min_error_statement=panic", "postgres"],
+    account,
+    `create role ${ROLE} login createrole password '${password}';\ncreate database ${DATABASE} owner ${ROLE};\n`,
   );
-  // A server that dies early closes the pipe; its exit code tells the story.
-  child.stdin.on("error", () => {});
-  child.stdin.end(`${statements.join(";\n")};\n`);
-  await assertSucceeds(child, "PostgreSQL could not create its role and database", account);
 }
 
-async function assertSucceeds(child: ChildProcess, failure: string, account: ServerAccount): Promise<void> {
-  const [end, complaint] = await Promise.all([
-    new Promise<string>((resolve) => {
-      child.once("error", (error) => resolve(error.message));
-      child.once("close", (code, signal) => resolve(code === 0 ? "" : (signal ?? `exit code ${code}`)));
-    }),
-    child.stderr ? text(child.stderr) : "",
-  ]);
-  if (end === "") return;
-  if (/could not look up effective user ID/.test(complaint)) {
+/** @throws EmbeddedDatabaseError if the program fails, with its error message */
+async function run(program: string, args: readonly string[], account: ServerAccount, input = ""): Promise<void> {
+  const options = { ...account.spawnAs, cwd: "/", env: childEnvironment() };
+  const child = spawn(program, args, { ...options, stdio: ["pipe", "ignore", "pipe"] });
+  // A program that fails early closes the pipe.
+  child.stdin.on("error", () => {});
+  child.stdin.end(input);
+  const ended = new Promise<string>((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("close", (code, signal) => resolve(code === 0 ? "" : (signal ?? `exit code ${code}`)));
+  });
+  const [failure, stderr] = await Promise.all([ended, text(child.stderr)]);
+  if (failure === "") return;
+  if (/could not look up effective user ID/.test(stderr)) {
     throw new EmbeddedDatabaseError(
       `PostgreSQL cannot set up a database under ${account.label}, because that uid has no entry in /etc/passwd.\n` +
         "Add one, start the container under a named user, or set DATABASE_URL.",
     );
   }
-  const reason = complaint.split("\n").findLast((line) => /\b(error|FATAL|PANIC|ERROR):/.test(line));
-  throw new EmbeddedDatabaseError(`${failure}: ${reason?.trim() ?? end}`);
+  const reason = stderr.split("\n").findLast((line) => /\b(error|FATAL|PANIC|ERROR):/.test(line));
+  throw new EmbeddedDatabaseError(`PostgreSQL could not set up its database: ${reason?.trim() ?? failure}`);
 }
 
-/** Readable by nobody else from its first moment on. */
 async function writeSecret(path: string, secret: string): Promise<void> {
-  const file = await open(path, "wx", 0o600);
-  try {
-    await file.writeFile(`${secret}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await using file = await open(path, "wx", 0o600);
+  await file.writeFile(`${secret}\n`);
+  await file.sync();
 }
 
 /** 256 bits in base64url, which needs no quoting. */
@@ -132,16 +105,12 @@ function newPassword(): string {
   return randomBytes(32).toString("base64url");
 }
 
-async function handTo(account: ServerAccount, path: string): Promise<void> {
-  if (processIds().uid !== account.uid) await chown(path, account.uid, account.gid);
+async function giveTo(account: ServerAccount, path: string): Promise<void> {
+  if (ownAccount().uid !== account.uid) await chown(path, account.uid, account.gid);
 }
 
-/** A rename is durable once its directory is. */
+/** Makes the rename survive a power cut. */
 async function sync(directory: string): Promise<void> {
-  const handle = await open(directory, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await using handle = await open(directory, "r");
+  await handle.sync();
 }

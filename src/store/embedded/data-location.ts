@@ -1,107 +1,106 @@
 import { createHash } from "node:crypto";
-import { access, chmod, mkdir, realpath, stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { codeOf } from "../database-error.js";
 import { clusterIn, majorsIn } from "./cluster.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
-import { barrierBefore, mayEnter } from "./reachability.js";
-import { accountForRoot, accountOfIds, ownAccount, runsAsRoot, type ServerAccount } from "./server-account.js";
+import {
+  accountForRoot,
+  accountOf,
+  closedParent,
+  mayEnter,
+  ownAccount,
+  runsAsRoot,
+  type ServerAccount,
+} from "./server-account.js";
 
-/** Where a root process keeps databases that PostgreSQL's account could not reach where they were asked for. */
+/** Where root keeps databases that PostgreSQL's account could not reach in the requested directory. */
 const RELOCATED = "/var/lib/cloakroom";
-/** SQLite, which locks the directory, takes paths up to 511 bytes; PostgreSQL up to 1,023. */
+/** SQLite, which takes the locks, accepts paths of up to 511 bytes; PostgreSQL of up to 1,023. */
 const LONGEST_PATH = 400;
 
 export interface DataLocation {
-  /** Where the data really is: an absolute path without symbolic links. */
+  /** Where the data is: an absolute path without symbolic links. */
   readonly dataDir: string;
-  /** Who runs PostgreSQL there. */
+  /** The account that runs PostgreSQL there. */
   readonly account: ServerAccount;
-  /** The line that tells the operator that the data is not where it was asked for. */
+  /** The line for the operator if the data is not in the requested directory. */
   readonly notice: string | undefined;
 }
 
 /**
- * Finds the data directory and the account that can use it. A directory that already holds a database always wins, and as
- * root its owner runs it: a change of permissions or of the image must never lead to a second, empty vault.
- * @throws EmbeddedDatabaseError when no account can be found, or the account cannot reach an existing database
+ * Finds the data directory and the account that can use it. A directory with a database always wins, and as root its owner
+ * runs it: a change of permissions or of the image must never lead to a second, empty vault.
+ * @throws EmbeddedDatabaseError if there is no account, or it cannot reach an existing database
  */
-export async function locateData(requested: string, runAs: string | undefined): Promise<DataLocation> {
+export async function locateData(requested: string): Promise<DataLocation> {
   const dataDir = await canonical(resolve(requested));
   if (Buffer.byteLength(dataDir) > LONGEST_PATH) {
     throw new EmbeddedDatabaseError(
       `The path of the data directory is longer than ${LONGEST_PATH} bytes: ${dataDir}\nName a shorter one in CLOAKROOM_DATA_DIR.`,
     );
   }
-  return runsAsRoot() ? locateAsRoot(dataDir, runAs) : locateAsUser(dataDir, runAs);
+  return runsAsRoot() ? locateAsRoot(dataDir) : locateAsUser(dataDir);
 }
 
-/**
- * Makes the data directory: 0700, or as root 0711, since PostgreSQL's account has to pass it. What lies inside is
- * protected by its own modes.
- */
+/** Creates the data directory. PostgreSQL's account has to pass it; the files inside are protected by their own modes. */
 export async function makeDataDirectory({ dataDir, account }: DataLocation): Promise<void> {
-  const root = runsAsRoot();
   const firstMade = await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  if (!root) return;
-  // The umask may have taken bits away from all that was made on the way.
+  if (!runsAsRoot()) return;
   for (let made = dataDir; firstMade !== undefined && made.length >= firstMade.length; made = dirname(made)) {
     await chmod(made, 0o711);
   }
   if (!(await mayEnter(dataDir, account))) await chmod(dataDir, ((await stat(dataDir)).mode & 0o777) | 0o011);
 }
 
-async function locateAsUser(dataDir: string, runAs: string | undefined): Promise<DataLocation> {
+async function locateAsUser(dataDir: string): Promise<DataLocation> {
   const account = ownAccount();
-  if (runAs !== undefined && (await accountForRoot(runAs)).uid !== account.uid) {
-    throw new EmbeddedDatabaseError(`Only root can run PostgreSQL as ${runAs}; this is ${account.label}.`);
-  }
   const owner = await databaseOwner(dataDir);
   if (owner !== undefined && owner.uid !== account.uid) {
     throw new EmbeddedDatabaseError(
-      `The database in ${dataDir} belongs to ${(await accountOfIds(owner.uid, owner.gid)).label}, and this is ${account.label}.\n` +
+      `The database in ${dataDir} belongs to ${(await accountOf(owner)).label}, and this is ${account.label}.\n` +
         "Run Cloakroom as that user or as root, or name another directory in CLOAKROOM_DATA_DIR.",
     );
   }
-  const moved = relocated(dataDir);
-  if (owner === undefined && (await exists(moved))) {
+  const relocated = relocatedPath(dataDir);
+  if (owner === undefined && existsSync(relocated)) {
     throw new EmbeddedDatabaseError(
-      `Cloakroom ran as root here and keeps the database of ${dataDir} in ${moved}.\n` +
+      `Cloakroom ran as root here and keeps the database of ${dataDir} in ${relocated}.\n` +
         "Start it as root again, or name another CLOAKROOM_DATA_DIR to begin with an empty vault.",
     );
   }
   return { dataDir, account, notice: undefined };
 }
 
-async function locateAsRoot(requested: string, runAs: string | undefined): Promise<DataLocation> {
-  for (const dataDir of [requested, relocated(requested)]) {
+async function locateAsRoot(requested: string): Promise<DataLocation> {
+  const relocated = relocatedPath(requested);
+  for (const dataDir of [requested, relocated]) {
     const owner = await databaseOwner(dataDir);
     if (owner === undefined) continue;
-    // A root-owned database was copied or restored by root; the start gives it to the account.
-    const account =
-      runAs === undefined && owner.uid !== 0 ? await accountOfIds(owner.uid, owner.gid) : await accountForRoot(runAs);
-    const barrier = await barrierBefore(dataDir, account);
-    if (barrier !== undefined) {
+    // A database that belongs to root was copied or restored; the start gives it to the usual account.
+    const account = await (owner.uid === 0 ? accountForRoot() : accountOf(owner));
+    const closed = await closedParent(dataDir, account);
+    if (closed !== undefined) {
       throw new EmbeddedDatabaseError(
-        `The database in ${dataDir} is out of reach for ${account.label}, who runs PostgreSQL: ${barrier} is closed to that user.\n` +
+        `The database in ${dataDir} is out of reach for ${account.label}, who runs PostgreSQL: ${closed} is closed to that user.\n` +
           "Open it (chmod o+x), or move the directory and name its new place in CLOAKROOM_DATA_DIR.",
       );
     }
-    return { dataDir, account, notice: dataDir === requested ? undefined : notice(requested, dataDir, account) };
+    return { dataDir, account, notice: noticeOf(requested, dataDir, account) };
   }
-  const account = await accountForRoot(runAs);
-  const barrier = await barrierBefore(requested, account);
-  if (barrier === undefined) return { dataDir: requested, account, notice: undefined };
-  const dataDir = relocated(requested);
-  return { dataDir, account, notice: notice(requested, dataDir, account) };
+  const account = await accountForRoot();
+  const dataDir = (await closedParent(requested, account)) === undefined ? requested : relocated;
+  return { dataDir, account, notice: noticeOf(requested, dataDir, account) };
 }
 
-function notice(requested: string, dataDir: string, account: ServerAccount): string {
+function noticeOf(requested: string, dataDir: string, account: ServerAccount): string | undefined {
+  if (dataDir === requested) return undefined;
   return `The database is kept in ${dataDir}: PostgreSQL does not run as root, and ${account.label}, who runs it, cannot reach ${requested}.`;
 }
 
 /** A readable name, made unique by the hash of the whole path. */
-function relocated(requested: string): string {
+function relocatedPath(requested: string): string {
   const readable = requested
     .replace(/[^A-Za-z0-9]+/g, "-")
     .replace(/^-|-$/g, "")
@@ -113,10 +112,10 @@ async function databaseOwner(dataDir: string): Promise<{ uid: number; gid: numbe
   const [major] = await majorsIn(dataDir);
   if (major === undefined) return undefined;
   const { home, data } = clusterIn(dataDir, major);
-  return stat((await exists(data)) ? data : home);
+  return stat(existsSync(data) ? data : home);
 }
 
-/** The path with the symbolic links of its existing part resolved, so that one directory has one name. */
+/** The path with the symbolic links of its existing part resolved, so one directory has one name. */
 async function canonical(path: string): Promise<string> {
   try {
     return await realpath(path);
@@ -125,11 +124,4 @@ async function canonical(path: string): Promise<string> {
     if (codeOf(error) !== "ENOENT" || above === path) throw error;
     return join(await canonical(above), basename(path));
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -19,24 +19,17 @@ const REASONS: Readonly<Record<string, string>> = {
   EIO: "the device reports an input or output error",
 };
 
-/** Failures of the disk itself. Those of a write name no path: the file was open by then. */
-const OF_THE_DISK: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EIO"]);
-
 /** A failed file operation on the data directory, in words; every other error as it is. */
 export function inOperatorsWords(error: unknown, dataDir: string): unknown {
   if (!(error instanceof Error)) return error;
   const code = codeOf(error);
-  const reason = REASONS[code];
-  const target = pathOf(error) ?? (OF_THE_DISK.has(code) ? dataDir : undefined);
-  if (reason === undefined || target === undefined) return error;
+  const path = "dest" in error ? error.dest : "path" in error ? error.path : undefined;
+  // A write names no path: the file was open by then.
+  const target = path ?? (["ENOSPC", "EDQUOT", "EIO"].includes(code) ? dataDir : undefined);
+  if (REASONS[code] === undefined || typeof target !== "string") return error;
   return new EmbeddedDatabaseError(
-    `The embedded database cannot use ${target}: ${reason}.\n` +
+    `The embedded database cannot use ${target}: ${REASONS[code]}.\n` +
       "Put this right, or name another directory in CLOAKROOM_DATA_DIR, or a PostgreSQL in DATABASE_URL.",
     { cause: error },
   );
-}
-
-function pathOf(error: Error): string | undefined {
-  if ("dest" in error && typeof error.dest === "string") return error.dest;
-  return "path" in error && typeof error.path === "string" ? error.path : undefined;
 }

@@ -1,40 +1,54 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { majorsIn } from "./cluster.js";
 import { type DataLocation, locateData, makeDataDirectory } from "./data-location.js";
-import type { EmbeddedConnection } from "./database-session.js";
-import { DirectoryLock, describeHolder, inUse, readHolder } from "./directory-lock.js";
-import { inOperatorsWords } from "./embedded-database-error.js";
-import { Ownership } from "./ownership.js";
-import { stopAtProcessExit } from "./postgres-server.js";
-import { bringUp, type RunningDatabase, shutDown } from "./running-database.js";
-import { ServerLog } from "./server-log.js";
+import { DirectoryLock, describeServer, isLocked, removeServerFile, writeServerFile } from "./directory-lock.js";
+import { EmbeddedDatabaseError, inOperatorsWords } from "./embedded-database-error.js";
+import { signalServer } from "./postgres-server.js";
+import {
+  ANNOUNCE_AFTER_MS,
+  type Announce,
+  type EmbeddedConnection,
+  findDatabase,
+  type RunningDatabase,
+  SocketHidden,
+  START_TIMEOUT_MS,
+  startDatabase,
+  stopDatabase,
+} from "./running-database.js";
+import { truncateLog } from "./server-log.js";
 
-export type { EmbeddedConnection } from "./database-session.js";
 export { EmbeddedDatabaseError } from "./embedded-database-error.js";
+export type { EmbeddedConnection } from "./running-database.js";
 
 export interface EmbeddedDatabaseOptions {
-  /** Where the database is to be kept, absolute or relative to the working directory. */
+  /** The data directory, absolute or relative to the working directory. */
   readonly dataDir: string;
-  /** As root: the user (name, `uid` or `uid:gid`) to run PostgreSQL as. Absent: the owner of the data, or a usual one. */
-  readonly runAs?: string;
-  /** The platform package with PostgreSQL's programs. Absent: the installed one. */
+  /** The npm package with PostgreSQL's programs. Absent: the installed one. */
   readonly packageDir?: string;
-  /** Takes lines for the operator. */
-  announce(line: string): void;
+  /** Receives lines for the operator. */
+  readonly announce: Announce;
 }
 
-/** A real PostgreSQL 18, or what the system has, on a unix socket, run by this process or beside it. */
+export interface CommandOptions extends EmbeddedDatabaseOptions {
+  /** Whether to create the database if there is none. */
+  readonly mayCreate: boolean;
+}
+
+/** A real PostgreSQL 18, or the system's version, on a unix socket. */
 export interface EmbeddedDatabase extends AsyncDisposable {
   /** For postgres.js. The role owns the database and may create roles; it is no superuser. */
   readonly connection: EmbeddedConnection;
-  /** The database was made in this start: it is empty. */
+  /** This start created the database: it is empty. */
   readonly isNew: boolean;
-  /** Where the data really is, which may not be where it was asked for. */
+  /** Where the data is, which may not be the requested directory. */
   readonly dataDir: string;
-  /** What PostgreSQL says, for messages that point there. */
+  /** PostgreSQL's log, for messages that point there. */
   readonly logFile: string;
-  /** Resolves when the database is gone: after `stop`, or by itself, which its owner must take as the end. */
+  /** Resolves when PostgreSQL has ended, after `stop` or by itself. */
   readonly exited: Promise<DatabaseExit>;
-  /** Ends our use of the database, and the database itself when we own it or were its last user. Can be called again. */
+  /** Ends this process's use of the database. Can be called again. */
   stop(): Promise<void>;
 }
 
@@ -45,28 +59,49 @@ export interface DatabaseExit {
   readonly summary: string;
 }
 
-/** How long a server waits for a running command to end, in milliseconds. */
-const COMMAND_PATIENCE = 60_000;
-/** How long a lock may be held by nobody in particular: its holder is just coming or going. In milliseconds. */
-const HANDOVER = 1_000;
-/** How often the size of PostgreSQL's log is looked at, in milliseconds. */
-const LOG_CHECK = 60_000;
+type Role = "server" | "command";
+
+/** How long another process may hold a lock only to see whether it is free. */
+const PROBE_MS = 500;
+/** How long to wait for users of a PostgreSQL that cannot be seen from here: they notice its end, or are elsewhere. */
+const UNSEEN_TIMEOUT_MS = { server: 60_000, command: 5_000 };
+/** How long a command that ends waits to learn whether it is the last one. */
+const LEAVE_TIMEOUT_MS = 60_000;
+const LOG_CHECK_MS = 60_000;
+const POLL_MS = 20;
 
 /**
- * Starts the database of a data directory and owns it until `stop`, making it if there is none and taking over a server
- * that a killed owner left behind.
- * @throws EmbeddedDatabaseError when another process owns it, or it cannot run here; the message is for the operator
+ * Starts the database for the server of a data directory, or takes over the PostgreSQL that commands or a killed server
+ * left running. Its `stop` stops PostgreSQL, even if commands still use it.
+ * @throws EmbeddedDatabaseError if another server has it, or it cannot run here; the message is for the operator
  */
 export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
   try {
-    const location = await locateData(options.dataDir, options.runAs);
+    const location = await locateData(options.dataDir);
+    const { dataDir } = location;
     if (location.notice !== undefined) options.announce(location.notice);
     await makeDataDirectory(location);
-    const lock = await takeLock(location, options);
-    try {
-      return await own(location, lock, options);
-    } catch (error) {
+    const lock = await tryFor(PROBE_MS, () => DirectoryLock.tryTake(dataDir, "cloakroom.lock"));
+    if (!lock) throw inUse(dataDir);
+    const release = () => {
+      removeServerFile(dataDir);
       lock.release();
+    };
+    try {
+      writeServerFile(dataDir);
+      const running = await findOrStart("server", location, { ...options, mayCreate: true });
+      const { logFile } = running.cluster;
+      // A log that cannot be truncated now can be in a minute.
+      const timer = setInterval(() => void truncateLog(logFile).catch(() => {}), LOG_CHECK_MS).unref();
+      return opened(running, {
+        atExit: () => signalServer(running.server, "SIGINT"),
+        leave: () =>
+          stopDatabase(running)
+            .finally(release)
+            .finally(() => clearInterval(timer)),
+      });
+    } catch (error) {
+      release();
       throw error;
     }
   } catch (error) {
@@ -74,59 +109,139 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): P
   }
 }
 
-async function own(
+/**
+ * Uses the database for one command: the PostgreSQL that runs already, or one that this call starts. The last command stops
+ * it, unless a server has it.
+ * @throws EmbeddedDatabaseError if there is no database and `mayCreate` is false, or it cannot be reached or run here
+ */
+export async function shareEmbeddedDatabase(options: CommandOptions): Promise<EmbeddedDatabase> {
+  try {
+    const location = await locateData(options.dataDir);
+    const { dataDir } = location;
+    // A first server that is creating the database has taken its lock.
+    const mayExist = (await majorsIn(dataDir)).length > 0 || existsSync(join(dataDir, "cloakroom.lock"));
+    if (!options.mayCreate && !mayExist) throw noVault(dataDir);
+    await makeDataDirectory(location);
+    const running = await findOrStart("command", location, options);
+    if (running.isNew && location.notice !== undefined) options.announce(location.notice);
+    // If PostgreSQL dies, a server must not wait for this command before it starts PostgreSQL again.
+    void running.server.ended.then(() => running.use?.release());
+    return opened(running, {
+      atExit: () => {
+        using startLock = DirectoryLock.tryTake(dataDir, "start.lock");
+        running.use?.release();
+        if (startLock && isUnused("command", dataDir)) signalServer(running.server, "SIGINT");
+      },
+      leave: () => leave(running),
+    });
+  } catch (error) {
+    throw inOperatorsWords(error, options.dataDir);
+  }
+}
+
+interface UsedDatabase extends RunningDatabase {
+  /** A command's share of `users.lock`. */
+  readonly use: DirectoryLock | undefined;
+}
+
+async function findOrStart(role: Role, location: DataLocation, options: CommandOptions): Promise<UsedDatabase> {
+  const { dataDir } = location;
+  const began = Date.now();
+  let seenAt = began;
+  for (let announced = false; ; await sleep(POLL_MS)) {
+    const attempt = await tryToFindOrStart(role, location, options);
+    if (typeof attempt === "object") return attempt;
+    if (attempt === "starting") seenAt = Date.now();
+    if (Date.now() - seenAt > UNSEEN_TIMEOUT_MS[role]) throw unreachable(role, dataDir);
+    if (Date.now() - began > START_TIMEOUT_MS) throw unreachable(role, dataDir);
+    if (Date.now() - began < ANNOUNCE_AFTER_MS || announced) continue;
+    announced = true;
+    options.announce(
+      role === "server"
+        ? `Waiting for a Cloakroom command to end its work on ${dataDir}.`
+        : `Waiting for the database that ${describeServer(dataDir)} is starting.`,
+    );
+  }
+}
+
+/** Fails as `starting` while another process starts, joins or leaves it; as `unseen` if its users' PostgreSQL is not here. */
+async function tryToFindOrStart(
+  role: Role,
   location: DataLocation,
-  lock: DirectoryLock,
-  { packageDir, announce }: EmbeddedDatabaseOptions,
-): Promise<EmbeddedDatabase> {
-  const running = await bringUp(location, { packageDir, announce, claim: (session) => session.tryOwn() });
-  const ownership = new Ownership(running);
-  const undo = [stopAtProcessExit(running.server), boundLog(running)];
+  { packageDir, announce, mayCreate }: CommandOptions,
+): Promise<UsedDatabase | "starting" | "unseen"> {
+  const { dataDir } = location;
+  using startLock = DirectoryLock.tryTake(dataDir, "start.lock");
+  if (!startLock) return "starting";
+  let running = await findDatabase(dataDir, announce).catch((error: unknown) => {
+    const isOfServer = error instanceof SocketHidden && role === "command" && isLocked(dataDir, "cloakroom.lock");
+    throw isOfServer ? unreachable(role, dataDir) : error;
+  });
+  if (!running) {
+    if (!isUnused(role, dataDir)) return "unseen";
+    if (!mayCreate && (await majorsIn(dataDir)).length === 0) throw noVault(dataDir);
+    running = await startDatabase(location, packageDir, announce);
+  }
+  if (role === "server") return { ...running, use: undefined };
+  const use = DirectoryLock.tryTake(dataDir, "users.lock", "shared");
+  return use ? { ...running, use } : "starting";
+}
+
+/** Whether no other process uses the database, in any container. Only while this one holds `start.lock` can none begin to. */
+function isUnused(role: Role, dataDir: string): boolean {
+  return !isLocked(dataDir, "users.lock") && (role === "server" || !isLocked(dataDir, "cloakroom.lock"));
+}
+
+/** Ends a command's use. `start.lock` keeps others from beginning or ending theirs meanwhile. */
+async function leave(running: UsedDatabase): Promise<void> {
+  const { dataDir } = running.cluster;
+  using startLock = await tryFor(LEAVE_TIMEOUT_MS, () => DirectoryLock.tryTake(dataDir, "start.lock"));
+  running.use?.release();
+  if (startLock && isUnused("command", dataDir)) await stopDatabase(running);
+}
+
+/** @param end `atExit` runs if the process exits without a stop: by an uncaught error, or a second Ctrl-C */
+function opened(running: RunningDatabase, end: { atExit(): void; leave(): Promise<void> }): EmbeddedDatabase {
+  process.once("exit", end.atExit);
   let stopping: Promise<void> | undefined;
-  const exited = Promise.race([running.server.ended, ownership.lost]).then(
-    (summary): DatabaseExit => ({ expected: stopping !== undefined, summary }),
-  );
-  const stop = async (): Promise<void> => {
-    try {
-      await ownership.release();
-      if (!ownership.isLost) await shutDown(running);
-    } finally {
-      for (const step of undo) step();
-      lock.release();
-    }
-  };
-  const once = (): Promise<void> => {
-    stopping ??= stop();
+  const stop = (): Promise<void> => {
+    stopping ??= end.leave().finally(() => process.removeListener("exit", end.atExit));
     return stopping;
   };
   return {
     connection: running.connection,
     isNew: running.isNew,
-    dataDir: location.dataDir,
+    dataDir: running.cluster.dataDir,
     logFile: running.cluster.logFile,
-    exited,
-    stop: once,
-    [Symbol.asyncDispose]: once,
+    exited: running.server.ended.then((summary) => ({ expected: stopping !== undefined, summary })),
+    stop,
+    [Symbol.asyncDispose]: stop,
   };
 }
 
-async function takeLock({ dataDir }: DataLocation, { announce }: EmbeddedDatabaseOptions): Promise<DirectoryLock> {
-  const began = Date.now();
-  for (let announced = false; ; await sleep(50)) {
-    const lock = DirectoryLock.tryTake(dataDir, "server");
-    if (lock) return lock;
-    const holder = readHolder(dataDir);
-    const patience = holder === undefined ? HANDOVER : holder.holding === "command" ? COMMAND_PATIENCE : 0;
-    if (Date.now() - began >= patience) throw inUse(dataDir, holder);
-    if (holder === undefined || announced) continue;
-    announced = true;
-    announce(`Waiting for ${describeHolder(holder)} to end its work on ${dataDir}.`);
+async function tryFor<T>(timeoutMs: number, attempt: () => T | undefined): Promise<T | undefined> {
+  for (const end = Date.now() + timeoutMs; ; await sleep(POLL_MS)) {
+    const outcome = attempt();
+    if (outcome !== undefined || Date.now() > end) return outcome;
   }
 }
 
-/** Keeps the log within its bounds. Returns the undoing. */
-function boundLog({ cluster }: RunningDatabase): () => void {
-  // A log that cannot be cut now can be cut in a minute.
-  const timer = setInterval(() => void new ServerLog(cluster.logFile).bound().catch(() => {}), LOG_CHECK).unref();
-  return () => clearInterval(timer);
+function inUse(dataDir: string): EmbeddedDatabaseError {
+  return new EmbeddedDatabaseError(
+    `${dataDir} is in use by ${describeServer(dataDir)}. Stop that first, or give this server a CLOAKROOM_DATA_DIR of its own.`,
+  );
+}
+
+function unreachable(role: Role, dataDir: string): EmbeddedDatabaseError {
+  const user = role === "server" ? "a Cloakroom command" : describeServer(dataDir);
+  return new EmbeddedDatabaseError(
+    `${dataDir} is in use by ${user}, whose database cannot be reached from here.\n` +
+      "Run this command where the server runs (docker exec), or stop the server first.",
+  );
+}
+
+function noVault(dataDir: string): EmbeddedDatabaseError {
+  return new EmbeddedDatabaseError(
+    `There is no vault in ${dataDir}. Set CLOAKROOM_DATA_DIR to the data directory of the server, or DATABASE_URL to its database. To make a new vault here, run: cloakroom init`,
+  );
 }

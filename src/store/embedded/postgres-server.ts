@@ -1,36 +1,48 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf } from "../database-error.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
-import { childEnvironment, type PostgresBinaries } from "./postgres-binaries.js";
-import { isAlive, isServerOf } from "./process-identity.js";
 import type { ServerAccount } from "./server-account.js";
+import { childEnvironment } from "./server-settings.js";
 
-/** How long a server gets to stop when asked kindly, and once more when asked to drop everything, in milliseconds. */
-const GRACE = 30_000;
+/** How long a fast shutdown, and then an immediate one, may take. */
+const STOP_TIMEOUT_MS = 30_000;
+const WATCH_MS = 250;
 
-/** A running PostgreSQL server process, whether this process started it or found it. */
+/** A postmaster that this process started, or found running. */
 export interface PostgresServer {
   readonly pid: number;
-  readonly origin: "started" | "adopted";
+  /** PostgreSQL's data directory. */
+  readonly data: string;
   /** Resolves when the process is gone, with a sentence that says how. */
   readonly ended: Promise<string>;
-  hasEnded(): boolean;
-  /** Asks the server to stop, without waiting and without a word if it is gone. */
-  signal(signal: "SIGINT" | "SIGQUIT"): void;
+}
+
+/** What a server wrote into `postmaster.pid`. */
+export interface Postmaster {
+  readonly pid: number;
+  readonly port: number;
+  /** Undefined until the server has opened its socket. */
+  readonly socketDirectory: string | undefined;
+  /** The server accepts connections. `pg_ctl -w` reads the same line. */
+  readonly isReady: boolean;
 }
 
 /**
- * Starts `postgres`. It leads a session of its own, so that Ctrl-C in a terminal reaches us alone and requests in flight
- * can end first, and it keeps no reference that would hold this process up.
+ * Starts `postgres` on a data directory. It leads its own session, so that Ctrl-C in a terminal reaches only this process,
+ * which then lets requests end first; and it outlives this process if that is killed.
  */
 export function startServer(
-  binaries: PostgresBinaries,
-  args: readonly string[],
+  postgres: string,
+  data: string,
+  settings: readonly string[],
   account: ServerAccount,
   stderr: number,
 ): PostgresServer {
-  const child = spawn(binaries.postgres, args, {
+  const child = spawn(postgres, ["-D", data, ...settings], {
     ...account.spawnAs,
     cwd: "/",
     env: childEnvironment(),
@@ -38,80 +50,113 @@ export function startServer(
     stdio: ["ignore", stderr, stderr],
   });
   child.unref();
-  let gone = false;
-  const ended = endOf(child).then((how) => {
-    gone = true;
-    return how;
-  });
-  return {
-    pid: child.pid ?? 0,
-    origin: "started",
-    ended,
-    hasEnded: () => gone,
-    // A child that has been waited for is not signalled any more, so that its pid can be nobody else's.
-    signal: (signal) => void child.kill(signal),
-  };
+  return { pid: child.pid ?? 0, data, ended: exitOf(child) };
 }
 
-/** A server that somebody else started: the orphan of a killed owner, or the one of a running owner. */
-export function adoptServer(pid: number, data: string): PostgresServer {
-  let gone = false;
+/** A server that another process started. */
+export function foundServer(pid: number, data: string): PostgresServer {
   const ended = new Promise<string>((resolve) => {
     const timer = setInterval(() => {
-      if (isAlive(pid)) return;
+      if (isServerOf(pid, data)) return;
       clearInterval(timer);
-      gone = true;
       resolve("PostgreSQL ended");
-    }, 100).unref();
+    }, WATCH_MS).unref();
   });
+  return { pid, data, ended };
+}
+
+/**
+ * Stops the server like `pg_ctl stop -m fast`, which rolls back open transactions and writes a checkpoint; if that takes too
+ * long, like `-m immediate`, which leaves recovery to the next start. Never by SIGKILL, which leaves shared memory behind.
+ * @throws EmbeddedDatabaseError if the server still runs after both
+ */
+export async function stopServer(server: PostgresServer, timeoutMs = STOP_TIMEOUT_MS): Promise<void> {
+  for (const signal of ["SIGINT", "SIGQUIT"] as const) {
+    signalServer(server, signal);
+    for (const end = Date.now() + timeoutMs; Date.now() < end; await sleep(10)) {
+      if (!isServerOf(server.pid, server.data)) return;
+    }
+  }
+  throw new EmbeddedDatabaseError(
+    `PostgreSQL (pid ${server.pid}) did not stop within ${(2 * timeoutMs) / 1000} s and still runs. The next start takes it over; to end it now: kill -QUIT ${server.pid}`,
+  );
+}
+
+/** Sends a signal, without effect if the server is gone. */
+export function signalServer({ pid, data }: PostgresServer, signal: "SIGINT" | "SIGQUIT"): void {
+  try {
+    if (isServerOf(pid, data)) process.kill(pid, signal);
+  } catch (error) {
+    if (codeOf(error) !== "ESRCH") throw error;
+  }
+}
+
+/**
+ * Whether the process is the server of the data directory. A pid alone proves nothing: after a crash, and after each restart
+ * of a container, another process may have it. Backends and zombies have other command lines.
+ */
+export function isServerOf(pid: number, data: string): boolean {
+  return pid > 0 && commandLine(pid).includes(`postgres -D ${data} `);
+}
+
+/**
+ * The server that runs on the data directory, in this pid namespace.
+ * @throws EmbeddedDatabaseError if the data directory is open in single-user mode
+ */
+export async function findPostmaster(data: string): Promise<Postmaster | undefined> {
+  const [first = "", , , port = "", socketDirectory = "", , , status = ""] = await readPidFile(data);
+  const pid = Number.parseInt(first, 10);
+  // Single-user mode writes its pid negated.
+  if (pid < 0 && /postgres --single /.test(commandLine(-pid))) {
+    throw new EmbeddedDatabaseError(
+      `PostgreSQL is open in single-user mode on ${data} (pid ${-pid}). End that first, then start again.`,
+    );
+  }
+  if (!isServerOf(pid, data)) return undefined;
   return {
     pid,
-    origin: "adopted",
-    ended,
-    hasEnded: () => gone || !isAlive(pid),
-    signal: (signal) => {
-      if (isServerOf(pid, data)) kill(pid, signal);
-    },
+    port: Number.parseInt(port, 10),
+    socketDirectory: socketDirectory.trim() || undefined,
+    isReady: status.trim() === "ready",
   };
 }
 
 /**
- * Stops the server: SIGINT rolls open transactions back and writes a checkpoint; SIGQUIT, after the grace, leaves recovery
- * to the next start. Never SIGKILL, which would leave shared memory and backends behind.
- * @throws EmbeddedDatabaseError when the server withstands both
+ * Removes the `postmaster.pid` of a server that is gone, and returns the socket directory that it names. PostgreSQL itself
+ * refuses to start if another process of its account has the pid now, which is common in containers, or if a power cut
+ * left the file empty. It still checks its shared memory for survivors. The caller holds `start.lock`.
  */
-export async function stopServer(server: PostgresServer, grace = GRACE): Promise<void> {
-  for (const signal of ["SIGINT", "SIGQUIT"] as const) {
-    server.signal(signal);
-    for (const end = Date.now() + grace; Date.now() < end; await sleep(5)) {
-      if (server.hasEnded()) return;
-    }
+export async function removeStalePidFile(data: string): Promise<string | undefined> {
+  const socketDirectory = (await readPidFile(data))[4]?.trim();
+  if (await findPostmaster(data)) return undefined;
+  await rm(join(data, "postmaster.pid"), { force: true });
+  return socketDirectory || undefined;
+}
+
+async function readPidFile(data: string): Promise<readonly string[]> {
+  try {
+    return (await readFile(join(data, "postmaster.pid"), "utf8")).split("\n");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
   }
-  throw new EmbeddedDatabaseError(
-    `PostgreSQL (pid ${server.pid}) did not stop within ${(2 * grace) / 1000} s and still runs. The next start takes it over; to end it now: kill -QUIT ${server.pid}`,
-  );
 }
 
-/** Stops the server if this process ends on its own: by an uncaught error, or a second Ctrl-C. Returns the undoing. */
-export function stopAtProcessExit(server: PostgresServer): () => void {
-  const onExit = (): void => server.signal("SIGINT");
-  process.once("exit", onExit);
-  return () => process.removeListener("exit", onExit);
+/** Empty if there is no such process, and for a zombie. */
+function commandLine(pid: number): string {
+  try {
+    if (process.platform === "linux") return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+    return execFileSync("ps", ["-o", "command=", "-p", String(pid)], { encoding: "utf8" });
+  } catch {
+    return "";
+  }
 }
 
-function endOf(child: ChildProcess): Promise<string> {
+function exitOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     child.once("error", (error) => resolve(`PostgreSQL could not be started (${codeOf(error)})`));
     child.once("exit", (code, signal) =>
       resolve(signal ? `PostgreSQL was ended by ${signal}` : `PostgreSQL ended with exit code ${code}`),
     );
   });
-}
-
-function kill(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    if (codeOf(error) !== "ESRCH") throw error;
-  }
 }

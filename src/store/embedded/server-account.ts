@@ -1,25 +1,27 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
+import { dirname } from "node:path";
+import { codeOf } from "../database-error.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
 
-/** The operating-system account under which PostgreSQL runs. It is never root: initdb and postgres refuse uid 0. */
+/** The operating-system account that runs PostgreSQL. It is never root: initdb and postgres refuse uid 0. */
 export interface ServerAccount {
   readonly uid: number;
   readonly gid: number;
   /** For messages: `postgres (uid 101)`. */
   readonly label: string;
-  /** What `spawn` is told, so that the child runs as this account; nothing when this process does already. */
+  /** Options for `spawn`: empty if this process runs as the account already. */
   readonly spawnAs: { readonly uid: number; readonly gid: number } | Record<never, never>;
 }
 
-/** Whom a root process hands PostgreSQL to, the first that exists: Debian's and the images' own, then the universal one. */
+/** If this process is root, PostgreSQL runs as the first of these users that exists: Debian's, the Node image's, any. */
 const USUAL_NAMES = ["postgres", "node", "nobody"] as const;
 
 /**
- * The ids of this process.
- * @throws EmbeddedDatabaseError on Windows, where Node reaches named pipes but no unix sockets.
+ * The account of this process.
+ * @throws EmbeddedDatabaseError on Windows, where Node has no unix sockets
  */
-export function processIds(): { readonly uid: number; readonly gid: number } {
+export function ownAccount(): ServerAccount {
   const uid = process.geteuid?.();
   const gid = process.getegid?.();
   if (uid === undefined || gid === undefined) {
@@ -27,56 +29,52 @@ export function processIds(): { readonly uid: number; readonly gid: number } {
       "The embedded database does not run on Windows. Set DATABASE_URL to a PostgreSQL 15 to 18, or use WSL 2.",
     );
   }
-  return { uid, gid };
+  return { uid, gid, label: labelOf(uid, ownName()), spawnAs: {} };
 }
 
 export function runsAsRoot(): boolean {
-  return processIds().uid === 0;
+  return ownAccount().uid === 0;
 }
 
-/** The account of this process. */
-export function ownAccount(): ServerAccount {
-  const { uid, gid } = processIds();
-  return { uid, gid, label: label(uid, ownName()), spawnAs: {} };
-}
-
-/** The account that owns a file. It needs no passwd entry: only initdb asks for one. */
-export async function accountOfIds(uid: number, gid: number): Promise<ServerAccount> {
+/** The account that owns a file. It needs no entry in /etc/passwd, except for initdb. */
+export async function accountOf({ uid, gid }: { uid: number; gid: number }): Promise<ServerAccount> {
   const entry = (await passwdEntries()).find((candidate) => candidate.uid === uid);
-  return otherAccount(uid, gid, entry?.name);
+  return { uid, gid, label: labelOf(uid, entry?.name), spawnAs: { uid, gid } };
 }
 
-/**
- * @param wanted a name of /etc/passwd, `uid`, or `uid:gid`; absent: the first usual one that exists
- * @throws EmbeddedDatabaseError when there is no such account, or it is root
- */
-export async function accountForRoot(wanted: string | undefined): Promise<ServerAccount> {
+/** @throws EmbeddedDatabaseError if no usual account exists */
+export async function accountForRoot(): Promise<ServerAccount> {
   const entries = await passwdEntries();
-  if (wanted === undefined) {
-    for (const name of USUAL_NAMES) {
-      const entry = entries.find((candidate) => candidate.name === name);
-      if (entry && entry.uid > 0) return otherAccount(entry.uid, entry.gid, name);
-    }
-    throw new EmbeddedDatabaseError(
-      `PostgreSQL does not run as root, and there is no user ${USUAL_NAMES.join(", ")} to run it.\n` +
-        "Start Cloakroom as another user, or set DATABASE_URL.",
-    );
+  for (const name of USUAL_NAMES) {
+    const entry = entries.find((candidate) => candidate.name === name && candidate.uid > 0);
+    if (entry) return accountOf(entry);
   }
-  const numbers = /^(\d+)(?::(\d+))?$/.exec(wanted);
-  const entry = entries.find((candidate) =>
-    numbers ? candidate.uid === Number(numbers[1]) : candidate.name === wanted,
+  throw new EmbeddedDatabaseError(
+    `PostgreSQL does not run as root, and there is no user ${USUAL_NAMES.join(", ")} to run it.\n` +
+      "Start Cloakroom as another user, or set DATABASE_URL.",
   );
-  const uid = numbers ? Number(numbers[1]) : entry?.uid;
-  if (uid === undefined) throw new EmbeddedDatabaseError(`There is no user ${wanted} to run PostgreSQL as.`);
-  if (uid === 0) throw new EmbeddedDatabaseError("PostgreSQL does not run as root: name another user.");
-  return otherAccount(uid, Number(numbers?.[2] ?? entry?.gid ?? uid), entry?.name);
 }
 
-function otherAccount(uid: number, gid: number, name: string | undefined): ServerAccount {
-  return { uid, gid, label: label(uid, name), spawnAs: { uid, gid } };
+/** The topmost parent directory of `path` that the account may not enter. Parents that do not exist yet count as open. */
+export async function closedParent(path: string, account: ServerAccount): Promise<string | undefined> {
+  const parent = dirname(path);
+  if (parent === path) return undefined;
+  return (await closedParent(parent, account)) ?? ((await mayEnter(parent, account)) ? undefined : parent);
 }
 
-function label(uid: number, name: string | undefined): string {
+/** Judged by the mode bits, because a process cannot ask for another uid. `spawn` drops supplementary groups. */
+export async function mayEnter(directory: string, account: ServerAccount): Promise<boolean> {
+  try {
+    const { mode, uid, gid } = await stat(directory);
+    const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001;
+    return (mode & bit) !== 0;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return true;
+    throw error;
+  }
+}
+
+function labelOf(uid: number, name: string | undefined): string {
   return name === undefined ? `uid ${uid}` : `${name} (uid ${uid})`;
 }
 

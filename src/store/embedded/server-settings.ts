@@ -2,31 +2,43 @@ import { totalmem } from "node:os";
 
 const MB = 1024 * 1024;
 
+/** What PostgreSQL's programs inherit: variables of the loader, by which some systems find libraries or passwd entries. */
+const INHERITED = [
+  "PATH",
+  "LD_LIBRARY_PATH",
+  "LD_PRELOAD",
+  "NSS_WRAPPER_PASSWD",
+  "NSS_WRAPPER_GROUP",
+  "DYLD_LIBRARY_PATH",
+];
+
 /**
- * The memory that this machine, or the container's limit, allows, in bytes. Node reports 2^64 where there is no limit.
+ * The environment of PostgreSQL's programs. None of our settings, some of which are secret, and no locale: initdb fails with a
+ * locale that the system lacks, and without any makes a SQL_ASCII database.
  */
+export function childEnvironment(): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(([name]) => INHERITED.includes(name));
+  return { ...Object.fromEntries(inherited), LC_ALL: "C" };
+}
+
+/** The memory of this machine, or the container's limit, in bytes. Node reports 2^64 if there is no limit. */
 export function availableMemory(): number {
   const limit = process.constrainedMemory();
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
-/** A fifth of the memory, between 32 MB and 2 GB, in whole megabytes: the rest is for Node and the page cache. */
+/** A fifth of the memory, between 32 MB and 2 GB: the rest is for Node and the page cache. */
 export function sharedBuffers(memory: number): string {
   return `${Math.floor(Math.min(Math.max(memory / 5, 32 * MB), 2048 * MB) / MB)}MB`;
 }
 
 /**
- * The arguments of `postgres`. They win over postgresql.conf, so that neither durability nor the silence of the log can be
- * lost by an edit there. Valid for 15 to 18.
+ * Settings for the command line of `postgres` 15 to 18. There they win over postgresql.conf, so an edit of that file cannot turn
+ * durability off or write values into the log.
  */
-export function serverArguments(
-  data: string,
-  socketDirectory: string,
-  port: number,
-  memory: number,
-): readonly string[] {
+export function serverSettings(socketDirectory: string, port: number, memory: number): readonly string[] {
   const settings = {
-    // The bundled OpenSSL and ICU are out of support: neither is reachable without TCP and without ICU collations.
+    // The bundled OpenSSL and ICU are out of support. Without TCP and without ICU collations neither can be reached.
     listen_addresses: "",
     unix_socket_directories: socketDirectory,
     unix_socket_permissions: "0700",
@@ -40,14 +52,14 @@ export function serverArguments(
     // Up to 9 processes of a server with 19 each, and commands beside them.
     max_connections: "200",
     shared_buffers: sharedBuffers(memory),
-    // Some container platforms offer huge pages that their limits then forbid, which ends in SIGBUS.
+    // Some container platforms offer huge pages that their limits then forbid: the server would end with SIGBUS.
     huge_pages: "off",
     max_wal_size: "4GB",
     wal_compression: "on",
     jit: "off",
     timezone: "UTC",
 
-    // Our own bounded file takes stderr. DETAIL lines quote rows and keys, STATEMENT lines literals: neither is written.
+    // DETAIL lines quote rows and keys, STATEMENT lines literals: neither is logged.
     logging_collector: "off",
     log_destination: "stderr",
     log_timezone: "UTC",
@@ -63,5 +75,5 @@ export function serverArguments(
     log_connections: "off",
     log_disconnections: "off",
   };
-  return ["-D", data, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])];
+  return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 }

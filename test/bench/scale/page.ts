@@ -27,7 +27,7 @@ export function performancePage(findings: Findings): string {
   const { echoes, sizes, plans, endurance, startUp, sizesVersion } = findings;
   return `# Performance
 
-What one process does as the work grows. \`npm run bench:scale\` writes this page anew; \`npm run bench\` holds the figures
+What one process does as the work grows. \`npm run bench:scale\` rewrites this page; \`npm run bench\` holds the figures
 against the design's targets and against what the machine does without our work.
 
 ## Method

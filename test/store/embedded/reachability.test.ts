@@ -1,8 +1,7 @@
 import { chmodSync, chownSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { barrierBefore, mayEnter } from "../../../src/store/embedded/reachability.js";
-import { ownAccount } from "../../../src/store/embedded/server-account.js";
+import { closedParent, mayEnter, ownAccount } from "../../../src/store/embedded/server-account.js";
 import { isRoot, scratch } from "./support/databases.js";
 
 const UID = 40_001;
@@ -30,14 +29,14 @@ describe("whether an account may enter", () => {
     const deep = join(top, "a", "b", "c");
     mkdirSync(deep, { recursive: true });
     const other = { ...own, uid: own.uid + 1, gid: own.gid + 1 };
-    expect(await barrierBefore(deep, other)).toBeUndefined();
+    expect(await closedParent(deep, other)).toBeUndefined();
     chmodSync(deep, 0o700);
-    expect(await barrierBefore(deep, other)).toBeUndefined();
+    expect(await closedParent(deep, other)).toBeUndefined();
     chmodSync(join(top, "a", "b"), 0o700);
-    expect(await barrierBefore(deep, other)).toBe(join(top, "a", "b"));
+    expect(await closedParent(deep, other)).toBe(join(top, "a", "b"));
     chmodSync(join(top, "a"), 0o700);
-    expect(await barrierBefore(deep, other)).toBe(join(top, "a"));
-    expect(await barrierBefore(deep, own)).toBeUndefined();
-    expect(await barrierBefore(join(top, "not", "made", "yet"), other)).toBeUndefined();
+    expect(await closedParent(deep, other)).toBe(join(top, "a"));
+    expect(await closedParent(deep, own)).toBeUndefined();
+    expect(await closedParent(join(top, "not", "made", "yet"), other)).toBeUndefined();
   });
 });

@@ -20,7 +20,7 @@ describe.concurrent("a server whose socket is gone or hidden", () => {
   it("is named to the next server and to a command, each of which says what to do", async ({
     onTestFinished: atTheEnd,
   }) => {
-    const hidden = async (mode: "start" | "visit"): Promise<string> => {
+    const hidden = async (mode: "start" | "share"): Promise<string> => {
       const dataDir = join(scratch(atTheEnd), "data");
       const owner = new DatabaseUser({ mode: "start", dataDir }, { atTheEnd });
       const { connection } = await owner.says("ready");
@@ -30,7 +30,7 @@ describe.concurrent("a server whose socket is gone or hidden", () => {
       renameSync(`${connection.host}.hidden`, connection.host);
       return message;
     };
-    const [server, command] = await Promise.all([hidden("start"), hidden("visit")]);
+    const [server, command] = await Promise.all([hidden("start"), hidden("share")]);
     expect(server).toMatch(
       /PostgreSQL \(pid \d+\) runs, but its socket cannot be reached .*\nStop it and start again: kill -INT \d+/,
     );
@@ -62,7 +62,7 @@ describe.concurrent("a recovery that takes long", () => {
         return replaying !== undefined;
       });
       process.kill(replaying ?? 0, "SIGSTOP");
-      const command = new DatabaseUser({ mode: "visit", dataDir }, { atTheEnd });
+      const command = new DatabaseUser({ mode: "share", dataDir }, { atTheEnd });
       try {
         expect(await server.says("announced")).toMatch(
           /^PostgreSQL is still starting, most likely recovering .*postgres\.log\)\.$/,

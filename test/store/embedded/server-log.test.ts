@@ -1,25 +1,24 @@
 import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ServerLog } from "../../../src/store/embedded/server-log.js";
+import { lastFailure, openLog, truncateLog } from "../../../src/store/embedded/server-log.js";
 import { scratch } from "./support/databases.js";
 
 describe("PostgreSQL's log file", () => {
   it("grows until the limit, then keeps its newest part beside and goes on in the same file", async () => {
     const path = join(scratch(), "postgres.log");
-    const log = new ServerLog(path);
-    const server = await log.open();
+    const server = await openLog(path);
     try {
       await server.write(`${"a".repeat(80)}${"b".repeat(20)}`);
-      await log.bound(100);
+      await truncateLog(path, 100);
       expect(existsSync(`${path}.1`)).toBe(false);
       await server.write("c");
-      await log.bound(100);
+      await truncateLog(path, 100);
       expect(readFileSync(`${path}.1`, "utf8")).toBe(`${"a".repeat(79)}${"b".repeat(20)}c`);
       await server.write("after");
       expect(readFileSync(path, "utf8")).toBe("after");
       await server.write("x".repeat(200));
-      await log.bound(100);
+      await truncateLog(path, 100);
       expect(statSync(`${path}.1`).size).toBe(100);
       expect(statSync(path).size).toBe(0);
     } finally {
@@ -40,13 +39,13 @@ describe("PostgreSQL's log file", () => {
   ])("tells why a start failed: $failure", async ({ lines, since, failure }) => {
     const path = join(scratch(), "postgres.log");
     writeFileSync(path, lines);
-    expect(await new ServerLog(path).lastFailure(since)).toBe(failure);
+    expect(await lastFailure(path, since)).toBe(failure);
   });
 
   it("is never written through a link", async () => {
     const directory = scratch();
     writeFileSync(join(directory, "elsewhere"), "");
     symlinkSync(join(directory, "elsewhere"), join(directory, "postgres.log"));
-    await expect(new ServerLog(join(directory, "postgres.log")).open()).rejects.toMatchObject({ code: "ELOOP" });
+    await expect(openLog(join(directory, "postgres.log"))).rejects.toMatchObject({ code: "ELOOP" });
   });
 });

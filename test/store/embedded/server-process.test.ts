@@ -1,21 +1,24 @@
 import { spawn } from "node:child_process";
-import { symlinkSync } from "node:fs";
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type PostgresServer, stopServer } from "../../../src/store/embedded/postgres-server.js";
-import { isAlive, isServerOf } from "../../../src/store/embedded/process-identity.js";
+import {
+  foundServer,
+  isServerOf,
+  type PostgresServer,
+  stopServer,
+} from "../../../src/store/embedded/postgres-server.js";
 import { query, scratch, serverPid, start, until } from "./support/databases.js";
 
 describe("a server process", () => {
-  it("is known by its data directory, by whatever name, and its backends are not taken for it", async () => {
+  it("is known by its data directory, and its backends are not taken for it", async () => {
     const dataDir = join(scratch(), "data");
     const database = await start({ dataDir });
     const pid = serverPid(dataDir);
     const data = join(dataDir, "pg18", "data");
-    const alias = join(scratch(), "alias");
-    symlinkSync(data, alias);
     expect(isServerOf(pid, data)).toBe(true);
-    expect(isServerOf(pid, alias)).toBe(true);
+    expect(isServerOf(pid, join(dataDir, "pg18"))).toBe(false);
     expect(isServerOf(pid, scratch())).toBe(false);
     const backends = await query(database.connection, "select pid from pg_stat_activity");
     expect(backends.length).toBeGreaterThan(3);
@@ -26,50 +29,69 @@ describe("a server process", () => {
 
   it("is not any process that only mentions the directory or works in it", () => {
     const data = scratch();
-    const impostor = spawn("sleep", ["60"], { argv0: "cat", cwd: data, stdio: "ignore" });
+    const impostor = spawn("tail", ["-f", "/dev/null", data], { cwd: data, stdio: "ignore" });
     onTestFinished(() => void impostor.kill());
     expect(isServerOf(impostor.pid ?? 0, data)).toBe(false);
     expect(isServerOf(process.pid, data)).toBe(false);
+    for (const pid of [0, -1, Number.NaN, 4_194_300]) expect(isServerOf(pid, data)).toBe(false);
   });
 
-  it.runIf(process.platform === "linux")("counts as gone when nobody has waited for it", async () => {
+  it.runIf(process.platform === "linux")("counts as gone when its parent never waits for it", async () => {
+    const { program, data } = fakePostgres("sleep 0.3");
     // The shell becomes a sleep, which never waits for the child that the shell began.
-    const parent = spawn("sh", ["-c", "sleep 0.05 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
+    const command = `'${program}' -D '${data}' -c x=y & echo $!; exec sleep 60`;
+    const parent = spawn("sh", ["-c", command], { stdio: ["ignore", "pipe", "ignore"] });
     onTestFinished(() => void parent.kill());
     const pid = await new Promise<number>((resolve) => parent.stdout.once("data", (text) => resolve(Number(text))));
-    await until(() => !isAlive(pid));
+    await until(() => isServerOf(pid, data));
+    await until(() => !isServerOf(pid, data));
     // Signal 0 still finds the zombie.
     expect(process.kill(pid, 0)).toBe(true);
   });
 });
 
+/** A program that has PostgreSQL's command line. */
+function fakePostgres(script: string): { program: string; data: string } {
+  const directory = scratch();
+  const program = join(directory, "postgres");
+  writeFileSync(program, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const data = join(directory, "data");
+  mkdirSync(data);
+  return { program, data };
+}
+
 describe("stopping a server", () => {
-  /** A server that ends at the given signal, or at none. */
-  function stubborn(until?: string): { server: PostgresServer; signals: string[] } {
-    const signals: string[] = [];
-    const hasEnded = (): boolean => until !== undefined && signals.includes(until);
-    const server: PostgresServer = {
-      pid: 4242,
-      origin: "adopted",
-      ended: new Promise(() => {}),
-      hasEnded,
-      signal: (signal) => void signals.push(signal),
-    };
-    return { server, signals };
+  /** A process that prints the signals it gets, and ends at one of them or at none. */
+  async function stubborn(end: string | undefined): Promise<{ server: PostgresServer; signals: () => string }> {
+    const traps = ["INT", "QUIT"].map((name) => `trap 'echo ${name}${end === name ? "; exit 0" : ""}' ${name}`);
+    const { program, data } = fakePostgres(`${traps.join("\n")}\necho ready\nwhile :; do sleep 0.01; done`);
+    const child = spawn(program, ["-D", data, "-c", "x=y"], { stdio: ["ignore", "pipe", "ignore"] });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    let said = "";
+    child.stdout.on("data", (text) => {
+      said += text;
+    });
+    await once(child.stdout, "data");
+    return { server: foundServer(child.pid ?? 0, data), signals: () => said.replace("ready\n", "").trim() };
   }
 
   it.each([
-    { until: "SIGINT", expected: ["SIGINT"] },
-    { until: "SIGQUIT", expected: ["SIGINT", "SIGQUIT"] },
-  ])("asks kindly, then firmly: a server that ends at $until", async ({ until: end, expected }) => {
-    const { server, signals } = stubborn(end);
-    await stopServer(server, 50);
-    expect(signals).toEqual(expected);
+    { end: "INT", expected: "INT" },
+    { end: "QUIT", expected: "INT\nQUIT" },
+  ])("asks for a fast shutdown, then for an immediate one: a server that ends at $end", async ({ end, expected }) => {
+    const { server, signals } = await stubborn(end);
+    await stopServer(server, 500);
+    await until(() => signals() === expected);
+    expect(await server.ended).toBe("PostgreSQL ended");
   });
 
   it("never kills: a server that withstands both is named to the operator", async () => {
-    const { server, signals } = stubborn();
-    await expect(stopServer(server, 50)).rejects.toThrow(/\(pid 4242\) did not stop .* still runs\. .*kill -QUIT 4242/);
-    expect(signals).toEqual(["SIGINT", "SIGQUIT"]);
+    const { server, signals } = await stubborn(undefined);
+    const failure = stopServer(server, 500);
+    await expect(failure).rejects.toThrow(
+      new RegExp(`\\(pid ${server.pid}\\) did not stop .* still runs\\. .*kill -QUIT ${server.pid}`),
+    );
+    await until(() => signals() === "INT\nQUIT");
+    expect(isServerOf(server.pid, server.data)).toBe(true);
   });
 });

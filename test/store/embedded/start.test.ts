@@ -1,9 +1,21 @@
 import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { EmbeddedDatabaseError } from "../../../src/store/embedded/embedded-database.js";
 import { awaitedLater } from "../../support/awaited-later.js";
-import { copyOf, leftovers, makeSeed, NOTHING, query, scratch, serverPid, start, until } from "./support/databases.js";
+import {
+  copyOf,
+  isRunning,
+  leftovers,
+  makeSeed,
+  NOTHING,
+  query,
+  scratch,
+  serverPid,
+  start,
+  until,
+} from "./support/databases.js";
 import { DatabaseUser } from "./support/processes.js";
 
 let seed: string;
@@ -127,6 +139,7 @@ describe("a stop", () => {
     const before = { dataDir, socketDirectory: database.connection.host, pid: serverPid(dataDir) };
     await Promise.all([database.stop(), database.stop()]);
     expect(leftovers(before)).toEqual(NOTHING);
+    expect(existsSync(join(dataDir, "server.pid"))).toBe(false);
     expect(await database.exited).toEqual({ expected: true, summary: "PostgreSQL ended with exit code 0" });
 
     const again = await start({ dataDir });
@@ -197,21 +210,23 @@ describe("the owner learns", () => {
   it("nothing of a backend that crashed, after which PostgreSQL recovers by itself", async () => {
     const dataDir = copyOf(seed, join(scratch(), "data"));
     const database = await start({ dataDir });
-    const [backend] = await query(
-      database.connection,
-      "select pid from pg_stat_activity where application_name = 'cloakroom embedded'",
+    const pid = serverPid(dataDir);
+    const backend = postgres({ ...database.connection, max: 1, fetch_types: false });
+    onTestFinished(() => backend.end({ timeout: 0 }));
+    const [row] = await backend`select pg_backend_pid() as pid`;
+    process.kill(row?.pid, "SIGKILL");
+    await until(() =>
+      query(database.connection, "select 1").then(
+        () => true,
+        () => false,
+      ),
     );
-    process.kill(backend?.pid, "SIGKILL");
-    const ownerSessions = async (): Promise<number> => {
-      const rows = await query(
-        database.connection,
-        "select pid from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock'",
-      ).catch(() => []);
-      return rows.filter(({ pid }) => pid !== backend?.pid).length;
-    };
-    await until(async () => (await ownerSessions()) === 1);
+    expect(isRunning(dataDir, pid)).toBe(true);
     const gone = await Promise.race([database.exited, Promise.resolve("still there")]);
     expect(gone).toBe("still there");
+    await expect(start({ dataDir }), "no other server gets in").rejects.toThrow(
+      "is in use by another Cloakroom server",
+    );
   });
 });
 
@@ -268,7 +283,7 @@ describe("a database that does not fit", () => {
     expect(failure).toHaveProperty("message", expect.stringMatching(says));
     expect(failure).toHaveProperty("message", expect.not.stringContaining("of-another-database"));
     expect(existsSync(join(dataDir, "pg18", "data", "postmaster.pid"))).toBe(false);
-    expect(existsSync(join(dataDir, "holder.json"))).toBe(false);
+    expect(existsSync(join(dataDir, "server.pid"))).toBe(false);
   });
 
   it("is refused where a file stands in the way", async () => {
@@ -291,7 +306,7 @@ describe("a process that ends without a word", () => {
     // The next start need not wait for the old server to end: it does so itself.
     const database = await start({ dataDir });
     expect(serverPid(dataDir)).not.toBe(pid);
-    expect(database.connection.host).toBe(connection.host);
+    expect(existsSync(connection.host), "the old socket is removed").toBe(false);
     const log = readFileSync(database.logFile, "utf8");
     expect(log).toContain("received fast shutdown request");
     expect(log).not.toContain("was interrupted");

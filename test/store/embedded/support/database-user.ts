@@ -1,14 +1,13 @@
-// A process of its own that owns or visits a database. Reads what to do from its argument and "stop" or "crash" from
+// A process of its own that has or shares a database. Reads what to do from its argument and "stop" or "crash" from
 // stdin; writes one JSON object a line.
 import { createInterface } from "node:readline";
-import { startEmbeddedDatabase } from "../../../../src/store/embedded/embedded-database.js";
-import { visitEmbeddedDatabase } from "../../../../src/store/embedded/visit.js";
+import { shareEmbeddedDatabase, startEmbeddedDatabase } from "../../../../src/store/embedded/embedded-database.js";
 
 const { mode, ...options } = JSON.parse(process.argv[2] ?? "{}");
 const say = (message: object): void => void process.stdout.write(`${JSON.stringify(message)}\n`);
 
 try {
-  const use = mode === "visit" ? visitEmbeddedDatabase : startEmbeddedDatabase;
+  const use = mode === "share" ? shareEmbeddedDatabase : startEmbeddedDatabase;
   const database = await use({ ...options, mayCreate: true, announce: (line: string) => say({ announced: line }) });
   const { connection, isNew, dataDir } = database;
   say({ ready: { connection, isNew, dataDir } });

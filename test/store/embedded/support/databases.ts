@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { onTestFinished } from "vitest";
-import { DirectoryLock } from "../../../../src/store/embedded/directory-lock.js";
+import { isLocked, type LockFile } from "../../../../src/store/embedded/directory-lock.js";
 import {
   type EmbeddedConnection,
   type EmbeddedDatabase,
   type EmbeddedDatabaseOptions,
   startEmbeddedDatabase,
 } from "../../../../src/store/embedded/embedded-database.js";
-import { isAlive } from "../../../../src/store/embedded/process-identity.js";
+import { isServerOf } from "../../../../src/store/embedded/postgres-server.js";
 import { newDirectory } from "../../../support/new-directory.js";
 
 export const isRoot = process.geteuid?.() === 0;
@@ -72,9 +72,16 @@ export function serverPid(dataDir: string, major = 18): number {
   return Number(readFileSync(join(dataDir, `pg${major}`, "data", "postmaster.pid"), "utf8").split("\n")[0]);
 }
 
+/** Whether the PostgreSQL of the data directory runs with that pid. */
+export function isRunning(dataDir: string, pid: number): boolean {
+  return isServerOf(pid, join(dataDir, "pg18", "data"));
+}
+
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await sleep(20);
 }
+
+const LOCKS: readonly LockFile[] = ["cloakroom.lock", "users.lock", "start.lock"];
 
 /** What a clean stop leaves: the data, and nothing that runs, listens or locks. */
 export function leftovers({
@@ -86,14 +93,12 @@ export function leftovers({
   socketDirectory: string;
   pid: number;
 }) {
-  const lock = DirectoryLock.tryTake(dataDir, "command");
-  lock?.release();
+  const data = join(dataDir, "pg18", "data");
   return {
-    process: isAlive(pid),
-    postmasterFile: existsSync(join(dataDir, "pg18", "data", "postmaster.pid")),
+    process: isServerOf(pid, data),
+    postmasterFile: existsSync(join(data, "postmaster.pid")),
     socketDirectory: existsSync(socketDirectory),
-    lockHeld: lock === undefined,
-    holder: existsSync(join(dataDir, "holder.json")),
+    locks: LOCKS.filter((name) => isLocked(dataDir, name)),
   };
 }
 
@@ -101,6 +106,5 @@ export const NOTHING = {
   process: false,
   postmasterFile: false,
   socketDirectory: false,
-  lockHeld: false,
-  holder: false,
-} as const;
+  locks: [],
+};

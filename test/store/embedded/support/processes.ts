@@ -6,8 +6,7 @@ import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { clusterIn, majorsIn } from "../../../../src/store/embedded/cluster.js";
 import type { EmbeddedConnection } from "../../../../src/store/embedded/embedded-database.js";
-import { adoptServer, stopServer } from "../../../../src/store/embedded/postgres-server.js";
-import { livingPostmaster } from "../../../../src/store/embedded/postmaster-file.js";
+import { findPostmaster, foundServer, stopServer } from "../../../../src/store/embedded/postgres-server.js";
 import { removeSocketDirectory } from "../../../../src/store/embedded/socket-directory.js";
 import type { AtTheEnd } from "./databases.js";
 
@@ -21,19 +20,18 @@ export const CONTAINER = ["unshare", "--pid", "--fork", "--kill-child", "--mount
 export const canContain = spawnSync(CONTAINER[0], [...CONTAINER.slice(1), "true"]).status === 0;
 
 export interface UserOptions {
-  readonly mode: "start" | "visit";
+  readonly mode: "start" | "share";
   readonly dataDir: string;
   readonly packageDir?: string;
-  readonly runAs?: string;
 }
 
 /** What a killed process has left behind, when a test fails before anybody has taken it over. */
 async function endServersIn(dataDir: string): Promise<void> {
   for (const major of await majorsIn(dataDir).catch(() => [])) {
     const { data } = clusterIn(dataDir, major);
-    const postmaster = await livingPostmaster(data);
+    const postmaster = await findPostmaster(data);
     if (postmaster === undefined) continue;
-    await stopServer(adoptServer(postmaster.pid, data));
+    await stopServer(foundServer(postmaster.pid, data));
     if (postmaster.socketDirectory !== undefined) await removeSocketDirectory(postmaster.socketDirectory);
   }
 }

@@ -1,11 +1,20 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import type { EmbeddedDatabase } from "../../../src/store/embedded/embedded-database.js";
-import { isAlive } from "../../../src/store/embedded/process-identity.js";
-import { visitEmbeddedDatabase } from "../../../src/store/embedded/visit.js";
-import { copyOf, leftovers, makeSeed, NOTHING, query, scratch, serverPid, start, until } from "./support/databases.js";
+import { type EmbeddedDatabase, shareEmbeddedDatabase } from "../../../src/store/embedded/embedded-database.js";
+import {
+  copyOf,
+  isRunning,
+  leftovers,
+  makeSeed,
+  NOTHING,
+  query,
+  scratch,
+  serverPid,
+  start,
+  until,
+} from "./support/databases.js";
 import { DatabaseUser } from "./support/processes.js";
 
 let seed: string;
@@ -21,8 +30,8 @@ afterAll(() => removeSeed());
 
 const newCopy = (): string => copyOf(seed, join(scratch(), "data"));
 
-async function visit(dataDir: string, mayCreate = false): Promise<EmbeddedDatabase> {
-  const database = await visitEmbeddedDatabase({ dataDir, mayCreate, announce: () => {} });
+async function share(dataDir: string, mayCreate = false): Promise<EmbeddedDatabase> {
+  const database = await shareEmbeddedDatabase({ dataDir, mayCreate, announce: () => {} });
   onTestFinished(() => database.stop());
   return database;
 }
@@ -34,10 +43,10 @@ describe("a command beside a server", () => {
     const { connection } = await owner.says("ready");
     const pid = serverPid(dataDir);
 
-    const visitor = await visit(dataDir);
-    expect(visitor).toMatchObject({ isNew: false, connection, dataDir });
-    await query(visitor.connection, "insert into coats values (2, 'Grace')");
-    await visitor.stop();
+    const command = await share(dataDir);
+    expect(command).toMatchObject({ isNew: false, connection, dataDir });
+    await query(command.connection, "insert into coats values (2, 'Grace')");
+    await command.stop();
 
     expect(serverPid(dataDir)).toBe(pid);
     expect(await query(connection, "select count(*)::int as n from coats")).toEqual([{ n: 2 }]);
@@ -48,12 +57,12 @@ describe("a command beside a server", () => {
   it("waits for a server that is just starting, also when that makes the database first", async () => {
     const dataDir = join(scratch(), "data");
     const owner = new DatabaseUser({ mode: "start", dataDir });
-    await until(() => existsSync(join(dataDir, "holder.json")));
-    const visitor = await visit(dataDir);
-    expect(await query(visitor.connection, "select current_user as me")).toEqual([{ me: "cloakroom" }]);
+    await until(() => existsSync(join(dataDir, "server.pid")));
+    const command = await share(dataDir);
+    expect(await query(command.connection, "select current_user as me")).toEqual([{ me: "cloakroom" }]);
     expect((await owner.says("ready")).isNew).toBe(true);
-    expect(visitor.isNew).toBe(false);
-    await visitor.stop();
+    expect(command.isNew).toBe(false);
+    await command.stop();
     await owner.stop();
   });
 
@@ -62,11 +71,11 @@ describe("a command beside a server", () => {
     const owner = new DatabaseUser({ mode: "start", dataDir });
     await owner.says("ready");
     const pid = serverPid(dataDir);
-    const visitor = await visit(dataDir);
+    const command = await share(dataDir);
     await owner.stop();
-    expect(await visitor.exited).toEqual({ expected: false, summary: "PostgreSQL ended" });
-    await visitor.stop();
-    expect(leftovers({ dataDir, socketDirectory: visitor.connection.host, pid })).toEqual(NOTHING);
+    expect(await command.exited).toEqual({ expected: false, summary: "PostgreSQL ended" });
+    await command.stop();
+    expect(leftovers({ dataDir, socketDirectory: command.connection.host, pid })).toEqual(NOTHING);
   });
 
   it("closes the database when the server is killed meanwhile", async () => {
@@ -74,11 +83,11 @@ describe("a command beside a server", () => {
     const owner = new DatabaseUser({ mode: "start", dataDir });
     await owner.says("ready");
     const pid = serverPid(dataDir);
-    const visitor = await visit(dataDir);
+    const command = await share(dataDir);
     await owner.kill();
-    expect(await query(visitor.connection, "select owner from coats")).toEqual([{ owner: "Ada" }]);
-    await visitor.stop();
-    expect(leftovers({ dataDir, socketDirectory: visitor.connection.host, pid })).toEqual(NOTHING);
+    expect(await query(command.connection, "select owner from coats")).toEqual([{ owner: "Ada" }]);
+    await command.stop();
+    expect(leftovers({ dataDir, socketDirectory: command.connection.host, pid })).toEqual(NOTHING);
   });
 });
 
@@ -90,14 +99,14 @@ describe("a command on its own", () => {
       "a server was killed before it made one",
       (dataDir: string) => {
         mkdirSync(dataDir);
-        const holder = { pid: 1, holding: "server", host: "gone", pidNamespace: "" };
-        writeFileSync(join(dataDir, "holder.json"), JSON.stringify(holder));
+        writeFileSync(join(dataDir, "cloakroom.lock"), "");
+        writeFileSync(join(dataDir, "server.pid"), "1\n\ngone\n");
       },
     ],
   ])("makes no database unless it may: %s", async (_, prepare) => {
     const dataDir = join(scratch(), "data");
     prepare(dataDir);
-    await expect(visit(dataDir)).rejects.toThrow(
+    await expect(share(dataDir)).rejects.toThrow(
       new RegExp(`^There is no vault in ${dataDir}\\. Set CLOAKROOM_DATA_DIR .* run: cloakroom init$`),
     );
     expect(existsSync(join(dataDir, "pg18"))).toBe(false);
@@ -105,13 +114,13 @@ describe("a command on its own", () => {
 
   it("makes the database where it may, and leaves nothing running", async () => {
     const dataDir = join(scratch(), "data");
-    const visitor = await visit(dataDir, true);
-    expect(visitor.isNew).toBe(true);
-    const before = { dataDir, socketDirectory: visitor.connection.host, pid: serverPid(dataDir) };
-    await query(visitor.connection, "create table made (id int)");
-    await visitor.stop();
+    const command = await share(dataDir, true);
+    expect(command.isNew).toBe(true);
+    const before = { dataDir, socketDirectory: command.connection.host, pid: serverPid(dataDir) };
+    await query(command.connection, "create table made (id int)");
+    await command.stop();
     expect(leftovers(before)).toEqual(NOTHING);
-    const again = await visit(dataDir);
+    const again = await share(dataDir);
     expect(again.isNew).toBe(false);
     expect(await query(again.connection, "select count(*)::int as n from made")).toEqual([{ n: 0 }]);
   });
@@ -122,23 +131,46 @@ describe("a command on its own", () => {
     await owner.says("ready");
     const pid = serverPid(dataDir);
     await owner.kill();
-    const visitor = await visit(dataDir);
+    const command = await share(dataDir);
     expect(serverPid(dataDir)).toBe(pid);
-    await visitor.stop();
-    expect(leftovers({ dataDir, socketDirectory: visitor.connection.host, pid })).toEqual(NOTHING);
+    await command.stop();
+    expect(leftovers({ dataDir, socketDirectory: command.connection.host, pid })).toEqual(NOTHING);
   });
 
-  it("lets a server wait for its end", async () => {
+  it("lets a server start beside it, which keeps the database at the command's end", async () => {
     const dataDir = newCopy();
-    const visitor = await visit(dataDir);
+    const command = await share(dataDir);
+    const pid = serverPid(dataDir);
     const owner = new DatabaseUser({ mode: "start", dataDir });
-    expect(await owner.says("announced")).toBe(
-      `Waiting for a Cloakroom command (pid ${process.pid}) to end its work on ${dataDir}.`,
-    );
-    expect(await query(visitor.connection, "select owner from coats")).toEqual([{ owner: "Ada" }]);
-    await visitor.stop();
-    expect(await owner.says("ready")).toMatchObject({ isNew: false });
+    expect(await owner.says("ready")).toMatchObject({ isNew: false, connection: command.connection });
+    await command.stop();
+    expect(isRunning(dataDir, pid)).toBe(true);
     await owner.stop();
+    expect(leftovers({ dataDir, socketDirectory: command.connection.host, pid })).toEqual(NOTHING);
+  });
+
+  it("does not keep a server from starting PostgreSQL again after a crash, and outlives it", async () => {
+    const dataDir = newCopy();
+    const command = await share(dataDir);
+    process.kill(serverPid(dataDir), "SIGKILL");
+    expect(await command.exited).toEqual({ expected: false, summary: "PostgreSQL was ended by SIGKILL" });
+    const owner = await start({ dataDir });
+    const pid = serverPid(dataDir);
+    await command.stop();
+    expect(isRunning(dataDir, pid)).toBe(true);
+    expect(await query(owner.connection, "select owner from coats")).toEqual([{ owner: "Ada" }]);
+  });
+
+  it("takes its server along when it exits without a stop, unless others use it", async () => {
+    const dataDir = newCopy();
+    const [first, second] = [0, 1].map(() => new DatabaseUser({ mode: "share", dataDir }));
+    await Promise.all([first?.says("ready"), second?.says("ready")]);
+    const pid = serverPid(dataDir);
+    await first?.crash();
+    expect(isRunning(dataDir, pid)).toBe(true);
+    await second?.crash();
+    await until(() => !isRunning(dataDir, pid));
+    expect(readFileSync(join(dataDir, "pg18", "postgres.log"), "utf8")).toContain("received fast shutdown request");
   });
 });
 
@@ -149,38 +181,38 @@ describe("several commands at once", () => {
     { order: "all leave at once", leave: undefined },
   ])("share one database, which ends with the last: $order", async ({ leave }) => {
     const dataDir = newCopy();
-    const visitors = [0, 1, 2].map(() => new DatabaseUser({ mode: "visit", dataDir }));
-    const [first] = await Promise.all(visitors.map((visitor) => visitor.says("ready")));
+    const commands = [0, 1, 2].map(() => new DatabaseUser({ mode: "share", dataDir }));
+    const [first] = await Promise.all(commands.map((command) => command.says("ready")));
     const pid = serverPid(dataDir);
     if (leave === undefined) {
-      await Promise.all(visitors.map((visitor) => visitor.stop()));
+      await Promise.all(commands.map((command) => command.stop()));
     } else {
       for (const [count, index] of leave.entries()) {
-        await visitors[index]?.stop();
-        expect(isAlive(pid)).toBe(count < 2);
+        await commands[index]?.stop();
+        expect(isRunning(dataDir, pid)).toBe(count < 2);
       }
     }
-    for (const visitor of visitors) expect(await visitor.ended()).toBe(0);
+    for (const command of commands) expect(await command.ended()).toBe(0);
     expect(leftovers({ dataDir, socketDirectory: first?.connection.host ?? "", pid })).toEqual(NOTHING);
   });
 
   it("never leave a server behind, however their ends meet", async () => {
     const dataDir = newCopy();
     for (let round = 0; round < 12; round++) {
-      const visitors = await Promise.all(
-        [0, 1, 2, 3].map(() => visitEmbeddedDatabase({ dataDir, mayCreate: false, announce: () => {} })),
+      const commands = await Promise.all(
+        [0, 1, 2, 3].map(() => shareEmbeddedDatabase({ dataDir, mayCreate: false, announce: () => {} })),
       );
-      const socketDirectory = visitors[0]?.connection.host ?? "";
+      const socketDirectory = commands[0]?.connection.host ?? "";
       const pid = serverPid(dataDir);
-      await Promise.all(visitors.map(async (visitor, index) => sleep((index * round) / 4).then(() => visitor.stop())));
+      await Promise.all(commands.map(async (command, index) => sleep((index * round) / 4).then(() => command.stop())));
       expect(leftovers({ dataDir, socketDirectory, pid })).toEqual(NOTHING);
     }
   });
 
   it("hand the database to a server that starts meanwhile", async () => {
     const dataDir = newCopy();
-    const first = await visit(dataDir);
-    const second = new DatabaseUser({ mode: "visit", dataDir });
+    const first = await share(dataDir);
+    const second = new DatabaseUser({ mode: "share", dataDir });
     await second.says("ready");
     const pid = serverPid(dataDir);
     await first.stop();
@@ -194,12 +226,12 @@ describe("several commands at once", () => {
     const dataDir = newCopy();
     const lives = Array.from({ length: 6 }, async (_, id) => {
       for (let round = 0; round < 4; round++) {
-        await using database = await visitEmbeddedDatabase({ dataDir, mayCreate: false, announce: () => {} });
+        await using database = await shareEmbeddedDatabase({ dataDir, mayCreate: false, announce: () => {} });
         await query(database.connection, `insert into coats values (${100 + id * 10 + round}, 'Guest')`);
       }
     });
     await Promise.all(lives);
-    const last = await visit(dataDir);
+    const last = await share(dataDir);
     expect(await query(last.connection, "select count(*)::int as n from coats where owner = 'Guest'")).toEqual([
       { n: 24 },
     ]);

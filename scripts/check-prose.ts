@@ -1,0 +1,142 @@
+// Finds words and constructions that keep readers out: `node scripts/check-prose.ts [--lower] [folder]`.
+//
+// Documents must have none. Source, tests and protos still have some: scripts/prose-baseline.json says how many of each, and the
+// check fails where there are more. `--lower` writes the numbers down where they have fallen; it never raises one.
+import { spawnSync } from "node:child_process";
+import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+interface Rule {
+  readonly name: string;
+  readonly pattern: RegExp;
+  /** What to write in its place. */
+  readonly advice: string;
+}
+
+const RULES: readonly Rule[] = [
+  {
+    name: "whoever",
+    pattern: /\b(?:whoever|whomever|whosoever)\b/gi,
+    advice: "name the actor: the caller, an operator, anyone who",
+  },
+  { name: "anew", pattern: /\banew\b/gi, advice: "again" },
+  { name: "nobody", pattern: /\bnobody\b/gi, advice: "name the actor: no other caller, no process" },
+  { name: "stands", pattern: /\bstands\b(?! for\b)/gi, advice: "is, appears, follows" },
+  {
+    name: "is told",
+    pattern: /\b(?:is|are|was|were|be|been|being) told\b|\b(?:told|tells|tell) of\b/gi,
+    advice: "receives, gets, reports, learns",
+  },
+  { name: "is none", pattern: /\b(?:is|are|was|were) none\b/gi, advice: "is not a ..., has no ..." },
+  { name: "so that", pattern: /\bso that\b/gi, advice: "start a new sentence, or say: so, to, because" },
+  { name: "inverted else", pattern: /\b(?:would|could|may|might|must) else\b/gi, advice: "Otherwise ..." },
+  { name: "for want of", pattern: /\bfor want of\b/gi, advice: "without, because ... is missing" },
+  {
+    name: "archaic",
+    pattern: /\b(?:hereby|herein|thereby|therein|thereof|whereof|wherein|whereby)\b/gi,
+    advice: "in it, of it, by which",
+  },
+  {
+    name: "relative clause without a noun",
+    pattern: /(?<=^|[.!?;:|*-]\s+|\/\/\s+|["'`])(?:Whose|Whom|Who|One (?:whose|who|that|which))\b(?![^.!?]*\?)/gm,
+    advice: "begin with the noun: a caller who, a row whose",
+  },
+  {
+    name: "made-up name",
+    pattern:
+      /(?<!\bin[- ])\b(?:flights?|passengers?|aboard|boarding|turnstiles?|strangers?|crowd gates?|body rooms?)\b/gi,
+    advice: "the field's word: shared transaction, request, semaphore, unverified key, load shedder, memory budget",
+  },
+];
+
+/** Where prose is. An area without a baseline must be clean. */
+const AREAS: Readonly<Record<string, readonly string[]>> = {
+  documents: ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/**/*.md"],
+  src: ["src/**/*.{ts,sql}"],
+  test: ["test/**/*.ts"],
+  proto: ["proto/cloakroom/**/*.proto"],
+};
+
+/** Holds the words themselves. */
+const EXCLUDED = ["test/scripts/check-prose.test.ts"];
+
+type Counts = Record<string, Record<string, number>>;
+
+interface Hit {
+  readonly rule: Rule;
+  readonly file: string;
+  readonly line: number;
+  readonly text: string;
+}
+
+const isLowering = process.argv.includes("--lower");
+const root = process.argv.slice(2).find((argument) => !argument.startsWith("--")) ?? ".";
+const baselineFile = join(root, "scripts/prose-baseline.json");
+const baseline: Counts = existsSync(baselineFile) ? JSON.parse(readFileSync(baselineFile, "utf8")) : {};
+
+/** A file as running text: markers of comments that continue are gone, each line break is one space, offsets stay. */
+function proseOf(text: string): string {
+  return text
+    .replace(/^(import|export) .* from "[^"]*";$/gm, (line) => " ".repeat(line.length))
+    .replace(/\n[ \t]*(?:\*(?!\/)|\/\/|--)?/g, (gap) => " ".repeat(gap.length));
+}
+
+function hitsIn(file: string): Hit[] {
+  const text = readFileSync(join(root, file), "utf8");
+  const prose = proseOf(text);
+  return RULES.flatMap((rule) =>
+    [...prose.matchAll(spacedOut(rule.pattern))].map((match) => {
+      const line = text.slice(0, match.index).split("\n").length;
+      return { rule, file, line, text: match[0].replace(/\s+/g, " ") };
+    }),
+  );
+}
+
+/** Lets every blank of a pattern also match the blanks that a line break leaves. */
+function spacedOut({ source, flags }: RegExp): RegExp {
+  return new RegExp(source.replaceAll(" ", "\\s+"), flags);
+}
+
+/** The lines that git lists for a command; undefined outside of a repository. */
+function git(...command: string[]): readonly string[] | undefined {
+  const { status, stdout } = spawnSync("git", command, { cwd: root, encoding: "utf8" });
+  return status === 0 ? stdout.split("\n").filter((line) => line !== "") : undefined;
+}
+
+/** Files that differ from those that the baseline was counted in; undefined where that is unknown. */
+function changedFiles(): ReadonlySet<string> | undefined {
+  const [counted] = git("log", "-1", "--format=%H", "--", "scripts/prose-baseline.json") ?? [];
+  const changed = counted && git("diff", "--name-only", "--relative", counted);
+  return changed ? new Set([...changed, ...(git("ls-files", "--others", "--exclude-standard") ?? [])]) : undefined;
+}
+
+/** Of too many hits, those that can be new. */
+function suspects(hits: readonly Hit[]): readonly Hit[] {
+  const changed = changedFiles();
+  const fresh = hits.filter(({ file }) => changed?.has(file));
+  return fresh.length > 0 ? fresh : hits;
+}
+
+let isWorse = false;
+const counted: Counts = {};
+for (const [area, patterns] of Object.entries(AREAS)) {
+  const files = globSync([...patterns], { cwd: root, exclude: EXCLUDED }).sort();
+  const hits = files.flatMap(hitsIn);
+  for (const rule of RULES) {
+    const ofRule = hits.filter((hit) => hit.rule === rule);
+    const allowed = baseline[area]?.[rule.name] ?? 0;
+    const kept = Math.min(ofRule.length, allowed);
+    if (kept > 0) counted[area] = { ...counted[area], [rule.name]: kept };
+    if (ofRule.length > allowed) {
+      isWorse = true;
+      for (const { file, line, text } of suspects(ofRule)) {
+        console.error(`${file}:${line}: "${text}". Write: ${rule.advice}`);
+      }
+      console.error(`${area}: "${rule.name}" occurs ${ofRule.length} times; ${allowed} are allowed.\n`);
+    } else if (ofRule.length < allowed && !isLowering) {
+      console.log(`${area}: "${rule.name}" occurs ${ofRule.length} times; ${allowed} are allowed. Run with --lower.`);
+    }
+  }
+}
+if (isLowering) writeFileSync(baselineFile, `${JSON.stringify(counted, null, 2)}\n`);
+if (isWorse) process.exitCode = 1;

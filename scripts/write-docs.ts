@@ -1,0 +1,7 @@
+// Writes the pages of docs/ that are made from the code: expressions.md and configuration.md.
+import { writeFileSync } from "node:fs";
+import { configurationPage } from "./configuration-page.js";
+import { expressionPage } from "./expression-docs/page.js";
+
+writeFileSync(new URL("../docs/expressions.md", import.meta.url), expressionPage());
+writeFileSync(new URL("../docs/configuration.md", import.meta.url), configurationPage());

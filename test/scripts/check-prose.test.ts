@@ -1,0 +1,91 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "prose-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), text);
+}
+
+function check(...options: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["scripts/check-prose.ts", ...options, folder], {
+    encoding: "utf8",
+  });
+  return { status, stdout, stderr };
+}
+
+describe("the prose check", () => {
+  it("accepts plain sentences", () => {
+    write("README.md", "The caller holds a key. The server checks it in flight, and stands for nothing else.\n");
+    expect(check()).toEqual({ status: 0, stdout: "", stderr: "" });
+  });
+
+  it.each([
+    ["whoever", "The row names whoever wrote it."],
+    ["anew", "The value is sealed anew."],
+    ["nobody", "Nobody reads it."],
+    ["stands", "The rule stands in the table."],
+    ["is told", "The caller is told of an error."],
+    ["is none", "A key that is none is refused."],
+    ["so that", "It waits so that others go first."],
+    ["so that", "It waits so\nthat others go first."],
+    ["inverted else", "The vault would else be empty."],
+    ["for want of", "It is refused for want of a key."],
+    ["archaic", "The row and the key thereof are gone."],
+    ["relative clause without a noun", "It waits. Whose caller has left needs no answer."],
+    ["relative clause without a noun", "- One whose key is gone fails."],
+    ["made-up name", "Both share a flight."],
+  ])("finds %s in a document: %s", (rule, sentence) => {
+    write("docs/decisions/0001-x.md", `# A page\n\n${sentence}\n`);
+    const { status, stderr } = check();
+    expect(status).toBe(1);
+    expect(stderr).toContain(`documents: "${rule}" occurs 1 times; 0 are allowed.`);
+    expect(stderr).toMatch(/docs\/decisions\/0001-x\.md:3: ".*"\. Write: /);
+  });
+
+  it("takes a question for what it is", () => {
+    write("README.md", "Who may read a token?\n");
+    expect(check().status).toBe(0);
+  });
+
+  it("joins the lines of a comment and leaves imports out", () => {
+    write("src/a.ts", 'import { a } from "../flight/aboard.js";\n/**\n * It waits so\n * that others go first.\n */\n');
+    const { status, stderr } = check();
+    expect(status).toBe(1);
+    expect(stderr).toContain('src/a.ts:3: "so that"');
+    expect(stderr).not.toContain("made-up name");
+  });
+
+  it("allows what the baseline has, refuses more, and lowers the baseline but never raises it", () => {
+    write("scripts/prose-baseline.json", JSON.stringify({ src: { nobody: 2 } }));
+    write("src/a.ts", "// Nobody asks. Nobody answers.\n");
+    expect(check().status).toBe(0);
+    write("src/b.ts", "// Nobody comes.\n");
+    expect(check().status).toBe(1);
+    expect(check("--lower").status).toBe(1);
+    const baseline = () => JSON.parse(readFileSync(join(folder, "scripts/prose-baseline.json"), "utf8"));
+    expect(baseline()).toEqual({ src: { nobody: 2 } });
+    rmSync(join(folder, "src/b.ts"));
+    write("src/a.ts", "// Nobody asks.\n");
+    expect(check().stdout).toContain('src: "nobody" occurs 1 times; 2 are allowed. Run with --lower.');
+    expect(check("--lower").status).toBe(0);
+    expect(baseline()).toEqual({ src: { nobody: 1 } });
+  });
+
+  it("holds for the project as it is", () => {
+    for (const path of ["src", "test", "docs", "proto"]) cpSync(path, join(folder, path), { recursive: true });
+    for (const path of ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "scripts/prose-baseline.json"]) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      cpSync(path, join(folder, path));
+    }
+    expect(check()).toMatchObject({ status: 0, stderr: "" });
+  });
+});
