@@ -94,7 +94,7 @@ export type InvitationRenewal = Pick<InvitationRow, "id" | "expires_at"> & { rea
 export const renewInvitation = boundWrite<InvitationRenewal>({
   table: "invitations",
   sql: `
-    update invitations set link_hashes = '{}', revision = revision + 1, expires_at = :expires_at,
+    update invitations set link_hashes = array[]::bytea[], revision = revision + 1, expires_at = :expires_at,
       modified_by = :modified_by, modified_at = :now
     where tenant_id = :tenant and id = :id`,
   parameters: {

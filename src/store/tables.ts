@@ -44,11 +44,13 @@ export type Table = (typeof ORDINARY_TABLES)[number] | (typeof LOCK_ORDER)[numbe
 /** All tables of tenants. Rows refer only to those of tables that come before their own. */
 export const TABLES: readonly Table[] = ["tenants", ...ORDINARY_TABLES, ...LOCK_ORDER.slice(1)];
 
+const RANKED: readonly Table[] = LOCK_ORDER;
+
 /** Where among the statements on its table a statement runs in one step. */
 export type Position = "first" | "last" | undefined;
 
 /** The rank of a statement among those of a step. What locks no row of a shared transaction comes first. */
 export function rankOf(table: Table, position: Position): number {
   const within = position === "first" ? 0 : position === "last" ? 0.75 : 0.5;
-  return LOCK_ORDER.findIndex((known) => known === table) + within;
+  return RANKED.indexOf(table) + within;
 }
