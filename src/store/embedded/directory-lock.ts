@@ -44,6 +44,8 @@ export class DirectoryLock {
     try {
       createLockFile(dataDir, file);
       connection = new DatabaseSync(file, { timeout: 0 });
+      // A journal file could not be written on a full disk.
+      connection.exec("pragma journal_mode = memory");
       // The read transaction keeps its shared lock until the connection closes.
       connection.exec(mode === "exclusive" ? "begin exclusive" : "begin; select count(*) from sqlite_schema");
       return new DirectoryLock(connection);
