@@ -1,4 +1,13 @@
-import { lchownSync, lstatSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  lchownSync,
+  lstatSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -77,10 +86,12 @@ export function isLocked(dataDir: string, name: LockFile): boolean {
   return lock === undefined;
 }
 
-/** Notes which process the server is, for messages. */
+/** Notes which process the server is, for messages. Renamed into place: other processes never read a part of it. */
 export function writeServerFile(dataDir: string): void {
-  removeServerFile(dataDir);
-  writeOwned(dataDir, join(dataDir, SERVER_FILE), [process.pid, pidNamespace(), hostname(), ""].join("\n"));
+  const draft = join(dataDir, `${SERVER_FILE}.new`);
+  rmSync(draft, { force: true });
+  writeOwned(dataDir, draft, [process.pid, pidNamespace(), hostname(), ""].join("\n"));
+  renameSync(draft, join(dataDir, SERVER_FILE));
 }
 
 export function removeServerFile(dataDir: string): void {
