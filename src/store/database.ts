@@ -134,7 +134,7 @@ export function openDatabase({
       return probe;
     },
     onClosedMinute(listener) {
-      for (const batcher of [fast, slow]) batcher.onClosedMinute = listener;
+      for (const batcher of batchers) batcher.onClosedMinute = listener;
     },
     async ping() {
       const [row] = await renewing(heartbeat, (sql) => sql<{ now: Date }[]>`select clock_timestamp() as now`, 2_000);
