@@ -237,7 +237,7 @@ describe("others are served, within the server's memory, beside a flood over HTT
     (await flood({ frames })).destroy();
   });
 
-  it("messages that unpack to a gigabyte: each is refused as too large", async () => {
+  it("messages that unpack to a gigabyte: each is refused as too large, or since the others use up the share of memory", async () => {
     // Members of a gzip file follow each other: each of these is a thousandth of what it unpacks to.
     const member = gzipSync(Buffer.alloc(16 * MEGABYTE), { level: 9 });
     const packed = Buffer.concat(Array.from({ length: 64 }, () => member));
@@ -248,7 +248,8 @@ describe("others are served, within the server's memory, beside a flood over HTT
     const refused = await Promise.all(Array.from({ length: 8 }, () => sendPacked(session, packed)));
     session.destroy();
     isOver.abort();
-    expect(new Set(refused)).toEqual(new Set(["8"]));
+    expect(["8", "14"]).toEqual(expect.arrayContaining(refused));
+    expect(refused).toContain("8");
     expect(new Set(await probes)).toEqual(new Set([200]));
     expect(residentMemory() - before).toBeLessThan(MOST_GROWTH + 128 * MEGABYTE);
   });
