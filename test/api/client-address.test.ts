@@ -40,7 +40,7 @@ describe("the client of a request", () => {
 });
 
 describe("CLOAKROOM_TRUSTED_PROXIES", () => {
-  it.each(["proxy.example.com", "10.0.0.0/33", "10.0.0/8x", "*"])("refuses %s with what is expected", (value) => {
+  it.each(["proxy.example.com", "10.0.0.0/33", "10.0.0/8x", "*"])("rejects %s and says what is expected", (value) => {
     expect(() => readConfig({ CLOAKROOM_TRUSTED_PROXIES: value })).toThrow(
       /CLOAKROOM_TRUSTED_PROXIES must be addresses/,
     );
