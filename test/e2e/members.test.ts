@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 
 describe("members", () => {
-  it("are the owner and whoever accepted, newest first, in pages of up to 50", async () => {
+  it("are the owner and everyone who accepted, newest first, in pages of up to 50", async () => {
     const all = await list();
     expect(all).toHaveLength(4);
     expect(all.at(-1)).toEqual({
@@ -72,7 +72,7 @@ describe("members", () => {
     expect(await list(`?user_id=${NOBODY}`)).toEqual([]);
   });
 
-  it("have an owner, and roles that are listed", async () => {
+  it("have an owner, and the roles can be listed", async () => {
     expect(await tenant.manage("GET", "/tenants/self/owner")).toMatchObject({ status: 200, body: owner });
     expect(await tenant.manage("GET", "/roles")).toMatchObject({
       status: 200,
@@ -80,7 +80,7 @@ describe("members", () => {
     });
   });
 
-  it("are another tenant's business in another tenant", async () => {
+  it("are invisible to other tenants", async () => {
     const other = await newTenant();
     const id = admins[0]?.id ?? "";
     expect((await other.manage("DELETE", `${MEMBERS}/${id}`)).status).toBe(404);
@@ -90,7 +90,7 @@ describe("members", () => {
 });
 
 describe("a role", () => {
-  it.each(["application/json", "application/json-patch+json", "text/json"])("is given by %s", async (type) => {
+  it.each(["application/json", "application/json-patch+json", "text/json"])("is set with %s", async (type) => {
     const [member] = admins;
     expect(await put(member?.id ?? "", { role: "ADMIN" }, type)).toMatchObject({
       status: 200,
@@ -109,7 +109,7 @@ describe("a role", () => {
     expect([answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([400, ["role"]]);
   });
 
-  it("of the owner stays", async () => {
+  it("of the owner cannot be changed", async () => {
     expect(await put(owner.id, { role: "ADMIN" })).toMatchObject({ status: 422, body: { code: "unprocessable" } });
     expect(await put(owner.id, { role: "OWNER" })).toMatchObject({ status: 200, body: { role: "OWNER" } });
     expect((await put(NOBODY, { role: "ADMIN" })).status).toBe(404);
@@ -117,12 +117,12 @@ describe("a role", () => {
 });
 
 describe("removing", () => {
-  it("the owner is refused", async () => {
+  it("the owner is rejected", async () => {
     expect(await tenant.manage("DELETE", `${MEMBERS}/${owner.id}`)).toMatchObject({ status: 422 });
     expect((await tenant.manage("GET", "/tenants/self/owner")).body.id).toBe(owner.id);
   });
 
-  it("a member ends its links and lets it be invited anew", async () => {
+  it("a member ends their links and allows another invitation", async () => {
     const link = await join("gone");
     const [member] = (await list()).filter(({ user }) => user.email === addressOf("gone"));
     expect((await fetch(link)).status).toBe(200);
@@ -137,7 +137,7 @@ describe("removing", () => {
     expect((await list()).filter(({ user }) => user.email === addressOf("gone"))).toHaveLength(1);
   });
 
-  it("happens once when several ask at the same moment", async () => {
+  it("happens once for several concurrent requests", async () => {
     const [member] = admins;
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => tenant.manage("DELETE", `${MEMBERS}/${member?.id}`)),

@@ -90,8 +90,8 @@ describe("@basis-theory/basis-theory-js 4.30.2, tokens", () => {
     });
   });
 
-  // It sends a bare text as form data, which no server can tell from a form.
-  it("cannot tokenize a bare text: a known exception", async () => {
+  // It sends a bare string as form data, which a server cannot tell from a form.
+  it("cannot tokenize a bare string: a known exception", async () => {
     const error = await thrownBy(client.tokenize(Object("text").valueOf()));
     expect(error).toMatchObject({ status: 400 });
   });
@@ -116,7 +116,7 @@ describe("@basis-theory/basis-theory-js 4.30.2, tokens", () => {
     expect((await client.tokens.create({ type: "token", data: "two" }, options)).id).toBe(first.id);
   });
 
-  it("gets every refusal as its error, with the body", async () => {
+  it("throws every error as its own class, with the body", async () => {
     const nobody = await olderClient("key_test_pvt_nobody");
     const clerk = await olderClient((await tenant.application({ type: "private", permissions: ["token:create"] })).key);
     const { id } = await client.tokens.create({ type: "token", data: "x" });

@@ -32,7 +32,7 @@ describe("who may call a proxy", () => {
     return [status, body.proxy_error.code];
   };
 
-  it("that asks for a key: applications with token:use, also where nothing is detokenized", async () => {
+  it("that requires a key: applications with token:use, also if nothing is detokenized", async () => {
     const { key } = await makeProxy(tenant, { destination_url: destination.url });
     expect((await through(backEnd, key)).status).toBe(200);
     expect(await refusal(through(nobody, key))).toEqual([401, "unauthenticated"]);
@@ -44,7 +44,7 @@ describe("who may call a proxy", () => {
     expect(await refusal(through(stranger, key))).toEqual([404, "not_found"]);
   });
 
-  it("that asks for none: whoever knows its key, but for references", async () => {
+  it("that requires none: anyone with the proxy's key, but without references", async () => {
     const { key } = await makeProxy(tenant, { destination_url: destination.url, require_auth: false });
     expect((await through(nobody, key)).status).toBe(200);
     expect((await nobody("GET", `/proxy?bt-proxy-key=${key}`)).status).toBe(200);
@@ -53,7 +53,7 @@ describe("who may call a proxy", () => {
     expect(withoutRights.body.proxy_error.detail).toContain("send a BT-API-KEY whose application has token:use");
   });
 
-  it("that asks for none, with a key all the same: references use the key's rights", async () => {
+  it("that requires none, with a key all the same: references use the key's permissions", async () => {
     const { id, key } = await makeProxy(tenant, { destination_url: destination.url, require_auth: false });
     expect((await through(backEnd, key, `{{ ${token} }}`)).status).toBe(200);
     expect(destination.last().body.toString()).toBe("of the token");
@@ -70,7 +70,7 @@ describe("who may call a proxy", () => {
       403,
       "The key used may not do this: it needs token:use here.",
     ]);
-    // A key that is not good is the same as none: anyone who knows the proxy's may call.
+    // An invalid key counts as none: anyone who knows the proxy's key may call.
     const stranger = await (await newTenant()).backEnd();
     for (const client of [stranger, restClient(inject("serverUrl"), "none"), restClient(inject("serverUrl"), key)]) {
       expect((await through(client, key)).status).toBe(200);
@@ -78,7 +78,7 @@ describe("who may call a proxy", () => {
     }
   });
 
-  it("that asks for none, with a key and an application: the key's rights come first", async () => {
+  it("that requires none, with a key and an application: the key's permissions come first", async () => {
     const masked = (await backEnd("POST", "/tokens", { body: { type: "token", data: "clear", mask: "masked" } })).body
       .id;
     const elsewhere = { type: "token", data: "elsewhere", containers: ["/elsewhere/"] };
@@ -95,7 +95,7 @@ describe("who may call a proxy", () => {
       return destination.last().body.toString();
     };
     expect(await sent(clerk, `{{ ${masked} }}`)).toBe("masked");
-    // What the key's rights do not reach, those of the application do, as for a call without a key.
+    // What the key's permissions do not cover, the application's do, as for a call without a key.
     expect(await sent(clerk, `{{ ${other} }}`)).toBe("elsewhere");
     expect(await sent(page, `{{ ${masked} }}`)).toBe("clear");
     expect(await sent(nobody, `{{ ${masked} }}`)).toBe("clear");
@@ -103,7 +103,7 @@ describe("who may call a proxy", () => {
     expect(log.data).toEqual([expect.objectContaining({ operation: "use", actor_id: backEnd.id })]);
   });
 
-  it("is in the operator's log, with its tenant where nothing else is known", async () => {
+  it("is in the operator's log, with the proxy's tenant if no other is known", async () => {
     const asked = await makeProxy(tenant, { destination_url: destination.url });
     const open = await makeProxy(tenant, { destination_url: destination.url, require_auth: false });
     const acting = await makeProxy(tenant, {
@@ -123,7 +123,7 @@ describe("who may call a proxy", () => {
     expect(await lineOf(nobody, asked.key)).toEqual({ rpc: "InvokeProxy", route: "/proxy", status: 401 });
   });
 
-  it("that asks for none and has an application: references use that one's rights", async () => {
+  it("that requires none and has an application: references use its permissions", async () => {
     const use = await makeProxy(tenant, {
       ...{ destination_url: destination.url, require_auth: false },
       application: { id: backEnd.id },
@@ -151,7 +151,7 @@ describe("who may call a proxy", () => {
     expect((await through(backEnd, create.key, `{{ ${token} }}`)).status).toBe(200);
   });
 
-  it("of the caller's own making: applications with token:use, until the tenant forbids it", async () => {
+  it("that is ephemeral: applications with token:use, until the tenant forbids it", async () => {
     const url = `${destination.url}/own`;
     const ephemeral = (client: RestClient) =>
       client("PUT", "/proxy/x?y=1", {
@@ -177,19 +177,19 @@ describe("who may call a proxy", () => {
     expect((await ephemeral(backEnd)).status).toBe(200);
   });
 
-  it("by a configured key before an address of the caller's own, and by one of them", async () => {
+  it("with a configured key before an ephemeral address, and with only one of them", async () => {
     const { key } = await makeProxy(tenant, { destination_url: `${destination.url}/configured` });
     await through(backEnd, key, "x", { "BT-PROXY-URL": `${destination.url}/ephemeral` });
     expect(destination.last().line).toBe("POST /configured HTTP/1.1");
     expect(await refusal(backEnd("GET", "/proxy"))).toEqual([400, "validation_failed"]);
   });
 
-  it.each([["none"], ["key_prod_prx_x"], [""]])("by no key that is none: %j", async (key) => {
+  it.each([["none"], ["key_prod_prx_x"], [""]])("with no malformed key: %j", async (key) => {
     const [status] = await refusal(through(backEnd, key));
     expect([400, 404]).toContain(status);
   });
 
-  it("only until the proxy is deleted, changed or its caller loses the right", async () => {
+  it("only until the proxy is deleted, changed or its caller loses the permission", async () => {
     const { id, key } = await makeProxy(tenant, { destination_url: `${destination.url}/before` });
     const clerk = await tenant.application({ type: "private", permissions: ["token:use"] });
     expect((await through(clerk, key)).status).toBe(200);
@@ -207,7 +207,7 @@ describe("who may call a proxy", () => {
     expect(await refusal(through(backEnd, key))).toEqual([404, "not_found"]);
   });
 
-  it("is found out before anything of a body is read, and is in the log", async () => {
+  it("is decided before any of a body is read, and is in the log", async () => {
     const reader = await tenant.application({ type: "public", permissions: ["token:create"] });
     const { id, key } = await makeProxy(tenant, {
       destination_url: destination.url,
@@ -215,7 +215,7 @@ describe("who may call a proxy", () => {
     });
     const proxies = [`BT-PROXY-KEY: ${key}`, `BT-PROXY-URL: ${destination.url}`];
     for (const proxy of proxies) {
-      // What was announced is never sent.
+      // The announced body is never sent.
       const head = ["POST /proxy HTTP/1.1", `BT-API-KEY: ${reader.key}`, proxy, "Content-Type: application/json"];
       const { status, body } = await rawCall([...head, "Content-Length: 4900000"], "{");
       expect([status, JSON.parse(body.toString()).proxy_error.code]).toEqual([403, "permission_denied"]);
@@ -228,8 +228,8 @@ describe("who may call a proxy", () => {
     );
   });
 
-  // The server remembers proxies and callers apart from each other: who calls next may be loaded anew, and the proxy not.
-  it("as it was before for nobody, also where the next caller is another one", async () => {
+  // The server caches proxies and callers separately: the next caller may be loaded again, and the proxy not.
+  it("with an outdated definition: no caller, also not the next one", async () => {
     const { id, key } = await makeProxy(tenant, { destination_url: `${destination.url}/before` });
     expect((await through(backEnd, key)).status).toBe(200);
     const change = async (body: object) =>
@@ -241,7 +241,7 @@ describe("who may call a proxy", () => {
     expect(await refusal(through(await tenant.backEnd(), key, `{{ ${token} }}`))).toEqual([404, "not_found"]);
   });
 
-  it("with rights that its application has lost for nobody, also through another proxy", async () => {
+  it("with permissions that its application has lost: no caller, also not through another proxy", async () => {
     const clerk = await tenant.application({
       type: "private",
       rules: [{ priority: 1, container: "/", transform: "reveal", permissions: ["token:use"] }],
