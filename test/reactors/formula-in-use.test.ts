@@ -69,7 +69,7 @@ async function outcomeOf(running: Promise<unknown>): Promise<string> {
   return fault instanceof Error && "code" in fault ? String(fault.code) : "done";
 }
 
-/** Reactors whose formula is gone. */
+/** Reactors whose formula is deleted. */
 async function orphans(): Promise<number> {
   const rows = await database.asTenant(
     deck.tenantId,
@@ -78,23 +78,23 @@ async function orphans(): Promise<number> {
   return rows.length;
 }
 
-/** Waits until so many of the database's processes wait for a lock. */
+/** Waits until this many database processes wait for a lock. */
 async function waitingForLocks(count: number): Promise<void> {
   const waiting = () =>
     database.owner`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
   await expect.poll(waiting).toHaveLength(count);
 }
 
-/** Waits for the others in the same transaction to go on by so many steps. */
+/** Waits until the others in the same transaction have taken this many steps. */
 async function steps(tx: Transaction, count: number): Promise<void> {
   for (let step = 0; step < count; step += 1) await tx.ask(readTenant, tx.tenantId);
 }
 
-describe("a formula is deleted, or a reactor is made from it, and never both", () => {
+describe("either a formula is deleted or a reactor is created from it, never both", () => {
   const offsets = [-3, -2, -1, 0, 1, 2, 3];
   const ways = offsets.flatMap((offset) => (["deleter", "maker"] as const).map((first) => [offset, first] as const));
 
-  it.each(ways)("by requests of one transaction, %i steps apart, the %s aboard first", async (offset, first) => {
+  it.each(ways)("by requests of one transaction, %i steps apart, the %s first", async (offset, first) => {
     const works: Readonly<Record<"maker" | "deleter", Work>> = {
       maker: async (tx) => {
         await steps(tx, Math.max(0, offset));
@@ -111,7 +111,7 @@ describe("a formula is deleted, or a reactor is made from it, and never both", (
     expect(await orphans()).toBe(0);
   });
 
-  it("also where an older reactor is given it", async () => {
+  it("also if an existing reactor is changed to it", async () => {
     const { id } = await run((tx) => createReactor(tx, caller, KEYS, properties("code")));
     const changing = (tx: Transaction) => changeReactor(tx, caller, KEYS, id, () => properties("formula"));
     const outcomes = await Promise.all([outcomeOf(run(changing)), outcomeOf(run(deleting))]);
@@ -122,7 +122,7 @@ describe("a formula is deleted, or a reactor is made from it, and never both", (
   it.each([
     ["a reactor is stored first", "reactors", making, deleting, "conflict"],
     ["the formula is deleted first", "audit_logs", deleting, making, "validation_failed"],
-  ] as const)("by transactions beside each other: %s", async (_, held, first, second, refusal) => {
+  ] as const)("by concurrent transactions: %s", async (_, held, first, second, refusal) => {
     const outcomes = await database.owner.begin(async (sql) => {
       await sql.unsafe(`lock table ${held} in exclusive mode`);
       const before = outcomeOf(run(first));

@@ -17,7 +17,7 @@ import { agents } from "../payments/connectors/bench.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 
-it("runs that were taken together with one that cannot be read are waited for", async () => {
+it("runs that were leased together with an unreadable one are waited for", async () => {
   const directory = newDirectory();
   const config = readConfig({ CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")) });
   const vault = await openVault({ config, as: "server", announce: () => {}, clock: systemClock });
@@ -71,7 +71,7 @@ it("runs that were taken together with one that cannot be read are waited for", 
     queue.wake(tenantId);
     await started.promise;
     const stopped = queue.stop().then(() => void events.push("stopped"));
-    // What is wrong with the first of them is known by now.
+    // The first of them has failed by now.
     await new Promise((resolve) => setImmediate(resolve));
     released.resolve();
     await stopped;

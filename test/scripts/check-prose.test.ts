@@ -51,12 +51,12 @@ describe("the prose check", () => {
     expect(stderr).toMatch(/docs\/decisions\/0001-x\.md:3: ".*"\. Write: /);
   });
 
-  it("takes a question for what it is", () => {
+  it("accepts a question", () => {
     write("README.md", "Who may read a token?\n");
     expect(check().status).toBe(0);
   });
 
-  it("joins the lines of a comment and leaves imports out", () => {
+  it("joins the lines of a comment and ignores imports", () => {
     write("src/a.ts", 'import { a } from "../flight/aboard.js";\n/**\n * It waits so\n * that others go first.\n */\n');
     const { status, stderr } = check();
     expect(status).toBe(1);
@@ -64,7 +64,7 @@ describe("the prose check", () => {
     expect(stderr).not.toContain("made-up name");
   });
 
-  it("allows what the baseline has, refuses more, and lowers the baseline but never raises it", () => {
+  it("allows what the baseline has, rejects more, and lowers the baseline but never raises it", () => {
     write("scripts/prose-baseline.json", JSON.stringify({ src: { nobody: 2 } }));
     write("src/a.ts", "// Nobody asks. Nobody answers.\n");
     expect(check().status).toBe(0);
@@ -80,7 +80,7 @@ describe("the prose check", () => {
     expect(baseline()).toEqual({ src: { nobody: 1 } });
   });
 
-  it("holds for the project as it is", () => {
+  it("passes for the project", () => {
     for (const path of ["src", "test", "docs", "proto"]) cpSync(path, join(folder, path), { recursive: true });
     for (const path of ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "scripts/prose-baseline.json"]) {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
