@@ -19,7 +19,7 @@ afterAll(() => database?.[Symbol.asyncDispose]());
 const UNAVAILABLE = expect.objectContaining({ name: "Fault", code: "unavailable", retryAfter: 1 });
 const INTERNAL = expect.objectContaining({ name: "Fault", code: "internal" });
 
-/** A statement that PostgreSQL fails with this code, and how often it did. */
+/** A statement that PostgreSQL fails with this code, and how often it ran. */
 function failing(code: string, times = Number.POSITIVE_INFINITY) {
   const failure = { count: 0 };
   const statement = defineStatement<string, string, unknown>({
@@ -38,7 +38,7 @@ function failing(code: string, times = Number.POSITIVE_INFINITY) {
   return { failure, statement };
 }
 
-/** Waits until so many of the database's processes wait for a lock. */
+/** Waits until this many database processes wait for a lock. */
 async function waitingForLocks(count: number): Promise<void> {
   const waiting = () =>
     database.owner`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
@@ -55,7 +55,7 @@ async function withSetting<T>(setting: string, value: string, run: () => Promise
 }
 
 describe("a deadlock", () => {
-  it("with somebody else is run again, and stored once", async () => {
+  it("with another session is retried, and stored once", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     await using session = await openSession(database, deck.tenantId);
     await session.hang("b");
@@ -68,7 +68,8 @@ describe("a deadlock", () => {
       }),
     );
     await waitingForLocks(1);
-    // Closes the circle. The database finds it after its deadlock_timeout of a second, and fails who waited first.
+    // Closes the cycle. The database detects it after its deadlock_timeout of a second, and fails the session that
+    // waited first.
     await session.hang("a");
     await session.rollback();
     await hanging;
@@ -79,7 +80,7 @@ describe("a deadlock", () => {
 });
 
 describe("a serialization failure", () => {
-  it("is run again until it succeeds, and every change counts once", async () => {
+  it("is retried until it succeeds, and every change counts once", async () => {
     await withSetting("default_transaction_isolation", "repeatable read", async () => {
       await using deck = await openDeck(database, { lanes: 2, batch: 1 });
       await using session = await openSession(database, deck.tenantId);
@@ -87,7 +88,7 @@ describe("a serialization failure", () => {
       const raise = async (tx: Transaction) => tx.tell(raiseAuthRevision, tx.tenantId);
       const raising = together(deck, Array(12).fill(raise), "unguarded");
       await waitingForLocks(2);
-      // What both of them wait for is changed now, after they began.
+      // The row that both of them wait for is changed now, after they began.
       await session.commit();
       const done = { status: "fulfilled", value: undefined };
       expect(await raising).toEqual(Array(12).fill(done));
@@ -97,7 +98,7 @@ describe("a serialization failure", () => {
     });
   });
 
-  it("that goes on is a 503 after five attempts", async () => {
+  it("that persists is a 503 after five attempts", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     const { failure, statement } = failing("40001");
     const running = deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(statement, "x"));
@@ -106,8 +107,8 @@ describe("a serialization failure", () => {
   });
 });
 
-describe("a migration that changes what a statement answers with", () => {
-  it("is not noticed by requests on connections that know the statement already", async () => {
+describe("a migration that changes a statement's result", () => {
+  it("goes unnoticed by requests on connections that know the statement already", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     await deck.hang("coat");
     const see = () => deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(seeCoat, "coat"));
@@ -122,7 +123,7 @@ describe("a migration that changes what a statement answers with", () => {
 });
 
 describe("a lock that is not granted", () => {
-  it("is a 503 for who needs it, after its company was served", async () => {
+  it("is a 503 for the request that needs it, after the rest of its batch was served", async () => {
     await using deck = await openDeck(database, { lanes: 2 });
     await using session = await openSession(database, deck.tenantId);
     await session.hang("held");
@@ -139,8 +140,8 @@ describe("a lock that is not granted", () => {
   });
 });
 
-describe("what the database says", () => {
-  /** By SQLSTATE: what the caller is told, and how often the statement was run. */
+describe("an error of the database", () => {
+  /** By SQLSTATE: the caller's error, and how often the statement ran. */
   const codes: [string, string, unknown, number][] = [
     ["53100", "the disk is full", UNAVAILABLE, 1],
     ["53200", "out of memory", UNAVAILABLE, 1],
@@ -162,7 +163,7 @@ describe("what the database says", () => {
     ["23502", "a column must not be null", INTERNAL, 1],
     ["XX000", "something unheard of", INTERNAL, 1],
   ];
-  it.each(codes)("(%s: %s) is told in our own words", async (code, _, told, attempts) => {
+  it.each(codes)("(%s: %s) has our own message", async (code, _, told, attempts) => {
     await using deck = await openDeck(database, { lanes: 1 });
     const { failure, statement } = failing(code);
     const [outcome] = await together(deck, [(tx) => tx.ask(statement, "4242")]);
@@ -173,7 +174,7 @@ describe("what the database says", () => {
     expect(await deck.coats()).toEqual(["afterwards"]);
   });
 
-  it("once only is not told to anybody where another attempt helps", async () => {
+  it("that occurs once is hidden if a retry succeeds", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     for (const code of ["40001", "40P01", "57P01", "08006"]) {
       const { failure, statement } = failing(code, 2);
@@ -182,11 +183,11 @@ describe("what the database says", () => {
     }
   });
 
-  it("in a database that takes no writes is a 503 for writes, while reads are served", async () => {
+  it("in a read-only database is a 503 for writes, while reads are served", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     await deck.hang("before");
     await withSetting("default_transaction_read_only", "on", async () => {
-      // The setting is one of new connections.
+      // The setting applies to new connections.
       deck.proxy.goAway();
       deck.proxy.comeBack();
       await expect(deck.hang("never")).rejects.toEqual(UNAVAILABLE);
@@ -195,7 +196,7 @@ describe("what the database says", () => {
     });
   });
 
-  it("to a session while it took no writes does not hold for the next one", async () => {
+  it("from a session that was read-only does not persist in the next one", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     await withSetting("default_transaction_read_only", "on", async () => {
       deck.proxy.goAway();
@@ -220,7 +221,7 @@ describe("what the database says", () => {
     },
   );
 
-  it("of statements that its session forgot is not told to anybody", async () => {
+  it("for statements that its session forgot is hidden", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     await deck.hang("before");
     const forget = defineStatement<"all", undefined, unknown>({
@@ -230,7 +231,7 @@ describe("what the database says", () => {
       queries: (sql) => [sql`deallocate all`],
       answers: (_, inputs) => inputs.map(() => undefined),
     });
-    // Its own commit is forgotten too: the transaction runs again, on a new session.
+    // Its own commit is forgotten too: the transaction runs again, in a new session.
     await deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(forget, "all"));
     await deck.hang("afterwards");
     expect(await deck.coats()).toEqual(["afterwards", "before"]);

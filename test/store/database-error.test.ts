@@ -20,7 +20,7 @@ afterAll(() => database?.[Symbol.asyncDispose]());
 
 const failed = (properties: object) => Object.assign(new Error("failed"), properties);
 
-describe("an error that is none of PostgreSQL's", () => {
+describe("an error that does not come from PostgreSQL", () => {
   it.each([
     ["the network is down", failed({ code: "ENETDOWN", syscall: "read" })],
     ["no way leads there", failed({ code: "ENETUNREACH", syscall: "write" })],
@@ -32,7 +32,7 @@ describe("an error that is none of PostgreSQL's", () => {
     ["the certificate is too old", failed({ code: "CERT_HAS_EXPIRED" })],
     ["the certificate is nobody's", failed({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" })],
     ["the client ended the connection", failed({ code: "CONNECTION_DESTROYED" })],
-  ])("is one of the connection when %s", (_, error) => {
+  ])("is a connection error if %s", (_, error) => {
     expect(troubleOf(error)).toBe("connection");
   });
 
@@ -40,16 +40,16 @@ describe("an error that is none of PostgreSQL's", () => {
     ["the client cannot make a statement", failed({ code: "UNDEFINED_VALUE" })],
     ["an answer cannot be read", new RangeError("too large")],
     ["what was thrown is no error", "thrown"],
-  ])("is none of the connection when %s", (_, error) => {
+  ])("is not a connection error if %s", (_, error) => {
     expect(troubleOf(error)).toBe("other");
   });
 });
 
-describe("a database that refuses our login", () => {
+describe("a database that rejects our login", () => {
   it.each([
     ["by its password", { password: "another" }, "28P01"],
     ["by the name of the database", { database: "another" }, "3D000"],
-  ])("%s is a 503, of which the operator is told the code", async (_, wrong, code) => {
+  ])("%s is a 503, with the code in the operator's log", async (_, wrong, code) => {
     const lane = new ConnectionSlot(
       { ...database.address, ...wrong },
       { role: "cloakroom_app", statementTimeout: 5_000 },
@@ -67,7 +67,7 @@ describe("a database that refuses our login", () => {
 });
 
 describe("a row whose owner was deleted meanwhile", () => {
-  it("is tried again, so that its request meets that", async () => {
+  it("is retried, so its request finds that", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     const key = {
       id: newUuid(),
@@ -82,8 +82,8 @@ describe("a row whose owner was deleted meanwhile", () => {
   });
 });
 
-describe("an answer that cannot be read", () => {
-  it("is told without the statement and its values", async () => {
+describe("an unreadable result", () => {
+  it("is reported without the statement and its values", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     const tooMuch = defineStatement<string, number, { readonly n: number }>({
       ...{ table: "due", kind: "read", sortKey: (value) => value },

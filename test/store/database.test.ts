@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => database?.[Symbol.asyncDispose]());
 
 describe.each(["fast", "slow"] as const)("the %s connections", (kind) => {
-  it("are never all one tenant's: others are served while it waits for a lock", async () => {
+  it("are never all used by one tenant: others are served while it waits for a lock", async () => {
     await using deck = await openDeck(database);
     const other = await deck.newTenant();
     const connections = { fastConnections: 2, slowConnections: 2 };
@@ -29,7 +29,7 @@ describe.each(["fast", "slow"] as const)("the %s connections", (kind) => {
     const waiting: Promise<void>[] = [];
     while (waiting.length < 5) {
       waiting.push(wait());
-      // By then it has taken off, if it may: those that come at once would share a flight.
+      // By then it has started, if it may: concurrent requests would share a transaction.
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     expect(await flights.run(other, FIRST_REVISION, (tx) => tx.ask(seeCoat, "any"))).toBe(false);
@@ -39,11 +39,11 @@ describe.each(["fast", "slow"] as const)("the %s connections", (kind) => {
   });
 });
 
-describe("a question that no tenant asks", () => {
+describe("a query without a tenant", () => {
   it.each([
     ["of what is due", /from due/],
     ["for a lease", /insert into leases/],
-  ])("%s is given up where the database falls silent, and answered on a new connection", async (_, statement) => {
+  ])("%s times out if the database falls silent, and is answered on a new connection", async (_, statement) => {
     await using deck = await openDeck(database);
     const { address } = deck.proxy;
     await using opened = openDatabase({ address, clock: systemClock, fastConnections: 1, slowConnections: 1 });

@@ -43,7 +43,7 @@ describe("requests of one tenant", () => {
     expect(await deck.coats(other)).toHaveLength(20);
   });
 
-  it("get their own answers, each in the transaction of its company", async () => {
+  it("get their own results, each in the transaction of its batch", async () => {
     await using deck = await openDeck(database);
     await deck.hang("taken");
     deck.proxy.sent.length = 0;
@@ -61,8 +61,8 @@ describe("requests of one tenant", () => {
   });
 });
 
-describe("a request in bad company", () => {
-  /** Ten requests that are fine with a bad one among them. */
+describe("a failing request in a batch", () => {
+  /** Ten good requests and a bad one among them. */
   async function withBadOne(bad: (tx: Transaction) => Promise<unknown>) {
     const deck = await openDeck(database);
     await deck.hang("taken");
@@ -74,7 +74,7 @@ describe("a request in bad company", () => {
       async leavesOnly(...coats: string[]) {
         expect(await deck.coats()).toEqual([...coats, "taken"].toSorted());
         expect(await deck.logs(), "log rows").toBe(1 + 10);
-        // The connections are as good as new.
+        // The connections are still usable.
         await deck.hang("afterwards");
         expect(await deck.coats()).toContain("afterwards");
         await deck[Symbol.asyncDispose]();
@@ -163,7 +163,7 @@ describe("a request in bad company", () => {
     await scene.leavesOnly(...names(10));
   });
 
-  it("costs each of them one more flight, and not more", async () => {
+  it("costs each of them one more transaction, and no more", async () => {
     await using deck = await openDeck(database);
     await deck.hang("taken");
     deck.proxy.sent.length = 0;
@@ -174,7 +174,7 @@ describe("a request in bad company", () => {
     expect(transactionsOf(deck)).toHaveLength(1 + 7);
   });
 
-  it("learns nothing of statements and values from a driver's error", async () => {
+  it("sees no statements and values of a driver's error", async () => {
     await using deck = await openDeck(database);
     await deck.hang("4242424242424242");
     const [outcome] = await together(deck, [async (tx) => hangAndLog(tx, "4242424242424242")]);
@@ -187,8 +187,8 @@ describe("a request in bad company", () => {
   });
 });
 
-describe("work that answers with a refusal", () => {
-  it("has what it wrote committed, with its company", async () => {
+describe("work that returns a refusal", () => {
+  it("has its writes committed, with its batch", async () => {
     await using deck = await openDeck(database);
     const outcomes = await together<unknown>(deck, [
       async (tx) => {
@@ -205,7 +205,7 @@ describe("work that answers with a refusal", () => {
 });
 
 describe("work in several steps", () => {
-  it("sees what it wrote, and gets every answer, while others of the flight take fewer steps", async () => {
+  it("sees its own writes, and gets every result, while others in the batch take fewer steps", async () => {
     await using deck = await openDeck(database);
     const steps: unknown[] = [];
     const outcomes = await together<unknown>(deck, [
@@ -229,7 +229,7 @@ describe("work in several steps", () => {
     expect(transactionsOf(deck)).toHaveLength(1);
   });
 
-  it("asks one query for all who want the same at the same step", async () => {
+  it("runs one query for all that want the same at the same step", async () => {
     await using deck = await openDeck(database);
     await Promise.all(names(3).map((name) => deck.hang(name)));
     deck.proxy.sent.length = 0;
@@ -242,7 +242,7 @@ describe("work in several steps", () => {
     expect(deck.proxy.texts.filter((text) => text.includes("select kind"))).toHaveLength(1);
   });
 
-  it("is no trip to the database where it wants nothing, but to its guard where it has one", async () => {
+  it("needs no round trip if it runs no query, except for its guard if it has one", async () => {
     await using deck = await openDeck(database);
     await expect(deck.flights.run(deck.tenantId, "unguarded", async () => 7)).resolves.toBe(7);
     expect(deck.proxy.sent).toEqual([]);
@@ -256,7 +256,7 @@ describe("work in several steps", () => {
 });
 
 describe("the guard", () => {
-  it("parts those of equal guards from others, however they are mixed, and not from each other", async () => {
+  it("separates requests with different guards, however they are mixed, and not those with equal ones", async () => {
     await using deck = await openDeck(database);
     const guards = Array.from({ length: 60 }, (_, index) => (index % 2 === 0 ? FIRST_REVISION : "unguarded"));
     const seeing = guards.map((guard) => deck.flights.run(deck.tenantId, guard, (tx) => tx.ask(seeCoat, "any")));
@@ -264,7 +264,7 @@ describe("the guard", () => {
     expect(transactionsOf(deck)).toHaveLength(2);
   });
 
-  it("fails everyone who was authorized under an older revision, and nobody else", async () => {
+  it("fails all requests that were authorized under an older revision, and no others", async () => {
     await using deck = await openDeck(database);
     await deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => tx.tell(raiseAuthRevision, tx.tenantId));
     const hang = (guard: number, name: string) =>
@@ -284,7 +284,7 @@ describe("the guard", () => {
     expect(await deck.logs()).toBe(2);
   });
 
-  it("tells when it last found a revision unchanged, and of no other", async () => {
+  it("reports when it last found a revision unchanged, and of no other", async () => {
     await using deck = await openDeck(database);
     const confirmedAt = (revision: number) => deck.flights.confirmedAt(deck.tenantId, revision);
     expect(confirmedAt(FIRST_REVISION)).toBe(-Infinity);
@@ -300,7 +300,7 @@ describe("the guard", () => {
     expect(confirmedAt(2)).toBe(-Infinity);
   });
 
-  it("fails a request that raises the revision twice at once", async () => {
+  it("fails a request that raises the revision twice", async () => {
     await using deck = await openDeck(database);
     const raise = () =>
       deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
@@ -315,7 +315,7 @@ describe("the guard", () => {
   it.each([
     ["is marked as deleted", "update tenants set state = 'deleted'"],
     ["is gone", "delete from tenants"],
-  ])("fails everyone of a tenant that %s", async (_, statement) => {
+  ])("fails all requests of a tenant that %s", async (_, statement) => {
     await using deck = await openDeck(database);
     await deck.hang("before");
     await database.asTenant(deck.tenantId, `${statement} where tenant_id = '${deck.tenantId}'`);
@@ -323,7 +323,7 @@ describe("the guard", () => {
     expect(await deck.coats()).toEqual(["before"]);
   });
 
-  it("is not asked for, but the tenant is made only once all the same", async () => {
+  it("is not required, but a tenant is created only once all the same", async () => {
     await using deck = await openDeck(database);
     const draft = { name: "Twice", owner_id: newUuid(), settings: {} };
     const again = deck.flights.run(deck.tenantId, "unguarded", async (tx) => tx.tell(insertTenant, draft));

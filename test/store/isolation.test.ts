@@ -26,7 +26,7 @@ afterAll(async () => {
   await database?.[Symbol.asyncDispose]();
 });
 
-/** Any SQL, as a defect of ours or an injected one would have it run in a flight. */
+/** Any SQL, as a defect or an injection would run it in a shared transaction. */
 const raw = defineStatement<string, readonly Record<string, unknown>[], Record<string, unknown>>({
   table: "tenants",
   kind: "write",
@@ -52,7 +52,7 @@ describe("work of one tenant", () => {
     expect(tables.length).toBeGreaterThanOrEqual(14);
   });
 
-  it("sees its own rows alone, whether it asks for a tenant or not", async () => {
+  it("sees its own rows alone, whether it names a tenant or not", async () => {
     for (const table of tables) {
       expect(await asTenant(mine, `select tenant_id from ${table}`), table).toEqual([{ tenant_id: mine }]);
       const others = await asTenant(mine, `select * from ${table} where tenant_id = '${other}'`);
@@ -62,7 +62,7 @@ describe("work of one tenant", () => {
     }
   });
 
-  it("changes and deletes none of another's", async () => {
+  it("changes and deletes no rows of another tenant", async () => {
     for (const table of tables) {
       await asTenant(mine, `update ${table} set tenant_id = tenant_id where tenant_id = '${other}'`);
       await asTenant(mine, `delete from ${table} where tenant_id = '${other}'`);
@@ -70,7 +70,7 @@ describe("work of one tenant", () => {
     }
   });
 
-  it("cannot give a row to another, or make one for it", async () => {
+  it("cannot give a row to another tenant, or create one for it", async () => {
     for (const table of tables) {
       await expect(asTenant(mine, `update ${table} set tenant_id = '${other}'`), table).rejects.toEqual(REFUSED);
       const copy = `insert into ${table} select (jsonb_populate_record(t, '{"tenant_id":"${other}"}')).* from ${table} t`;
@@ -79,7 +79,7 @@ describe("work of one tenant", () => {
     }
   });
 
-  it("cannot empty a table, change it, or let go of its policies", async () => {
+  it("cannot truncate a table, alter it, or drop its policies", async () => {
     for (const table of tables) {
       for (const text of [
         `truncate ${table}`,
@@ -92,7 +92,7 @@ describe("work of one tenant", () => {
     }
   });
 
-  it("leaves nothing behind on the connection for the next tenant's", async () => {
+  it("leaves nothing behind on the connection for the next tenant", async () => {
     const current = "select current_setting('app.tenant_id', true) as tenant, current_user as role";
     expect(await asTenant(mine, current)).toEqual([{ tenant: mine, role: "cloakroom_app" }]);
     expect(await asTenant(other, current)).toEqual([{ tenant: other, role: "cloakroom_app" }]);
@@ -104,7 +104,7 @@ describe("work of one tenant", () => {
     expect(await asTenant(other, "select tenant_id from tokens")).toEqual([{ tenant_id: other }]);
   });
 
-  it("that deletes without a where deletes its own rows and no others", async () => {
+  it("that deletes without a where clause deletes its own rows and no others", async () => {
     await using scene = await openDeck(database, { lanes: 1 });
     await insertSamples(database, scene.tenantId, tables);
     const run = (text: string) => scene.flights.run(scene.tenantId, "unguarded", (tx) => tx.ask(raw, text));
@@ -136,7 +136,7 @@ describe("a statement outside of a transaction", () => {
 });
 
 describe("cloakroom_jobs", () => {
-  it("sees when which tenant has something to sweep, of all tenants, and nothing else at all", async () => {
+  it("sees which tenant has something to sweep when, of all tenants, and nothing else at all", async () => {
     const sql = connect(database.address, { role: "cloakroom_jobs", connections: 1, statementTimeout: 5_000 });
     try {
       const due = await sql<{ tenant_id: string }[]>`select distinct tenant_id from due`;

@@ -22,7 +22,7 @@ afterAll(() => database?.[Symbol.asyncDispose]());
 
 const UNAVAILABLE = expect.objectContaining({ name: "Fault", code: "unavailable", retryAfter: 1 });
 
-/** Work in one step, in two, and in three; each counts how often it ran, in the name of its coat. */
+/** Work in one step, in two, and in three; each counts how often it ran, in the name of its row. */
 const WORKS: Record<string, (runs: () => number) => (tx: Transaction) => Promise<unknown>> = {
   "one step": (runs) => async (tx) => hangAndLog(tx, `run ${runs()}`),
   "two steps": (runs) => async (tx) => {
@@ -40,8 +40,8 @@ const WORKS: Record<string, (runs: () => number) => (tx: Transaction) => Promise
 const ALL = Object.keys(WORKS);
 
 /**
- * Where a connection can be lost, and the works that are committed all the same: a step is run as a whole before any of it is
- * answered, and the last one holds the commit.
+ * The points where a connection can be lost, and the works that are committed all the same: a step runs completely
+ * before any of it is answered, and the last one contains the commit.
  */
 const LOSSES: [string, Trap, readonly string[]][] = [
   ["before begin arrives", { at: "before", statement: /^begin/, does: "cut" }, []],
@@ -101,7 +101,7 @@ function fail(): never {
 }
 
 describe("a connection that is lost", () => {
-  it("between two steps is noticed, and the work begins anew", async () => {
+  it("between two steps is noticed, and the work runs again", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     await deck.hang("warm");
     await deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(seeCoat, "warm"));
@@ -110,7 +110,7 @@ describe("a connection that is lost", () => {
       const seen = await deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
         const first = await tx.ask(seeCoat, "warm");
         if (writes) hangAndLog(tx, "second step");
-        // Outside of its transaction this would find nothing, as row-level security has it, and not fail.
+        // Outside of its transaction this would find nothing, because of row-level security, and not fail.
         return [first, await tx.ask(seeCoat, "warm")];
       });
       await sprung;
@@ -119,7 +119,7 @@ describe("a connection that is lost", () => {
     expect(await deck.coats()).toEqual(["second step", "warm"]);
   });
 
-  it("with a hundred requests aboard loses none and doubles none", async () => {
+  it("with a hundred requests in flight loses none and duplicates none", async () => {
     await using deck = await openDeck(database, { lanes: 2 });
     await deck.hang("warm");
     for (const [index, [, trap]] of LOSSES.entries()) {
@@ -143,24 +143,24 @@ describe("a connection that is lost", () => {
       await sprung;
       expect(await deck.coats()).toEqual(names.toSorted());
       expect(await deck.logs()).toBe(names.length);
-      // Of the first connection its tenth flight, and so of the next.
+      // The tenth transaction of the first connection, and therefore of the next.
       expect(deck.proxy.sent.filter(({ text }) => text.startsWith("discard plans"))).toHaveLength(2);
     },
   );
 
-  it("while nobody uses it is replaced without a word", async () => {
+  it("while it is idle is replaced silently", async () => {
     await using deck = await openDeck(database, { lanes: 2 });
     await Promise.all([deck.hang("1"), deck.hang("2")]);
     deck.proxy.goAway();
     deck.proxy.comeBack();
-    // The news takes a turn or two of the event loop to get here.
+    // The news takes a turn or two of the event loop to arrive.
     await new Promise((resolve) => setTimeout(resolve, 50));
     deck.proxy.sent.length = 0;
     await deck.hang("3");
     expect(transactionsOf(deck), "flights").toHaveLength(1);
   });
 
-  it("as its backend is ended by an administrator counts as lost", async () => {
+  it("because an administrator ended its backend counts as lost", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     await deck.hang("warm");
     const session = await database.owner.reserve();
@@ -180,11 +180,11 @@ describe("a connection that is lost", () => {
   });
 });
 
-describe("a transaction that goes on without us", () => {
-  it("is ended before it is done once more, so that it never happens twice", async () => {
+describe("a transaction that continues without us", () => {
+  it("is ended before it runs again, so it never happens twice", async () => {
     await using deck = await openDeck(database, { lanes: 2 });
     await deck.hang("warm");
-    // The insert waits for a lock, with the commit behind it, when the connection is lost on our side alone.
+    // The insert waits for a lock, with the commit after it, when the connection is lost on our side only.
     const session = await database.owner.reserve();
     await session`begin`;
     await session`lock table due in share mode`;
@@ -208,7 +208,7 @@ describe("a transaction that goes on without us", () => {
   it.each([
     ["as its process is to be ended", /pg_terminate_backend/],
     ["as its log row is read", /^select 1 from audit_logs/],
-  ])("is looked up on another connection where one falls silent %s", async (_, statement) => {
+  ])("is looked up on another connection if one falls silent %s", async (_, statement) => {
     const lookups: CommitLookup[] = [];
     const wasCommitted: CommitLookup = async (commit) => lookups.at(0)?.(commit) ?? fail();
     await using deck = await openDeck(database, { lanes: 1, retryDelays: [0, 5], wasCommitted });
@@ -222,7 +222,7 @@ describe("a transaction that goes on without us", () => {
     expect(await deck.logs()).toBe(2);
   });
 
-  it("and whose fate stays unknown is reported as such, and not done again", async () => {
+  it("and whose outcome stays unknown is reported as such, and not retried", async () => {
     let looks = 0;
     const wasCommitted = async () => {
       looks += 1;
@@ -236,8 +236,8 @@ describe("a transaction that goes on without us", () => {
     expect(await deck.coats()).toEqual(["warm", "who knows"]);
   });
 
-  it("is found by a log row that was really written", async () => {
-    // The first of the two writes a log row and fails before it boards: nobody must look for that row.
+  it("is found by a log row that was actually written", async () => {
+    // The first of the two writes a log row and fails before it is sent: the look-up must not search for that row.
     await using deck = await openDeck(database, { lanes: 1 });
     await deck.hang("warm");
     const sprung = deck.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
@@ -256,7 +256,7 @@ describe("a transaction that goes on without us", () => {
   });
 });
 
-describe("a database that is away", () => {
+describe("an unavailable database", () => {
   const away: [string, (deck: Deck) => Promise<void>][] = [
     ["refuses connections", async ({ proxy }) => proxy.stopListening()],
     ["closes every connection", async ({ proxy }) => proxy.goAway()],
@@ -280,11 +280,11 @@ describe("a database that is away", () => {
     expect(deck.proxy.links, "connections, of which there are lanes").toBeLessThanOrEqual(2);
   });
 
-  it("before a transaction has begun is tried again, without a look for a commit", async () => {
+  it("before a transaction has begun is retried, without looking up a commit", async () => {
     const wasCommitted = () => Promise.reject(new Error("there is nothing to look for"));
     await using deck = await openDeck(database, { lanes: 1, retryDelays: [0], wasCommitted });
     await deck.proxy.stopListening();
-    // The news takes a turn or two of the event loop to get here.
+    // The news takes a turn or two of the event loop to arrive.
     await new Promise((resolve) => setTimeout(resolve, 50));
     const hanging = deck.hang("coat");
     await new Promise((resolve) => setTimeout(resolve, 30));
@@ -293,8 +293,8 @@ describe("a database that is away", () => {
     expect(await deck.coats()).toEqual(["coat"]);
   });
 
-  it("and cannot even be tried, since no way leads to its address, is a 503 and ends no process", async () => {
-    // Nothing answers for a broadcast address: the system says so at once, before anybody could listen.
+  it("without a route to its address is a 503 and ends no process", async () => {
+    // A broadcast address accepts no connections: the system reports that at once, before any listener is attached.
     const address = { ...database.address, host: "255.255.255.255" };
     const lanes = [new ConnectionSlot(address, { role: "cloakroom_app", statementTimeout: 5_000 })];
     const flights = new TransactionBatcher(lanes, FAST_LIMITS, systemClock, commitLookupIn(address));
@@ -302,7 +302,7 @@ describe("a database that is away", () => {
     await flights.close();
   });
 
-  it("and ends each connection at its first question, as a pooler does, is a 503 and ends no process", async () => {
+  it("that closes each connection at its first query, as a pooler does, is a 503 and ends no process", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     deck.proxy.goAway();
     deck.proxy.comeBack();
@@ -317,7 +317,7 @@ describe("a database that is away", () => {
     expect(failures).toEqual([]);
   });
 
-  it("for a moment only is not noticed by anybody", async () => {
+  it("for a moment only goes unnoticed", async () => {
     await using deck = await openDeck(database, { lanes: 2 });
     await deck.hang("warm");
     const names = Array.from({ length: 200 }, (_, index) => `coat ${index}`);

@@ -57,7 +57,7 @@ function logOf(tenantId: TenantId): Promise<Record<string, unknown>[]> {
   );
 }
 
-describe("a read in one trip", () => {
+describe("a read in one round trip", () => {
   it("finds the token, logs it and commits in one step", async () => {
     await using deck = await withTokens(rowOf("a"), rowOf("b", { type: "card" }));
     const ids = { a: newUuid(), b: newUuid() };
@@ -75,9 +75,9 @@ describe("a read in one trip", () => {
     expect(deck.proxy.steps, "writes").toBe(1);
   });
 
-  it("notes once a minute that its log is to be sealed", async () => {
+  it("records once a minute that its log is to be sealed", async () => {
     await using deck = await withTokens(rowOf("a"));
-    // Whenever a minute begins meanwhile, it is noted once more.
+    // Whenever a minute begins meanwhile, it is recorded once more.
     const minutes = new Set<number>();
     for (let round = 0; round < 5; round += 1) {
       minutes.add(Math.floor(Date.now() / 60_000));
@@ -89,7 +89,7 @@ describe("a read in one trip", () => {
     expect(notes.length).toBeLessThanOrEqual(minutes.size);
   });
 
-  it("of what is not there, or is over, logs nothing", async () => {
+  it("of a missing or expired token logs nothing", async () => {
     await using deck = await withTokens(rowOf("over", { expires_at: new Date(1), expires_at_text: "1970" }));
     const outcomes = await together(deck, [read("over"), read("nobody's")]);
     expect(outcomes).toEqual(outcomes.map(() => ({ status: "fulfilled", value: undefined })));
@@ -118,7 +118,7 @@ describe("a read in one trip", () => {
     expect(await deck.coats()).toEqual(["another", "coat", "third"]);
   });
 
-  it("in a minute that is closed gives nothing out", async () => {
+  it("in a minute that is closed returns nothing", async () => {
     await using deck = await withTokens(rowOf("a"));
     const later = new Date(Date.now() + 3_600_000).toISOString();
     await database.asTenant(deck.tenantId, `update tenants set audit_closed_until = '${later}'`);
@@ -127,7 +127,7 @@ describe("a read in one trip", () => {
     expect(await logOf(deck.tenantId)).toEqual([]);
   });
 
-  it("whose commit is not acknowledged runs again, and is logged for each time that it was", async () => {
+  it("whose commit is not acknowledged runs again, and is logged each time", async () => {
     await using deck = await withTokens(rowOf("a"));
     const sprung = deck.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
     const [outcome] = await together(deck, [read("a")]);
@@ -136,7 +136,7 @@ describe("a read in one trip", () => {
     expect(await logOf(deck.tenantId)).toHaveLength(2);
   });
 
-  it("whose commit is not acknowledged leaves what others wrote beside it stored once", async () => {
+  it("whose commit is not acknowledged leaves the writes of its batch stored once", async () => {
     await using deck = await withTokens(rowOf("a"));
     const sprung = deck.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
     let runs = 0;
@@ -155,7 +155,7 @@ describe("a read in one trip", () => {
     expect(await deck.coats()).toEqual(["run 1"]);
   });
 
-  it("that never was committed is logged once", async () => {
+  it("that was never committed is logged once", async () => {
     await using deck = await withTokens(rowOf("a"));
     const sprung = deck.proxy.set({ at: "before", statement: /^commit/, does: "cut" });
     const [outcome] = await together(deck, [read("a")]);

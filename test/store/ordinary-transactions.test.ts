@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => database?.[Symbol.asyncDispose]());
 
-/** Locks a coat, as work that decides by what it reads does. */
+/** Locks a row, as work that decides by what it reads does. */
 const LOCK_COAT = boundQuery<string, boolean, true>({
   table: "due",
   kind: "write",
@@ -25,7 +25,7 @@ const LOCK_COAT = boundQuery<string, boolean, true>({
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** One request a transaction. */
+/** One request per transaction. */
 const ORDINARY = { batch: 1, perTenant: 4, lanes: 4 } as const;
 
 describe("a transaction of one request", () => {
@@ -44,7 +44,7 @@ describe("a transaction of one request", () => {
     expect(await deck.logs()).toBe(2);
   });
 
-  it("that throws is rolled back, wherever it throws, and its error is the caller's", async () => {
+  it("that throws is rolled back, wherever it throws, and its caller gets the error", async () => {
     await using deck = await openDeck(database, ORDINARY);
     const thrown = new Error("thrown by the request");
     const works = [0, 1, 2].map((steps) =>
@@ -62,7 +62,7 @@ describe("a transaction of one request", () => {
     expect(await deck.coats()).toEqual(["afterwards"]);
   });
 
-  it("waits for a lock on what it decides by, and sees what its holder left", async () => {
+  it("waits for a lock on the rows it decides by, and sees what the holder left", async () => {
     await using deck = await openDeck(database, ORDINARY);
     await deck.hang("coat");
     let locked = 0;
@@ -78,7 +78,7 @@ describe("a transaction of one request", () => {
     await Promise.all([count(), count(), count(), count()]);
   });
 
-  it("runs again after a deadlock, and what it did counts once", async () => {
+  it("runs again after a deadlock, and its effect counts once", async () => {
     await using deck = await openDeck(database, { ...ORDINARY, lanes: 1 });
     await using session = await openSession(database, deck.tenantId);
     await session.hang("b");

@@ -64,7 +64,7 @@ function rowOf(id: string): TokenRow {
   };
 }
 
-/** Everything that the hot path has run for one token. */
+/** Every statement of the hot path for one token. */
 async function everything(tx: Transaction, id: string): Promise<void> {
   const term = { term: Buffer.from(id), created_at: tx.now, token_id: id };
   const hash = Buffer.from(id);
@@ -111,6 +111,6 @@ it("every statement of the hot path has one plan, which is kept", async () => {
   const plans = await deck.flights.run(deck.tenantId, "unguarded", (tx) => tx.ask(plansOf, "this session"));
   const planned = plans.filter(({ generic_plans, custom_plans }) => generic_plans + custom_plans >= 10);
   expect(planned.length, "statements").toBeGreaterThan(30);
-  // PostgreSQL plans each five times before it compares. An array as a parameter would be planned at each execution.
+  // PostgreSQL plans each five times before it compares. An array parameter would be planned at each execution.
   expect(planned.filter(({ custom_plans, generic_plans }) => custom_plans > 5 || generic_plans === 0)).toEqual([]);
 });

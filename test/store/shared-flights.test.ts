@@ -30,7 +30,7 @@ const LATER = new Date(Date.now() + 3_600_000);
 
 const codeOf = (token_id: string, code: string) => ({ token_id, code: Buffer.from(code), due_at: LATER });
 
-/** Lets the flight make so many steps before. */
+/** Takes this many steps first. */
 async function steps(tx: Transaction, count: number): Promise<void> {
   for (let step = 0; step < count; step += 1) await tx.ask(seeCoat, "nobody's");
 }
@@ -45,14 +45,14 @@ async function changeCard(tx: Transaction): Promise<string | undefined> {
   return undefined;
 }
 
-describe("requests that share a flight", () => {
+describe("requests that share a transaction", () => {
   it.each([
     ["by its id", (tx: Transaction) => findToken(tx, CARD.id)],
     [
       "by its content",
       async (tx: Transaction) => (await findConflictingTokens(tx, { id: "", dedupeKey: CARD.dedupe_key }))[0] ?? null,
     ],
-  ])("see a card with the code of its own number, looked up %s, whenever they look", async (_, look) => {
+  ])("see a card with the code of its own number, looked up %s, at any step", async (_, look) => {
     await using deck = await openDeck(database, { lanes: 1 });
     for (let round = 0; round < 2; round += 1) {
       await database.asTenant(deck.tenantId, "delete from tokens");
@@ -66,7 +66,7 @@ describe("requests that share a flight", () => {
         const row = await look(tx);
         return `${row?.data} ${row?.cvc}`;
       });
-      // Before and behind those who look.
+      // Before and after the requests that look it up.
       const works = round === 0 ? [changeCard, ...looks] : [...looks, changeCard];
       const outcomes = await together<string | undefined>(deck, works, "unguarded");
       expect(transactionsOf(deck)).toHaveLength(1);
@@ -75,7 +75,7 @@ describe("requests that share a flight", () => {
     }
   });
 
-  it("keep the code of a card that comes in the place of one that is deleted", async () => {
+  it("keep the code of a card that replaces a deleted one", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     await together(
       deck,
@@ -93,7 +93,7 @@ describe("requests that share a flight", () => {
     expect(rows.map(({ token_id }) => token_id)).toEqual(["another", CARD.id]);
   });
 
-  it("keep the message that takes the place of earlier ones", async () => {
+  it("keep the message that replaces earlier ones", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     const [invited, resent] = [newUuid(), newUuid()];
     await together(

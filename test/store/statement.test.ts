@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => database?.[Symbol.asyncDispose]());
 
-/** What tests can have written in any order, by the table that it locks. */
+/** Everything that tests can have written in any order, by the table that it locks. */
 const WRITES: Record<string, (tx: Transaction, index: number) => void> = {
   tenants: (tx) => tx.tell(raiseAuthRevision, tx.tenantId),
   tenant_keys: (tx, version) =>
@@ -39,22 +39,22 @@ const WRITES: Record<string, (tx: Transaction, index: number) => void> = {
   token_counts: (tx) => countToken(tx, { type: "card", change: 1, createdAt: tx.now }),
 };
 
-/** The table that a statement works on, or the word that it begins with. */
+/** The table of a statement, or its first word. */
 function subject(text: string): string {
   if (text.endsWith("for key share")) return "is the minute open";
   return /^(?:insert into|update|select .* from) (\w+)/s.exec(text)?.[1] ?? text.replace(/ .*/s, "");
 }
 
-/** Not the note that a minute is to be sealed, which the first log row of each minute leaves. */
+/** Without the record that a minute is to be sealed, which the first log row of each minute writes. */
 function isOfRequest(text: string): boolean {
   return !/^insert into due .* on conflict/s.test(text);
 }
 
 describe("the statements of a transaction", () => {
-  it("go over the wire in the order of locks, whoever asked for them first, and commit comes last", async () => {
+  it("are sent in the order of locks, regardless of who enqueued them first, and commit comes last", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     const tables = Object.keys(WRITES);
-    // The deck's own tenant was the first.
+    // The bench's own tenant was the first.
     let flights = 1;
     let plannedAnew = 0;
     await fc.assert(
@@ -87,7 +87,8 @@ describe("the statements of a transaction", () => {
   });
 
   it("stay in order on a new connection, where each must be described before it can be sent", async () => {
-    // A statement that waits for its description was once overtaken by the commit: the row was lost, the caller thanked.
+    // A statement that waited for its description was once overtaken by the commit: the row was lost, and the caller
+    // got a success.
     await using deck = await openDeck(database, { lanes: 1 });
     for (let round = 0; round < 5; round += 1) {
       deck.proxy.goAway();
@@ -106,12 +107,12 @@ describe("the statements of a transaction", () => {
     }
   });
 
-  it("take more than a hundred of them at once, which the client sends in two runs", async () => {
+  it("may be more than a hundred in one batch, which the client sends in two runs", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     const asks = Array.from({ length: 40 }, (_, index) => index);
     const works = asks.map((index) => async (tx: Transaction) => {
       for (const table of ["members", "due", "audit_logs", "token_counts"]) WRITES[table]?.(tx, index);
-      // Each answer of this statement is a query of its own.
+      // Each result of this statement is a query of its own.
       return (await Promise.all(asks.map(() => tx.ask(readTenant, tx.tenantId)))).length;
     });
     const outcomes = await together(deck, works);
@@ -119,7 +120,7 @@ describe("the statements of a transaction", () => {
     expect(await deck.coats()).toHaveLength(40);
   });
 
-  it("lock the rows of one table in one order, so that two flights with the same rows never wait crosswise", async () => {
+  it("lock the rows of one table in one order, so two transactions with the same rows never deadlock", async () => {
     await using deck = await openDeck(database, { lanes: 2, batch: 20 });
     const names = Array.from({ length: 20 }, (_, index) => `coat ${index + 10}`);
     const works = [...names, ...names.toReversed(), ...names, ...names.toReversed()].map(
@@ -134,7 +135,7 @@ describe("the statements of a transaction", () => {
 });
 
 describe("batches", () => {
-  it("of every size up to 130 give each input its own answer", async () => {
+  it("of every size up to 130 give each input its own result", async () => {
     await using deck = await openDeck(database, { lanes: 1, batch: 130 });
     for (let size = 1; size <= 130; size += 1) {
       const names = Array.from({ length: size }, (_, index) => `${size}/${index}`);
@@ -154,7 +155,7 @@ describe("batches", () => {
     expect(shapes.size, "prepared statements of one kind on one connection").toBeLessThanOrEqual(11);
   });
 
-  it("are cut without losing or turning round anything", () => {
+  it("are split without losing or reordering anything", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(), { maxLength: 300 }), (inputs) => {
         const pieces = inPreparedSizes(inputs);

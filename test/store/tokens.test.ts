@@ -28,8 +28,8 @@ function token(more: Partial<TokenRow>): TokenRow {
   };
 }
 
-describe("tokens that want the same id in one batch", () => {
-  it("go in where their content is free, whichever of them comes first", async () => {
+describe("tokens that claim the same id in one batch", () => {
+  it("are inserted if their content is free, whichever of them comes first", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     const [taken, free] = [Buffer.from("1 taken"), Buffer.from("2 free")];
     const outcomes = await deck.flights.run(deck.tenantId, "unguarded", async (tx) => {
@@ -93,7 +93,7 @@ describe("tokens of several containers, the newest of which have expired", () =>
     expect(await page(4, 3)).toEqual(live.slice(4, 7));
   });
 
-  it.each(["few", "many"] as const)("are counted without those, %s of them, as far as asked", async (kind) => {
+  it.each(["few", "many"] as const)("are counted without those, %s of them, up to the limit", async (kind) => {
     const count = (most: number) =>
       deck.flights.run(deck.tenantId, "unguarded", (tx) =>
         tx.ask(countTokenKeys, { selection: selection(kind), most }),

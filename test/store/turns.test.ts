@@ -13,7 +13,7 @@ afterAll(() => database?.[Symbol.asyncDispose]());
 
 const UNAVAILABLE = expect.objectContaining({ name: "Fault", code: "unavailable", retryAfter: 1 });
 
-/** The tenants in the order in which their flights went over the wire. */
+/** The tenants in the order in which their transactions went over the wire. */
 function flightsInOrder({ proxy }: Deck): string[] {
   return proxy.texts.flatMap((text) => /^set local app.tenant_id = '(.*)'$/.exec(text)?.[1] ?? []);
 }
@@ -22,7 +22,7 @@ function flood({ hang }: Deck, tenantId: TenantId, count: number, prefix = "coat
   return awaitedLater(Promise.all(Array.from({ length: count }, (_, index) => hang(`${prefix} ${index}`, tenantId))));
 }
 
-/** Keeps everybody from writing coats until it is released. */
+/** Blocks all inserts of named rows until it is released. */
 async function blockCoats(): Promise<AsyncDisposable> {
   const session = await database.owner.reserve();
   await session`begin`;
@@ -51,9 +51,10 @@ describe("tenants", () => {
     expect([...flown.values()]).toEqual(tenants.map(() => 10));
   });
 
-  it("are not starved by one that floods: each new request flies within a round", async () => {
+  it("are not starved by one that floods: each new request runs within a round", async () => {
     await using deck = await openDeck(database, { lanes: 2, batch: 5 });
-    // Two at once, so that both lanes are connected: who is aboard while a lane connects waits for that too.
+    // Two concurrently, so both connections are open: a request on a connection that is still connecting waits for that
+    // too.
     const [small] = await Promise.all([deck.newTenant(), deck.newTenant()]);
     expect(deck.proxy.links).toBe(2);
     deck.proxy.sent.length = 0;
@@ -62,7 +63,8 @@ describe("tenants", () => {
       const before = flightsInOrder(deck).length;
       await deck.hang(`small ${index}`, small);
       const others = flightsInOrder(deck).slice(before).indexOf(small);
-      // Two that hold the lanes, two that waited longer, and one that takes the lane before this request has arrived.
+      // Two that hold the connections, two that waited longer, and one that takes the connection before this request
+      // arrives.
       expect(others, "flights of the flood that went first").toBeLessThanOrEqual(5);
     }
     expect(flightsInOrder(deck).length, "the flood lasts as long as this test").toBeLessThan(180);
@@ -70,7 +72,7 @@ describe("tenants", () => {
     expect(await deck.coats()).toHaveLength(900);
   });
 
-  it("with a lock that nobody gives back leave lanes to the others", async () => {
+  it("with a lock that is never released leave connections to the others", async () => {
     await using deck = await openDeck(database, { lanes: 3 });
     const other = await deck.newTenant();
     await using session = await openSession(database, deck.tenantId);
@@ -79,13 +81,13 @@ describe("tenants", () => {
     await flood(deck, other, 50);
     expect(await deck.coats(other)).toHaveLength(50);
     await session.rollback();
-    // They flew together and then each alone, and one of them was first.
+    // They ran together and then each alone, and one of them was first.
     expect((await held).map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
   });
 });
 
-describe("requests beside a flight of their tenant that carries far more", () => {
-  it("gather, and fly together", async () => {
+describe("requests next to a much larger transaction of their tenant", () => {
+  it("gather, and share a transaction", async () => {
     await using deck = await openDeck(database, { lanes: 2, batchingWindowMs: 500 });
     const { large, small } = await (async () => {
       await using _blocked = await blockCoats();
@@ -102,7 +104,7 @@ describe("requests beside a flight of their tenant that carries far more", () =>
     expect(await deck.coats()).toHaveLength(14);
   });
 
-  it("do not wait until it lands", async () => {
+  it("do not wait until it commits", async () => {
     await using deck = await openDeck(database, { lanes: 2, batchingWindowMs: 50 });
     const hung = deck.proxy.set({ at: "before", statement: /insert into due/, does: "hang" });
     const large = Promise.allSettled([flood(deck, deck.tenantId, 10)]);
@@ -116,7 +118,7 @@ describe("requests beside a flight of their tenant that carries far more", () =>
 });
 
 describe("a queue", () => {
-  it("that is full for a tenant turns its requests away at once, and nobody else's", async () => {
+  it("that is full for a tenant rejects its requests at once, and no other tenant's", async () => {
     await using deck = await openDeck(database, { lanes: 2, batch: 2, queuePerTenant: 6 });
     const other = await deck.newTenant();
     const requests = Array.from({ length: 10 }, (_, index) => deck.hang(`coat ${index}`));
@@ -129,7 +131,7 @@ describe("a queue", () => {
     expect(await deck.coats(other)).toHaveLength(6);
   });
 
-  it("that is full for all turns everybody away, and takes requests again when it is not", async () => {
+  it("that is full for all rejects every request, and accepts them again afterwards", async () => {
     await using deck = await openDeck(database, { lanes: 2, queueInAll: 5 });
     const other = await deck.newTenant();
     const first = flood(deck, deck.tenantId, 5);
@@ -141,7 +143,7 @@ describe("a queue", () => {
     expect(await deck.coats(other)).toEqual(["welcome"]);
   });
 
-  it("gives up on requests that wait too long, and stores nothing of them", async () => {
+  it("rejects requests that wait too long, and stores nothing of them", async () => {
     await using deck = await openDeck(database, { lanes: 1, perTenant: 1, batch: 1, waitMs: 100 });
     const outcomes = await (async () => {
       await using _blocked = await blockCoats();
@@ -158,7 +160,7 @@ describe("a queue", () => {
     expect(await deck.coats()).toEqual(["aboard", "afterwards"]);
   });
 
-  it("gives up on those who wait too long also behind some whose flight was given up", async () => {
+  it("rejects requests that wait too long also behind some whose transaction timed out", async () => {
     await using deck = await openDeck(database, { lanes: 1, perTenant: 1, waitMs: 100, timeoutMs: 1_500 });
     const other = await deck.newTenant();
     await deck.hang("warm");
@@ -168,7 +170,7 @@ describe("a queue", () => {
     const first = deck.hang("first").finally(() => (hasFlown = true));
     await isAboard;
     const holdsTheLane = hang();
-    // Just before the first flight is given up somebody else begins to wait, and has the lane then.
+    // Just before the first transaction times out another request begins to wait, and then has the connection.
     await new Promise((resolve) => setTimeout(resolve, 1_450));
     const others = Promise.allSettled([deck.hang("another's", other)]);
     await holdsTheLane;
@@ -180,7 +182,7 @@ describe("a queue", () => {
     expect(await deck.coats()).toEqual(["first", "warm"]);
   });
 
-  it("of a tenant that was turned away is not forgotten with its last request", async () => {
+  it("of a tenant that was rejected is not forgotten with its last request", async () => {
     await using deck = await openDeck(database, { lanes: 2 });
     await deck.hang("warm");
     const isRefused = () => deck.flights.refusalOf(deck.tenantId) !== undefined;
@@ -201,7 +203,7 @@ describe("a queue", () => {
     await second.requests;
   });
 
-  it("is watched also when it began while the tenant's last flight was still being settled", async () => {
+  it("is watched also if it began while the tenant's last transaction was still being settled", async () => {
     const lookup = Promise.withResolvers<boolean>();
     await using deck = await openDeck(database, { lanes: 1, waitMs: 100, wasCommitted: () => lookup.promise });
     const other = await deck.newTenant();
@@ -209,7 +211,7 @@ describe("a queue", () => {
     const cut = deck.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
     const unsettled = deck.hang("unsettled");
     await cut;
-    // Queues are looked through four times a second: by then this tenant's first one is gone.
+    // Queues are checked four times a second: by then this tenant's first one is gone.
     await new Promise((resolve) => setTimeout(resolve, 400));
     const hung = deck.proxy.set({ at: "before", statement: /insert into due/, does: "hang" });
     const holdsTheLane = Promise.allSettled([deck.hang("holds the lane", other)]);
@@ -235,7 +237,7 @@ describe("a database that hangs", () => {
     expect(await deck.logs()).toBe(2);
   });
 
-  it("at the commit leaves no doubt whether it happened", async () => {
+  it("at the commit leaves no doubt about the outcome", async () => {
     await using deck = await openDeck(database, { lanes: 1, timeoutMs: 500 });
     await deck.hang("warm");
     void deck.proxy.set({ at: "answer", statement: /^commit/, does: "hang" });
@@ -246,7 +248,7 @@ describe("a database that hangs", () => {
     expect(await deck.logs()).toBe(3);
   });
 
-  it("for good gives everybody a 503 in the end, and serves again when it answers", async () => {
+  it("permanently fails all requests with a 503 in the end, and serves again when it answers", async () => {
     await using deck = await openDeck(database, { lanes: 2, timeoutMs: 400, waitMs: 600, retryDelays: [0] });
     await deck.hang("warm");
     deck.proxy.hangAll();
@@ -259,16 +261,16 @@ describe("a database that hangs", () => {
   });
 });
 
-describe("closed flights", () => {
+describe("a closed batcher", () => {
   it.each([
     ["begins its transaction", /^begin/],
     ["has its guard described", /from tenants/],
     ["has its first insert described", /^insert into due/],
-  ])("let one end that %s on a new connection", async (_, statement) => {
+  ])("lets a transaction finish that %s on a new connection", async (_, statement) => {
     const deck = await openDeck(database, { lanes: 1 });
     deck.proxy.goAway();
     deck.proxy.comeBack();
-    // The news takes a turn or two of the event loop to get here.
+    // The news takes a turn or two of the event loop to arrive.
     await new Promise((resolve) => setTimeout(resolve, 50));
     const aboard = deck.hang("aboard");
     await expect.poll(() => deck.proxy.texts.some((text) => statement.test(text)), { interval: 0 }).toBe(true);
@@ -279,7 +281,7 @@ describe("closed flights", () => {
     await deck.proxy[Symbol.asyncDispose]();
   });
 
-  it("turn away who waits and who comes, let the rest end, and leave no connection", async () => {
+  it("rejects waiting and new requests, lets the rest finish, and leaves no connection", async () => {
     const deck = await openDeck(database, { lanes: 1, batch: 1 });
     await deck.hang("warm");
     const blocked = await blockCoats();

@@ -1,8 +1,8 @@
 import { leftOutLine, missingPrograms } from "./requirements.js";
 
 /**
- * Says before and after the tests which files are left out, since what comes between is long.
- * @throws where REQUIRE_ALL_TESTS is set, as in CI: a file that is left out there would never run.
+ * Reports before and after the tests which files are skipped, because the output between is long.
+ * @throws if REQUIRE_ALL_TESTS is set, as in CI: a file that is skipped there would never run.
  */
 export default function setup(): () => void {
   const line = leftOutLine(missingPrograms("."));

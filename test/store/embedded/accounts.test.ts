@@ -6,7 +6,7 @@ import { installedPackage } from "../../../src/store/embedded/bundled-postgres.j
 import { copyOf, isRoot, leftovers, makeSeed, NOTHING, query, scratch, serverPid, start } from "./support/databases.js";
 import { DatabaseUser } from "./support/processes.js";
 
-/** Debian's, and on other systems the same by convention. */
+/** Debian's; other systems use the same by convention. */
 const NOBODY = 65_534;
 /** No entry in /etc/passwd. */
 const NAMELESS = 54_321;
@@ -25,14 +25,14 @@ beforeAll(async () => {
 });
 afterAll(() => removeSeed());
 
-/** As a backup that root or another user has restored. */
+/** As in a backup that root or another user has restored. */
 function chownAll(directory: string, uid: number): void {
   execFileSync("chown", ["-R", `${uid}:${uid}`, directory]);
 }
 
 const newCopy = (): string => copyOf(seed, join(scratch(), "data"));
 
-/** A directory below one that only root may enter, as a clone in /root is. */
+/** A directory below one that only root may enter, such as a clone in /root. */
 function belowClosedHome(): string {
   const home = join(scratch(), "home");
   mkdirSync(join(home, "project"), { recursive: true });
@@ -46,7 +46,7 @@ function removeRelocated(dataDir: string): void {
 }
 
 describe.runIf(isRoot)("as root", () => {
-  it("runs PostgreSQL as another user, and keeps what is Cloakroom's own from it", async () => {
+  it("runs PostgreSQL as another user, and hides Cloakroom's own files from it", async () => {
     const dataDir = join(scratch(), "data");
     const database = await start({ dataDir });
     expect(serverUid(dataDir)).not.toBe(0);
@@ -84,7 +84,7 @@ describe.runIf(isRoot)("as root", () => {
     await query(database.connection, "create table t (id int)");
   });
 
-  it("runs the database of an unprivileged user as that user, who can go on with it", async () => {
+  it("runs the database of an unprivileged user as that user, who can continue with it", async () => {
     const home = scratch();
     chownSync(home, NOBODY, NOBODY);
     chmodSync(home, 0o700);
@@ -109,7 +109,7 @@ describe.runIf(isRoot)("as root", () => {
     expect(leftovers({ dataDir, socketDirectory: connection.host, pid })).toEqual(NOTHING);
   });
 
-  it("refuses, as an unprivileged user, the database of another one", async () => {
+  it("refuses another user's database to an unprivileged user", async () => {
     const dataDir = newCopy();
     await (await start({ dataDir })).stop();
     const other = new DatabaseUser({ mode: "start", dataDir }, { uid: NOBODY, gid: NOBODY });
@@ -119,7 +119,7 @@ describe.runIf(isRoot)("as root", () => {
     );
   });
 
-  it("explains that a uid without a passwd entry cannot make a database, and leaves none half-made", async () => {
+  it("explains that a uid without a passwd entry cannot create a database, and leaves no partial one", async () => {
     const home = scratch();
     chownSync(home, NAMELESS, NAMELESS);
     const dataDir = join(home, "data");
@@ -131,7 +131,7 @@ describe.runIf(isRoot)("as root", () => {
     expect(readdirSync(dataDir)).toEqual(["cloakroom.lock", "start.lock", "users.lock"]);
   });
 
-  it("lets a uid without a passwd entry use a database that exists", async () => {
+  it("lets a uid without a passwd entry use an existing database", async () => {
     const dataDir = newCopy();
     chownAll(join(dataDir, "pg18", "data"), NAMELESS);
     const database = await start({ dataDir });
@@ -168,7 +168,7 @@ describe.runIf(isRoot)("below a home that only root may enter", () => {
     expect(visitor.said.filter(({ announced }) => announced)).toEqual([]);
     await visitor.stop();
 
-    // Opening the home must not lead to a second, empty vault where the first was asked for.
+    // Opening the home must not lead to a second, empty vault in the original place.
     chmodSync(join(project, ".."), 0o755);
     const again = await start(options);
     expect(again).toMatchObject({ isNew: false, dataDir: database.dataDir });
@@ -182,7 +182,7 @@ describe.runIf(isRoot)("below a home that only root may enter", () => {
     );
   });
 
-  it("keeps the database where it was asked for when only the programs are out of reach", async () => {
+  it("keeps the database in the requested place if only the programs are unreachable", async () => {
     const packageDir = join(belowClosedHome(), "postgres-package");
     cpSync(installedPackage() ?? "", packageDir, { recursive: true, verbatimSymlinks: true });
     const dataDir = newCopy();
@@ -191,7 +191,7 @@ describe.runIf(isRoot)("below a home that only root may enter", () => {
     expect(existsSync(join(dataDir, "postgresql-18.4.0-beta.17"))).toBe(true);
   });
 
-  it("refuses a database that already is there, instead of beginning another one", async () => {
+  it("refuses an existing database instead of creating another one", async () => {
     const project = belowClosedHome();
     chmodSync(join(project, ".."), 0o755);
     const dataDir = copyOf(seed, join(project, "data"));

@@ -36,7 +36,7 @@ describe("the socket's directory", () => {
     expect(readdirSync(temporary), "the empty one of an earlier start is removed").toEqual([basename(second)]);
   });
 
-  it("is another one for each data directory, also for two that were given the same path", async () => {
+  it("differs for each data directory, also for two that were given the same path", async () => {
     const { data, temporary } = prepare();
     await makeSocketDirectory(data, account);
     // Two containers that mount different volumes at one path.
@@ -56,7 +56,7 @@ describe("the socket's directory", () => {
     await removeSocketDirectory(directory);
   });
 
-  it("is left alone when it was not made here, or holds other files", async () => {
+  it("is left alone if it was not created here, or contains other files", async () => {
     const own = scratch();
     await removeSocketDirectory(own);
     expect(existsSync(own)).toBe(true);
@@ -83,7 +83,7 @@ describe("the socket's directory", () => {
     },
   );
 
-  it.runIf(isRoot)("is below /tmp where the server's account cannot enter the temporary directory", async () => {
+  it.runIf(isRoot)("is below /tmp if the server's account cannot enter the temporary directory", async () => {
     const { data, temporary } = prepare();
     chmodSync(temporary, 0o700);
     const directory = await makeSocketDirectory(data, stranger);

@@ -1,20 +1,20 @@
 import type { TenantId } from "../../../src/base/ids.js";
 import { defineStatement, defineWrite, inSizes } from "../../../src/store/statement.js";
 
-/** The simplest thing that a tenant can store: a named row. `due` has room for it, and nothing else stands there at that time. */
+/** The simplest thing that a tenant can store: a named row. `due` has room for it, and no other row has that time. */
 export const HUNG_AT = new Date("2001-01-01T00:00:00Z");
 
 const rowsOf = (tenantId: TenantId, names: readonly string[]) =>
   names.map((name) => ({ tenant_id: tenantId, kind: name, due_at: HUNG_AT }));
 
-/** Fails with a unique violation when the name is taken. */
+/** Fails with a unique violation if the name is taken. */
 export const hangCoat = defineWrite<string>({
   table: "due",
   sortKey: (name) => name,
   queries: (sql, tenantId, names) => inSizes(names, (piece) => sql`insert into due ${sql(rowsOf(tenantId, piece))}`),
 });
 
-/** Answers whether the name was free. */
+/** Returns whether the name was free. */
 export const hangIfFree = defineStatement<string, boolean, { readonly kind: string }>({
   table: "due",
   kind: "write",
@@ -30,7 +30,7 @@ export const hangIfFree = defineStatement<string, boolean, { readonly kind: stri
   },
 });
 
-/** Answers whether a coat of this name hangs there. */
+/** Returns whether a row of this name exists. */
 export const seeCoat = defineStatement<string, boolean, { readonly kind: string }>({
   table: "due",
   kind: "read",

@@ -14,7 +14,7 @@ import { asTenant, type TestDatabase } from "../../support/databases.js";
 import { PostgresProxy } from "../../support/postgres-proxy.js";
 import { HUNG_AT, hangCoat } from "./coats.js";
 
-/** The guard that fits a new tenant. */
+/** The guard that matches a new tenant. */
 export const FIRST_REVISION = 1;
 
 /** Transactions over a proxy, and a tenant to run them for. */
@@ -22,24 +22,24 @@ export interface Deck extends AsyncDisposable {
   readonly proxy: PostgresProxy;
   readonly flights: TransactionBatcher;
   readonly tenantId: TenantId;
-  /** A coat with its log row, as every request of the vault writes one. */
+  /** Inserts a named row with its log row, as every request of the vault writes one. */
   hang(name: string, tenantId?: TenantId): Promise<void>;
-  /** The coats that hang there now, by name. */
+  /** The names of the rows that exist now. */
   coats(tenantId?: TenantId): Promise<string[]>;
-  /** How many log rows a tenant has. */
+  /** The number of a tenant's log rows. */
   logs(tenantId?: TenantId): Promise<number>;
   newTenant(): Promise<TenantId>;
 }
 
 export interface DeckOptions extends Partial<BatchLimits> {
   readonly lanes?: number;
-  /** Milliseconds after which the database gives a statement up. */
+  /** Milliseconds after which the database cancels a statement. */
   readonly statementTimeout?: number;
-  /** In place of a look into the database. */
+  /** Replaces the look-up in the database. */
   readonly wasCommitted?: CommitLookup;
 }
 
-/** Everything that a test did before this is not counted in `proxy.sent`. */
+/** `proxy.sent` does not count anything before this call. */
 export async function openDeck(database: TestDatabase, options: DeckOptions = {}): Promise<Deck> {
   const { lanes = 2, statementTimeout = 5_000, wasCommitted, ...limits } = options;
   const proxy = await PostgresProxy.before(database.address);
@@ -80,7 +80,7 @@ export async function openDeck(database: TestDatabase, options: DeckOptions = {}
   };
 }
 
-/** What `hang` does, for works that do more. */
+/** Does the same as `insert`, for works that do more. */
 export function hangAndLog(tx: Transaction, name: string): void {
   tx.tell(hangCoat, name);
   writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "update"));
@@ -95,12 +95,12 @@ export function together<T>(
   return Promise.allSettled(works.map((work) => flights.run(tenantId, guard, work)));
 }
 
-/** What is asked besides transactions: which engine answers, and what is done before a commit is looked up. */
+/** Queries besides transactions: which engine answers, and what is done before a commit is looked up. */
 const BESIDES = /current_setting\('citus\.version'|pg_terminate_backend/;
 
 /**
  * The transactions that went over the wire, each as its statements from `begin` on.
- * @throws for a statement outside of a transaction.
+ * @throws if a statement ran outside of a transaction.
  */
 export function transactionsOf({ proxy }: Deck): string[][] {
   const open = new Map<number, string[]>();
@@ -113,7 +113,7 @@ export function transactionsOf({ proxy }: Deck): string[][] {
       transactions.push(transaction);
     }
     const transaction = open.get(connection);
-    // A commit behind a statement that fails is not run: then a rollback comes behind it.
+    // A commit after a failing statement does not run: a rollback follows it.
     const hasEnded = transaction?.at(-1) === "commit" && text !== "rollback";
     if (!transaction || hasEnded) throw new Error(`a statement ran outside of a transaction: ${text}`);
     transaction.push(text.trim());

@@ -2,7 +2,7 @@ import type { TenantId } from "../../../src/base/ids.js";
 import type { TestDatabase } from "../../support/databases.js";
 import { HUNG_AT } from "./coats.js";
 
-/** Somebody else's transaction, which holds locks until it ends. */
+/** Another session's transaction, which holds locks until it ends. */
 export interface OtherSession extends AsyncDisposable {
   hang(name: string): Promise<void>;
   raiseRevision(): Promise<void>;
