@@ -48,8 +48,8 @@ export interface Config {
   readonly databaseUrl: Sensitive<string> | undefined;
   /** A role of its own for migrations. */
   readonly migrateDatabaseUrl: Sensitive<string> | undefined;
-  readonly fastConnections: number;
-  readonly slowConnections: number;
+  /** Of one process to the database, for transactions. */
+  readonly connections: number;
   readonly tlsCertFile: string | undefined;
   readonly tlsKeyFile: string | undefined;
   readonly corsOrigins: readonly string[];
@@ -102,16 +102,14 @@ export function readConfig(environment: Environment): Config {
       "MIGRATE_DATABASE_URL is set, but not DATABASE_URL: set it to the database to serve from, or leave both out for the embedded one.",
     );
   }
-  const fastConnections = whole("DB_POOL_FAST");
-  const slowConnections = whole("DB_POOL_SLOW");
-  const pools = fastConnections + slowConnections;
+  const connections = whole("DB_CONNECTIONS");
   return {
     host: text("HOST"),
     port: whole("PORT"),
     adminHost: text("ADMIN_HOST"),
     adminPort: whole("ADMIN_PORT"),
     publicUrl: readPublicUrl(optional("PUBLIC_URL")),
-    processes: readProcesses(text("PROCESSES"), { isEmbedded: databaseUrl === undefined, pools }),
+    processes: readProcesses(text("PROCESSES"), { isEmbedded: databaseUrl === undefined, connections }),
     dataDir,
     rootKeyFile,
     rootKeyHolder: readRootKeyHolder({
@@ -126,8 +124,7 @@ export function readConfig(environment: Environment): Config {
     }),
     databaseUrl,
     migrateDatabaseUrl,
-    fastConnections,
-    slowConnections,
+    connections,
     tlsCertFile,
     tlsKeyFile,
     corsOrigins: readOrigins(text("CORS_ORIGINS")),

@@ -1,15 +1,14 @@
 import { create, getOption, type Message, toBinary } from "@bufbuild/protobuf";
 import { AuthMode, policy as policyOption } from "../../gen/cloakroom/v1/options_pb.js";
 import type { Authenticator } from "../access/authenticate.js";
-import { actorOf, type Caller, keyProofOf } from "../access/caller.js";
+import { type Caller, keyProofOf } from "../access/caller.js";
 import { isPermission, mayHold, type Permission } from "../access/permissions.js";
-import { logEntry } from "../audit/log-entry.js";
+import { Denied, deniedWith, recordDenial } from "../access/refusal.js";
 import { Fault, invalid, permissionDenied, withFurtherFaults } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import { KeyVersionUnknown } from "../crypto/sealed.js";
 import type { AnswerHeaders, Reply, ServedMethod, VerbatimAnswer } from "../services/call.js";
 import { fieldChecksOf } from "../services/field-checks.js";
-import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { StaleAuthorization } from "../store/database-error.js";
 import type { Keyring } from "../tenancy/keyring.js";
@@ -96,14 +95,14 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
     if (missingFrom(caller) === undefined) {
       // Also of what needs no permission: such a session has no access at all (the specification, Sessions).
       const unauthorized = caller.grant.isEmpty ? caller.session : undefined;
-      if (unauthorized) throw await sessionRefused(parts.database, caller, unauthorized.id);
+      if (unauthorized) throw await recordDenial(parts.database, unauthorizedSession(caller, unauthorized.id));
       return caller;
     }
     // What is remembered may be old, and nothing guards a refusal: it is told of rights that were just read.
     parts.authenticator.forget(key ?? "");
     const current = await parts.authenticator.authenticate(key);
     const missing = missingFrom(current);
-    if (missing) throw await refused(parts.database, current, missing);
+    if (missing) throw await recordDenial(parts.database, lacking(current, missing));
     return current;
   };
 
@@ -146,7 +145,8 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
         ...{ message, headers: headersOf(message), accepted: reply.isAccepted, verbatim: reply.written },
         lasting: () => reply.lasting?.() ?? message,
       };
-    } catch (error) {
+    } catch (thrown) {
+      const error = thrown instanceof Denied ? await recordDenial(parts.database, thrown) : thrown;
       const message = error instanceof Fault ? await earlierAnswer(desc.output, call, error) : undefined;
       if (!message) throw error instanceof Fault ? everyFault(error, unreadable ? partial : request) : error;
       const headers = headersOf(message);
@@ -177,7 +177,7 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
       const renewed = async () => {
         const current = await renew();
         const missing = current && missingFrom(current);
-        if (current && missing) throw await refused(parts.database, current, missing);
+        if (current && missing) throw await recordDenial(parts.database, lacking(current, missing));
         return current;
       };
       // As above, a refusal is told of rights that were just read.
@@ -226,18 +226,16 @@ class CollectedReply implements Reply {
   }
 }
 
-/** Logs that a session asked for something before it was authorized. */
-async function sessionRefused(database: Database, caller: Caller, id: Uuid): Promise<Fault> {
-  const entry = logEntry(actorOf(caller), "session", id, "refuse", "not authorized");
-  await database.fast.run(caller.tenantId, "unguarded", async (tx) => writeLog(tx, entry));
-  return new Fault("permission_denied", "The session is not authorized.");
+/** A session asked for something before it was authorized. */
+function unauthorizedSession(caller: Caller, id: Uuid): Denied {
+  const fault = new Fault("permission_denied", "The session is not authorized.");
+  return deniedWith(caller, fault, "session", id, "not authorized");
 }
 
-/** Logs that a known key asked for what it may not do at all. */
-async function refused(database: Database, caller: Caller, permission: Permission): Promise<Fault> {
-  const entry = logEntry(actorOf(caller), "application", caller.application.id, "refuse", permission);
-  await database.fast.run(caller.tenantId, "unguarded", async (tx) => writeLog(tx, entry));
-  return permissionDenied(permission, hintFor(caller, permission));
+/** A known key asked for what it may not do at all. */
+function lacking(caller: Caller, permission: Permission): Denied {
+  const fault = permissionDenied(permission, hintFor(caller, permission));
+  return deniedWith(caller, fault, "application", caller.application.id, permission);
 }
 
 /** Which key to use instead, where the type of the caller's application rules the permission out. */

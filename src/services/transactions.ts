@@ -1,6 +1,5 @@
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { type CreateTransactionRequest, TransactionService } from "../../gen/cloakroom/v1/transactions_pb.js";
-import { Refused } from "../access/refusal.js";
 import { invalid } from "../base/fault.js";
 import { parseUuid, type Uuid } from "../base/ids.js";
 import { isJsonObject } from "../base/json.js";
@@ -104,7 +103,7 @@ export function transactionService({ keyring, engine }: TransactionServiceParts)
           {
             begin: async (tx) => {
               const begun = await beginRefund(tx, caller, keys, uuidOf(id), wanted, reason);
-              return begun instanceof Refused ? begun : { ...begun, subject: begun.refund.id };
+              return { ...begun, subject: begun.refund.id };
             },
             act: async (begun) => {
               await engine.send(keys, caller.tenantId, begun.payment, begun.connection, undefined);
@@ -132,8 +131,8 @@ export function transactionService({ keyring, engine }: TransactionServiceParts)
 }
 
 /** The payment is what a repeated request is about. */
-function withSubject<T extends { readonly payment: Payment }>(begun: T | Refused) {
-  return begun instanceof Refused ? begun : { ...begun, subject: begun.payment.id };
+function withSubject<T extends { readonly payment: Payment }>(begun: T) {
+  return { ...begun, subject: begun.payment.id };
 }
 
 function readDraft(request: CreateTransactionRequest): PaymentDraft {
