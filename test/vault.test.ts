@@ -228,7 +228,7 @@ describe("a login", () => {
 describe("an unreachable address", () => {
   const NOWHERE = "postgres://vault:secret-password@127.0.0.1:1/vault";
   const cases: [string, (url: string) => string, string][] = [
-    ["nobody listens at", () => NOWHERE, "The database that DATABASE_URL names does not answer (ECONNREFUSED)."],
+    ["no server listens at", () => NOWHERE, "The database that DATABASE_URL names does not answer (ECONNREFUSED)."],
     [
       "has a wrong password",
       (url) => url.replace(/:[^:@]*@/, ":secret-password@"),
@@ -250,7 +250,7 @@ describe("an unreachable address", () => {
       "The server that DATABASE_URL names does not speak TLS, which sslmode=require asks for.",
     ],
     [
-      "is none",
+      "is malformed",
       () => "secret-password at localhost",
       "DATABASE_URL must be an address such as postgres://user:password@host:5432/database.",
     ],

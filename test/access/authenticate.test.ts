@@ -52,10 +52,10 @@ describe("made-up keys for a tenant", () => {
     await authenticator.authenticate(tenant.managementKey);
     authenticator.forget(tenant.managementKey);
     let answered = 0;
-    const strangers = madeUp(1_500).map((key) => ask(authenticator, [key]).then(() => (answered += 1)));
+    const madeUpRequests = madeUp(1_500).map((key) => ask(authenticator, [key]).then(() => (answered += 1)));
     await expect(authenticator.authenticate(tenant.managementKey)).resolves.toMatchObject({ tenantId });
     expect(answered).toBeLessThan(1_000);
-    await Promise.all(strangers);
+    await Promise.all(madeUpRequests);
   });
 
   it("are rejected once 2,000 of them wait", async () => {

@@ -41,7 +41,7 @@ describe("requests of a tenant that sends more than the server can handle", () =
   it.each([
     ["a read", "/tokens/1", undefined],
     ["a create", "/tokens", "{}"],
-    ["a large body that nobody reads", "/tokens", "x".repeat(3_000_000)],
+    ["a large body that is never read", "/tokens", "x".repeat(3_000_000)],
   ])("are rejected with Retry-After, in the usual error format: %s", async (_, path, body) => {
     const answer = await send(path, CROWDED, body);
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);

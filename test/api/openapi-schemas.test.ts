@@ -10,7 +10,7 @@ import { compileValidation } from "../../src/api/validation.js";
 import { Fault } from "../../src/base/fault.js";
 import type { Json } from "../../src/base/json.js";
 import { description, operations, requestValidator } from "../support/api-description.js";
-import { bodyLike } from "../support/bodies-like.js";
+import { bodyLike } from "../support/generated-bodies.js";
 import { routes } from "../support/rest-routes.js";
 
 const withObjectBody = routes.flatMap((route) => {

@@ -150,13 +150,13 @@ const failures: [string, () => RootKey, string, RegExp][] = [
     /does not answer \(nothing within 500 ms\)/,
   ],
   [
-    "an address that nobody listens at",
+    "an address without a listener",
     () => new TransitRootKey({ ...transitSettings(), origin: "https://127.0.0.1:1" }),
     "RootKeyUnreachable",
     /does not answer \(ECONNREFUSED\)/,
   ],
   [
-    "a certificate of an authority that nobody named",
+    "a certificate of an unknown authority",
     () => new TransitRootKey({ ...transitSettings(), ca: undefined }),
     "RootKeyUnreachable",
     /does not answer \((UNABLE_TO_VERIFY_LEAF_SIGNATURE|SELF_SIGNED_CERT_IN_CHAIN)\)/,

@@ -166,7 +166,7 @@ describe("application keys", () => {
       "the kind of sessions": withChecksum(`key_prod_ses_${tenantText}_${secret}`),
       "the kind of proxies": withChecksum(`key_prod_prx_${tenantText}_${secret}`),
       "another tenant": withChecksum(`key_prod_pvt_${otherTenant}_${secret}`),
-      "a tenant that is none": withChecksum(`key_prod_pvt_${"z".repeat(22)}_${secret}`),
+      "an invalid tenant": withChecksum(`key_prod_pvt_${"z".repeat(22)}_${secret}`),
       "a longer text": `${key}x`,
       "blanks around it": `x ${key}`,
       "another case": key.toUpperCase(),

@@ -124,7 +124,7 @@ describe("applications", () => {
 
   it("are invisible to other tenants", async () => {
     const { body } = await create({ type: "private", permissions: ["token:read"] });
-    const stranger = await newTenant();
+    const outsider = await newTenant();
     const path = `/applications/${body.id}`;
     for (const [method, suffix] of [
       ["GET", ""],
@@ -132,9 +132,9 @@ describe("applications", () => {
       ["GET", "/keys"],
       ["POST", "/keys"],
     ] as const) {
-      expect(await stranger.manage(method, path + suffix)).toMatchObject({ status: 404 });
+      expect(await outsider.manage(method, path + suffix)).toMatchObject({ status: 404 });
     }
-    const listed = await stranger.manage("GET", `/applications?id=${body.id}`);
+    const listed = await outsider.manage("GET", `/applications?id=${body.id}`);
     expect(listed.body).toMatchObject({ pagination: { total_items: 0 }, data: [] });
     expect(await tenant.manage("GET", path)).toMatchObject({ status: 200 });
   });

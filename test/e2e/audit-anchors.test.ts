@@ -168,7 +168,7 @@ describe("audit verify finds, without an earlier answer,", () => {
 
   it.each([
     [[], "Choose one of --tenant ID and --vault"],
-    [["--tenant", "nobody"], "--tenant must be the id of a tenant"],
+    [["--tenant", "unknown"], "--tenant must be the id of a tenant"],
     [["--tenant", "x", "--vault"], "Choose one of --tenant ID and --vault"],
   ])("what is wrong with a call of restart: %j", async (args, message) => {
     const { code, stderr } = await cloakroom(environment, "audit", "restart", ...args);

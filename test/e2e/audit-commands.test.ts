@@ -131,7 +131,7 @@ describe("the audit commands", () => {
   });
 
   it.each([
-    [["verify", "--tenant", "nobody"], "--tenant must be the id of a tenant"],
+    [["verify", "--tenant", "unknown"], "--tenant must be the id of a tenant"],
     [["verify", "--tenant", "01890000-0000-7000-8000-000000000000"], "--tenant must be the id of a tenant"],
     [["verify", "--since", "/nowhere/file"], "--since /nowhere/file cannot be read"],
     [["verify", "--since", "package.json"], "--since package.json is not what audit verify --json prints"],

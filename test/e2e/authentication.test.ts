@@ -62,7 +62,7 @@ describe("authentication", () => {
       ["GET", "/logs?size=0", {}],
       ["POST", "/cloakroom.v1.TokenService/GetToken", { raw: "{" }],
     ] as const) {
-      expect(await tenant.manage(method, path, { ...request, key: "nobody" })).toMatchObject({ status: 401 });
+      expect(await tenant.manage(method, path, { ...request, key: "unknown" })).toMatchObject({ status: 401 });
     }
     for (const [method, path, request] of [
       ["POST", "/tokens", { raw: "{" }],

@@ -294,7 +294,7 @@ describe("a REST request that is answered before its body is read", () => {
   it.each(["Content-Length", "chunked"] as const)(
     "because the key is unknown (%s) reaches its sender",
     async (framing) => {
-      expect(await send("nobody", framing, 12)).toMatch(/^HTTP\/1\.1 401 /);
+      expect(await send("unknown", framing, 12)).toMatch(/^HTTP\/1\.1 401 /);
     },
   );
 
@@ -302,7 +302,7 @@ describe("a REST request that is answered before its body is read", () => {
     "by the proxy (%s) reaches its sender, whether or not the body was to be read",
     async (framing) => {
       const to = "POST /proxy HTTP/1.1\r\nBT-PROXY-URL: https://destination.example.com";
-      expect(await send("nobody", framing, 12, to)).toMatch(/^HTTP\/1\.1 401 /);
+      expect(await send("unknown", framing, 12, to)).toMatch(/^HTTP\/1\.1 401 /);
       expect(await send(backEnd.key, framing, 12, to)).toMatch(/^HTTP\/1\.1 413 /);
       const unknown = "POST /proxy HTTP/1.1\r\nBT-PROXY-KEY: none";
       expect(await send(backEnd.key, framing, 12, unknown)).toMatch(/^HTTP\/1\.1 404 /);

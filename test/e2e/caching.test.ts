@@ -23,11 +23,11 @@ describe("caches may not keep", () => {
     ["a token that is made", "POST", () => "/tokens", { body: { type: "token", data: 1 } }],
     ["a token that is read", "GET", () => `/tokens/${id}`, {}],
     ["a body that cannot be read", "POST", () => "/tokens", { raw: "{" }],
-    ["a refusal for want of a key", "GET", () => `/tokens/${id}`, { key: undefined }],
+    ["a refusal without a key", "GET", () => `/tokens/${id}`, { key: undefined }],
     ["a token that is not there", "GET", () => "/tokens/00000000-0000-4000-8000-000000000000", {}],
-    ["a path that is none", "GET", () => "/nothing", {}],
+    ["an invalid path", "GET", () => "/nothing", {}],
     ["a path that cannot be read", "GET", () => "/tokens/%", {}],
-    ["a method that is none", "PUT", () => "/tokens", {}],
+    ["an invalid method", "PUT", () => "/tokens", {}],
     ["a proxy that is not told where to go", "GET", () => "/proxy", {}],
   ])("%s", async (_, method, path, request) => {
     expect(caching(await client(method, path(), request))).toBe("no-store");

@@ -52,7 +52,7 @@ describe("cloakroom", () => {
     [["tenants", "create"], /--name is missing/],
     [["tenants", "create", "--name", "X"], /--owner-email is missing/],
     [["tenants", "create", "--name", " ", "--owner-email", "a@b"], /--name is missing/],
-    [["tenants", "create", "--name", "X", "--owner-email", "nobody"], /--owner-email must be an e-mail address/],
+    [["tenants", "create", "--name", "X", "--owner-email", "nowhere"], /--owner-email must be an e-mail address/],
     [["tenants", "create", "--name", "x".repeat(201), "--owner-email", "a@b"], /at most 200/],
     [["tenants", "create", "--nmae", "X"], /--nmae.*cloakroom tenants create --help/s],
     [["tenants", "create", "X"], /Unexpected argument.*--help/s],

@@ -80,11 +80,11 @@ describe("a wrong setting", () => {
       { CLOAKROOM_TLS_CERT_FILE: "/does/not/exist", CLOAKROOM_TLS_KEY_FILE: "/does/not/exist" },
     ],
     [
-      "a certificate that is none",
+      "an invalid certificate",
       { CLOAKROOM_TLS_CERT_FILE: "{directory}/some-file", CLOAKROOM_TLS_KEY_FILE: "{directory}/some-file" },
     ],
     ["a BIN table that is not there", { CLOAKROOM_BIN_TABLE_FILE: "/does/not/exist" }],
-    ["a BIN table that is none", { CLOAKROOM_BIN_TABLE_FILE: "{directory}/some-file" }],
+    ["an invalid BIN table", { CLOAKROOM_BIN_TABLE_FILE: "{directory}/some-file" }],
     ["a port that is taken", {}],
     ["an address that is not this machine's", { CLOAKROOM_HOST: "203.0.113.1" }],
     ["a database that cannot be reached", { DATABASE_URL: "postgres://someone:s3cr3t-word@127.0.0.1:1/none" }],

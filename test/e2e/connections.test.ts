@@ -145,7 +145,7 @@ describe("bad input", () => {
     ["a field that is empty", { fields: [{ key: "merchant_id", value: "" }] }, "fields[0].value"],
     ["a missing field", { fields: [] }, "fields"],
     ["a field given twice", { fields: [SIMULATOR.fields[0], SIMULATOR.fields[0]] }, "fields[1].key"],
-    ["a number that is none", { fields: [{ key: "latency_ms", value: "slow" }] }, "fields[0].value"],
+    ["an invalid number", { fields: [{ key: "latency_ms", value: "slow" }] }, "fields[0].value"],
     [
       "a missing secret",
       { connection_formula_id: "adyen-card", fields: [{ key: "merchant_account", value: "a" }] },

@@ -51,7 +51,7 @@ describe("a page of another origin", () => {
   it("may read the documented headers, of successes and of errors, on every path", async () => {
     for (const [method, path, request] of [
       ["POST", "/tokens", { key, body: { type: "token", data: 1 } }],
-      ["GET", "/tokens/abc", { key: "nobody" }],
+      ["GET", "/tokens/abc", { key: "unknown" }],
       ["POST", "/tokens", { key, raw: "{" }],
       ["GET", "/nope", {}],
       ["PUT", "/tokens", {}],

@@ -132,7 +132,7 @@ describe("creating a token", () => {
       ["separators", { number: "4242 4242 4242 4242" }, ["data.number"]],
       ["a number that is no text", { number: 4242424242424242 }, ["data.number"]],
       ["no number", {}, ["data.number"]],
-      ["a month that is none", { number, expiration_month: 13 }, ["data.expiration_month"]],
+      ["an invalid month", { number, expiration_month: 13 }, ["data.expiration_month"]],
       ["a month as text of three digits", { number, expiration_month: "007" }, ["data.expiration_month"]],
       ["a month in words", { number, expiration_month: "July" }, ["data.expiration_month"]],
       ["a year of two digits", { number, expiration_year: 31 }, ["data.expiration_year"]],

@@ -109,7 +109,7 @@ describe("a session", () => {
   it.each([
     ["ends later than it was made to", "expires_at = expires_at + interval '1 hour'"],
     ["has no seal", `rights = null, permissions = '{token:read}', rules = '${REVEAL}'`],
-    ["is authorized by nobody", "authorized_by = null"],
+    ["has no authorizer", "authorized_by = null"],
     ["is authorized by another application", `authorized_by = application_id`],
   ])("opens nothing that %s", async (_, change) => {
     const { nonce, session, page } = await open();

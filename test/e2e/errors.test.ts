@@ -118,7 +118,7 @@ describe.each(RPC_PROTOCOLS)("an error over %s", (protocol) => {
 
   it.each([
     ["InvalidArgument", "validation_failed", () => tokens().createToken({ type: "nope", data: toValue(1) }), ["type"]],
-    ["Unauthenticated", "unauthenticated", () => tokens("nobody").getToken({ id: "taken" }), []],
+    ["Unauthenticated", "unauthenticated", () => tokens("unknown").getToken({ id: "taken" }), []],
     ["PermissionDenied", "permission_denied", () => tokens(tenant.managementKey).getToken({ id: "taken" }), []],
     ["NotFound", "not_found", () => tokens().getToken({ id: "not-there" }), []],
     [

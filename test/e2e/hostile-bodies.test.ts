@@ -170,7 +170,7 @@ describe("a caller without a valid key", () => {
     await held.send(requests.length, (index) => requests[index] ?? { path: "/", length: 1 });
     const answered = () => held.answers.filter((answer) => answer.includes("\r\n\r\n")).length;
     await expect.poll(answered, PATIENT).toBe(requests.length);
-    // gRPC requires HTTP/2, as its callers are told.
+    // gRPC requires HTTP/2, and the error says so.
     for (const answer of held.answers) expect(answer).toMatch(/^HTTP\/1.1 (?:401|200|505|415|400)/);
     expect(await free()).toBe(freeMemory);
   });
@@ -178,16 +178,16 @@ describe("a caller without a valid key", () => {
   it("is rejected before its body is read, over HTTP/2", async () => {
     const session = connectHttp2(server.url);
     const said = CALLS.map(([path, type]) => {
-      const told: string[] = [];
+      const received: string[] = [];
       const stream = session.request({ ":method": "POST", ":path": path, "content-type": type, te: "trailers" });
-      stream.on("response", (headers) => told.push(JSON.stringify(headers)));
-      stream.on("trailers", (headers) => told.push(JSON.stringify(headers)));
-      stream.on("data", (chunk: Buffer) => told.push(chunk.toString("latin1"))).on("error", () => {});
+      stream.on("response", (headers) => received.push(JSON.stringify(headers)));
+      stream.on("trailers", (headers) => received.push(JSON.stringify(headers)));
+      stream.on("data", (chunk: Buffer) => received.push(chunk.toString("latin1"))).on("error", () => {});
       stream.write(Buffer.alloc(60_000));
-      return told;
+      return received;
     });
-    for (const told of said) {
-      await expect.poll(() => told.join(), PATIENT).toMatch(/unauthenticated|"grpc-status":"16"|grpc-status: 16/);
+    for (const received of said) {
+      await expect.poll(() => received.join(), PATIENT).toMatch(/unauthenticated|"grpc-status":"16"|grpc-status: 16/);
     }
     expect(await free()).toBe(freeMemory);
     session.destroy();

@@ -148,7 +148,7 @@ describe("a request with an idempotency key", () => {
       ],
     ],
     ["POST", "/orchestration/connections", () => tenant.manage, connection, [{ ...connection, method: "nope" }]],
-    ["POST", "/tenants/self/invitations", () => tenant.manage, { email: "a@example.com" }, [{ email: "nobody" }]],
+    ["POST", "/tenants/self/invitations", () => tenant.manage, { email: "a@example.com" }, [{ email: "anonymous" }]],
   ])("is replayed even if the repeated request is invalid: %s %s", async (method, template, client, good, wrong) => {
     const path = template.replace("{id}", applicationId);
     const key = newKey();
@@ -181,8 +181,8 @@ describe("a request with an idempotency key", () => {
     expect(wrong).toMatchObject({ status: 400, body: { code: "validation_failed" } });
     await backEnd("POST", "/tokens", withKey(key, { body: { type: "token", data: 1 } }));
     expect(await other("POST", "/tokens", withKey(key, { body: {} }))).toMatchObject({ status: 400 });
-    const nobody = await other("POST", "/tokens", { ...withKey(key, { body: {} }), key: "nobody" });
-    expect(nobody.status).toBe(401);
+    const anonymous = await other("POST", "/tokens", { ...withKey(key, { body: {} }), key: "anonymous" });
+    expect(anonymous.status).toBe(401);
   });
 
   it("keeps its creator's permission: a caller who sees masks gets the response read again", async () => {
@@ -238,7 +238,7 @@ describe("a request with an idempotency key", () => {
     const wrong = [
       await backEnd("POST", "/tokens", withKey(key, { body: { type: "nope", data: 1 } })),
       await backEnd("POST", "/tokens", withKey(key, { raw: "{" })),
-      await backEnd("POST", "/tokens", { ...withKey(key, { body: { type: "token", data: 1 } }), key: "nobody" }),
+      await backEnd("POST", "/tokens", { ...withKey(key, { body: { type: "token", data: 1 } }), key: "anonymous" }),
     ];
     expect(wrong.map(({ status }) => status)).toEqual([400, 400, 401]);
     await backEnd("POST", "/tokens", { body: { type: "token", id: "idem-taken", data: 1 } });
@@ -305,8 +305,8 @@ describe("a request with an idempotency key", () => {
     const theirs = await other("POST", "/tokens", withKey(key, { body }));
     expect(theirs.status).toBe(201);
     expect(theirs.body.id).not.toBe(mine.body.id);
-    const stranger = await (await newTenant()).backEnd();
-    const elsewhere = await stranger("POST", "/tokens", withKey(key, { body }));
+    const outsider = await (await newTenant()).backEnd();
+    const elsewhere = await outsider("POST", "/tokens", withKey(key, { body }));
     expect(elsewhere.status).toBe(201);
     expect(elsewhere.body.id).not.toBe(mine.body.id);
   });

@@ -4,7 +4,7 @@ import { newTenant, type TestTenant } from "../support/tenant.js";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const HOURS_72 = 72 * 60 * 60_000;
-const NOBODY = "01900000-0000-7000-8000-000000000000";
+const UNKNOWN_ID = "01900000-0000-7000-8000-000000000000";
 
 let tenant: TestTenant;
 beforeAll(async () => {
@@ -133,7 +133,7 @@ describe("an invitation", () => {
     ] as const) {
       expect((await other.manage(method, `/tenants/self/invitations/${made.id}${path}`)).status).toBe(404);
     }
-    expect((await tenant.manage("GET", `/tenants/self/invitations/${NOBODY}`)).status).toBe(404);
+    expect((await tenant.manage("GET", `/tenants/self/invitations/${UNKNOWN_ID}`)).status).toBe(404);
     expect((await tenant.manage("GET", "/tenants/self/invitations/none")).status).toBe(400);
   });
 });

@@ -131,7 +131,7 @@ describe("the log of a tenant", () => {
         await backEnd("POST", "/detokenize", { body: "{{ not-there }}" }),
         await tenant.manage("GET", "/applications/nope"),
         await tenant.manage("GET", "/applications/01890000-0000-7000-8000-000000000000"),
-        await backEnd("GET", "/tokens/abc", { key: "nobody" }),
+        await backEnd("GET", "/tokens/abc", { key: "unknown" }),
         await backEnd("GET", "/tokens/abc", { key: undefined }),
         await backEnd("PUT", "/tokens"),
       ];

@@ -4,7 +4,7 @@ import { newTenant, type TestTenant } from "../support/tenant.js";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
-const NOBODY = "01900000-0000-7000-8000-000000000000";
+const UNKNOWN_ID = "01900000-0000-7000-8000-000000000000";
 const MEMBERS = "/tenants/self/members";
 
 interface Shown {
@@ -67,9 +67,9 @@ describe("members", () => {
 
   it("are found by their users", async () => {
     const [one, two] = admins;
-    const found = await list(`?user_id=${one?.user.id}&user_id=${two?.user.id.toUpperCase()}&user_id=${NOBODY}`);
+    const found = await list(`?user_id=${one?.user.id}&user_id=${two?.user.id.toUpperCase()}&user_id=${UNKNOWN_ID}`);
     expect(new Set(found.map(({ id }) => id))).toEqual(new Set([one?.id, two?.id]));
-    expect(await list(`?user_id=${NOBODY}`)).toEqual([]);
+    expect(await list(`?user_id=${UNKNOWN_ID}`)).toEqual([]);
   });
 
   it("have an owner, and the roles can be listed", async () => {
@@ -112,7 +112,7 @@ describe("a role", () => {
   it("of the owner cannot be changed", async () => {
     expect(await put(owner.id, { role: "ADMIN" })).toMatchObject({ status: 422, body: { code: "unprocessable" } });
     expect(await put(owner.id, { role: "OWNER" })).toMatchObject({ status: 200, body: { role: "OWNER" } });
-    expect((await put(NOBODY, { role: "ADMIN" })).status).toBe(404);
+    expect((await put(UNKNOWN_ID, { role: "ADMIN" })).status).toBe(404);
   });
 });
 
@@ -161,8 +161,8 @@ describe("each permission", () => {
       GET: await client("GET", MEMBERS),
       "GET owner": await client("GET", "/tenants/self/owner"),
       "GET roles": await client("GET", "/roles"),
-      PUT: await client("PUT", `${MEMBERS}/${NOBODY}`, { body: { role: "ADMIN" } }),
-      DELETE: await client("DELETE", `${MEMBERS}/${NOBODY}`),
+      PUT: await client("PUT", `${MEMBERS}/${UNKNOWN_ID}`, { body: { role: "ADMIN" } }),
+      DELETE: await client("DELETE", `${MEMBERS}/${UNKNOWN_ID}`),
     };
     const forbidden = Object.entries(answers).filter(([, { status }]) => status === 403);
     expect(forbidden.map(([name]) => name)).toEqual(refused);

@@ -199,7 +199,7 @@ describe("paths", () => {
       expect(head).toMatchObject({ status: get.status, body: "" });
       for (const name of ["content-type", "content-length"]) expect(head.headers.get(name)).toBe(get.headers.get(name));
     }
-    expect(await backEnd("HEAD", "/tokens/x", { key: "nobody" })).toMatchObject({ status: 401, body: "" });
+    expect(await backEnd("HEAD", "/tokens/x", { key: "unknown" })).toMatchObject({ status: 401, body: "" });
     expect(await backEnd("HEAD", "/tokenize")).toMatchObject({ status: 405, body: "" });
   });
 
@@ -212,13 +212,13 @@ describe("paths", () => {
     "and RPC serve the same methods: %s by both, or by none",
     async (_, method) => {
       if (getOption(method, policy).auth === AuthMode.OPTIONAL) return;
-      const rpc = await backEnd("POST", `/${method.parent.typeName}/${method.name}`, { key: "nobody", body: {} });
+      const rpc = await backEnd("POST", `/${method.parent.typeName}/${method.name}`, { key: "unknown", body: {} });
       expect([401, 501]).toContain(rpc.status);
       const rule = getOption(method, http);
       for (const binding of [rule, ...rule.additionalBindings]) {
         const [verb, template] = routeOf(binding);
         const path = template.replaceAll(/\{\w+\}/g, "01890000-0000-7000-8000-000000000000");
-        const rest = await backEnd(verb, path, { key: "nobody" });
+        const rest = await backEnd(verb, path, { key: "unknown" });
         if (rpc.status === 401) expect(rest.status).toBe(401);
         else expect([404, 405]).toContain(rest.status);
       }

@@ -59,7 +59,7 @@ describe("regenerating the key of an application", () => {
       "another tenant's application",
       async () => (await newTenant()).application({ type: "private", permissions: ["token:read"] }),
     ],
-    ["an application that is none", async () => ({ id: "01980f70-1a2b-7c4d-9e5f-60718293a4b5" })],
+    ["an invalid application", async () => ({ id: "01980f70-1a2b-7c4d-9e5f-60718293a4b5" })],
   ])("is a 404 for %s", async (_, application) => {
     expect((await regenerate((await application()).id)).status).toBe(404);
   });

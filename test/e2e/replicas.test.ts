@@ -123,6 +123,6 @@ describe("two replicas on one database", () => {
     const after = sentAfter().map(({ status }) => status);
     expect(new Set(before.slice(0, 50))).toEqual(new Set([201, 404]));
     expect(new Set(after)).toEqual(new Set([401]));
-    expect(new Set(bystanders), "keys that nobody deleted").toEqual(new Set([201, 404]));
+    expect(new Set(bystanders), "keys that were not deleted").toEqual(new Set([201, 404]));
   });
 });

@@ -96,7 +96,7 @@ describe("a search", () => {
       ({ createdBy }) => createdBy === other.id,
     ],
     ["who modified", () => `modified_by:${other.id}`, ({ modifiedBy }) => modifiedBy !== undefined],
-    ["nobody modified", () => `-modified_by:${other.id}`, ({ modifiedBy }) => modifiedBy === undefined],
+    ["never modified", () => `-modified_by:${other.id}`, ({ modifiedBy }) => modifiedBy === undefined],
     ["what was modified", () => "modified_at:[2000-01-01 TO *]", ({ modifiedAt }) => modifiedAt !== undefined],
     ["what was not modified", () => "!modified_at:[2000-01-01 TO *]", ({ modifiedAt }) => modifiedAt === undefined],
     ["OR", () => 'type:card OR data:"word 1"', ({ type, index }) => type === "card" || index === "word 1"],
@@ -105,7 +105,7 @@ describe("a search", () => {
     ["what contradicts itself", () => "type:card AND NOT type:card", () => false],
     ["the same twice", () => "metadata.n:3 AND metadata.n:3", (_, n) => n === 3],
     ["NOT alone", () => "NOT type:card", ({ type }) => type !== "card"],
-    ["ids", () => `id:${tokens[2]?.id} OR id:"${tokens[5]?.id}" OR id:nobody`, (_, n) => n === 2 || n === 5],
+    ["ids", () => `id:${tokens[2]?.id} OR id:"${tokens[5]?.id}" OR id:missing`, (_, n) => n === 2 || n === 5],
     ["an id and its type", () => `id:${tokens[4]?.id} AND type:card`, (_, n) => n === 4],
     ["an id of another type", () => `id:${tokens[4]?.id} AND type:token`, () => false],
     [

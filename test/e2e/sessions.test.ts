@@ -117,7 +117,7 @@ describe("sessions", () => {
       "rules[0].conditions[0].attribute",
     ],
     ["an expiry that is over", { ...READ, expires_at: "2020-01-01T00:00:00Z" }, "expires_at"],
-    ["an expiry that is none", { ...READ, expires_at: "soon" }, "expires_at"],
+    ["an invalid expiry", { ...READ, expires_at: "soon" }, "expires_at"],
   ])("are not authorized with %s, and the nonce stays valid", async (_, rights, field) => {
     const { session_key, nonce } = await open();
     const { status, body } = await authorize(nonce, rights);
@@ -129,8 +129,8 @@ describe("sessions", () => {
   it("are not authorized with a nonce that is missing, unknown or another tenant's", async () => {
     expect(await authorize(undefined, READ)).toMatchObject({ status: 400 });
     expect(await authorize("unknown", READ)).toMatchObject({ status: 404 });
-    const stranger = await (await newTenant()).backEnd();
-    expect(await authorize((await open()).nonce, READ, stranger)).toMatchObject({ status: 404 });
+    const outsider = await (await newTenant()).backEnd();
+    expect(await authorize((await open()).nonce, READ, outsider)).toMatchObject({ status: 404 });
   });
 
   it("are created with public keys and authorized with private ones", async () => {
@@ -195,7 +195,7 @@ describe("sessions", () => {
     }
     const { session_key: key, nonce } = await open();
     const condition = (value: string) => [{ attribute: "id", operator: "equals", value }];
-    const rules = ["named-1", "named-2", "nobody"].map((value, index) => ({
+    const rules = ["named-1", "named-2", "missing"].map((value, index) => ({
       ...{ priority: index + 1, conditions: condition(value), transform: "reveal", permissions: ["token:read"] },
     }));
     expect(await authorize(nonce, { rules })).toMatchObject({ status: 200 });

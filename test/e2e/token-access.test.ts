@@ -150,10 +150,10 @@ describe("an access rule", () => {
 
   it("does not reach into another tenant", async () => {
     const id = await cardIn("/a/");
-    const stranger = await (await newTenant()).backEnd();
-    expect(await stranger("GET", `/tokens/${id}`)).toMatchObject({ status: 404 });
-    expect(await stranger("DELETE", `/tokens/${id}`)).toMatchObject({ status: 404 });
-    expect(await stranger("POST", "/detokenize", { body: [`{{ ${id} }}`] })).toMatchObject({ status: 400 });
+    const outsider = await (await newTenant()).backEnd();
+    expect(await outsider("GET", `/tokens/${id}`)).toMatchObject({ status: 404 });
+    expect(await outsider("DELETE", `/tokens/${id}`)).toMatchObject({ status: 404 });
+    expect(await outsider("POST", "/detokenize", { body: [`{{ ${id} }}`] })).toMatchObject({ status: 400 });
     expect(await backEnd("GET", `/tokens/${id}`)).toMatchObject({ status: 200 });
   });
 

@@ -61,8 +61,8 @@ describe("deduplication", () => {
     const number = await create({ type: "card_number", data: "4242424242424242", deduplicate_token: true });
     expect(number.body).toMatchObject({ _extras: { deduplicated: false } });
     expect(number.body.fingerprint).not.toBe(token.body.fingerprint);
-    const stranger = await (await newTenant()).backEnd();
-    const foreign = await create({ data: "4242424242424242", deduplicate_token: true }, stranger);
+    const outsider = await (await newTenant()).backEnd();
+    const foreign = await create({ data: "4242424242424242", deduplicate_token: true }, outsider);
     expect(foreign.body).toMatchObject({ _extras: { deduplicated: false } });
     expect(foreign.body.fingerprint).not.toBe(token.body.fingerprint);
     const card = { number: "4242424242424242" };

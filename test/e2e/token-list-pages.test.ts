@@ -189,7 +189,7 @@ describe("pages of tokens", () => {
 
   it("of tokens requested by id have the same order", async () => {
     const [seen] = callers;
-    if (!seen) throw new Error("nobody asks");
+    if (!seen) throw new Error("no page was requested");
     const short = made.filter(({ id }) => id.length < 10);
     const wanted = new Set(short.map(({ id }) => id));
     const query = short.map(({ id }) => `id=${encodeURIComponent(id)}`).join("&");

@@ -232,11 +232,11 @@ describe("lists and searches of tokens", () => {
     const { next } = (await cursorList("container=/sea/&size=2")).body.pagination;
     const flipped = Buffer.from(next, "base64url");
     flipped[0] = (flipped[0] ?? 0) ^ 1;
-    const stranger = await (await newTenant()).backEnd();
+    const outsider = await (await newTenant()).backEnd();
     const refused = [
       cursorList(`container=/sea/north/&size=2&start=${next}`),
       cursorList(`size=2&start=${next}`),
-      cursorList(`container=/sea/&size=2&start=${next}`, stranger),
+      cursorList(`container=/sea/&size=2&start=${next}`, outsider),
       cursorSearch({ query: "container:/sea/", start: next }),
       cursorList(`container=/sea/&size=2&start=${flipped.toString("base64url")}`),
       cursorList(`container=/sea/&size=2&start=${next.slice(0, -2)}`),

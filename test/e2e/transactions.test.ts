@@ -326,7 +326,7 @@ describe("bad input", () => {
     ["another currency", { currency: "EUR" }, "currency"],
     ["another country", { country: "DE" }, "country"],
     ["no amount", { amount: undefined }, "amount"],
-    ["a currency that is none", { currency: "us" }, "currency"],
+    ["an invalid currency", { currency: "us" }, "currency"],
     ["a negative amount", { amount: -1 }, "amount"],
     ["a capture of nothing", { amount: 0, intent: "capture" }, "amount"],
     ["an unknown intent", { intent: "sale" }, "intent"],
@@ -336,7 +336,7 @@ describe("bad input", () => {
       { merchant_initiated: true, payment_source: "recurring" },
       "is_subsequent_payment",
     ],
-    ["a session that is none", { three_d_session_id: { id: 7 } }, "three_d_session_id"],
+    ["an invalid session", { three_d_session_id: { id: 7 } }, "three_d_session_id"],
     ["an unknown session", { three_d_session_id: "d2cbc1b4-5c3a-45a3-9ee2-392a1c475ab4" }, "three_d_session_id"],
   ])("%s is a 400 that names the field, and leaves nothing behind", async (_, change, field) => {
     const count = async () =>

@@ -34,7 +34,7 @@ describe.each(RPC_PROTOCOLS)("the update mask of a patch over %s", (protocol) =>
 
   it.each([
     ["nothing", []],
-    ["a field that is none", ["data", "dato"]],
+    ["an invalid field", ["data", "dato"]],
     ["a path into a field", ["data.a"]],
     ["itself", ["update_mask"]],
   ])("that names %s is rejected", async (_, paths) => {

@@ -107,7 +107,7 @@ describe("a name", () => {
   });
 
   it.each([
-    ["nobody.example", { kind: "nxdomain" }, "name_not_found"],
+    ["missing.example", { kind: "nxdomain" }, "name_not_found"],
     ["noaddress.example", records(), "name_not_found"],
     ["broken.example", { kind: "servfail" }, "name_failed"],
     ["mute.example", { kind: "silence" }, "name_timeout"],

@@ -24,7 +24,7 @@ function served(budget: MemoryBudget, bytes: number, requestOf: (index: number) 
   return leases;
 }
 
-const stranger = (): [string, Proof] => [newUuid(), keyProof(newTenantId())];
+const outsider = (): [string, Proof] => [newUuid(), keyProof(newTenantId())];
 
 describe("the memory for bodies", () => {
   it("remains for others next to one key, one session, one tenant, one address, and all unauthenticated callers", () => {
@@ -41,8 +41,8 @@ describe("the memory for bodies", () => {
     for (const [name, most, requestOf] of crowds) {
       const budget = new MemoryBudget(LARGEST);
       expect([name, served(budget, LARGEST, requestOf).length]).toEqual([name, most]);
-      expect(served(budget, LARGEST, stranger).length).toBeGreaterThan(0);
-      expect(served(budget, 60_000, stranger).length).toBeGreaterThan(20);
+      expect(served(budget, LARGEST, outsider).length).toBeGreaterThan(0);
+      expect(served(budget, 60_000, outsider).length).toBeGreaterThan(20);
     }
   });
 
@@ -51,7 +51,7 @@ describe("the memory for bodies", () => {
     const unproven = served(budget, 60_000, (index) => [`10.0.${index >> 8}.${index & 255}`, undefined]);
     expect(unproven.length).toBeLessThan(128 / 8);
     expect(served(budget, 60_000, () => ["10.9.9.9", undefined])).toHaveLength(0);
-    expect(served(budget, 60_000, stranger).length).toBeGreaterThan(50);
+    expect(served(budget, 60_000, outsider).length).toBeGreaterThan(50);
     expect(budget.open(() => "").allowance.maxBytes).toBe(64 * 1024);
   });
 

@@ -54,10 +54,10 @@ describe("shared memory", () => {
 
   it("counts for another holder once that is known", () => {
     const pool = new MemoryPool(600);
-    expect(pool.tryReserve([holder("nobody")], 300)).toBe(true);
-    pool.move([holder("nobody")], [holder("a")], 300);
+    expect(pool.tryReserve([holder("unknown")], 300)).toBe(true);
+    pool.move([holder("unknown")], [holder("a")], 300);
     expect(pool.tryReserve([holder("a")], 1)).toBe(false);
-    expect(pool.tryReserve([holder("nobody")], 100)).toBe(true);
+    expect(pool.tryReserve([holder("unknown")], 100)).toBe(true);
     expect(pool.left).toBe(200);
   });
 });

@@ -3,7 +3,7 @@ import { applyCallingOff, applyFollowUp, applyStanding, type FollowUp } from "..
 import type { FollowUpOutcome } from "../../src/payments/outcome.js";
 import type { Payment } from "../../src/payments/payment.js";
 import { STATUSES } from "../../src/payments/transaction-states.js";
-import { anAttempt, aPayment, authorized, captured, NOW } from "./a-payment.js";
+import { anAttempt, aPayment, authorized, captured, NOW } from "./sample-payment.js";
 
 const LATER = NOW + 90_000;
 const done: FollowUpOutcome = { kind: "done", codes: { rawCode: "done" } };

@@ -6,7 +6,7 @@ import { afterLookUp } from "../../src/payments/look-up.js";
 import type { FollowUpOutcome } from "../../src/payments/outcome.js";
 import type { Payment } from "../../src/payments/payment.js";
 import { sentTo } from "../../src/payments/sent-with.js";
-import { anAttempt, aPayment, authorized, NOW } from "./a-payment.js";
+import { anAttempt, aPayment, authorized, NOW } from "./sample-payment.js";
 
 const LATER = NOW + 90_000;
 const refused = { kind: "refused", as: "failed", errorCode: "unexpected_state", codes: {} } as const;

@@ -5,7 +5,7 @@ import { afterLookUp, mustSend } from "../../src/payments/look-up.js";
 import type { LookUpOutcome } from "../../src/payments/outcome.js";
 import type { Attempt } from "../../src/payments/payment.js";
 import { STATUSES } from "../../src/payments/transaction-states.js";
-import { anAttempt, aPayment, aRefund, authorized, captured, NOW } from "./a-payment.js";
+import { anAttempt, aPayment, aRefund, authorized, captured, NOW } from "./sample-payment.js";
 
 const HOUR_MS = 3_600_000;
 const unknown: LookUpOutcome = { kind: "unknown", codes: {} };

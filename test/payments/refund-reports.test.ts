@@ -3,7 +3,7 @@ import { base62Of } from "../../src/payments/addresses.js";
 import { afterReport } from "../../src/payments/incoming.js";
 import type { FollowUpOutcome } from "../../src/payments/outcome.js";
 import { afterRefund, afterRefundsFound, refundNamed } from "../../src/payments/refund-reports.js";
-import { anAttempt, aRefund, captured, NOW } from "./a-payment.js";
+import { anAttempt, aRefund, captured, NOW } from "./sample-payment.js";
 
 const LATER = NOW + 90_000;
 const done: FollowUpOutcome = { kind: "done", providerId: "re_1", codes: {} };

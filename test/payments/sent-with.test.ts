@@ -3,7 +3,7 @@ import { describe, expect, it, test } from "vitest";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import { FORMULAS } from "../../src/payments/formulas.js";
 import { accountMark, believable, cardMark, foundIn, isOfAccount, sentTo } from "../../src/payments/sent-with.js";
-import { anAttempt, aPayment } from "./a-payment.js";
+import { anAttempt, aPayment } from "./sample-payment.js";
 
 const keys = { fingerprint: createSecretKey(Buffer.alloc(32, 1)) };
 const elsewhere = { fingerprint: createSecretKey(Buffer.alloc(32, 2)) };

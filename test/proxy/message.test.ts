@@ -153,7 +153,7 @@ describe("a message passed through transforms", () => {
     ["no body", { headers: {} }],
     ["no headers", { body: {} }],
     ["headers that are a list", { body: {}, headers: [] }],
-    ["a header's name that is none", { body: {}, headers: { "a b": "c" } }],
+    ["an invalid header's name", { body: {}, headers: { "a b": "c" } }],
     ["a header with a line break", { body: {}, headers: { a: "b\r\nc: d" } }],
   ])("is not replaced by %s", (_, returned) => {
     expect(() => message("{}").take(returned)).toThrow(FunctionFailed);

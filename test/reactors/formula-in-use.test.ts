@@ -9,7 +9,7 @@ import { changeReactor, createReactor, type ReactorProperties } from "../../src/
 import { readTenant } from "../../src/store/tenants.js";
 import type { OrdinaryTransaction } from "../../src/store/transaction.js";
 import { DEFAULT_SETTINGS } from "../../src/tenancy/settings.js";
-import { type Deck, FIRST_REVISION, openDeck } from "../store/support/deck.js";
+import { type BatcherFixture, FIRST_REVISION, openFixture } from "../store/support/batcher-fixture.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
 const key = (): KeyObject => createSecretKey(randomBytes(32));
@@ -21,7 +21,7 @@ const KEYS: TenantKeys = {
 const CODE = "module.exports = async () => ({ raw: 1 });";
 
 let database: TestDatabase;
-let deck: Deck;
+let fixture: BatcherFixture;
 let caller: Caller;
 let formulaId: Uuid;
 beforeAll(async () => {
@@ -29,9 +29,9 @@ beforeAll(async () => {
 });
 afterAll(() => database?.[Symbol.asyncDispose]());
 beforeEach(async () => {
-  deck = await openDeck(database, { lanes: 2, batch: 1 });
+  fixture = await openFixture(database, { connections: 2, batch: 1 });
   caller = {
-    ...{ tenantId: deck.tenantId, application: { id: newUuid(), type: "management" } },
+    ...{ tenantId: fixture.tenantId, application: { id: newUuid(), type: "management" } },
     ...{ keyId: undefined, session: undefined },
     ...{ grant: new Grant({ permissions: [], rules: [] }), settings: DEFAULT_SETTINGS, revision: FIRST_REVISION },
   };
@@ -47,9 +47,10 @@ beforeEach(async () => {
     return made.id;
   });
 });
-afterEach(() => deck[Symbol.asyncDispose]());
+afterEach(() => fixture[Symbol.asyncDispose]());
 
-const run = <T>(work: (tx: OrdinaryTransaction) => Promise<T>) => deck.flights.run(deck.tenantId, FIRST_REVISION, work);
+const run = <T>(work: (tx: OrdinaryTransaction) => Promise<T>) =>
+  fixture.batcher.run(fixture.tenantId, FIRST_REVISION, work);
 
 function properties(kind: "formula" | "code"): ReactorProperties {
   const code = kind === "formula" ? { kind, formulaId } : { kind, code: CODE };
@@ -69,7 +70,7 @@ async function outcomeOf(running: Promise<unknown>): Promise<string> {
 /** Reactors whose formula is deleted. */
 async function orphans(): Promise<number> {
   const rows = await database.asTenant(
-    deck.tenantId,
+    fixture.tenantId,
     "select 1 from reactors where formula_id is not null and formula_id not in (select id from reactor_formulas)",
   );
   return rows.length;

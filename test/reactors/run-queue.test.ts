@@ -64,7 +64,7 @@ it("runs that were leased together with an unreadable one are waited for", async
       bins: undefined,
       callApi: async () => ({ status: 500, body: null, lasting: () => null }),
       showError: () => null,
-      onFailure: () => void events.push("the failure is told"),
+      onFailure: () => void events.push("the failure is reported"),
       onUndelivered: () => {},
     });
     queue.wake(tenantId);
@@ -74,7 +74,7 @@ it("runs that were leased together with an unreadable one are waited for", async
     await new Promise((resolve) => setImmediate(resolve));
     released.resolve();
     await stopped;
-    expect(events).toEqual(["the other has run", "the failure is told", "stopped"]);
+    expect(events).toEqual(["the other has run", "the failure is reported", "stopped"]);
   } finally {
     await vault[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });

@@ -210,7 +210,7 @@ describe("a caller that disconnects", () => {
     ["while the code waits", "() => new Promise(() => setInterval(() => {}, 1_000))"],
     ["while the code runs", "() => { for (;;); }"],
   ])("%s", async (_name, code) => {
-    const reason = new Error("nobody waits");
+    const reason = new Error("the caller disconnected");
     const controller = new AbortController();
     const pending = run(exporting(code), { signal: controller.signal, key: { tenantId: _name } });
     setTimeout(() => controller.abort(reason), 100);

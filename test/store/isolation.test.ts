@@ -3,11 +3,11 @@ import type { TenantId } from "../../src/base/ids.js";
 import { connect } from "../../src/store/connect.js";
 import { defineStatement } from "../../src/store/statement.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
-import { type Deck, openDeck } from "./support/deck.js";
+import { type BatcherFixture, openFixture } from "./support/batcher-fixture.js";
 import { insertSamples, tenantTables } from "./support/samples.js";
 
 let database: TestDatabase;
-let deck: Deck;
+let fixture: BatcherFixture;
 let tables: string[];
 /** Two tenants, each with a row in every table. */
 let mine: TenantId;
@@ -15,14 +15,14 @@ let other: TenantId;
 
 beforeAll(async () => {
   database = await startDatabase();
-  deck = await openDeck(database, { lanes: 1 });
-  mine = deck.tenantId;
-  other = await deck.newTenant();
+  fixture = await openFixture(database, { connections: 1 });
+  mine = fixture.tenantId;
+  other = await fixture.newTenant();
   tables = await tenantTables(database.owner);
   for (const tenantId of [mine, other]) await insertSamples(database, tenantId, tables);
 });
 afterAll(async () => {
-  await deck?.[Symbol.asyncDispose]();
+  await fixture?.[Symbol.asyncDispose]();
   await database?.[Symbol.asyncDispose]();
 });
 
@@ -36,7 +36,7 @@ const raw = defineStatement<string, readonly Record<string, unknown>[], Record<s
 });
 
 const asTenant = (tenantId: TenantId, text: string) =>
-  deck.flights.run(tenantId, "unguarded", (tx) => tx.query(raw, text));
+  fixture.batcher.run(tenantId, "unguarded", (tx) => tx.query(raw, text));
 const REFUSED = expect.objectContaining({
   code: "internal",
   cause: expect.objectContaining({ message: "database 42501" }),
@@ -105,9 +105,9 @@ describe("work of one tenant", () => {
   });
 
   it("that deletes without a where clause deletes its own rows and no others", async () => {
-    await using scene = await openDeck(database, { lanes: 1 });
+    await using scene = await openFixture(database, { connections: 1 });
     await insertSamples(database, scene.tenantId, tables);
-    const run = (text: string) => scene.flights.run(scene.tenantId, "unguarded", (tx) => tx.query(raw, text));
+    const run = (text: string) => scene.batcher.run(scene.tenantId, "unguarded", (tx) => tx.query(raw, text));
     for (const table of tables) await run(`delete from ${table}`);
     for (const table of tables) {
       expect(await count(scene.tenantId, table), table).toBe(0);

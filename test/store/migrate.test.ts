@@ -145,8 +145,8 @@ describe("a login without the necessary privileges", () => {
   it("gets the missing grants if the roles exist already", async () => {
     const address = await newDatabase();
     await migrate(address);
-    const stranger = await cluster.login("Another-Vault");
-    await expect(migrate({ url: stranger })).rejects.toThrow(
+    const outsider = await cluster.login("Another-Vault");
+    await expect(migrate({ url: outsider })).rejects.toThrow(
       /start again:\ngrant cloakroom_app, cloakroom_jobs to "Another-Vault";$/,
     );
   });

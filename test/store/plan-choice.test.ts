@@ -26,7 +26,7 @@ import {
 } from "../../src/store/tokens.js";
 import type { OrdinaryTransaction } from "../../src/store/transaction.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
-import { openDeck, together } from "./support/deck.js";
+import { openFixture, together } from "./support/batcher-fixture.js";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -94,7 +94,7 @@ async function everything(tx: OrdinaryTransaction, id: string): Promise<void> {
 }
 
 it("every statement of the hot path has one plan, which is kept", async () => {
-  await using deck = await openDeck(database, { lanes: 1 });
+  await using fixture = await openFixture(database, { connections: 1 });
   // The guard is one of them.
   const guard = 1;
   for (const size of [1, 3]) {
@@ -104,11 +104,11 @@ it("every statement of the hot path has one plan, which is kept", async () => {
         { length: size },
         (_, n) => (tx: OrdinaryTransaction) => everything(tx, `${size}/${round}/${n}`),
       );
-      const outcomes = await together(deck, works, guard);
+      const outcomes = await together(fixture, works, guard);
       expect(outcomes).toEqual(works.map(() => ({ status: "fulfilled", value: undefined })));
     }
   }
-  const plans = await deck.flights.run(deck.tenantId, "unguarded", (tx) => tx.query(plansOf, "this session"));
+  const plans = await fixture.batcher.run(fixture.tenantId, "unguarded", (tx) => tx.query(plansOf, "this session"));
   const planned = plans.filter(({ generic_plans, custom_plans }) => generic_plans + custom_plans >= 10);
   expect(planned.length, "statements").toBeGreaterThan(30);
   // PostgreSQL plans each five times before it compares. An array parameter would be planned at each execution.

@@ -143,7 +143,7 @@ describe("without statistics", () => {
 
   it("statements planned on empty tables are planned again after a while", async () => {
     const read = await pagesRead(async (opened) => {
-      for (let flight = 0; flight < 10; flight += 1)
+      for (let round = 0; round < 10; round += 1)
         await opened.fast.run(tenantId, "unguarded", (tx) => Promise.all(lookUps(tx, 0)));
       await lookUpAll(opened);
     }, plannedEmpty);
@@ -240,7 +240,7 @@ describe("without statistics", () => {
   });
 
   it("tokens that a rule names are looked up by id, without a scan", async () => {
-    const ids = ["token-9", "token-3", "nobody"];
+    const ids = ["token-9", "token-3", "missing"];
     const named = selection(
       { kind: "ids", ids },
       {

@@ -34,12 +34,12 @@ export function missingPrograms(root: string): readonly Missing[] {
 }
 
 /** One line on the files that are skipped and how to run them. Undefined if there are none. */
-export function leftOutLine(missing: readonly Missing[]): string | undefined {
+export function skippedLine(missing: readonly Missing[]): string | undefined {
   if (missing.length === 0) return undefined;
   const files = new Set(missing.flatMap((each) => each.files));
   const programs = missing.map(({ program, files: needing }) => `${program} (${needing.length})`).join(", ");
   const packages = [...new Set(missing.map(({ program }) => PACKAGES[program] ?? program))].join(" ");
-  return `Left out: ${files.size} test ${files.size === 1 ? "file" : "files"}, for want of ${programs}. On Debian: apt-get install ${packages}`;
+  return `Skipped: ${files.size} test ${files.size === 1 ? "file" : "files"}, because ${programs} is missing. On Debian: apt-get install ${packages}`;
 }
 
 /** The path of a program: `CHROMIUM` for the browser, otherwise from the PATH. */

@@ -117,12 +117,12 @@ describe("@basis-theory/basis-theory-js 4.30.2, tokens", () => {
   });
 
   it("throws every error as its own class, with the body", async () => {
-    const nobody = await olderClient("key_test_pvt_nobody");
+    const unknownKey = await olderClient("key_test_pvt_unknown");
     const clerk = await olderClient((await tenant.application({ type: "private", permissions: ["token:create"] })).key);
     const { id } = await client.tokens.create({ type: "token", data: "x" });
     const cases: [() => Promise<unknown>, number][] = [
       [() => client.tokens.create({ type: "card", data: Object({ number: "1" }) }), 400],
-      [() => nobody.tokens.retrieve(id), 401],
+      [() => unknownKey.tokens.retrieve(id), 401],
       [() => clerk.tokens.retrieve(id), 403],
       [() => client.tokens.retrieve("not-there"), 404],
       [() => client.tokens.create({ id, type: "token", data: "y" }), 409],

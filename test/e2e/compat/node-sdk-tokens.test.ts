@@ -171,7 +171,7 @@ describe("@basis-theory/node-sdk 5.7.0, tokens", () => {
     const wrong = { type: "card", data: { ...CARD, number: "4242424242424241" } };
     const cases: [() => PromiseLike<unknown>, typeof BasisTheoryError, number][] = [
       [() => client.tokens.create(wrong), BasisTheory.BadRequestError, 400],
-      [() => newerClient("key_test_pvt_nobody").tokens.get(id), BasisTheory.UnauthorizedError, 401],
+      [() => newerClient("key_test_pvt_unknown").tokens.get(id), BasisTheory.UnauthorizedError, 401],
       [() => clerk.tokens.delete(id), BasisTheory.ForbiddenError, 403],
       [() => client.tokens.get("not-there"), BasisTheory.NotFoundError, 404],
       [() => client.tokens.create({ id, type: "token", data: "y" }), BasisTheory.ConflictError, 409],

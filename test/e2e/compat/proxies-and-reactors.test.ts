@@ -4,7 +4,7 @@ import { answer, type Destination, startDestination } from "../proxy/support/des
 import { code, makeProxy } from "../proxy/support/proxies.js";
 
 const MERGE = { "Content-Type": "application/merge-patch+json" };
-const NOBODY = "01980f70-1a2b-7c4d-9e5f-60718293a4b5";
+const UNKNOWN_ID = "01980f70-1a2b-7c4d-9e5f-60718293a4b5";
 /** Adds a header, and to the body its configuration and application. */
 const REACTOR_CODE = `module.exports = async (req) => ({ raw: {
   headers: { ...req.args.headers, "X-Reactor": "yes" },
@@ -240,7 +240,7 @@ describe("reactors as transforms", () => {
     const theirs = await foreign.manage("POST", "/reactors", { body: { name: "R", code: REACTOR_CODE } });
     const { id } = await makeProxy(tenant, { destination_url: destination.url });
     for (const [given, field] of [
-      [NOBODY, "request_reactor_id"],
+      [UNKNOWN_ID, "request_reactor_id"],
       [theirs.body.id, "response_reactor_id"],
       ["no-uuid", "request_reactor_id"],
     ]) {
@@ -264,7 +264,7 @@ describe("a proxy that does not detokenize", () => {
     });
     expect((await tenant.manage("GET", `/proxies/${id}`)).body.disable_detokenization).toBe(true);
     const token = (await backEnd("POST", "/tokens", { body: { type: "token", data: "secret" } })).body.id;
-    const raw = `{"t":"{{ ${token} }}","u":"{{ ${NOBODY} }}","broken":"{{ ","c":"{{ config: A }}"}`;
+    const raw = `{"t":"{{ ${token} }}","u":"{{ ${UNKNOWN_ID} }}","broken":"{{ ","c":"{{ config: A }}"}`;
     const headers = { "BT-PROXY-KEY": key, "X-T": `{{ ${token} }}` };
     const { status } = await backEnd("POST", `/proxy?q=%7B%7B${token}%7D%7D`, { raw, headers });
     expect(status).toBe(200);

@@ -20,7 +20,7 @@ interface LogRow {
 
 const names = methods.map(({ name }) => name);
 const DELETES_THE_LOG = "DeleteTenant";
-const NOBODY = "01890000-0000-7000-8000-000000000000";
+const UNKNOWN_ID = "01890000-0000-7000-8000-000000000000";
 
 let world: World;
 beforeAll(async () => {
@@ -184,7 +184,7 @@ describe("a known key without permission", () => {
         ? world.front
         : powerless;
       const [binding = { verb: "POST", template: "/proxy" }] = bindingsOf(name);
-      const path = binding.template.replaceAll(/\{\w+\}/g, NOBODY);
+      const path = binding.template.replaceAll(/\{\w+\}/g, UNKNOWN_ID);
       const type = binding.verb === "PATCH" ? "application/merge-patch+json" : "application/json";
       const request = binding.verb === "GET" ? {} : { body: { nonce: "none", permissions: ["token:read"] } };
       const headers = { "Content-Type": type, "BT-PROXY-KEY": proxyKey };

@@ -129,7 +129,7 @@ describe("the answer of a destination", () => {
     ["an end before it answers", (socket) => void socket.end()],
     ["half of its headers", (socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-")],
     ["two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"],
-    ["a status that is none", "HTTP/1.1 20 OK\r\n\r\n"],
+    ["an invalid status", "HTTP/1.1 20 OK\r\n\r\n"],
     ["a switch of protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"],
     ["headers of 40 KB", `HTTP/1.1 200 OK\r\nX-Long: ${"x".repeat(40_000)}\r\n\r\n`],
     ["600 headers", `HTTP/1.1 200 OK\r\n${"X-A: b\r\n".repeat(600)}\r\n`],

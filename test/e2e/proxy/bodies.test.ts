@@ -273,7 +273,7 @@ describe("references in the body of a proxied request", () => {
     it.each([
       ["no boundary", "multipart/form-data"],
       ["a boundary that is not there", "multipart/form-data; boundary=other"],
-      ["a boundary that is none", `multipart/form-data; boundary="{{ x }}"`],
+      ["an invalid boundary", `multipart/form-data; boundary="{{ x }}"`],
       ["a boundary that begins like it", 'multipart/form-data; boundary="x"'],
     ])("are found despite %s", async (_, wrong) => {
       const body = whole(part(field("a"), `{{ ${card} | json: '$.number' }}`));

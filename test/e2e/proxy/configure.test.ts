@@ -73,12 +73,8 @@ describe("pre-configured proxies", () => {
     ["a metadata service in decimal", { destination_url: "https://2852039166/" }, ["destination_url"]],
     ["a port of mail", { destination_url: "https://example.com:25/" }, ["destination_url"]],
     ["a user", { destination_url: "https://a:b@example.com/" }, ["destination_url"]],
-    [
-      "an application that is none",
-      { application: { id: "01980f70-1a2b-7c4d-9e5f-60718293a4b5" } },
-      ["application.id"],
-    ],
-    ["an application id that is none", { application: { id: "x" } }, ["application.id"]],
+    ["an invalid application", { application: { id: "01980f70-1a2b-7c4d-9e5f-60718293a4b5" } }, ["application.id"]],
+    ["an invalid application id", { application: { id: "x" } }, ["application.id"]],
     ["a transform without code", { request_transform: { code: "" } }, ["request_transform.code"]],
     ["a transform in a list without code", { request_transforms: [{}] }, ["request_transforms[0].code"]],
     ["code of 50,001 characters", { response_transform: { code: "x".repeat(50_001) } }, ["response_transform.code"]],
@@ -99,7 +95,7 @@ describe("pre-configured proxies", () => {
       ["response_transform.expression"],
     ],
     [
-      "a pattern that is none",
+      "an invalid pattern",
       { response_transform: { type: "mask", matcher: "regex", expression: "(a", replacement: "*" } },
       ["response_transform.expression"],
     ],
@@ -109,7 +105,7 @@ describe("pre-configured proxies", () => {
       ["response_transform.replacement"],
     ],
     [
-      "a header that is none",
+      "an invalid header",
       { request_transforms: [GOOD, { type: "append_header", options: { value: "a", location: "b c" } }] },
       ["request_transforms[1].options.location"],
     ],
@@ -131,8 +127,8 @@ describe("pre-configured proxies", () => {
   it("cannot use a management application, or one of another tenant", async () => {
     const clerk = await tenant.application({ type: "management", permissions: ["proxy:read"] });
     expect(faults(await create({ application: { id: clerk.id } }))).toEqual([400, ["application.id"]]);
-    const stranger = await (await newTenant()).backEnd();
-    expect(faults(await create({ application: { id: stranger.id } }))).toEqual([400, ["application.id"]]);
+    const outsider = await (await newTenant()).backEnd();
+    expect(faults(await create({ application: { id: outsider.id } }))).toEqual([400, ["application.id"]]);
     const page = await tenant.application({ type: "public", permissions: ["token:create"] });
     expect((await create({ application: { id: page.id } })).body.application_id).toBe(page.id);
   });
@@ -278,10 +274,10 @@ describe("pre-configured proxies", () => {
     expect((await reader("POST", "/proxies", { body: { name: "A", destination_url: URL_OF } })).status).toBe(403);
     expect((await reader("DELETE", `/proxies/${made.id}`)).status).toBe(403);
     expect((await reader("PATCH", `/proxies/${made.id}`, { body: {}, headers: MERGE })).status).toBe(403);
-    const stranger = await newTenant();
-    expect((await stranger.manage("GET", `/proxies/${made.id}`)).status).toBe(404);
-    expect((await stranger.manage("DELETE", `/proxies/${made.id}`)).status).toBe(404);
-    expect((await stranger.manage("GET", `/proxies?id=${made.id}`)).body.data).toEqual([]);
+    const outsider = await newTenant();
+    expect((await outsider.manage("GET", `/proxies/${made.id}`)).status).toBe(404);
+    expect((await outsider.manage("DELETE", `/proxies/${made.id}`)).status).toBe(404);
+    expect((await outsider.manage("GET", `/proxies?id=${made.id}`)).body.data).toEqual([]);
   });
 
   it("leave a log row for every operation on them", async () => {

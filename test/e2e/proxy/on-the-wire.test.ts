@@ -235,8 +235,8 @@ describe("a request through a proxy", () => {
     const ephemeral = (url: string) => call("GET", "/proxy/x", { headers: { "BT-PROXY-URL": url } });
     expect(await ephemeral(`${secure.url}/p`)).toMatchObject({ status: 200, body: "secret" });
     expect(secure.last().line).toBe("GET /p/x HTTP/1.1");
-    const stranger = await (await createAuthority()).issue(["localhost"], ["127.0.0.1"]);
-    await using untrusted = await startDestination(answer("200 OK", [], "secret"), stranger);
+    const outsider = await (await createAuthority()).issue(["localhost"], ["127.0.0.1"]);
+    await using untrusted = await startDestination(answer("200 OK", [], "secret"), outsider);
     const refused = await ephemeral(untrusted.url);
     expect(refused).toMatchObject({ status: 502, body: { proxy_error: { code: "destination_unreachable" } } });
     expect(refused.headers.has("BT-PROXY-DESTINATION-STATUS")).toBe(false);

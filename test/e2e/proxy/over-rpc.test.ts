@@ -53,12 +53,12 @@ describe("a proxied request as a method", () => {
   it("needs no key if the proxy requires none, and can use an ephemeral proxy", async () => {
     reply = answer("200 OK", []);
     const open = await makeProxy(tenant, { destination_url: destination.url, require_auth: false });
-    const nobody = rpcClient(ProxyService, "gRPC", {});
-    expect((await nobody.invokeProxy({ target: through(open.key), method: "GET" })).status).toBe(200);
+    const anonymous = rpcClient(ProxyService, "gRPC", {});
+    expect((await anonymous.invokeProxy({ target: through(open.key), method: "GET" })).status).toBe(200);
     const own = { case: "proxyUrl", value: `${destination.url}/own` } as const;
     expect((await client("gRPC").invokeProxy({ target: own, method: "GET", query: "q" })).status).toBe(200);
     expect(destination.last().line).toBe("GET /own?q HTTP/1.1");
-    expect(await failureOf(nobody.invokeProxy({ target: own, method: "GET" }))).toMatchObject({
+    expect(await failureOf(anonymous.invokeProxy({ target: own, method: "GET" }))).toMatchObject({
       reason: "unauthenticated",
     });
   });
@@ -82,7 +82,7 @@ describe("a proxied request as a method", () => {
 
   it.each([
     ["a line break", "X-A", "a\r\nX-Injected: b"],
-    ["a name that is none", "X A", "a"],
+    ["an invalid name", "X A", "a"],
   ])("sends no header with %s", async (_, name, value) => {
     reply = answer("200 OK", []);
     const call = client("gRPC").invokeProxy({ target: through(proxy.key), method: "GET", headers: [{ name, value }] });

@@ -116,7 +116,7 @@ describe("a test run of a proxy's transforms", () => {
 
   it.each<[string, object, string]>([
     ["no request", {}, "request"],
-    ["a method that is none", { request: { method: "STEAL" } }, "request.method"],
+    ["an invalid method", { request: { method: "STEAL" } }, "request.method"],
     ["a step of no kind", { request: {}, request_transforms: [{ type: "x" }] }, "request_transforms[0].type"],
     ["a mask of requests", { request: {}, request_transforms: [{ type: "mask" }] }, "request_transforms[0].type"],
     [
@@ -124,8 +124,8 @@ describe("a test run of a proxy's transforms", () => {
       { request: {}, response_transforms: [{ code: " ".repeat(50_001) }] },
       "response_transforms[0].code",
     ],
-    ["a status that is none", { request: {}, answer: { status: 100 } }, "answer.status"],
-    ["a header that is none", { request: { headers: [{ name: "a b", value: "c" }] } }, "request.headers[0].name"],
+    ["an invalid status", { request: {}, answer: { status: 100 } }, "answer.status"],
+    ["an invalid header", { request: { headers: [{ name: "a b", value: "c" }] } }, "request.headers[0].name"],
     [
       "a line break in a header",
       { request: {}, answer: { status: 200, headers: [{ name: "a", value: "b\nc" }] } },

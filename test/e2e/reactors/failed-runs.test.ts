@@ -87,8 +87,8 @@ describe("the failed runs of a reactor", () => {
     expect((await failedRuns(id, reader)).status).toBe(403);
     expect((await failedRuns(id, caller)).status).toBe(403);
     const other = await newTenant();
-    const stranger = await other.application({ type: "management", permissions: ["reactor:update"] });
-    expect((await failedRuns(id, stranger)).status).toBe(404);
+    const outsider = await other.application({ type: "management", permissions: ["reactor:update"] });
+    expect((await failedRuns(id, outsider)).status).toBe(404);
     expect((await failedRuns("00000000-0000-4000-8000-000000000000")).status).toBe(404);
     expect((await failedRuns("not-an-id")).status).toBe(400);
   });

@@ -213,8 +213,8 @@ describe("a reactor made from a formula", () => {
   });
 
   it("is rejected for a formula of another tenant", async () => {
-    const stranger = await newTenant();
-    const { body } = await stranger.manage("POST", "/reactor-formulas", { body: FORMULA });
+    const outsider = await newTenant();
+    const { body } = await outsider.manage("POST", "/reactor-formulas", { body: FORMULA });
     expect((await reactorFrom(body.id)).status).toBe(400);
   });
 });

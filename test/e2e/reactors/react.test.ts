@@ -127,8 +127,8 @@ describe("a reactor that is called", () => {
       body: { args: { a: `{{ ${card} | nothing }}` } },
     });
     expect(malformed.status).toBe(400);
-    const stranger = await (await newTenant()).backEnd();
-    expect((await stranger("POST", `/reactors/${id}/react`, { body: { args: {} } })).status).toBe(404);
+    const outsider = await (await newTenant()).backEnd();
+    expect((await outsider("POST", `/reactors/${id}/react`, { body: { args: {} } })).status).toBe(404);
   });
 });
 
@@ -280,7 +280,7 @@ describe("a reactor", () => {
     ["no code", { name: "x" }, "code"],
     ["code of 50,001 characters", { name: "x", code: "/".repeat(50_001) }, "code"],
     [
-      "an application that is none",
+      "an invalid application",
       { name: "x", code: "module.exports = () => {};", application: { id: "no" } },
       "application.id",
     ],
@@ -298,7 +298,7 @@ describe("a reactor", () => {
 
 describe("an error of a tenant's code", () => {
   it("is not a server error in the operator's log", async () => {
-    const { headers, status } = await react(failing("throw new Error('theirs, and nobody reads it here');"));
+    const { headers, status } = await react(failing("throw new Error('theirs, and not logged here');"));
     expect(status).toBe(500);
     const line = await logLineOf(headers);
     expect(JSON.parse(line)).toMatchObject({ level: 30, rpc: "React", status: 500, code: "reactor_error" });

@@ -189,8 +189,8 @@ describe("a test run of a reactor", () => {
     ["code that is too long", { code: `// ${"x".repeat(50_000)}` }, "code"],
     ["code that is no text", { code: 1 }, "code"],
     ["an answer without an address", { outside: { fetch: [{ status: 200 }] } }, "outside.fetch[0].url"],
-    ["a status that is none", { outside: { fetch: [{ url: "*", status: 99 }] } }, "outside.fetch[0].status"],
-    ["a method of bt that is none", { outside: { bt: [{ method: "tokens.steal" }] } }, "outside.bt[0].method"],
+    ["an invalid status", { outside: { fetch: [{ url: "*", status: 99 }] } }, "outside.fetch[0].status"],
+    ["an invalid method of bt", { outside: { bt: [{ method: "tokens.steal" }] } }, "outside.bt[0].method"],
     ["configuration that is no text", { configuration: { a: { b: 1 } } }, "configuration"],
     ["too many answers", { outside: { fetch: Array.from({ length: 101 }, () => ({ url: "*" })) } }, "outside.fetch"],
   ])("rejects %s, naming the field", async (_, given, field) => {

@@ -23,10 +23,10 @@ const AMISS = {
       select date_trunc('month', created_at at time zone 'UTC')::date as month, count(*) as n
       from audit_logs where operation = 'create' and entity_type in ('card', 'token') group by 1) t
     full join (select month, sum(n) as n from token_activity group by month) c using (month) where t.n is distinct from c.n`,
-  "tokens without exactly one row that tells of their creation": `
+  "tokens without exactly one row about their creation": `
     select count(*) from tokens t where 1 <> (
       select count(*) from audit_logs a where a.entity_id = t.id and a.operation = 'create' and a.entity_type = t.type)`,
-  "tokens that were told to be made, and are neither there nor told to have ended once": `
+  "tokens with a creation row that are neither stored nor logged as ended once": `
     select count(*) from audit_logs a where operation = 'create' and entity_type in ('card', 'token')
       and 1 <> (select count(*) from tokens t where t.id = a.entity_id)
         + (select count(*) from audit_logs e where e.entity_id = a.entity_id and e.operation in ('delete', 'expire'))`,

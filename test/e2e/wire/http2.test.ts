@@ -192,10 +192,10 @@ describe("others are served, within the server's memory, during an HTTP/2 flood 
 
   it.each([
     ["SETTINGS", (index: number) => settingsFrame({ 4: 65_535 + index }), true],
-    ["SETTINGS that nobody reads the answers to", (index: number) => settingsFrame({ 4: 65_535 + index }), false],
+    ["SETTINGS whose responses are never read", (index: number) => settingsFrame({ 4: 65_535 + index }), false],
     ["header tables made larger and smaller", (index: number) => settingsFrame({ 1: index % 2 ? 4_096 : 0 }), true],
     ["PING", () => pingFrame(), true],
-    ["PING that nobody reads the answers to", () => pingFrame(), false],
+    ["PING whose responses are never read", () => pingFrame(), false],
     ["PRIORITY", (index: number) => priorityFrame(streamAt(index), 0), true],
     ["WINDOW_UPDATE", () => windowUpdateFrame(0, 1), true],
   ])("%s", async (_, make, reads) => {
@@ -301,7 +301,7 @@ describe("over HTTP/2", () => {
     ["a name in upper case", [headerBlockFrame(1, block(["X-Upper", "a"]))]],
     ["a pseudo-header twice", [headerBlockFrame(1, block([":path", "/tokens"]))]],
     ["a pseudo-header behind others", [headerBlockFrame(1, block(["x-a", "b"], [":path", "/tokens"]))]],
-    ["a pseudo-header that is none", [headerBlockFrame(1, block([":own", "b"]))]],
+    ["an invalid pseudo-header", [headerBlockFrame(1, block([":own", "b"]))]],
     ["no method", [headerBlockFrame(1, without(":method"))]],
     ["no path", [headerBlockFrame(1, without(":path"))]],
     ["no scheme", [headerBlockFrame(1, without(":scheme"))]],

@@ -82,7 +82,7 @@ test.each([
   service.fail("authorize", { answer: "reset", acted: true });
   const id = await till.pay("authorize");
   const [told] = service.webhooks();
-  if (!told) throw new Error("nothing was told");
+  if (!told) throw new Error("no webhook was sent");
   service.fail("look up", { answer: 500, acted: false });
   expect(await till.deliver(told)).toBe("later");
   expect((await till.read(id)).status).toBe("processing");

@@ -122,9 +122,9 @@ describe.each([
   });
 
   test.each([
-    ["a URL that is none", "'nowhere'"],
+    ["an invalid URL", "'nowhere'"],
     ["a body with GET", "'https://e.com', { body: 'x' }"],
-    ["a header that is none", "'https://e.com', { headers: { 'a b': '1' } }"],
+    ["an invalid header", "'https://e.com', { headers: { 'a b': '1' } }"],
     ["a header with a line end", "'https://e.com', { headers: { a: '1\\\\r\\\\nb: 2' } }".replace(/\\\\/g, "\\")],
   ])("%s is rejected before it is sent", async (_case, args) => {
     const { asked, got } = await exchange(`${fetch}(${args}).then(() => 'sent', (e) => e.name)`);
@@ -162,7 +162,7 @@ describe("redirects", () => {
     ["fetch, 20 hops", "fetch('https://a.com').catch((e) => e.message)", 21],
     ["axios, 5 hops", "require('axios').get('https://a.com').catch((e) => e.message)", 6],
     [
-      "axios, as many as it is told",
+      "axios, as many as configured",
       "require('axios').get('https://a.com', { maxRedirects: 2 }).catch((e) => e.message)",
       3,
     ],
@@ -356,7 +356,7 @@ describe("requests of hostile code to the host", () => {
       "a thousand headers",
       "fetch('https://e.com', { headers: Object.fromEntries(Array.from({ length: 1000 }, (_, i) => ['h' + i, 'v'])) })",
     ],
-    ["a method that is none", "fetch('https://e.com', { method: 'x'.repeat(1000) })"],
+    ["an invalid method", "fetch('https://e.com', { method: 'x'.repeat(1000) })"],
     [
       "a message that is no request at all",
       "(() => { const r = new Request('https://e.com'); Object.prototype.toJSON = () => 'nonsense'; return fetch(r); })()",

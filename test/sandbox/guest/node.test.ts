@@ -232,7 +232,7 @@ describe("Web APIs", () => {
       "a signal by time",
       "await new Promise((ok) => { const s = AbortSignal.timeout(5); s.addEventListener('abort', () => ok([s.aborted, s.reason.name])); })",
     ],
-    ["signals that nobody may make", "(() => { try { new AbortSignal(); } catch (e) { return e.name; } })()"],
+    ["signals that cannot be constructed", "(() => { try { new AbortSignal(); } catch (e) { return e.name; } })()"],
     [
       "Event and EventTarget",
       "(() => { const t = new EventTarget(); const seen = []; const once = () => seen.push('once'); t.addEventListener('x', once, { once: true }); t.addEventListener('x', (e) => { seen.push(e.type, e.cancelable); e.preventDefault(); }); const r = t.dispatchEvent(new Event('x', { cancelable: true })); t.dispatchEvent(new Event('x')); return [seen, r]; })()",
@@ -247,7 +247,7 @@ describe("Web APIs", () => {
       "(() => { const a = new Int32Array(new SharedArrayBuffer(8)); return [Atomics.add(a, 0, 5), Atomics.sub(a, 0, 2), Atomics.load(a, 0), Atomics.store(a, 1, 7), Atomics.exchange(a, 1, 9), Atomics.compareExchange(a, 1, 9, 4), Atomics.compareExchange(a, 1, 9, 5), Atomics.and(a, 1, 6), Atomics.or(a, 1, 1), Atomics.xor(a, 1, 3), [...a], Atomics.notify(a, 0), Atomics.isLockFree(4)]; })()",
     ],
     [
-      "Atomics on what is none",
+      "Atomics on a plain array",
       "[() => Atomics.load([1], 0), () => Atomics.load(new Int8Array(1), 5), () => Atomics.add(new Float64Array(1), 0, 1)].map((f) => { try { f(); } catch (e) { return e.name; } })",
     ],
     [

@@ -62,9 +62,9 @@ describe("reports", () => {
     ["no object", "[]"],
     ["an unknown kind", '{"kind":"pwned","waitedMs":0}'],
     ["no time in the queue", '{"kind":"returned"}'],
-    ["a time that is none", '{"kind":"returned","waitedMs":1e99}'],
+    ["an invalid time", '{"kind":"returned","waitedMs":1e99}'],
     ["an unknown reason", '{"kind":"failed","reason":"because","waitedMs":0}'],
-    ["a console that is none", '{"kind":"returned","console":{},"waitedMs":0}'],
+    ["an invalid console", '{"kind":"returned","console":{},"waitedMs":0}'],
     ["a line without a level", '{"kind":"returned","console":[{"text":"a"}],"waitedMs":0}'],
     ["an unknown error", '{"kind":"threw","error":{"type":"x"},"waitedMs":0}'],
     ["an unknown class", '{"kind":"threw","error":{"type":"published","name":"Error","errors":{}},"waitedMs":0}'],
@@ -123,11 +123,11 @@ describe("host calls", () => {
   const bad: readonly [string, Json][] = [
     ["another way out", { to: "exec", method: "rm" }],
     ["another method", { to: "bt", method: "constructor" }],
-    ["a request that is none", { to: "fetch", request: null }],
+    ["an invalid request", { to: "fetch", request: null }],
     ["headers that are no pairs", { to: "fetch", request: { method: "GET", url: "x", headers: [["a"]] } }],
     ["too many headers", { to: "fetch", request: { method: "GET", url: "x", headers: Array(501).fill(["a", "b"]) } }],
     ["a body without content", { to: "fetch", request: { method: "GET", url: "x", headers: [], body: {} } }],
-    ["a time that is none", { to: "fetch", request: { method: "GET", url: "x", headers: [], timeoutMs: "1" } }],
+    ["an invalid time", { to: "fetch", request: { method: "GET", url: "x", headers: [], timeoutMs: "1" } }],
   ];
   test.each(bad)("%s is rejected", (_name, call) => {
     expect(() => readHostCall(bytes(call))).toThrow(ProtocolError);

@@ -7,7 +7,7 @@ import { copyOf, isRoot, leftovers, makeSeed, NOTHING, query, scratch, serverPid
 import { DatabaseUser } from "./support/processes.js";
 
 /** Debian's; other systems use the same by convention. */
-const NOBODY = 65_534;
+const NOBODY_UID = 65_534;
 /** No entry in /etc/passwd. */
 const NAMELESS = 54_321;
 
@@ -78,27 +78,27 @@ describe.runIf(isRoot)("as root", () => {
 
   it("leaves a database with the user that owns it", async () => {
     const dataDir = newCopy();
-    chownAll(join(dataDir, "pg18", "data"), NOBODY);
+    chownAll(join(dataDir, "pg18", "data"), NOBODY_UID);
     const database = await start({ dataDir });
-    expect(serverUid(dataDir)).toBe(NOBODY);
+    expect(serverUid(dataDir)).toBe(NOBODY_UID);
     await query(database.connection, "create table t (id int)");
   });
 
   it("runs the database of an unprivileged user as that user, who can continue with it", async () => {
     const home = scratch();
-    chownSync(home, NOBODY, NOBODY);
+    chownSync(home, NOBODY_UID, NOBODY_UID);
     chmodSync(home, 0o700);
     const dataDir = join(home, "data");
-    const user = (mode: "start" | "share") => new DatabaseUser({ mode, dataDir }, { uid: NOBODY, gid: NOBODY });
+    const user = (mode: "start" | "share") => new DatabaseUser({ mode, dataDir }, { uid: NOBODY_UID, gid: NOBODY_UID });
     const first = user("start");
     expect(await first.says("ready")).toMatchObject({ isNew: true, dataDir });
-    expect(serverUid(dataDir)).toBe(NOBODY);
+    expect(serverUid(dataDir)).toBe(NOBODY_UID);
     expect(statSync(dataDir).mode & 0o777).toBe(0o700);
     await first.stop();
 
     const asRoot = await start({ dataDir });
     expect(asRoot).toMatchObject({ isNew: false, dataDir });
-    expect(serverUid(dataDir)).toBe(NOBODY);
+    expect(serverUid(dataDir)).toBe(NOBODY_UID);
     await asRoot.stop();
 
     const again = user("share");
@@ -112,10 +112,10 @@ describe.runIf(isRoot)("as root", () => {
   it("refuses another user's database to an unprivileged user", async () => {
     const dataDir = newCopy();
     await (await start({ dataDir })).stop();
-    const other = new DatabaseUser({ mode: "start", dataDir }, { uid: NOBODY, gid: NOBODY });
+    const other = new DatabaseUser({ mode: "start", dataDir }, { uid: NOBODY_UID, gid: NOBODY_UID });
     chmodSync(dataDir, 0o755);
     expect(await other.says("failed")).toMatch(
-      /belongs to postgres \(uid \d+\), and this is nobody \(uid 65534\)\.\nRun Cloakroom as/,
+      /belongs to postgres \(uid \d+\), and this is \w+ \(uid 65534\)\.\nRun Cloakroom as/,
     );
   });
 
@@ -175,8 +175,8 @@ describe.runIf(isRoot)("below a home that only root may enter", () => {
     expect(await query(again.connection, "select count(*)::int as n from kept")).toEqual([{ n: 0 }]);
     await again.stop();
 
-    chownSync(project, NOBODY, NOBODY);
-    const user = new DatabaseUser({ mode: "start", dataDir }, { uid: NOBODY, gid: NOBODY });
+    chownSync(project, NOBODY_UID, NOBODY_UID);
+    const user = new DatabaseUser({ mode: "start", dataDir }, { uid: NOBODY_UID, gid: NOBODY_UID });
     expect(await user.says("failed")).toMatch(
       /ran as root here and keeps the database of .* in \/var\/lib\/cloakroom\/.*\nStart it as root again/,
     );

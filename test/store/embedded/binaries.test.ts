@@ -20,7 +20,7 @@ import { ownAccount } from "../../../src/store/embedded/server-account.js";
 import { isRoot, query, scratch, start } from "./support/databases.js";
 import { DatabaseUser } from "./support/processes.js";
 
-const NOBODY = 65_534;
+const NOBODY_UID = 65_534;
 const COPY = "postgresql-18.4.0-beta.17";
 const account = ownAccount();
 
@@ -71,12 +71,12 @@ describe("the package's PostgreSQL", () => {
   it.runIf(isRoot)("is copied once if this user may not add the links", async () => {
     const packageDir = await unpackedPackage();
     const home = scratch();
-    chownSync(home, NOBODY, NOBODY);
+    chownSync(home, NOBODY_UID, NOBODY_UID);
     const dataDir = join(home, "data");
     const copy = join(dataDir, COPY);
     let made = 0;
     for (const expected of [true, false]) {
-      const user = new DatabaseUser({ mode: "start", dataDir, packageDir }, { uid: NOBODY, gid: NOBODY });
+      const user = new DatabaseUser({ mode: "start", dataDir, packageDir }, { uid: NOBODY_UID, gid: NOBODY_UID });
       expect(await user.says("ready")).toMatchObject({ isNew: expected });
       made ||= statSync(copy).ino;
       expect(statSync(copy).ino).toBe(made);
@@ -105,8 +105,14 @@ describe("the package's PostgreSQL", () => {
     mkdirSync(join(dataDir, `${COPY}.new`, "native", "bin"), { recursive: true });
     mkdirSync(join(dataDir, COPY, "native", "bin"), { recursive: true });
     writeFileSync(join(dataDir, COPY, "native", "bin", "postgres"), "", { mode: 0o755 });
-    const nobody = { ...account, uid: NOBODY, gid: NOBODY, label: "nobody", spawnAs: { uid: NOBODY, gid: NOBODY } };
-    const outcome = await bundledPostgres(packageDir, dataDir, nobody);
+    const otherAccount = {
+      ...account,
+      uid: NOBODY_UID,
+      gid: NOBODY_UID,
+      label: "other",
+      spawnAs: { uid: NOBODY_UID, gid: NOBODY_UID },
+    };
+    const outcome = await bundledPostgres(packageDir, dataDir, otherAccount);
     expect(outcome).toEqual({
       major: 18,
       postgres: join(dataDir, COPY, "native", "bin", "postgres"),

@@ -214,7 +214,7 @@ describe("a pid file that outlived its server", () => {
 
   it.each([
     { what: "is empty, after a power cut", content: "" },
-    { what: "names a pid that nobody has", content: "4194300\n/elsewhere\n1\n5432\n/tmp\n" },
+    { what: "names a pid that does not exist", content: "4194300\n/elsewhere\n1\n5432\n/tmp\n" },
     { what: "names this very process", content: `${process.pid}\n` },
     { what: "holds no pid at all", content: "garbage\n" },
   ])("$what", async ({ content }) => {

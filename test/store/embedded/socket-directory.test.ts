@@ -5,14 +5,14 @@ import { ownAccount } from "../../../src/store/embedded/server-account.js";
 import { makeSocketDirectory, removeSocketDirectory } from "../../../src/store/embedded/socket-directory.js";
 import { isRoot, scratch } from "./support/databases.js";
 
-const STRANGER = 12_345;
+const OTHER_UID = 12_345;
 const account = ownAccount();
-const stranger = {
+const outsider = {
   ...account,
-  uid: STRANGER,
-  gid: STRANGER,
-  label: "stranger",
-  spawnAs: { uid: STRANGER, gid: STRANGER },
+  uid: OTHER_UID,
+  gid: OTHER_UID,
+  label: "outsider",
+  spawnAs: { uid: OTHER_UID, gid: OTHER_UID },
 };
 
 /** A data directory, and a temporary directory for its sockets. */
@@ -69,8 +69,8 @@ describe("the socket's directory", () => {
 
   it.runIf(isRoot)("belongs to the server's account", async () => {
     const { data } = prepare();
-    const directory = await makeSocketDirectory(data, stranger);
-    expect(statSync(directory)).toMatchObject({ uid: STRANGER, gid: STRANGER });
+    const directory = await makeSocketDirectory(data, outsider);
+    expect(statSync(directory)).toMatchObject({ uid: OTHER_UID, gid: OTHER_UID });
   });
 
   it.each(["d".repeat(100), "with,comma"])(
@@ -86,7 +86,7 @@ describe("the socket's directory", () => {
   it.runIf(isRoot)("is below /tmp if the server's account cannot enter the temporary directory", async () => {
     const { data, temporary } = prepare();
     chmodSync(temporary, 0o700);
-    const directory = await makeSocketDirectory(data, stranger);
+    const directory = await makeSocketDirectory(data, outsider);
     expect(dirname(directory)).toBe("/tmp");
     await removeSocketDirectory(directory);
   });

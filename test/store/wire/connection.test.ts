@@ -134,7 +134,7 @@ describe("a statement that fails", () => {
   ] as const;
   describe.each(kinds)("%s", (_, failing, code) => {
     it.each([0, 1, 2, 3])(
-      "at position %i takes the rest of its step along, and is told apart from it",
+      "at position %i takes the rest of its step along, and is distinguished from it",
       async (position) => {
         const session = await openSession(database.address);
         const { connection } = session;

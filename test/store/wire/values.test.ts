@@ -104,7 +104,7 @@ describe("values", () => {
 
   it.each<[string, () => Promise<unknown>]>([
     [
-      "a time that is none",
+      "an invalid time",
       () => session.run("select $1::timestamptz", [time<Date>((of) => of)], new Date(Number.NaN), () => 0),
     ],
     [

@@ -65,7 +65,7 @@ describe("details", () => {
   });
 
   test.each(["token", "us_bank_account_number", "us_bank_routing_number", "social_security_number"])(
-    "there are none of %s",
+    "are absent from %s",
     (type) => {
       expect(tokenDetails(tokenType(type), "123456789")).toEqual({});
       expect(enrichments(tokenType(type), "4242424242424242")).toBeUndefined();

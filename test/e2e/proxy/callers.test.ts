@@ -11,7 +11,7 @@ describe("who may call a proxy", () => {
   let destination: Destination;
   let backEnd: RestClient & { readonly key: string; readonly id: string };
   let token: string;
-  const nobody = restClient(inject("serverUrl"));
+  const anonymous = restClient(inject("serverUrl"));
 
   beforeAll(async () => {
     tenant = await newTenant();
@@ -35,20 +35,20 @@ describe("who may call a proxy", () => {
   it("that requires a key: applications with token:use, also if nothing is detokenized", async () => {
     const { key } = await makeProxy(tenant, { destination_url: destination.url });
     expect((await through(backEnd, key)).status).toBe(200);
-    expect(await refusal(through(nobody, key))).toEqual([401, "unauthenticated"]);
-    expect(await refusal(through(nobody, key, "x", { "BT-API-KEY": "none" }))).toEqual([401, "unauthenticated"]);
+    expect(await refusal(through(anonymous, key))).toEqual([401, "unauthenticated"]);
+    expect(await refusal(through(anonymous, key, "x", { "BT-API-KEY": "none" }))).toEqual([401, "unauthenticated"]);
     const reader = await tenant.application({ type: "private", permissions: ["token:read"] });
     expect(await refusal(through(reader, key))).toEqual([403, "permission_denied"]);
     expect(await refusal(through(tenant.manage, key))).toEqual([403, "permission_denied"]);
-    const stranger = await (await newTenant()).backEnd();
-    expect(await refusal(through(stranger, key))).toEqual([404, "not_found"]);
+    const outsider = await (await newTenant()).backEnd();
+    expect(await refusal(through(outsider, key))).toEqual([404, "not_found"]);
   });
 
   it("that requires none: anyone with the proxy's key, but without references", async () => {
     const { key } = await makeProxy(tenant, { destination_url: destination.url, require_auth: false });
-    expect((await through(nobody, key)).status).toBe(200);
-    expect((await nobody("GET", `/proxy?bt-proxy-key=${key}`)).status).toBe(200);
-    const withoutRights = await through(nobody, key, `{{ ${token} }}`);
+    expect((await through(anonymous, key)).status).toBe(200);
+    expect((await anonymous("GET", `/proxy?bt-proxy-key=${key}`)).status).toBe(200);
+    const withoutRights = await through(anonymous, key, `{{ ${token} }}`);
     expect(withoutRights.status).toBe(403);
     expect(withoutRights.body.proxy_error.detail).toContain("send a BT-API-KEY whose application has token:use");
   });
@@ -71,8 +71,8 @@ describe("who may call a proxy", () => {
       "The key used may not do this: it needs token:use here.",
     ]);
     // An invalid key counts as none: anyone who knows the proxy's key may call.
-    const stranger = await (await newTenant()).backEnd();
-    for (const client of [stranger, restClient(inject("serverUrl"), "none"), restClient(inject("serverUrl"), key)]) {
+    const outsider = await (await newTenant()).backEnd();
+    for (const client of [outsider, restClient(inject("serverUrl"), "none"), restClient(inject("serverUrl"), key)]) {
       expect((await through(client, key)).status).toBe(200);
       expect(await refusal(through(client, key, `{{ ${token} }}`))).toEqual([403, "permission_denied"]);
     }
@@ -98,7 +98,7 @@ describe("who may call a proxy", () => {
     // What the key's permissions do not cover, the application's do, as for a call without a key.
     expect(await sent(clerk, `{{ ${other} }}`)).toBe("elsewhere");
     expect(await sent(page, `{{ ${masked} }}`)).toBe("clear");
-    expect(await sent(nobody, `{{ ${masked} }}`)).toBe("clear");
+    expect(await sent(anonymous, `{{ ${masked} }}`)).toBe("clear");
     const { body: log } = await tenant.manage("GET", `/logs?entity_id=${other}&size=1`);
     expect(log.data).toEqual([expect.objectContaining({ operation: "use", actor_id: backEnd.id })]);
   });
@@ -117,10 +117,10 @@ describe("who may call a proxy", () => {
     };
     const proxied = { rpc: "InvokeProxy", route: "/proxy", status: 200, tenant_id: tenant.id };
     expect(await lineOf(backEnd, asked.key)).toEqual({ ...proxied, application_id: backEnd.id });
-    expect(await lineOf(nobody, acting.key)).toEqual({ ...proxied, application_id: backEnd.id });
-    expect(await lineOf(nobody, open.key)).toEqual(proxied);
-    expect(await lineOf(nobody, open.key, `{{ ${token} }}`)).toEqual({ ...proxied, status: 403 });
-    expect(await lineOf(nobody, asked.key)).toEqual({ rpc: "InvokeProxy", route: "/proxy", status: 401 });
+    expect(await lineOf(anonymous, acting.key)).toEqual({ ...proxied, application_id: backEnd.id });
+    expect(await lineOf(anonymous, open.key)).toEqual(proxied);
+    expect(await lineOf(anonymous, open.key, `{{ ${token} }}`)).toEqual({ ...proxied, status: 403 });
+    expect(await lineOf(anonymous, asked.key)).toEqual({ rpc: "InvokeProxy", route: "/proxy", status: 401 });
   });
 
   it("that requires none and has an application: references use its permissions", async () => {
@@ -128,20 +128,20 @@ describe("who may call a proxy", () => {
       ...{ destination_url: destination.url, require_auth: false },
       application: { id: backEnd.id },
     });
-    expect((await through(nobody, use.key, `{{ ${token} }}`)).status).toBe(200);
+    expect((await through(anonymous, use.key, `{{ ${token} }}`)).status).toBe(200);
     expect(destination.last().body.toString()).toBe("of the token");
     const creator = await tenant.application({ type: "public", permissions: ["token:create"] });
     const create = await makeProxy(tenant, {
       ...{ destination_url: destination.url, require_auth: false },
       application: { id: creator.id },
     });
-    expect((await through(nobody, create.key)).status).toBe(200);
+    expect((await through(anonymous, create.key)).status).toBe(200);
     const detailOf = async (client: RestClient) => {
       const { status, body } = await through(client, create.key, `{{ ${token} }}`);
       expect(status).toBe(403);
       return body.proxy_error.detail;
     };
-    expect(await detailOf(nobody)).toBe("The application of this proxy may not do this: it needs token:use here.");
+    expect(await detailOf(anonymous)).toBe("The application of this proxy may not do this: it needs token:use here.");
     const { body: log } = await tenant.manage("GET", `/logs?entity_id=${token}&size=1`);
     expect(log.data).toEqual([expect.objectContaining({ operation: "refuse", actor_id: creator.id })]);
     const reader = await tenant.application({ type: "private", permissions: ["token:read"] });
@@ -162,7 +162,7 @@ describe("who may call a proxy", () => {
     expect(destination.last().line).toBe("PUT /own/x?y=1 HTTP/1.1");
     expect(destination.last().body.toString()).toBe("of the token");
     expect(destination.last().headers.some(([name]) => /^bt-/i.test(name))).toBe(false);
-    expect(await refusal(ephemeral(nobody))).toEqual([401, "unauthenticated"]);
+    expect(await refusal(ephemeral(anonymous))).toEqual([401, "unauthenticated"]);
     const reader = await tenant.application({ type: "private", permissions: ["token:read"] });
     expect(await refusal(ephemeral(reader))).toEqual([403, "permission_denied"]);
     const settings = (disable: string) => ({ body: { name: "Test", settings: { disable_ephemeral_proxy: disable } } });
@@ -252,10 +252,10 @@ describe("who may call a proxy", () => {
         application: { id: clerk.id },
       });
     const [first, second] = [await acting(), await acting()];
-    expect((await through(nobody, first.key, `{{ ${token} }}`)).status).toBe(200);
+    expect((await through(anonymous, first.key, `{{ ${token} }}`)).status).toBe(200);
     const body = { name: "Clerk", permissions: ["token:create"] };
     expect((await tenant.manage("PUT", `/applications/${clerk.id}`, { body })).status).toBe(200);
-    expect(await refusal(through(nobody, second.key, `{{ ${token} }}`))).toEqual([403, "permission_denied"]);
+    expect(await refusal(through(anonymous, second.key, `{{ ${token} }}`))).toEqual([403, "permission_denied"]);
   });
 
   it.each([

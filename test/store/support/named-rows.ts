@@ -2,12 +2,12 @@ import { boundQuery, boundWrite } from "../../../src/store/bound-statement.js";
 import { text, time } from "../../../src/store/parameter.js";
 
 /** The simplest thing that a tenant can store: a named row. `due` has room for it, and no other row has that time. */
-export const HUNG_AT = new Date("2001-01-01T00:00:00Z");
+export const ROW_TIME = new Date("2001-01-01T00:00:00Z");
 
-const COAT = { name: text((name: string) => name), at: time((_: string) => HUNG_AT) };
+const COAT = { name: text((name: string) => name), at: time((_: string) => ROW_TIME) };
 
 /** Fails with a unique violation if the name is taken. */
-export const hangCoat = boundWrite<string>({
+export const insertNamedRow = boundWrite<string>({
   table: "due",
   sql: "insert into due (tenant_id, kind, due_at) values {(:tenant, :name, :at)}",
   parameters: COAT,
@@ -15,7 +15,7 @@ export const hangCoat = boundWrite<string>({
 });
 
 /** Returns whether the name was free. */
-export const hangIfFree = boundQuery<string, boolean, string>({
+export const insertIfFree = boundQuery<string, boolean, string>({
   table: "due",
   kind: "write",
   hasWritten: (wasFree) => wasFree,
@@ -24,13 +24,13 @@ export const hangIfFree = boundQuery<string, boolean, string>({
   sortKey: (name) => name,
   row: (column) => column.text(),
   answers(rows, names) {
-    const hung = new Set(rows.flat());
-    return names.map((name) => hung.delete(name));
+    const inserted = new Set(rows.flat());
+    return names.map((name) => inserted.delete(name));
   },
 });
 
 /** Returns whether a row of this name exists. */
-export const seeCoat = boundQuery<string, boolean, string>({
+export const namedRowExists = boundQuery<string, boolean, string>({
   table: "due",
   kind: "read",
   sql: "select kind from due where tenant_id = :tenant and kind = any(array[{:name}])",

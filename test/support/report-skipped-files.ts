@@ -1,14 +1,14 @@
-import { leftOutLine, missingPrograms } from "./requirements.js";
+import { missingPrograms, skippedLine } from "./requirements.js";
 
 /**
  * Reports before and after the tests which files are skipped, because the output between is long.
  * @throws if REQUIRE_ALL_TESTS is set, as in CI: a file that is skipped there would never run.
  */
 export default function setup(): () => void {
-  const line = leftOutLine(missingPrograms("."));
+  const line = skippedLine(missingPrograms("."));
   if (line === undefined) return () => {};
   if (process.env.REQUIRE_ALL_TESTS) throw new Error(line);
-  const tell = () => void process.stderr.write(`${line}\n`);
-  tell();
-  return tell;
+  const report = () => void process.stderr.write(`${line}\n`);
+  report();
+  return report;
 }

@@ -130,12 +130,12 @@ describe("a refund made at the service itself", () => {
     await till.follow(id, "refund");
     const { providerId = "" } = await till.read(id);
     const ours: WebhookDelivery[] = service.webhooks();
-    const stranger = bench.standIn.signed({
+    const outsider = bench.standIn.signed({
       ...{ eventCode: "REFUND", pspReference: "9990000000000001", originalReference: providerId, success: "false" },
       ...{ merchantReference, amount: { currency: "EUR", value: 200 }, reason: "Insufficient balance on payment" },
       merchantAccountCode: bench.fields.merchant_account ?? "",
     });
-    expect(await till.deliver(stranger)).toBe("receipt");
+    expect(await till.deliver(outsider)).toBe("receipt");
     expect(await seen(till, id)).toMatchObject({ status: "processing", isUnderWay: true, refundedAmount: 0 });
     for (const delivery of ours) await till.deliver(delivery);
     expect(await seen(till, id)).toEqual(returned);
