@@ -4,7 +4,7 @@ import { readinessOf } from "../src/readiness.js";
 const NOW = 1_800_000_000_000;
 
 interface Situation {
-  /** Milliseconds that the database's clock is ahead. */
+  /** Milliseconds by which the database's clock is ahead. */
   readonly ahead?: number;
   readonly isAway?: boolean;
   readonly isFull?: boolean;
@@ -61,14 +61,14 @@ describe("readiness", () => {
     expect(await reportIn(situation)).toEqual({ checks: { ...WELL, ...problems }, warnings: [] });
   });
 
-  it("is there while some nodes of a cluster serve their tenants, with a warning", async () => {
+  it("is kept while some nodes of a cluster serve their tenants, with a warning", async () => {
     expect(await reportIn({ nodes: 3, failing: 1 })).toEqual({
       checks: WELL,
       warnings: ["1 of 3 database nodes fail. Their tenants are not served."],
     });
   });
 
-  it("looks at the database once for all that ask at the same time", async () => {
+  it("queries the database once for all concurrent checks", async () => {
     let looks = 0;
     const database = {
       async probe() {

@@ -8,7 +8,7 @@ import { type NeededKey, ShareDesk, type UnsealedKey } from "../src/unsealing.js
 const ID = "00112233445566ff";
 const newKey = () => new LocalRootKey(ID, new Sensitive(randomBytes(32)));
 
-/** A desk that takes shares of this key, and what it handed over. */
+/** A collector for shares of this key, and the keys that it completed. */
 function deskFor(key: LocalRootKey) {
   const found: UnsealedKey[] = [];
   const secret = key.export().reveal().toString("hex");
@@ -22,8 +22,8 @@ function deskFor(key: LocalRootKey) {
 const split = (key: LocalRootKey, shares: number, threshold: number) => splitRootKey(key, { shares, threshold });
 const at = (texts: readonly Sensitive<string>[], index: number) => texts[index] ?? new Sensitive("");
 
-describe("shares of several splittings of one key", () => {
-  it("are kept by themselves, and the first that is complete counts", async () => {
+describe("shares of several splits of one key", () => {
+  it("are kept separately, and the first complete split counts", async () => {
     const key = newKey();
     const [first, second] = [await split(key, 5, 3), await split(key, 2, 2)];
     const { desk, found } = deskFor(key);
@@ -35,7 +35,7 @@ describe("shares of several splittings of one key", () => {
     expect(await desk.take(at(first, 2))).toMatchObject({ unsealed: true });
   });
 
-  it("of a key that is not this one are dropped alone", async () => {
+  it("of another key are the only ones dropped", async () => {
     const key = newKey();
     const [right, wrong] = [await split(key, 2, 2), await split(newKey(), 2, 2)];
     const { desk, found } = deskFor(key);
@@ -46,19 +46,19 @@ describe("shares of several splittings of one key", () => {
     expect(found).toHaveLength(1);
   });
 
-  it("that do not go together, since one was made up, are dropped and can be handed in again", async () => {
+  it("that do not fit, because one was forged, are dropped and can be submitted again", async () => {
     const key = newKey();
     const texts = await split(key, 3, 2);
     const { desk } = deskFor(key);
     await desk.take(at(texts, 0));
-    // Another part with the number of the first share, which the parts of one splitting never have.
+    // Another part with the number of the first share, which the parts of one split never have.
     const forged = forge(at(texts, 0));
     expect((await desk.take(forged)).problem).toContain("All were dropped");
     await desk.take(at(texts, 0));
     expect(await desk.take(at(texts, 1))).toMatchObject({ unsealed: true });
   });
 
-  it("are forgotten from the oldest on, where somebody hands in shares of very many", async () => {
+  it("are forgotten, oldest first, if shares of very many splits are submitted", async () => {
     const key = newKey();
     const { desk } = deskFor(key);
     for (let time = 0; time < 40; time += 1) {

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-/** What an operator set up: the environment of every command, and where the root key lies. */
+/** An operator's set-up: the environment of every command, and the place of the root key. */
 interface Installation {
   readonly environment: Record<string, string>;
   readonly keyFile: string;
@@ -58,7 +58,7 @@ async function init({ environment }: Installation): Promise<string[]> {
 const open = ({ environment }: Installation): Promise<Vault> =>
   openVault({ config: readConfig(environment), as: "server", announce: () => {}, clock: systemClock });
 
-/** Opens a vault, has something done with it, and closes it. */
+/** Opens a vault, runs something with it, and closes it. */
 async function withVault<T>(installation: Installation, use: (vault: Vault) => Promise<T>): Promise<T> {
   await using vault = await open(installation);
   return await use(vault);
@@ -76,9 +76,9 @@ async function query(url: string, statement: string): Promise<readonly Record<st
 const aTenant = (vault: Vault) =>
   provisionTenant(vault.database, vault.rootKey, { name: "Test", ownerEmail: "owner@example.com" });
 
-describe("a login that may not make roles", () => {
-  it("is told what an administrator runs, by start and init, before anything is made", async () => {
-    // The roles belong to the cluster, so that this comes before all else makes them there.
+describe("a login that may not create roles", () => {
+  it("gets the statements for an administrator, from start and init, before anything is created", async () => {
+    // The roles belong to the cluster, so this test must come before the others create them there.
     const installation = await withDatabase("");
     const statements = [
       "create role cloakroom_app nologin nosuperuser nobypassrls;",
@@ -97,8 +97,8 @@ describe("a login that may not make roles", () => {
   });
 });
 
-describe("a database that DATABASE_URL names", () => {
-  it("is not touched before init: the start says what to run, and makes neither tables nor a root key", async () => {
+describe("a database in DATABASE_URL", () => {
+  it("is not touched before init: the start names the command to run, and creates neither tables nor a root key", async () => {
     const installation = await withDatabase();
     const pending = await pendingMigrations({ url: installation.url });
     await expect(open(installation)).rejects.toMatchObject({
@@ -109,7 +109,7 @@ describe("a database that DATABASE_URL names", () => {
     expect(existsSync(installation.keyFile)).toBe(false);
   });
 
-  it("is set up by init, which can be run again and changes nothing then", async () => {
+  it("is set up by init, which can be run again and then changes nothing", async () => {
     const installation = await withDatabase();
     const first = await init(installation);
     expect(first[0]).toMatch(/^Applied migration 0001_/);
@@ -123,18 +123,18 @@ describe("a database that DATABASE_URL names", () => {
     await withVault(installation, async (vault) => {
       expect(await vault.keyring.of((await aTenant(vault)).tenantId)).toBeDefined();
     });
-    // No tenant is made by itself here.
+    // No tenant is created automatically here.
     expect(await query(installation.url, "select 1 from tenants")).toHaveLength(1);
   });
 
-  it("that lacks a newer migration says what to run", async () => {
+  it("that lacks a newer migration names the command to run", async () => {
     const installation = await withDatabase();
     await init(installation);
     await query(installation.url, "delete from migrations where name like '0004%'");
     await expect(open(installation)).rejects.toThrow("The database lacks 1 migrations. Run: cloakroom migrate");
   });
 
-  it("gets one root key, whoever is first, when several machines set it up at once", async () => {
+  it("gets one root key if several machines set it up concurrently", async () => {
     const machine = await withDatabase();
     const others = [1, 2, 3].map(() => onMachine({ DATABASE_URL: machine.url }));
     const outcomes = await Promise.allSettled([machine, ...others].map(init));
@@ -148,14 +148,14 @@ describe("a database that DATABASE_URL names", () => {
     expect([machine, ...others].filter(({ keyFile }) => existsSync(keyFile))).toHaveLength(1);
   });
 
-  it("is set up by several processes of one machine at once", async () => {
+  it("is set up by several concurrent processes of one machine", async () => {
     const machine = await withDatabase();
     await Promise.all([1, 2, 3, 4].map(() => init(machine)));
     expect(await query(machine.url, "select 1 from root_keys")).toHaveLength(1);
     await withVault(machine, aTenant);
   });
 
-  it("takes a key that init finds ready, and registers it", async () => {
+  it("accepts a prepared key that init finds, and registers it", async () => {
     const installation = await withDatabase();
     const { id } = await createKeyFile(installation.keyFile);
     await init(installation);
@@ -179,7 +179,7 @@ describe("a database that DATABASE_URL names", () => {
 });
 
 describe("a login", () => {
-  it("that may not act as the application any more is told what to grant", async () => {
+  it("that may no longer act as the application gets the missing grants", async () => {
     const installation = await withDatabase();
     await init(installation);
     const login = new URL(installation.url).username;
@@ -205,7 +205,7 @@ describe("a login", () => {
     },
   );
 
-  it("that is a superuser itself acts as the meek role all the same", async () => {
+  it("that is a superuser still acts as the unprivileged role", async () => {
     const installation = onMachine({ DATABASE_URL: cluster.url("postgres", "postgres") });
     const warning =
       "Warning: DATABASE_URL logs in as postgres, a superuser or a role that bypasses row-level security.";
@@ -225,10 +225,10 @@ describe("a login", () => {
   });
 });
 
-describe("an address that leads nowhere", () => {
+describe("an unreachable address", () => {
   const NOWHERE = "postgres://vault:secret-password@127.0.0.1:1/vault";
   const cases: [string, (url: string) => string, string][] = [
-    ["nobody listens at", () => NOWHERE, "The database that DATABASE_URL names does not answer (ECONNREFUSED)."],
+    ["no server listens at", () => NOWHERE, "The database that DATABASE_URL names does not answer (ECONNREFUSED)."],
     [
       "has a wrong password",
       (url) => url.replace(/:[^:@]*@/, ":secret-password@"),
@@ -250,7 +250,7 @@ describe("an address that leads nowhere", () => {
       "The server that DATABASE_URL names does not speak TLS, which sslmode=require asks for.",
     ],
     [
-      "is none",
+      "is malformed",
       () => "secret-password at localhost",
       "DATABASE_URL must be an address such as postgres://user:password@host:5432/database.",
     ],
@@ -289,7 +289,7 @@ describe.each(["an embedded database", "a database that DATABASE_URL names"])("t
   });
   afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-  /** What is stored of keys and tenants, to see that a refused start changed none of it. */
+  /** The stored keys and tenants, to check that a refused start changed none of them. */
   async function stored() {
     return withVault(installation, async (vault) => {
       const sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 5_000 });
@@ -300,7 +300,7 @@ describe.each(["an embedded database", "a database that DATABASE_URL names"])("t
     });
   }
 
-  it("is asked for again at every start, and opens what it sealed", async () => {
+  it("is required at every start, and opens what it sealed", async () => {
     await withVault(installation, async (vault) => {
       expect(vault.isEmpty).toBe(false);
       expect(await vault.keyring.of(tenant.tenantId)).toBeDefined();

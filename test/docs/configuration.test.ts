@@ -27,7 +27,7 @@ describe("docs/configuration.md", () => {
   });
 });
 
-describe("defaults and bounds of the configuration reference", () => {
+describe("defaults and bounds in the configuration reference", () => {
   const wholes = Object.entries(SETTINGS).flatMap(([name, setting]) =>
     setting.kind === "whole" || setting.kind === "optional_whole" ? [{ name: `CLOAKROOM_${name}`, ...setting }] : [],
   );
@@ -52,7 +52,7 @@ describe("defaults and bounds of the configuration reference", () => {
     });
   });
 
-  it.each(wholes)("$name takes $least to $most and nothing beyond", ({ name, least, most }) => {
+  it.each(wholes)("$name accepts $least to $most and nothing beyond", ({ name, least, most }) => {
     expect(() => readConfig({ [name]: String(least) })).not.toThrow();
     expect(() => readConfig({ [name]: String(most) })).not.toThrow();
     const refusal = `${name} must be a whole number from ${least} to ${most}`;

@@ -6,7 +6,7 @@ import { cloakroom } from "../support/command.js";
 const guide = readFileSync("docs/operations.md", "utf8");
 
 describe("the operator's guide", () => {
-  it("names every command, and only those that there are, with options that they take", async () => {
+  it("names every command and only existing ones, with options that they accept", async () => {
     const help = async (...command: string[]) =>
       (await cloakroom(inject("serverEnvironment"), ...command, "--help")).stdout;
     const there = [...(await help()).matchAll(/^ {2}([a-z]+(?: [a-z]+)?) {2,}/gm)].map(([, name = ""]) => name);
@@ -26,7 +26,7 @@ describe("the operator's guide", () => {
     }
   });
 
-  it("links only to files that there are", () => {
+  it("links only to existing files", () => {
     for (const [, target = ""] of guide.matchAll(/\]\(([^)#]+)\)/g)) {
       expect(existsSync(join("docs", target)), target).toBe(true);
     }

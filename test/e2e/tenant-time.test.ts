@@ -15,7 +15,7 @@ import { newTenant, type TestTenant } from "../support/tenant.js";
 const HOUR = 60 * 60_000;
 const DAY = 24 * HOUR;
 
-/** As built, since it starts processes of its own. */
+/** The built program, because it starts processes of its own. */
 const builtServer: string = "../../dist/src/serve.js";
 
 describe("as time goes by", () => {
@@ -83,7 +83,7 @@ describe("as time goes by", () => {
     expect(await emails("EXPIRED")).toEqual([young.email]);
   }, 30_000);
 
-  it("what was accepted long ago is swept; what nobody accepted stays until it is deleted", async () => {
+  it("invitations accepted long ago are removed; others stay until they are deleted", async () => {
     if (!isTenantId(tenant.id)) throw new Error("this is no tenant");
     const { id } = tenant;
     ahead = 40 * DAY;

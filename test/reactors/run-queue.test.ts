@@ -16,7 +16,7 @@ import { agents } from "../payments/connectors/bench.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 
-it("runs that were taken together with one that cannot be read are waited for", async () => {
+it("runs that were leased together with an unreadable one are waited for", async () => {
   const directory = newDirectory();
   const config = readConfig({ CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")) });
   const vault = await openVault({ config, as: "server", announce: () => {}, clock: systemClock });
@@ -64,17 +64,17 @@ it("runs that were taken together with one that cannot be read are waited for", 
       bins: undefined,
       callApi: async () => ({ status: 500, body: null, lasting: () => null }),
       showError: () => null,
-      onFailure: () => void events.push("the failure is told"),
+      onFailure: () => void events.push("the failure is reported"),
       onUndelivered: () => {},
     });
     queue.wake(tenantId);
     await started.promise;
     const stopped = queue.stop().then(() => void events.push("stopped"));
-    // What is wrong with the first of them is known by now.
+    // The first of them has failed by now.
     await new Promise((resolve) => setImmediate(resolve));
     released.resolve();
     await stopped;
-    expect(events).toEqual(["the other has run", "the failure is told", "stopped"]);
+    expect(events).toEqual(["the other has run", "the failure is reported", "stopped"]);
   } finally {
     await vault[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });

@@ -7,14 +7,14 @@ import { readProcesses } from "../../src/settings/processes.js";
 const read = (value: string, isEmbedded = true, connections = 16) => readProcesses(value, { isEmbedded, connections });
 
 describe("CLOAKROOM_PROCESSES", () => {
-  it("is one process unless it is set", () => {
+  it("defaults to one process", () => {
     expect(readConfig({}).processes).toBe(1);
     expect(read("3")).toBe(3);
     expect(read("64", false)).toBe(64);
     expect(read("auto", false)).toBe(Math.min(availableParallelism(), 64));
   });
 
-  it.each(["0", "65", "-1", "1.5", "two", "AUTO", "1e1"])("is refused as %s", (value) => {
+  it.each(["0", "65", "-1", "1.5", "two", "AUTO", "1e1"])("rejects %s", (value) => {
     expect(() => read(value)).toThrow(ConfigError);
     expect(() => read(value)).toThrow(`must be auto or a whole number from 1 to 64; it is "${value}"`);
   });

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { text } from "../../src/store/parameter.js";
 import { lockedRead } from "../../src/store/row-lock.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
-import { hangIfFree, seeCoat } from "./support/coats.js";
-import { FIRST_REVISION, hangAndLog, openDeck, transactionsOf } from "./support/deck.js";
+import { FIRST_REVISION, insertAndLog, openFixture, transactionsOf } from "./support/batcher-fixture.js";
+import { insertIfFree, namedRowExists } from "./support/named-rows.js";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -12,53 +12,53 @@ beforeAll(async () => {
 });
 afterAll(() => database?.[Symbol.asyncDispose]());
 
-/** Reads a coat and locks it, as work that decides by what it reads does. */
-const lockCoat = lockedRead("due", { kind: text((name: string) => name) }, seeCoat);
+/** Reads a row and locks it, as work that decides by what it reads does. */
+const lockNamedRow = lockedRead("due", { kind: text((name: string) => name) }, namedRowExists);
 
-/** One request a transaction. */
-const ORDINARY = { batch: 1, perTenant: 4, lanes: 4 } as const;
+/** One request per transaction. */
+const ORDINARY = { batch: 1, perTenant: 4, connections: 4 } as const;
 
 describe("a transaction of one request", () => {
   it("may await anything between its queries, and commits what it did", async () => {
-    await using deck = await openDeck(database, ORDINARY);
-    const seen = await deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
-      hangAndLog(tx, "first");
-      const before = await tx.query(seeCoat, "first");
+    await using fixture = await openFixture(database, ORDINARY);
+    const seen = await fixture.batcher.run(fixture.tenantId, FIRST_REVISION, async (tx) => {
+      insertAndLog(tx, "first");
+      const before = await tx.query(namedRowExists, "first");
       await pause(20);
-      hangAndLog(tx, "second");
+      insertAndLog(tx, "second");
       await pause(20);
-      return [before, await tx.query(seeCoat, "second")];
+      return [before, await tx.query(namedRowExists, "second")];
     });
     expect(seen).toEqual([true, true]);
-    expect(await deck.coats()).toEqual(["first", "second"]);
-    expect(await deck.logs()).toBe(2);
+    expect(await fixture.names()).toEqual(["first", "second"]);
+    expect(await fixture.logs()).toBe(2);
   });
 
-  it("that throws is rolled back, wherever it throws, and its error is the caller's", async () => {
-    await using deck = await openDeck(database, ORDINARY);
+  it("that throws is rolled back, wherever it throws, and its caller gets the error", async () => {
+    await using fixture = await openFixture(database, ORDINARY);
     const thrown = new Error("thrown by the request");
     const works = [0, 1, 2].map((steps) =>
-      deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
-        for (let step = 0; step < steps; step += 1) await tx.query(hangIfFree, `${steps}/${step}`);
-        hangAndLog(tx, "never");
+      fixture.batcher.run(fixture.tenantId, FIRST_REVISION, async (tx) => {
+        for (let step = 0; step < steps; step += 1) await tx.query(insertIfFree, `${steps}/${step}`);
+        insertAndLog(tx, "never");
         await pause(1);
         throw thrown;
       }),
     );
     expect(await Promise.allSettled(works)).toEqual(works.map(() => ({ status: "rejected", reason: thrown })));
-    expect(await deck.coats()).toEqual([]);
-    expect(await deck.logs()).toBe(0);
-    await deck.hang("afterwards");
-    expect(await deck.coats()).toEqual(["afterwards"]);
+    expect(await fixture.names()).toEqual([]);
+    expect(await fixture.logs()).toBe(0);
+    await fixture.insert("afterwards");
+    expect(await fixture.names()).toEqual(["afterwards"]);
   });
 
-  it("waits for a lock on what it decides by, and sees what its holder left", async () => {
-    await using deck = await openDeck(database, ORDINARY);
-    await deck.hang("coat");
+  it("waits for a lock on the rows it decides by, and sees what the holder left", async () => {
+    await using fixture = await openFixture(database, ORDINARY);
+    await fixture.insert("row");
     let locked = 0;
     const count = async () => {
-      await deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
-        if (!(await lockCoat(tx, "coat"))) throw new Error("the coat is gone");
+      await fixture.batcher.run(fixture.tenantId, FIRST_REVISION, async (tx) => {
+        if (!(await lockNamedRow(tx, "row"))) throw new Error("the row is missing");
         locked += 1;
         expect(locked, "that hold the lock").toBe(1);
         await pause(10);
@@ -69,34 +69,34 @@ describe("a transaction of one request", () => {
   });
 
   it("runs again after a deadlock with another of its kind, and both count once", async () => {
-    await using deck = await openDeck(database, ORDINARY);
-    await Promise.all([deck.hang("a"), deck.hang("b")]);
+    await using fixture = await openFixture(database, ORDINARY);
+    await Promise.all([fixture.insert("a"), fixture.insert("b")]);
     const bothHold = barrier(2);
     let runs = 0;
     const crossing = (first: string, second: string) =>
-      deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
+      fixture.batcher.run(fixture.tenantId, FIRST_REVISION, async (tx) => {
         runs += 1;
-        await lockCoat(tx, first);
+        await lockNamedRow(tx, first);
         await bothHold();
-        await lockCoat(tx, second);
-        hangAndLog(tx, `${first} ${second}`);
+        await lockNamedRow(tx, second);
+        insertAndLog(tx, `${first} ${second}`);
       });
     await Promise.all([crossing("a", "b"), crossing("b", "a")]);
     expect(runs).toBe(3);
-    expect(await deck.coats()).toEqual(["a", "a b", "b", "b a"]);
-    expect(await deck.logs()).toBe(4);
+    expect(await fixture.names()).toEqual(["a", "a b", "b", "b a"]);
+    expect(await fixture.logs()).toBe(4);
   });
 
   it("runs its statements in the order of the calls, and log rows with the commit", async () => {
-    await using deck = await openDeck(database, ORDINARY);
-    deck.proxy.sent.length = 0;
-    await deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
-      hangAndLog(tx, "b");
-      await tx.query(seeCoat, "b");
-      await tx.query(hangIfFree, "a");
-      hangAndLog(tx, "c");
+    await using fixture = await openFixture(database, ORDINARY);
+    fixture.proxy.sent.length = 0;
+    await fixture.batcher.run(fixture.tenantId, FIRST_REVISION, async (tx) => {
+      insertAndLog(tx, "b");
+      await tx.query(namedRowExists, "b");
+      await tx.query(insertIfFree, "a");
+      insertAndLog(tx, "c");
     });
-    const [transaction = []] = transactionsOf(deck);
+    const [transaction = []] = transactionsOf(fixture);
     const kinds = transaction.map((text) => /^(insert into \w+|select \w+ from due|select ln|commit)/.exec(text)?.[0]);
     expect(kinds.filter((kind) => kind !== undefined)).toEqual([
       ...["insert into due", "select kind from due", "insert into due", "insert into due"],
@@ -105,14 +105,14 @@ describe("a transaction of one request", () => {
   });
 
   it("of one tenant leaves connections to the others, and serves all in the end", async () => {
-    await using deck = await openDeck(database, { ...ORDINARY, perTenant: 3 });
-    const other = await deck.newTenant();
+    await using fixture = await openFixture(database, { ...ORDINARY, perTenant: 3 });
+    const other = await fixture.newTenant();
     const release = Promise.withResolvers<void>();
     const holding = Array.from({ length: 9 }, () =>
-      deck.flights.run(deck.tenantId, FIRST_REVISION, () => release.promise),
+      fixture.batcher.run(fixture.tenantId, FIRST_REVISION, () => release.promise),
     );
-    await deck.hang("while others hold theirs", other);
-    expect(await deck.coats(other)).toEqual(["while others hold theirs"]);
+    await fixture.insert("while others hold theirs", other);
+    expect(await fixture.names(other)).toEqual(["while others hold theirs"]);
     release.resolve();
     await Promise.all(holding);
   });

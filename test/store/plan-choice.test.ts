@@ -26,7 +26,7 @@ import {
 } from "../../src/store/tokens.js";
 import type { OrdinaryTransaction } from "../../src/store/transaction.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
-import { openDeck, together } from "./support/deck.js";
+import { openFixture, together } from "./support/batcher-fixture.js";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -64,7 +64,7 @@ function rowOf(id: string): TokenRow {
   };
 }
 
-/** Everything that the hot path has run for one token. */
+/** Every statement of the hot path for one token. */
 async function everything(tx: OrdinaryTransaction, id: string): Promise<void> {
   const term = { term: Buffer.from(id), created_at: tx.now, token_id: id };
   const hash = Buffer.from(id);
@@ -94,7 +94,7 @@ async function everything(tx: OrdinaryTransaction, id: string): Promise<void> {
 }
 
 it("every statement of the hot path has one plan, which is kept", async () => {
-  await using deck = await openDeck(database, { lanes: 1 });
+  await using fixture = await openFixture(database, { connections: 1 });
   // The guard is one of them.
   const guard = 1;
   for (const size of [1, 3]) {
@@ -104,13 +104,13 @@ it("every statement of the hot path has one plan, which is kept", async () => {
         { length: size },
         (_, n) => (tx: OrdinaryTransaction) => everything(tx, `${size}/${round}/${n}`),
       );
-      const outcomes = await together(deck, works, guard);
+      const outcomes = await together(fixture, works, guard);
       expect(outcomes).toEqual(works.map(() => ({ status: "fulfilled", value: undefined })));
     }
   }
-  const plans = await deck.flights.run(deck.tenantId, "unguarded", (tx) => tx.query(plansOf, "this session"));
+  const plans = await fixture.batcher.run(fixture.tenantId, "unguarded", (tx) => tx.query(plansOf, "this session"));
   const planned = plans.filter(({ generic_plans, custom_plans }) => generic_plans + custom_plans >= 10);
   expect(planned.length, "statements").toBeGreaterThan(30);
-  // PostgreSQL plans each five times before it compares. An array as a parameter would be planned at each execution.
+  // PostgreSQL plans each five times before it compares. An array parameter would be planned at each execution.
   expect(planned.filter(({ custom_plans, generic_plans }) => custom_plans > 5 || generic_plans === 0)).toEqual([]);
 });

@@ -18,7 +18,7 @@ afterAll(async () => {
   await stored?.[Symbol.asyncDispose]();
 });
 
-it("takes the longest over first, so many at a time, and what lasts stays", async () => {
+it("removes the longest expired rows first, up to a limit, and leaves all others", async () => {
   const tenantId = newTenantId();
   const other = newTenantId();
   const due = REMOVED_AT_ONCE + 300;
@@ -40,7 +40,7 @@ it("takes the longest over first, so many at a time, and what lasts stays", asyn
   expect([await left(other, "over-%"), await left(other, "lasts-%")]).toEqual([due, 5]);
 });
 
-it("leaves invitations that nobody has accepted: they are shown as expired", async () => {
+it("leaves unaccepted invitations: they are shown as expired", async () => {
   const tenantId = newTenantId();
   const invitation = (term: string, member: string) => `
     insert into invitations (tenant_id, id, email, email_term, role, link_hashes, revision, expires_at, member_id, created_at)

@@ -27,8 +27,8 @@ import { openToken } from "../../src/tokens/sealing.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
 /*
- * A tenant of a release that sealed neither rights nor names, and bound no value to the columns beside it: its keys have
- * 32 bytes.
+ * A tenant of a release that sealed neither permissions nor names, and bound no value to its other columns: its keys
+ * have 32 bytes.
  */
 
 const clock = { time: Date.now(), now: () => clock.time };
@@ -60,14 +60,16 @@ const hex = (bytes: Uint8Array) => `'\\x${Buffer.from(bytes).toString("hex")}'`;
 const inTenant = <Row extends object>(statement: string) => stored.asTenant<Row>(tenantId, statement);
 const rootKeys = { find: async () => root };
 const run = <T>(work: (tx: OrdinaryTransaction) => Promise<T>) => database.ordinary.run(tenantId, "unguarded", work);
-/** Another process, which remembers nothing. */
+/** Another process, without any memory. */
 function newServer() {
   const keyring = new Keyring(database, rootKeys);
   return { keyring, authenticator: new Authenticator(database, keyring, clock) };
 }
 const authenticate = (key: Sensitive<string>): Promise<Caller> => newServer().authenticator.authenticate(key.reveal());
 
-/** Leaves the tenant as a release before would have made it, with an application, a token, a proxy and a session. */
+/**
+ * Leaves the tenant as an earlier release would have created it, with an application, a token, a proxy and a session.
+ */
 async function makeOlder(): Promise<void> {
   const { permissions } = (await authenticate(managementKey)).grant;
   const [member] = await inTenant<{ id: Uuid; profile: Buffer }>("select id, profile from members");
@@ -123,7 +125,7 @@ async function readOlderToken(): Promise<string> {
   return String(openToken(keys, tenantId, row).data.reveal());
 }
 
-/** Runs statements as the database's owner, looks, and puts the rows back. */
+/** Runs statements as the database's owner, reads, and restores the rows. */
 async function withEdit<T>(edit: string, undo: string, look: () => Promise<T>): Promise<T> {
   await inTenant(edit);
   try {
@@ -155,7 +157,7 @@ async function rotate(): Promise<void> {
 }
 
 describe("a tenant of an earlier release", () => {
-  it("goes on working as it was, with rights and names in the clear", async () => {
+  it("still works, with permissions and names in the clear", async () => {
     await expectAllToWork();
     const rows = await inTenant<{ sealed: number }>(`
       select (select count(definition) from applications) + (select count(proof) from application_keys)
@@ -163,7 +165,7 @@ describe("a tenant of an earlier release", () => {
     expect(Number(rows[0]?.sealed)).toBe(0);
   });
 
-  it("has all of them sealed by a rotation of its keys, and works all the while", async () => {
+  it("has all of them sealed by a rotation of its keys, and works meanwhile", async () => {
     await rotate();
     await expectAllToWork();
     const [left] = await inTenant<{ n: number }>(`
@@ -174,7 +176,7 @@ describe("a tenant of an earlier release", () => {
     expect(Number(left?.n)).toBe(0);
   });
 
-  it("refuses edited rows from then on", async () => {
+  it("rejects edited rows from then on", async () => {
     const ofClerk = `where id = '${(await authenticate(clerkKey)).application.id}'`;
     const [clerk] = await inTenant<{ definition: Buffer }>(`select definition from applications ${ofClerk}`);
     if (!clerk) throw new Error("the application is gone");

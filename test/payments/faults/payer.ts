@@ -21,7 +21,7 @@ import { agents } from "../connectors/bench.js";
 import type { Service } from "./services.js";
 import { Till } from "./till.js";
 
-/** Long enough for a stand-in on a busy machine, where dozens of cases wait at once. */
+/** Long enough for a stand-in on a busy machine, where dozens of cases wait concurrently. */
 const PATIENCE_MS = 1_500;
 
 const PERMISSIONS = [
@@ -29,7 +29,7 @@ const PERMISSIONS = [
   "orchestration:transaction:capture",
 ] as const;
 
-/** A vault with one tenant, whose payments are made, sent and looked after by the very code that serves requests. */
+/** A vault with one tenant, whose payments are created, sent and reconciled by the code that serves requests. */
 export class Payer implements AsyncDisposable {
   readonly vault: Vault;
   readonly tenantId: TenantId;
@@ -76,7 +76,7 @@ export class Payer implements AsyncDisposable {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  /** A connection of its own to a service, whose credentials count as checked. */
+  /** A separate connection to a service, whose credentials count as verified. */
   async connect(service: Service): Promise<Till> {
     const { connector, currency } = service;
     const fields = Object.entries(service.fields).map(([key, value]) => ({ key, value }));

@@ -10,7 +10,7 @@ import { faultFields } from "../../expressions/faults.js";
 const lastFour = "{{ data | reveal_last: 4 }}";
 const nineDigitIndexes = ["{{ data }}", "{{ data | remove: '-' }}", "{{ data | last4 }}"];
 
-describe("what a token of a type has by default", () => {
+describe("the defaults of a type", () => {
   test.each([
     ["token", "Token", "/general/high/", "{{ data | stringify }}", null, []],
     [
@@ -65,7 +65,7 @@ describe("what a token of a type has by default", () => {
   });
 });
 
-describe("defaults at work", () => {
+describe("defaults in use", () => {
   test.each([
     ["card_number", "4242424242424242", "XXXXXXXXXXXX4242", "4242424242424242", []],
     ["card_number", "36227206271667", "XXXXXXXXXX1667", "36227206271667", []],
@@ -108,7 +108,7 @@ test.each(["", "Card", "network_token", "__proto__", "constructor"])(
   },
 );
 
-/** Digits of `text` that a masked text still shows where they stood. */
+/** Digits of `text` that a masked text still shows in their place. */
 function shownDigits(text: string, masked: string): number {
   return [...text].filter((digit, at) => digit === masked.charAt(at)).length;
 }

@@ -11,7 +11,7 @@ describe("who may call a proxy", () => {
   let destination: Destination;
   let backEnd: RestClient & { readonly key: string; readonly id: string };
   let token: string;
-  const nobody = restClient(inject("serverUrl"));
+  const anonymous = restClient(inject("serverUrl"));
 
   beforeAll(async () => {
     tenant = await newTenant();
@@ -32,28 +32,28 @@ describe("who may call a proxy", () => {
     return [status, body.proxy_error.code];
   };
 
-  it("that asks for a key: applications with token:use, also where nothing is detokenized", async () => {
+  it("that requires a key: applications with token:use, also if nothing is detokenized", async () => {
     const { key } = await makeProxy(tenant, { destination_url: destination.url });
     expect((await through(backEnd, key)).status).toBe(200);
-    expect(await refusal(through(nobody, key))).toEqual([401, "unauthenticated"]);
-    expect(await refusal(through(nobody, key, "x", { "BT-API-KEY": "none" }))).toEqual([401, "unauthenticated"]);
+    expect(await refusal(through(anonymous, key))).toEqual([401, "unauthenticated"]);
+    expect(await refusal(through(anonymous, key, "x", { "BT-API-KEY": "none" }))).toEqual([401, "unauthenticated"]);
     const reader = await tenant.application({ type: "private", permissions: ["token:read"] });
     expect(await refusal(through(reader, key))).toEqual([403, "permission_denied"]);
     expect(await refusal(through(tenant.manage, key))).toEqual([403, "permission_denied"]);
-    const stranger = await (await newTenant()).backEnd();
-    expect(await refusal(through(stranger, key))).toEqual([404, "not_found"]);
+    const outsider = await (await newTenant()).backEnd();
+    expect(await refusal(through(outsider, key))).toEqual([404, "not_found"]);
   });
 
-  it("that asks for none: whoever knows its key, but for references", async () => {
+  it("that requires none: anyone with the proxy's key, but without references", async () => {
     const { key } = await makeProxy(tenant, { destination_url: destination.url, require_auth: false });
-    expect((await through(nobody, key)).status).toBe(200);
-    expect((await nobody("GET", `/proxy?bt-proxy-key=${key}`)).status).toBe(200);
-    const withoutRights = await through(nobody, key, `{{ ${token} }}`);
+    expect((await through(anonymous, key)).status).toBe(200);
+    expect((await anonymous("GET", `/proxy?bt-proxy-key=${key}`)).status).toBe(200);
+    const withoutRights = await through(anonymous, key, `{{ ${token} }}`);
     expect(withoutRights.status).toBe(403);
     expect(withoutRights.body.proxy_error.detail).toContain("send a BT-API-KEY whose application has token:use");
   });
 
-  it("that asks for none, with a key all the same: references use the key's rights", async () => {
+  it("that requires none, with a key all the same: references use the key's permissions", async () => {
     const { id, key } = await makeProxy(tenant, { destination_url: destination.url, require_auth: false });
     expect((await through(backEnd, key, `{{ ${token} }}`)).status).toBe(200);
     expect(destination.last().body.toString()).toBe("of the token");
@@ -70,15 +70,15 @@ describe("who may call a proxy", () => {
       403,
       "The key used may not do this: it needs token:use here.",
     ]);
-    // A key that is not good is the same as none: anyone who knows the proxy's may call.
-    const stranger = await (await newTenant()).backEnd();
-    for (const client of [stranger, restClient(inject("serverUrl"), "none"), restClient(inject("serverUrl"), key)]) {
+    // An invalid key counts as none: anyone who knows the proxy's key may call.
+    const outsider = await (await newTenant()).backEnd();
+    for (const client of [outsider, restClient(inject("serverUrl"), "none"), restClient(inject("serverUrl"), key)]) {
       expect((await through(client, key)).status).toBe(200);
       expect(await refusal(through(client, key, `{{ ${token} }}`))).toEqual([403, "permission_denied"]);
     }
   });
 
-  it("that asks for none, with a key and an application: the key's rights come first", async () => {
+  it("that requires none, with a key and an application: the key's permissions come first", async () => {
     const masked = (await backEnd("POST", "/tokens", { body: { type: "token", data: "clear", mask: "masked" } })).body
       .id;
     const elsewhere = { type: "token", data: "elsewhere", containers: ["/elsewhere/"] };
@@ -95,15 +95,15 @@ describe("who may call a proxy", () => {
       return destination.last().body.toString();
     };
     expect(await sent(clerk, `{{ ${masked} }}`)).toBe("masked");
-    // What the key's rights do not reach, those of the application do, as for a call without a key.
+    // What the key's permissions do not cover, the application's do, as for a call without a key.
     expect(await sent(clerk, `{{ ${other} }}`)).toBe("elsewhere");
     expect(await sent(page, `{{ ${masked} }}`)).toBe("clear");
-    expect(await sent(nobody, `{{ ${masked} }}`)).toBe("clear");
+    expect(await sent(anonymous, `{{ ${masked} }}`)).toBe("clear");
     const { body: log } = await tenant.manage("GET", `/logs?entity_id=${other}&size=1`);
     expect(log.data).toEqual([expect.objectContaining({ operation: "use", actor_id: backEnd.id })]);
   });
 
-  it("is in the operator's log, with its tenant where nothing else is known", async () => {
+  it("is in the operator's log, with the proxy's tenant if no other is known", async () => {
     const asked = await makeProxy(tenant, { destination_url: destination.url });
     const open = await makeProxy(tenant, { destination_url: destination.url, require_auth: false });
     const acting = await makeProxy(tenant, {
@@ -117,31 +117,31 @@ describe("who may call a proxy", () => {
     };
     const proxied = { rpc: "InvokeProxy", route: "/proxy", status: 200, tenant_id: tenant.id };
     expect(await lineOf(backEnd, asked.key)).toEqual({ ...proxied, application_id: backEnd.id });
-    expect(await lineOf(nobody, acting.key)).toEqual({ ...proxied, application_id: backEnd.id });
-    expect(await lineOf(nobody, open.key)).toEqual(proxied);
-    expect(await lineOf(nobody, open.key, `{{ ${token} }}`)).toEqual({ ...proxied, status: 403 });
-    expect(await lineOf(nobody, asked.key)).toEqual({ rpc: "InvokeProxy", route: "/proxy", status: 401 });
+    expect(await lineOf(anonymous, acting.key)).toEqual({ ...proxied, application_id: backEnd.id });
+    expect(await lineOf(anonymous, open.key)).toEqual(proxied);
+    expect(await lineOf(anonymous, open.key, `{{ ${token} }}`)).toEqual({ ...proxied, status: 403 });
+    expect(await lineOf(anonymous, asked.key)).toEqual({ rpc: "InvokeProxy", route: "/proxy", status: 401 });
   });
 
-  it("that asks for none and has an application: references use that one's rights", async () => {
+  it("that requires none and has an application: references use its permissions", async () => {
     const use = await makeProxy(tenant, {
       ...{ destination_url: destination.url, require_auth: false },
       application: { id: backEnd.id },
     });
-    expect((await through(nobody, use.key, `{{ ${token} }}`)).status).toBe(200);
+    expect((await through(anonymous, use.key, `{{ ${token} }}`)).status).toBe(200);
     expect(destination.last().body.toString()).toBe("of the token");
     const creator = await tenant.application({ type: "public", permissions: ["token:create"] });
     const create = await makeProxy(tenant, {
       ...{ destination_url: destination.url, require_auth: false },
       application: { id: creator.id },
     });
-    expect((await through(nobody, create.key)).status).toBe(200);
+    expect((await through(anonymous, create.key)).status).toBe(200);
     const detailOf = async (client: RestClient) => {
       const { status, body } = await through(client, create.key, `{{ ${token} }}`);
       expect(status).toBe(403);
       return body.proxy_error.detail;
     };
-    expect(await detailOf(nobody)).toBe("The application of this proxy may not do this: it needs token:use here.");
+    expect(await detailOf(anonymous)).toBe("The application of this proxy may not do this: it needs token:use here.");
     const { body: log } = await tenant.manage("GET", `/logs?entity_id=${token}&size=1`);
     expect(log.data).toEqual([expect.objectContaining({ operation: "refuse", actor_id: creator.id })]);
     const reader = await tenant.application({ type: "private", permissions: ["token:read"] });
@@ -151,7 +151,7 @@ describe("who may call a proxy", () => {
     expect((await through(backEnd, create.key, `{{ ${token} }}`)).status).toBe(200);
   });
 
-  it("of the caller's own making: applications with token:use, until the tenant forbids it", async () => {
+  it("that is ephemeral: applications with token:use, until the tenant forbids it", async () => {
     const url = `${destination.url}/own`;
     const ephemeral = (client: RestClient) =>
       client("PUT", "/proxy/x?y=1", {
@@ -162,7 +162,7 @@ describe("who may call a proxy", () => {
     expect(destination.last().line).toBe("PUT /own/x?y=1 HTTP/1.1");
     expect(destination.last().body.toString()).toBe("of the token");
     expect(destination.last().headers.some(([name]) => /^bt-/i.test(name))).toBe(false);
-    expect(await refusal(ephemeral(nobody))).toEqual([401, "unauthenticated"]);
+    expect(await refusal(ephemeral(anonymous))).toEqual([401, "unauthenticated"]);
     const reader = await tenant.application({ type: "private", permissions: ["token:read"] });
     expect(await refusal(ephemeral(reader))).toEqual([403, "permission_denied"]);
     const settings = (disable: string) => ({ body: { name: "Test", settings: { disable_ephemeral_proxy: disable } } });
@@ -177,19 +177,19 @@ describe("who may call a proxy", () => {
     expect((await ephemeral(backEnd)).status).toBe(200);
   });
 
-  it("by a configured key before an address of the caller's own, and by one of them", async () => {
+  it("with a configured key before an ephemeral address, and with only one of them", async () => {
     const { key } = await makeProxy(tenant, { destination_url: `${destination.url}/configured` });
     await through(backEnd, key, "x", { "BT-PROXY-URL": `${destination.url}/ephemeral` });
     expect(destination.last().line).toBe("POST /configured HTTP/1.1");
     expect(await refusal(backEnd("GET", "/proxy"))).toEqual([400, "validation_failed"]);
   });
 
-  it.each([["none"], ["key_prod_prx_x"], [""]])("by no key that is none: %j", async (key) => {
+  it.each([["none"], ["key_prod_prx_x"], [""]])("with no malformed key: %j", async (key) => {
     const [status] = await refusal(through(backEnd, key));
     expect([400, 404]).toContain(status);
   });
 
-  it("only until the proxy is deleted, changed or its caller loses the right", async () => {
+  it("only until the proxy is deleted, changed or its caller loses the permission", async () => {
     const { id, key } = await makeProxy(tenant, { destination_url: `${destination.url}/before` });
     const clerk = await tenant.application({ type: "private", permissions: ["token:use"] });
     expect((await through(clerk, key)).status).toBe(200);
@@ -207,7 +207,7 @@ describe("who may call a proxy", () => {
     expect(await refusal(through(backEnd, key))).toEqual([404, "not_found"]);
   });
 
-  it("is found out before anything of a body is read, and is in the log", async () => {
+  it("is decided before any of a body is read, and is in the log", async () => {
     const reader = await tenant.application({ type: "public", permissions: ["token:create"] });
     const { id, key } = await makeProxy(tenant, {
       destination_url: destination.url,
@@ -215,7 +215,7 @@ describe("who may call a proxy", () => {
     });
     const proxies = [`BT-PROXY-KEY: ${key}`, `BT-PROXY-URL: ${destination.url}`];
     for (const proxy of proxies) {
-      // What was announced is never sent.
+      // The announced body is never sent.
       const head = ["POST /proxy HTTP/1.1", `BT-API-KEY: ${reader.key}`, proxy, "Content-Type: application/json"];
       const { status, body } = await rawCall([...head, "Content-Length: 4900000"], "{");
       expect([status, JSON.parse(body.toString()).proxy_error.code]).toEqual([403, "permission_denied"]);
@@ -228,8 +228,8 @@ describe("who may call a proxy", () => {
     );
   });
 
-  // The server remembers proxies and callers apart from each other: who calls next may be loaded anew, and the proxy not.
-  it("as it was before for nobody, also where the next caller is another one", async () => {
+  // The server caches proxies and callers separately: the next caller may be loaded again, and the proxy not.
+  it("with an outdated definition: no caller, also not the next one", async () => {
     const { id, key } = await makeProxy(tenant, { destination_url: `${destination.url}/before` });
     expect((await through(backEnd, key)).status).toBe(200);
     const change = async (body: object) =>
@@ -241,7 +241,7 @@ describe("who may call a proxy", () => {
     expect(await refusal(through(await tenant.backEnd(), key, `{{ ${token} }}`))).toEqual([404, "not_found"]);
   });
 
-  it("with rights that its application has lost for nobody, also through another proxy", async () => {
+  it("with permissions that its application has lost: no caller, also not through another proxy", async () => {
     const clerk = await tenant.application({
       type: "private",
       rules: [{ priority: 1, container: "/", transform: "reveal", permissions: ["token:use"] }],
@@ -252,10 +252,10 @@ describe("who may call a proxy", () => {
         application: { id: clerk.id },
       });
     const [first, second] = [await acting(), await acting()];
-    expect((await through(nobody, first.key, `{{ ${token} }}`)).status).toBe(200);
+    expect((await through(anonymous, first.key, `{{ ${token} }}`)).status).toBe(200);
     const body = { name: "Clerk", permissions: ["token:create"] };
     expect((await tenant.manage("PUT", `/applications/${clerk.id}`, { body })).status).toBe(200);
-    expect(await refusal(through(nobody, second.key, `{{ ${token} }}`))).toEqual([403, "permission_denied"]);
+    expect(await refusal(through(anonymous, second.key, `{{ ${token} }}`))).toEqual([403, "permission_denied"]);
   });
 
   it.each([

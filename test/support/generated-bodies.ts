@@ -3,10 +3,10 @@ import type { Json, JsonObject } from "../../src/base/json.js";
 import { resolve, type Schema } from "./api-description.js";
 
 const UUID = "01980f70-1a2b-7c4d-9e5f-60718293a4b5";
-/** What fits one or the other pattern of the document. */
+/** Texts that match the patterns of the document. */
 const SHAPED = ["USD", "DE", "978", "20300101120000", "4a-b_c", "a.b"];
 
-/** Bodies around a schema: mostly right, often at a limit or one beyond it, now and then of another type. */
+/** Bodies around a schema: mostly valid, often at a limit or one beyond it, sometimes of another type. */
 export function bodyLike(schema: Schema): fc.Arbitrary<Json> {
   const wrong = fc.constantFrom<Json>(7, "text", true, [], {}, [7], { key: 7 });
   return mostly(valueLike(resolve(schema)), wrong, 30);
@@ -57,7 +57,7 @@ function mapLike({ additionalProperties = {} }: Schema): fc.Arbitrary<Json> {
   return fc.dictionary(fc.constantFrom("a", "b", "c"), bodyLike(additionalProperties), { maxKeys: 2 });
 }
 
-/** What is required, mostly, and one field more: bodies that are right must stay common. */
+/** The required fields, mostly, and one more: valid bodies must stay common. */
 function objectLike({ required = [] }: Schema, properties: Readonly<Record<string, Schema>>): fc.Arbitrary<Json> {
   const fields = Object.entries(properties).map(([name, schema]): [string, fc.Arbitrary<Json>] => [
     name,

@@ -15,7 +15,7 @@ import { withMemory } from "../../support/memory.js";
 let port: OnePort;
 let url: string;
 let close: () => Promise<void>;
-/** The request whose key is being looked up, and the end of that. */
+/** The request whose key is being looked up, and a promise for the end of the lookup. */
 let admitted: PromiseWithResolvers<{ readonly head: RequestHead; readonly open: () => void }>;
 let ended: PromiseWithResolvers<string>;
 let runs: number;
@@ -67,7 +67,7 @@ afterEach(async () => {
   await close();
 });
 
-/** Sends a whole request, and gives the way to leave while its key is looked up. */
+/** Sends a whole request and returns a function that disconnects while its key is looked up. */
 const versions: readonly (readonly [string, (method: string, path: string, body?: string) => () => void])[] = [
   [
     "HTTP/2, by cancelling",
@@ -98,10 +98,10 @@ const versions: readonly (readonly [string, (method: string, path: string, body?
   ],
 ];
 
-describe("what its caller leaves while the key is looked up is not carried out", () => {
+describe("a request whose caller disconnects during the key lookup is not executed", () => {
   const requests = [
     ["POST", "/tokens", '{"type":"token","data":1}'],
-    // All fields of many bodies may be left out: none of them must be.
+    // In many bodies all fields are optional, so a truncated body can look valid.
     ["POST", "/tokens", undefined],
     ["DELETE", "/tokens/7d0a5a0e-6b0c-4c5e-9b52-0d7a8d3c2f11", undefined],
   ] as const;
@@ -116,7 +116,7 @@ describe("what its caller leaves while the key is looked up is not carried out",
     const leave = send();
     const { head, open } = await admitted.promise;
     const connections = new Promise<void>((resolve) => {
-      // The server has heard of it once the signal, which is looked at now, is aborted.
+      // The server has noticed once the signal is aborted.
       if (head.signal.aborted) resolve();
       else head.signal.addEventListener("abort", () => resolve(), { once: true });
     });
@@ -127,7 +127,7 @@ describe("what its caller leaves while the key is looked up is not carried out",
     expect(runs).toBe(0);
   });
 
-  it.each(versions)("and its signal is aborted also where it is first looked at later: %s", async (_version, send) => {
+  it.each(versions)("its signal is aborted even if it is read only later: %s", async (_version, send) => {
     const gone = new Promise<void>((resolve) => {
       port.server.once("connection", (socket) => socket.once("close", () => resolve()));
     });
@@ -140,7 +140,7 @@ describe("what its caller leaves while the key is looked up is not carried out",
     expect(await ended.promise).toBe("malformed_body");
   });
 
-  it.each(versions)("while that of a caller who waits is not, and is served: %s", async (_version, send) => {
+  it.each(versions)("the signal of a waiting caller is not aborted: %s", async (_version, send) => {
     const leave = send("POST", "/tokens", "{}");
     const { head, open } = await admitted.promise;
     expect(head.signal.aborted).toBe(false);

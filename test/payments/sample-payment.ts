@@ -3,10 +3,10 @@ import type { Attempt, Payment } from "../../src/payments/payment.js";
 import type { Intent } from "../../src/payments/payment-request.js";
 import type { Refund } from "../../src/payments/refund.js";
 
-/** A moment that all of these tests agree on. */
+/** A time that all of these tests share. */
 export const NOW = Date.UTC(2026, 0, 2, 3, 4, 5);
 
-/** A payment of 1000 that was just written down, with what is said of it beside. */
+/** A new payment of 1000, with the given changes. */
 export function aPayment(more: Partial<Payment> = {}, intent: Intent = "authorize"): Payment {
   return {
     ...{ id: newUuid(), connectionId: newUuid(), tokenId: "card-1", containers: [], status: "processing" },

@@ -11,7 +11,7 @@ import { type Replica, startReplica } from "../support/replica.js";
 import { restClient } from "../support/rest.js";
 import { newTenant } from "../support/tenant.js";
 
-/** Takes connections and never says a word. */
+/** Accepts connections and never sends a byte. */
 async function silentServer(): Promise<AsyncDisposable & { readonly port: number; readonly opened: () => number }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => sockets.add(socket.on("error", () => {}))).listen(0, "127.0.0.1");
@@ -27,7 +27,7 @@ async function silentServer(): Promise<AsyncDisposable & { readonly port: number
   };
 }
 
-/** The reasons of the warnings that a stop has left. */
+/** The reasons in the warnings of a shutdown. */
 function leftBehind({ said }: Replica): string[] {
   const lines = said()
     .split("\n")
@@ -35,8 +35,8 @@ function leftBehind({ said }: Replica): string[] {
   return lines.map((line) => String(Object(JSON.parse(line)).reason));
 }
 
-describe("a server whose surroundings have fallen silent", () => {
-  it("ends within 28 s of the signal all the same, and names what did not end", async () => {
+describe("a server whose dependencies do not respond", () => {
+  it("exits within 28 s of the signal all the same, and names what did not end", async () => {
     const directory = newDirectory();
     await using cluster = await PostgresCluster.start();
     const url = new URL(await cluster.login("vault", { attributes: "createrole" }));
@@ -66,7 +66,7 @@ describe("a server whose surroundings have fallen silent", () => {
     await Promise.all(ended);
     expect(leftBehind(server)).toContain("the traces exporter");
     expect(server.said()).toContain("GET /proxy");
-    // No secret, no address, no words of a driver.
+    // No secret, no address, no driver message.
     expect(server.said()).not.toContain(url.password);
     await expect(restClient(server.url)("GET", "/healthz")).rejects.toThrow();
     rmSync(directory, { recursive: true, force: true });

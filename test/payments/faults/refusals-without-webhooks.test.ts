@@ -16,7 +16,7 @@ afterAll(async () => {
   agents.close();
 });
 
-/** Checkout.com takes captures and voids on, and this connection hears no webhooks. */
+/** Checkout.com executes captures and voids asynchronously, and this connection receives no webhooks. */
 async function withCheckout(
   run: (till: Till, bench: Awaited<ReturnType<typeof checkoutBench>>) => Promise<void>,
 ): Promise<void> {
@@ -29,7 +29,7 @@ async function look(till: Till, id: Uuid, times = 3) {
   return till.read(id);
 }
 
-test("a capture that is declined after it was taken on is told, and does not end the next one", () =>
+test("a capture that is declined after it was accepted is reported, and does not end the next one", () =>
   withCheckout(async (till, bench) => {
     const id = await till.pay("authorize");
     bench.standIn.declines.add("Capture");
@@ -47,7 +47,7 @@ test("a capture that is declined after it was taken on is told, and does not end
     expect(bench.ledger.total(reconciliationIdOf(payment), "capture")).toBe(500);
   }));
 
-test("a capture whose answer was lost too is told to be declined", () =>
+test("a capture whose answer was lost as well is reported as declined", () =>
   withCheckout(async (till, bench) => {
     const id = await till.pay("authorize");
     bench.standIn.declines.add("Capture");
@@ -57,7 +57,7 @@ test("a capture whose answer was lost too is told to be declined", () =>
     expect(bench.ledger.of(reconciliationIdOf(await till.read(id)), "capture")).toEqual([]);
   }));
 
-test("a void that is declined after it was taken on is told", () =>
+test("a void that is declined after it was accepted is reported", () =>
   withCheckout(async (till, bench) => {
     const id = await till.pay("authorize");
     bench.standIn.declines.add("Void");
@@ -79,7 +79,7 @@ test("a sale whose capture is declined is released", () =>
     expect(bench.ledger.of(reconciliationIdOf(payment), "void")).toHaveLength(1);
   }));
 
-test("a sale whose capture is declined is released when webhooks tell of that, too", () =>
+test("a sale whose capture is declined is released when webhooks report that, too", () =>
   withCheckout(async (till, bench) => {
     bench.standIn.declines.add("Capture");
     const id = await till.pay("capture");

@@ -44,7 +44,7 @@ async function refunded(till: Till): Promise<Uuid> {
   return id;
 }
 
-describe("a refund that succeeded and then came back", () => {
+describe("a refund that succeeded and was then returned", () => {
   test.each(["REFUND_FAILED", "REFUNDED_REVERSED"])(
     "at adyen-card (%s) has failed, whatever is repeated",
     async (eventCode) => {
@@ -100,8 +100,8 @@ describe("a refund that succeeded and then came back", () => {
   });
 });
 
-describe("a refund that somebody made at the service itself", () => {
-  test("does not end ours, and shows in what went back (stripe-card)", async () => {
+describe("a refund made at the service itself", () => {
+  test("does not end ours, and shows in the refunded amount (stripe-card)", async () => {
     await using bench = await stripeBench();
     const service = standingIn(bench);
     const till = await payer.connect(service);
@@ -130,12 +130,12 @@ describe("a refund that somebody made at the service itself", () => {
     await till.follow(id, "refund");
     const { providerId = "" } = await till.read(id);
     const ours: WebhookDelivery[] = service.webhooks();
-    const stranger = bench.standIn.signed({
+    const outsider = bench.standIn.signed({
       ...{ eventCode: "REFUND", pspReference: "9990000000000001", originalReference: providerId, success: "false" },
       ...{ merchantReference, amount: { currency: "EUR", value: 200 }, reason: "Insufficient balance on payment" },
       merchantAccountCode: bench.fields.merchant_account ?? "",
     });
-    expect(await till.deliver(stranger)).toBe("receipt");
+    expect(await till.deliver(outsider)).toBe("receipt");
     expect(await seen(till, id)).toMatchObject({ status: "processing", isUnderWay: true, refundedAmount: 0 });
     for (const delivery of ours) await till.deliver(delivery);
     expect(await seen(till, id)).toEqual(returned);
@@ -166,7 +166,7 @@ describe("a refund whose answer was lost", () => {
     const till = await payer.connect(service);
     const id = await till.pay("capture");
     await settle(till, id);
-    // An answer that is an error is not kept: the same request would be done once more.
+    // An error response is not stored: the same request would be executed again.
     service.fail("refund", { answer: 500, acted: true });
     await till.follow(id, "refund");
     bench.server.fail(/\/actions$/, { answer: 500, acted: false });

@@ -5,7 +5,7 @@ import type { Observation } from "../../src/api/observation.js";
 import { createProxyRoute } from "../../src/api/proxy-route.js";
 import { withMemory } from "../support/memory.js";
 
-it("a call whose caller leaves while the rate limits are asked goes nowhere, and is noted as given up", async () => {
+it("a call whose caller disconnects during the rate-limit check is not forwarded and is recorded as cancelled", async () => {
   const begun = Promise.withResolvers<void>();
   const counted = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<string>();

@@ -6,7 +6,7 @@ import { deleteCvc, putCvc } from "../../src/store/token-cvc.js";
 import type { TokenRow } from "../../src/store/tokens.js";
 import type { Transaction } from "../../src/store/transaction.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
-import { openDeck, together } from "./support/deck.js";
+import { openFixture, together } from "./support/batcher-fixture.js";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -29,11 +29,11 @@ const LATER = new Date(Date.now() + 3_600_000);
 
 const codeOf = (token_id: string, code: string) => ({ token_id, code: Buffer.from(code), due_at: LATER });
 
-describe("requests that share a flight", () => {
-  it("keep the code of a card that comes in the place of one that is deleted", async () => {
-    await using deck = await openDeck(database, { lanes: 1 });
+describe("requests that share a transaction", () => {
+  it("keep the code of a card that replaces a deleted one", async () => {
+    await using fixture = await openFixture(database, { connections: 1 });
     await together(
-      deck,
+      fixture,
       [
         async (tx) => putCvc(tx, codeOf("another", "1")),
         async (tx) => deleteCvc(tx, CARD.id),
@@ -42,17 +42,17 @@ describe("requests that share a flight", () => {
       "unguarded",
     );
     const rows = await database.asTenant<{ token_id: string }>(
-      deck.tenantId,
+      fixture.tenantId,
       "select token_id from token_cvc order by 1",
     );
     expect(rows.map(({ token_id }) => token_id)).toEqual(["another", CARD.id]);
   });
 
-  it("keep the message that takes the place of earlier ones", async () => {
-    await using deck = await openDeck(database, { lanes: 1 });
+  it("keep the message that replaces earlier ones", async () => {
+    await using fixture = await openFixture(database, { connections: 1 });
     const [invited, resent] = [newUuid(), newUuid()];
     await together(
-      deck,
+      fixture,
       [
         async (tx) => tx.enqueue(insertMessage, { id: newUuid(), invitation_id: invited, invitation_revision: 1 }),
         async (tx) => {
@@ -62,17 +62,17 @@ describe("requests that share a flight", () => {
       ],
       "unguarded",
     );
-    const rows = await database.asTenant<{ id: string }>(deck.tenantId, "select invitation_id as id from outbox");
+    const rows = await database.asTenant<{ id: string }>(fixture.tenantId, "select invitation_id as id from outbox");
     expect(rows.map(({ id }) => id).sort()).toEqual([invited, resent].sort());
   });
 
   it("do not both delete one application", async () => {
-    await using deck = await openDeck(database, { lanes: 1 });
+    await using fixture = await openFixture(database, { connections: 1 });
     const id = newUuid();
     const made = { id, name: "A", type: "private", permissions: [], rules: [], definition: null, created_by: null };
-    await deck.flights.run(deck.tenantId, "unguarded", async (tx) => tx.enqueue(insertApplication, made));
+    await fixture.batcher.run(fixture.tenantId, "unguarded", async (tx) => tx.enqueue(insertApplication, made));
     const remove = (tx: Transaction) => tx.query(deleteApplication, id);
-    const outcomes = await together(deck, [remove, remove], "unguarded");
+    const outcomes = await together(fixture, [remove, remove], "unguarded");
     expect(outcomes).toEqual([true, false].map((value) => ({ status: "fulfilled", value })));
   });
 });

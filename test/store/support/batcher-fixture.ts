@@ -12,46 +12,49 @@ import { TransactionBatcher } from "../../../src/store/transaction-batcher.js";
 import { awaitedLater } from "../../support/awaited-later.js";
 import { asTenant, type TestDatabase } from "../../support/databases.js";
 import { PostgresProxy } from "../../support/postgres-proxy.js";
-import { HUNG_AT, hangCoat } from "./coats.js";
+import { insertNamedRow, ROW_TIME } from "./named-rows.js";
 
-/** The guard that fits a new tenant. */
+/** The guard that matches a new tenant. */
 export const FIRST_REVISION = 1;
 
 /** Transactions over a proxy, and a tenant to run them for. */
-export interface Deck extends AsyncDisposable {
+export interface BatcherFixture extends AsyncDisposable {
   readonly proxy: PostgresProxy;
-  readonly flights: TransactionBatcher;
+  readonly batcher: TransactionBatcher;
   readonly tenantId: TenantId;
-  /** A coat with its log row, as every request of the vault writes one. */
-  hang(name: string, tenantId?: TenantId): Promise<void>;
-  /** The coats that hang there now, by name. */
-  coats(tenantId?: TenantId): Promise<string[]>;
-  /** How many log rows a tenant has. */
+  /** Inserts a named row with its log row, as every request of the vault writes one. */
+  insert(name: string, tenantId?: TenantId): Promise<void>;
+  /** The names of the rows that exist now. */
+  names(tenantId?: TenantId): Promise<string[]>;
+  /** The number of a tenant's log rows. */
   logs(tenantId?: TenantId): Promise<number>;
   newTenant(): Promise<TenantId>;
 }
 
-export interface DeckOptions extends Partial<BatchLimits> {
-  readonly lanes?: number;
-  /** Milliseconds after which the database gives a statement up. */
+export interface FixtureOptions extends Partial<BatchLimits> {
+  readonly connections?: number;
+  /** Milliseconds after which the database cancels a statement. */
   readonly statementTimeout?: number;
-  /** In place of a look into the database. */
+  /** Replaces the look-up in the database. */
   readonly wasCommitted?: CommitLookup;
 }
 
-/** Everything that a test did before this is not counted in `proxy.sent`. */
-export async function openDeck(database: TestDatabase, options: DeckOptions = {}): Promise<Deck> {
-  const { lanes = 2, statementTimeout = 5_000, wasCommitted, ...limits } = options;
+/** `proxy.sent` does not count anything before this call. */
+export async function openFixture(database: TestDatabase, options: FixtureOptions = {}): Promise<BatcherFixture> {
+  const { connections = 2, statementTimeout = 5_000, wasCommitted, ...limits } = options;
   const proxy = await PostgresProxy.before(database.address);
-  const flights = new TransactionBatcher(
-    Array.from({ length: lanes }, () => new ConnectionSlot(proxy.address, { role: "cloakroom_app", statementTimeout })),
+  const batcher = new TransactionBatcher(
+    Array.from(
+      { length: connections },
+      () => new ConnectionSlot(proxy.address, { role: "cloakroom_app", statementTimeout }),
+    ),
     { ...FAST_LIMITS, ...limits },
     systemClock,
     wasCommitted ?? commitLookupIn(proxy.address),
   );
   const newTenant = async (): Promise<TenantId> => {
     const tenantId = newTenantId();
-    await flights.run(tenantId, "unguarded", async (tx) => {
+    await batcher.run(tenantId, "unguarded", async (tx) => {
       tx.enqueue(insertTenant, { name: "Test", owner_id: newUuid(), settings: {} });
     });
     return tenantId;
@@ -59,13 +62,14 @@ export async function openDeck(database: TestDatabase, options: DeckOptions = {}
   const tenantId = await newTenant();
   proxy.sent.length = 0;
   return {
-    ...{ proxy, flights, tenantId, newTenant },
-    hang: (name, of = tenantId) => awaitedLater(flights.run(of, FIRST_REVISION, async (tx) => hangAndLog(tx, name))),
-    async coats(of = tenantId) {
+    ...{ proxy, batcher, tenantId, newTenant },
+    insert: (name, of = tenantId) =>
+      awaitedLater(batcher.run(of, FIRST_REVISION, async (tx) => insertAndLog(tx, name))),
+    async names(of = tenantId) {
       const rows = await asTenant<{ kind: string }>(
         database.owner,
         of,
-        `select kind from due where due_at = '${HUNG_AT.toISOString()}' order by kind`,
+        `select kind from due where due_at = '${ROW_TIME.toISOString()}' order by kind`,
       );
       return rows.map(({ kind }) => kind);
     },
@@ -74,35 +78,35 @@ export async function openDeck(database: TestDatabase, options: DeckOptions = {}
       return row?.n ?? 0;
     },
     async [Symbol.asyncDispose]() {
-      await flights.close();
+      await batcher.close();
       await proxy[Symbol.asyncDispose]();
     },
   };
 }
 
-/** What `hang` does, for works that do more. */
-export function hangAndLog(tx: Transaction, name: string): void {
-  tx.enqueue(hangCoat, name);
+/** Does the same as `insert`, for works that do more. */
+export function insertAndLog(tx: Transaction, name: string): void {
+  tx.enqueue(insertNamedRow, name);
   writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "update"));
 }
 
 /** Works of one tenant that start in the same turn of the event loop. */
 export function together<T>(
-  { flights, tenantId }: Deck,
+  { batcher, tenantId }: BatcherFixture,
   works: readonly ((tx: OrdinaryTransaction) => Promise<T>)[],
   guard: Guard = FIRST_REVISION,
 ): Promise<PromiseSettledResult<T>[]> {
-  return Promise.allSettled(works.map((work) => flights.run(tenantId, guard, work)));
+  return Promise.allSettled(works.map((work) => batcher.run(tenantId, guard, work)));
 }
 
-/** What is asked besides transactions: which engine answers, and what is done before a commit is looked up. */
+/** Queries besides transactions: which engine answers, and what is done before a commit is looked up. */
 const BESIDES = /current_setting\('citus\.version'|pg_terminate_backend/;
 
 /**
  * The transactions that went over the wire, each as its statements from `begin` on.
- * @throws for a statement outside of a transaction.
+ * @throws if a statement ran outside of a transaction.
  */
-export function transactionsOf({ proxy }: Deck): string[][] {
+export function transactionsOf({ proxy }: BatcherFixture): string[][] {
   const open = new Map<number, string[]>();
   const transactions: string[][] = [];
   for (const { connection, text } of proxy.sent) {
@@ -113,7 +117,7 @@ export function transactionsOf({ proxy }: Deck): string[][] {
       transactions.push(transaction);
     }
     const transaction = open.get(connection);
-    // A commit behind a statement that fails is not run: then a rollback comes behind it.
+    // A commit after a failing statement does not run: a rollback follows it.
     const hasEnded = transaction?.at(-1) === "commit" && text !== "rollback";
     if (!transaction || hasEnded) throw new Error(`a statement ran outside of a transaction: ${text}`);
     transaction.push(text.trim());

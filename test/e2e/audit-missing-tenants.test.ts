@@ -16,7 +16,9 @@ import { newTenant, type TestTenant } from "../support/tenant.js";
 
 const MINUTE = 60_000;
 
-/** Whoever can write to the database takes whole tenants out of it, or what their logs are checked with. */
+/**
+ * An attacker who can write to the database removes whole tenants, or the records that their logs are checked against.
+ */
 describe("verifying the logs of tenants that are gone", () => {
   const directory = newDirectory();
   const environment = { CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")) };
@@ -33,7 +35,7 @@ describe("verifying the logs of tenants that are gone", () => {
     await using vault = await openVault({
       ...{ config: readConfig(environment), as: "command", announce: () => {}, clock },
     });
-    // The last one's log has no seal yet.
+    // The last tenant's log has no seal yet.
     for (const tenantId of ids.slice(0, -1)) {
       await vault.database.fast.run(tenantId, "unguarded", async (tx) => {
         writeLog(tx, logEntry(undefined, "token", "one", "read"));
@@ -56,7 +58,7 @@ describe("verifying the logs of tenants that are gone", () => {
     return id;
   };
 
-  it("tells of each that was seen before, and of the others all the same", async () => {
+  it("reports each tenant that was seen before, and checks the others all the same", async () => {
     const since = new Date().toISOString().slice(0, 13);
     expect((await tenants[0]?.manage("DELETE", "/tenants/self"))?.status).toBe(204);
     await using vault = await openVault({
@@ -95,7 +97,7 @@ describe("verifying the logs of tenants that are gone", () => {
     });
     expect(byId.get(idOf(4))).toEqual(gone("no record of it"));
 
-    // Told once: the next answer is compared with this one.
+    // Reported once: the next answer is compared with this one.
     const next = join(directory, "next.json");
     writeFileSync(next, stdout);
     const later = await verify("--since", next, "--json");
@@ -104,7 +106,7 @@ describe("verifying the logs of tenants that are gone", () => {
     expect(told).toHaveLength(3);
   });
 
-  it("tells of one that is asked for alone", async () => {
+  it("reports a missing tenant that is named on the command line", async () => {
     const { code, stdout } = await verify("--since", seen, "--tenant", idOf(4));
     expect(code).toBe(1);
     expect(stdout).toContain("tenant_gone: ");

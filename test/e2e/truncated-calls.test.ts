@@ -23,7 +23,10 @@ const WAYS: readonly (readonly [way: string, breakOff: () => unknown])[] = [
   ["a cut connection", () => caller.destroy()],
 ];
 
-/** Sends what of a request came, and breaks off when another on the same connection shows that the first waits for its body. */
+/**
+ * Sends part of a request, and breaks off once another stream on the connection shows that the first waits for its
+ * body.
+ */
 async function sendHalf(
   headers: Readonly<Record<string, string>> & { readonly "bt-trace-id": string },
   body: string,
@@ -31,7 +34,7 @@ async function sendHalf(
 ): Promise<Record<string, unknown>> {
   const trace = headers["bt-trace-id"];
   caller = connect(Number(new URL(inject("serverUrl")).port), "127.0.0.1");
-  // Cut off, it may be told so.
+  // It may get an error.
   caller.on("error", () => {}).resume();
   await once(caller, "connect");
   const all = { ":method": "POST", ":scheme": "http", ":authority": "x", ...headers };
@@ -44,8 +47,8 @@ async function sendHalf(
   return JSON.parse(await logLineOf(new Headers({ "bt-trace-id": trace })));
 }
 
-/** Every message can be read as far as it came: what is left of it may be fields that matter. */
-describe("a call whose caller breaks off before the end of its body is not made", () => {
+/** Every message can be parsed as far as it arrived: the missing part may contain important fields. */
+describe("a call whose caller disconnects within its body is not executed", () => {
   let client: RestClient & { readonly key: string };
   let id: string;
   beforeAll(async () => {
@@ -56,7 +59,7 @@ describe("a call whose caller breaks off before the end of its body is not made"
   const message = () =>
     Buffer.from(toBinary(DeleteTokenRequestSchema, create(DeleteTokenRequestSchema, { id }))).toString("latin1");
   const frameOf = (text: string) => `\0\0\0\0${String.fromCharCode(text.length)}${text}`;
-  /** Also such as Connect's handlers serve. */
+  /** Includes one that Connect's handlers serve. */
   const spellings: readonly (readonly [type: string, body: () => string])[] = [
     ["application/proto", message],
     ["application/json", () => JSON.stringify({ id })],
@@ -82,8 +85,8 @@ describe("a call whose caller breaks off before the end of its body is not made"
   );
 });
 
-/** A capture without a body takes all that was authorized. */
-describe("nor is one over REST, whose body may be left out, when it breaks off", () => {
+/** A capture without a body takes the whole authorized amount. */
+describe("nor is a truncated REST call with an optional body", () => {
   let shop: Shop;
   beforeAll(async () => {
     shop = await openShop();
