@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Config } from "../config.js";
+import type { Config } from "../settings/config.js";
 import type { MailCarrier } from "./carrier.js";
 import { fileCarrier } from "./file-carrier.js";
 import { smtpCarrier } from "./smtp-carrier.js";

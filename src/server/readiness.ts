@@ -1,9 +1,9 @@
-import type { Readiness } from "./api/health.js";
-import type { Clock } from "./base/clock.js";
-import { makeCheckValue, type RootKey } from "./crypto/root-key.js";
-import { clockProblem, gapBetween } from "./store/clock-gap.js";
-import type { Database } from "./store/database.js";
-import type { ServiceProbe } from "./store/service-probe.js";
+import type { Readiness } from "../api/health.js";
+import type { Clock } from "../base/clock.js";
+import { makeCheckValue, type RootKey } from "../crypto/root-key.js";
+import { clockProblem, gapBetween } from "../store/clock-gap.js";
+import type { Database } from "../store/database.js";
+import type { ServiceProbe } from "../store/service-probe.js";
 
 /** Milliseconds for which a root key that answered counts as being there: each look may cost a call of a cloud. */
 const KEY_LOOK = 10_000;

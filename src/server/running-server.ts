@@ -1,6 +1,6 @@
-import type { RateLimits } from "./rate-limits/rate-limits.js";
-import type { SharedRunnerPlace } from "./sandbox/shared-runner.js";
-import type { OpenedForAll, Vault } from "./vault.js";
+import type { RateLimits } from "../rate-limits/rate-limits.js";
+import type { SharedRunnerPlace } from "../sandbox/shared-runner.js";
+import type { OpenedForAll, Vault } from "../vault/vault.js";
 
 /** A server that takes requests. */
 export interface RunningServer {

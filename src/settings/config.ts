@@ -1,12 +1,12 @@
 import { join, resolve } from "node:path";
-import type { Network } from "./base/network.js";
-import type { RootKeyHolder } from "./crypto/root-keys.js";
-import type { Sensitive } from "./crypto/sensitive.js";
-import type { EgressPolicy } from "./egress/egress-policy.js";
-import type { FormulaId } from "./payments/formulas.js";
-import { DOCUMENTED_POINTS, type RatePoints, readRatePoints } from "./rate-limits/rate-scope.js";
-import { readNetworks, readOrigins, readPaymentAddresses, readPublicUrl, readRedisUrl } from "./settings/addresses.js";
-import { readEgress } from "./settings/egress.js";
+import type { Network } from "../base/network.js";
+import type { RootKeyHolder } from "../crypto/root-keys.js";
+import type { Sensitive } from "../crypto/sensitive.js";
+import type { EgressPolicy } from "../egress/egress-policy.js";
+import type { FormulaId } from "../payments/formulas.js";
+import { DOCUMENTED_POINTS, type RatePoints, readRatePoints } from "../rate-limits/rate-scope.js";
+import { readNetworks, readOrigins, readPaymentAddresses, readPublicUrl, readRedisUrl } from "./addresses.js";
+import { readEgress } from "./egress.js";
 import {
   ConfigError,
   type Environment,
@@ -17,11 +17,11 @@ import {
   readWhole,
   refuseEmptySettings,
   refuseUnknownNames,
-} from "./settings/environment.js";
-import { readMailFrom, readSmtpUrl } from "./settings/mail.js";
-import { readProcesses } from "./settings/processes.js";
-import { readRootKeyHolder } from "./settings/root-key-holder.js";
-import { readSandbox, type SandboxConfig } from "./settings/sandbox.js";
+} from "./environment.js";
+import { readMailFrom, readSmtpUrl } from "./mail.js";
+import { readProcesses } from "./processes.js";
+import { readRootKeyHolder } from "./root-key-holder.js";
+import { readSandbox, type SandboxConfig } from "./sandbox.js";
 import {
   LOG_LEVELS,
   type LogLevel,
@@ -29,7 +29,7 @@ import {
   type SecretName,
   type TextName,
   type WholeName,
-} from "./settings/settings.js";
+} from "./settings.js";
 
 /** Everything an operator can set, read from the environment once and checked. */
 export interface Config {

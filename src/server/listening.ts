@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
-import type { Config } from "./config.js";
-import { ConfigError } from "./settings/environment.js";
+import type { Config } from "../settings/config.js";
+import { ConfigError } from "../settings/environment.js";
 
 /** What a TLS server proves itself with, in PEM. */
 export interface TlsIdentity {

@@ -1,10 +1,10 @@
-import { createKeyFile, hasKeyFile, isFileKeyId, KeyFileError } from "./crypto/key-file.js";
-import { fitsCheckValue, makeCheckValue, type RootKey } from "./crypto/root-key.js";
-import type { RootKeys } from "./crypto/root-keys.js";
-import { connect, type DatabaseAddress } from "./store/connect.js";
-import { underLease } from "./store/lease.js";
-import { DatabaseSetupError } from "./store/roles.js";
-import { insertRootKey, listRootKeys, type RootKeyRow } from "./store/root-keys.js";
+import { createKeyFile, hasKeyFile, isFileKeyId, KeyFileError } from "../crypto/key-file.js";
+import { fitsCheckValue, makeCheckValue, type RootKey } from "../crypto/root-key.js";
+import type { RootKeys } from "../crypto/root-keys.js";
+import { connect, type DatabaseAddress } from "../store/connect.js";
+import { underLease } from "../store/lease.js";
+import { DatabaseSetupError } from "../store/roles.js";
+import { insertRootKey, listRootKeys, type RootKeyRow } from "../store/root-keys.js";
 import type { NeededKey, Unseal } from "./unsealing.js";
 
 /** A process that dies while it makes the root key keeps others from it for so long. */

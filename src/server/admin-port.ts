@@ -1,7 +1,7 @@
 import Fastify from "fastify";
-import { type Readiness, registerHealth } from "./api/health.js";
-import { type MetricsPage, registerMetrics } from "./api/metrics-route.js";
-import type { Config } from "./config.js";
+import { type Readiness, registerHealth } from "../api/health.js";
+import { type MetricsPage, registerMetrics } from "../api/metrics-route.js";
+import type { Config } from "../settings/config.js";
 import { listenAt } from "./listening.js";
 
 /** The operator's port: health, readiness and metrics. */

@@ -1,10 +1,10 @@
-import { clientReader } from "./api/client-address.js";
-import type { OperatorLog } from "./api/operator-log.js";
-import { createRateGate, openGate, type RateGate } from "./api/rate-gate.js";
-import type { Config } from "./config.js";
-import { memoryRateLimits, type RateLimits } from "./rate-limits/rate-limits.js";
-import { sharedRateLimits } from "./rate-limits/shared-rate-limits.js";
-import type { Meters } from "./telemetry/meters.js";
+import { clientReader } from "../api/client-address.js";
+import type { OperatorLog } from "../api/operator-log.js";
+import { createRateGate, openGate, type RateGate } from "../api/rate-gate.js";
+import { memoryRateLimits, type RateLimits } from "../rate-limits/rate-limits.js";
+import { sharedRateLimits } from "../rate-limits/shared-rate-limits.js";
+import type { Config } from "../settings/config.js";
+import type { Meters } from "../telemetry/meters.js";
 
 /**
  * The gate that requests pass first, as it is configured.

@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { LineTooLong, linesOf } from "./base/line-splitter.js";
-import type { Config } from "./config.js";
-import type { RootKey } from "./crypto/root-key.js";
-import { Sensitive } from "./crypto/sensitive.js";
-import { LONGEST_SHARE_LINE, notAShare, readShare, type Share, ShareCollection, ShareError } from "./crypto/shares.js";
-import { ConfigError } from "./settings/environment.js";
+import { LineTooLong, linesOf } from "../base/line-splitter.js";
+import type { RootKey } from "../crypto/root-key.js";
+import { Sensitive } from "../crypto/sensitive.js";
+import { LONGEST_SHARE_LINE, notAShare, readShare, type Share, ShareCollection, ShareError } from "../crypto/shares.js";
+import type { Config } from "../settings/config.js";
+import { ConfigError } from "../settings/environment.js";
 
 /** A root key that is kept in shares, and is to be put together. */
 export interface NeededKey {

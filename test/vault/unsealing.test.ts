@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { LocalRootKey } from "../src/crypto/local-root-key.js";
-import { Sensitive } from "../src/crypto/sensitive.js";
-import { splitRootKey } from "../src/crypto/shares.js";
-import { type NeededKey, ShareDesk, type UnsealedKey } from "../src/unsealing.js";
+import { LocalRootKey } from "../../src/crypto/local-root-key.js";
+import { Sensitive } from "../../src/crypto/sensitive.js";
+import { splitRootKey } from "../../src/crypto/shares.js";
+import { type NeededKey, ShareDesk, type UnsealedKey } from "../../src/vault/unsealing.js";
 
 const ID = "00112233445566ff";
 const newKey = () => new LocalRootKey(ID, new Sensitive(randomBytes(32)));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readinessOf } from "../src/readiness.js";
+import { readinessOf } from "../../src/server/readiness.js";
 
 const NOW = 1_800_000_000_000;
 

@@ -1,15 +1,15 @@
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../src/base/clock.js";
-import { readConfig } from "../src/config.js";
-import { createKeyFile } from "../src/crypto/key-file.js";
-import { connect } from "../src/store/connect.js";
-import { pendingMigrations } from "../src/store/migrate.js";
-import { provisionTenant } from "../src/tenancy/provision.js";
-import { initVault, openVault, type Vault } from "../src/vault.js";
-import { newDirectory } from "./support/new-directory.js";
-import { PostgresCluster } from "./support/postgres-cluster.js";
+import { systemClock } from "../../src/base/clock.js";
+import { createKeyFile } from "../../src/crypto/key-file.js";
+import { readConfig } from "../../src/settings/config.js";
+import { connect } from "../../src/store/connect.js";
+import { pendingMigrations } from "../../src/store/migrate.js";
+import { provisionTenant } from "../../src/tenancy/provision.js";
+import { initVault, openVault, type Vault } from "../../src/vault/vault.js";
+import { newDirectory } from "../support/new-directory.js";
+import { PostgresCluster } from "../support/postgres-cluster.js";
 
 let cluster: PostgresCluster;
 beforeAll(async () => {

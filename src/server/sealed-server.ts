@@ -5,17 +5,16 @@ import { createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import Fastify from "fastify";
-import { admitRequest } from "./api/admit-request.js";
-import { createCors } from "./api/cors.js";
-import { isHealthCheck, QUESTION_LIMITS, type Readiness, registerHealth, registerRpcHealth } from "./api/health.js";
-import { CONNECTION_LIMITS, createOnePort } from "./api/one-port.js";
-import { refuseRequest } from "./api/refuse-request.js";
-import { Fault } from "./base/fault.js";
-import { LineSplitter } from "./base/line-splitter.js";
-import type { Config } from "./config.js";
-import { Sensitive } from "./crypto/sensitive.js";
-import { LONGEST_SHARE_LINE, notAShare } from "./crypto/shares.js";
-import { listenAt, type TlsIdentity } from "./listening.js";
+import { admitRequest } from "../api/admit-request.js";
+import { createCors } from "../api/cors.js";
+import { isHealthCheck, QUESTION_LIMITS, type Readiness, registerHealth, registerRpcHealth } from "../api/health.js";
+import { CONNECTION_LIMITS, createOnePort } from "../api/one-port.js";
+import { refuseRequest } from "../api/refuse-request.js";
+import { Fault } from "../base/fault.js";
+import { LineSplitter } from "../base/line-splitter.js";
+import { Sensitive } from "../crypto/sensitive.js";
+import { LONGEST_SHARE_LINE, notAShare } from "../crypto/shares.js";
+import type { Config } from "../settings/config.js";
 import {
   keptInShares,
   type ShareAnswer,
@@ -24,7 +23,8 @@ import {
   type Unseal,
   type UnsealedKey,
   unsealSocketOf,
-} from "./unsealing.js";
+} from "../vault/unsealing.js";
+import { listenAt, type TlsIdentity } from "./listening.js";
 
 /** How long a client may go on sending after it was refused. */
 const LINGER_MS = 1_000;

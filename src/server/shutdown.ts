@@ -1,4 +1,4 @@
-import type { OperatorLog } from "./api/operator-log.js";
+import type { OperatorLog } from "../api/operator-log.js";
 
 /** How long requests in flight may go on after the signal to stop, in milliseconds. */
 export const REQUESTS_END_MS = 25_000;

@@ -1,27 +1,25 @@
-import { type Clock, systemClock } from "./base/clock.js";
-import type { Config } from "./config.js";
-import type { RootKey } from "./crypto/root-key.js";
-import { RootKeys } from "./crypto/root-keys.js";
-import { openRootKey } from "./open-root-key.js";
-import { requireOneHolder } from "./settings/root-key-holder.js";
-import { type EndPart, endWithoutLimit } from "./shutdown.js";
+import { type Clock, systemClock } from "../base/clock.js";
+import type { RootKey } from "../crypto/root-key.js";
+import { RootKeys } from "../crypto/root-keys.js";
+import { type EndPart, endWithoutLimit } from "../server/shutdown.js";
+import type { Config } from "../settings/config.js";
+import { requireOneHolder } from "../settings/root-key-holder.js";
 import {
   awaitsDistribution,
   type DistributeOptions,
   type Distribution,
   distribute,
   distributionStatements,
-} from "./store/cluster/distribute.js";
-import { connect, type DatabaseAddress, type Sql } from "./store/connect.js";
-import { type Database, openDatabase } from "./store/database.js";
+} from "../store/cluster/distribute.js";
+import { connect, type DatabaseAddress, type Sql } from "../store/connect.js";
+import { type Database, openDatabase } from "../store/database.js";
 import {
   type EmbeddedDatabase,
   shareEmbeddedDatabase,
   startEmbeddedDatabase,
-} from "./store/embedded/embedded-database.js";
-
-import { IMPATIENT, meetDatabase, type Patience } from "./store/first-contact.js";
-import { migrate, pendingMigrations } from "./store/migrate.js";
+} from "../store/embedded/embedded-database.js";
+import { IMPATIENT, meetDatabase, type Patience } from "../store/first-contact.js";
+import { migrate, pendingMigrations } from "../store/migrate.js";
 import {
   DatabaseSetupError,
   privilegedRole,
@@ -29,9 +27,10 @@ import {
   refuseMightyRole,
   requireRoles,
   requireRolesOrRights,
-} from "./store/roles.js";
-import { listTenantIds } from "./store/tenants.js";
-import { Keyring } from "./tenancy/keyring.js";
+} from "../store/roles.js";
+import { listTenantIds } from "../store/tenants.js";
+import { Keyring } from "../tenancy/keyring.js";
+import { openRootKey } from "./open-root-key.js";
 import { sharesOnInput, type Unseal } from "./unsealing.js";
 
 /** A server waits so long for a database that starts up or recovers. */
