@@ -80,21 +80,14 @@ export async function startProcesses(
   announce(`Health at ${adminUrl}/readyz`);
 
   const running = opened.move();
-  let stopping: Promise<void> | undefined;
-  const stop = async () => {
-    shutdown.begin();
-    draining.abort();
-    await running.disposeAsync();
-    if (shutdown.errors.length > 0) throw shutdown.errors[0];
-  };
   return {
     ...{ url, vault },
     waitingFor: () => shutdown.waitingFor,
     failed: Promise.race([databaseGone(vault), group.failed]),
-    stop: () => {
-      stopping ??= stop();
-      return stopping;
-    },
+    stop: shutdown.stopper(async () => {
+      draining.abort();
+      await running.disposeAsync();
+    }),
   };
 }
 

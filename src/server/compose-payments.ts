@@ -22,7 +22,6 @@ import { Simulator, type Tell } from "../payments/simulator/simulator.js";
 import { TenantTurns } from "../payments/tenant-turns.js";
 import { ChallengeDesk } from "../payments/three-ds/challenge-desk.js";
 import { simulatedDirectory } from "../payments/three-ds/directory.js";
-import type { WebhookDelivery } from "../payments/webhook.js";
 import type { ServedMethod } from "../services/call.js";
 import { connectionService } from "../services/connections.js";
 import { threeDSService } from "../services/three-ds.js";
@@ -52,26 +51,21 @@ export interface PaymentsParts {
   readonly address: () => string;
 }
 
-export function composePayments({ vault, agents, clock, log, address, addresses }: PaymentsParts): Payments {
+export function composePayments(parts: PaymentsParts): Payments {
+  const { vault, agents, clock, log, addresses } = parts;
   const { database, keyring } = vault;
-  const approvalPage = async (tenantId: TenantId, reference: string) => {
-    const id = uuidFrom(reference);
-    if (!id) throw new Error("a payment has a malformed reference");
-    const keys = await keyring.of(tenantId);
-    return `${address()}/simulator/approvals/${writeAddress(keys, "simulator-approval", tenantId, id)}`;
-  };
   const books = new Books(database);
-  const deliver = async (address: string, delivery: WebhookDelivery) => {
-    const endpoint = await incoming.endpoint(address);
-    if (endpoint) await incoming.webhook(endpoint, delivery);
-  };
   const post = new SimulatorPost({
-    ...{ database, keyring, deliver },
+    ...{ database, keyring },
+    async deliver(address, delivery) {
+      const endpoint = await incoming.endpoint(address);
+      if (endpoint) await incoming.webhook(endpoint, delivery);
+    },
     onFailure: tenantFailure(log, "simulator webhooks", "a webhook of the simulator was lost"),
   });
   const tell: Tell = (tenantId, change) => post.tell(tenantId, change);
   const connectors = new Connectors(
-    [new Simulator(books, approvalPage, tell), ...realConnectors(addresses)],
+    [new Simulator(books, approvalPageOf(parts), tell), ...realConnectors(addresses)],
     (tenantId) =>
       providerHttp(agents, tenantId, (error) =>
         log.warn({ tenant_id: tenantId, ...causeFields(error) }, "a payment service did not answer"),
@@ -85,7 +79,7 @@ export function composePayments({ vault, agents, clock, log, address, addresses 
   const reconciling: ReconcileParts = {
     ...{ database, keyring, connectors, clock },
     returnUrl: (keys, tenantId, { id }) =>
-      `${address()}/orchestration/approvals/${writeAddress(keys, "payment-return", tenantId, id)}`,
+      `${parts.address()}/orchestration/approvals/${writeAddress(keys, "payment-return", tenantId, id)}`,
     onDefect: tenantFailure(log, "payments", "a connector broke: the payment will be looked after"),
   };
   const incoming = new Incoming(reconciling);
@@ -93,30 +87,9 @@ export function composePayments({ vault, agents, clock, log, address, addresses 
     ...reconciling,
     onFailure: tenantFailure(log, "payments", "the payments of a tenant will be looked after again"),
   });
-  const webhookUrl = (keys: TenantKeys, tenantId: TenantId, connectionId: Uuid) =>
-    `${address()}/orchestration/webhooks/${writeAddress(keys, "payment-webhook", tenantId, connectionId)}`;
   return {
-    methods: [
-      ...connectionService({ keyring, webhookUrl, checkSoon: (tenantId) => checks.wake(tenantId) }),
-      ...transactionService({ keyring, engine }),
-      ...threeDSService({
-        ...{ keyring, directory: simulatedDirectory },
-        challengeUrl: (keys, tenantId, id) =>
-          `${address()}/3ds/challenges/${ChallengeDesk.addressOf(keys, tenantId, id)}`,
-      }),
-    ],
-    jobs: [
-      tenantWorkJob({
-        ...{ name: "payments", kind: "payment", database, clock, isPending: hasPaymentsDue },
-        wake: (tenantId) => engine.wake(tenantId),
-        onFailure: tenantFailure(log, "payments", "a tenant's payments could not be looked over"),
-      }),
-      tenantWorkJob({
-        ...{ name: "credentials checks", kind: "connection_check", database, clock, isPending: hasChecksDue },
-        wake: (tenantId) => checks.wake(tenantId),
-        onFailure: tenantFailure(log, "credentials checks", "a tenant's connections could not be looked over"),
-      }),
-    ],
+    methods: methodsOf(parts, engine, checks),
+    jobs: jobsOf(parts, engine, checks),
     incoming,
     challenges: new ChallengeDesk(database, keyring, simulatedDirectory),
     approvals: new ApprovalDesk(books, keyring, clock, tell),
@@ -125,4 +98,45 @@ export function composePayments({ vault, agents, clock, log, address, addresses 
       await Promise.all([checks.stop(), engine.stop()]);
     },
   };
+}
+
+/** Where the simulator sends a buyer to approve a payment. */
+function approvalPageOf({ vault, address }: PaymentsParts) {
+  return async (tenantId: TenantId, reference: string) => {
+    const id = uuidFrom(reference);
+    if (!id) throw new Error("a payment has a malformed reference");
+    const keys = await vault.keyring.of(tenantId);
+    return `${address()}/simulator/approvals/${writeAddress(keys, "simulator-approval", tenantId, id)}`;
+  };
+}
+
+function methodsOf({ vault, address }: PaymentsParts, engine: PaymentEngine, checks: TenantTurns): ServedMethod[] {
+  const { keyring } = vault;
+  const webhookUrl = (keys: TenantKeys, tenantId: TenantId, connectionId: Uuid) =>
+    `${address()}/orchestration/webhooks/${writeAddress(keys, "payment-webhook", tenantId, connectionId)}`;
+  return [
+    ...connectionService({ keyring, webhookUrl, checkSoon: (tenantId) => checks.wake(tenantId) }),
+    ...transactionService({ keyring, engine }),
+    ...threeDSService({
+      ...{ keyring, directory: simulatedDirectory },
+      challengeUrl: (keys, tenantId, id) =>
+        `${address()}/3ds/challenges/${ChallengeDesk.addressOf(keys, tenantId, id)}`,
+    }),
+  ];
+}
+
+function jobsOf({ vault, clock, log }: PaymentsParts, engine: PaymentEngine, checks: TenantTurns): Job[] {
+  const { database } = vault;
+  return [
+    tenantWorkJob({
+      ...{ name: "payments", kind: "payment", database, clock, isPending: hasPaymentsDue },
+      wake: (tenantId) => engine.wake(tenantId),
+      onFailure: tenantFailure(log, "payments", "a tenant's payments could not be looked over"),
+    }),
+    tenantWorkJob({
+      ...{ name: "credentials checks", kind: "connection_check", database, clock, isPending: hasChecksDue },
+      wake: (tenantId) => checks.wake(tenantId),
+      onFailure: tenantFailure(log, "credentials checks", "a tenant's connections could not be looked over"),
+    }),
+  ];
 }

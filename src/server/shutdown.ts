@@ -27,12 +27,8 @@ const PARTS = {
 
 export type Part = keyof typeof PARTS;
 
-/** Ends a part of the server. Commands end theirs without a limit. */
+/** Ends a part of the server within its time. */
 export type EndPart = (part: Part, end: () => Promise<unknown>) => Promise<void>;
-
-export const endWithoutLimit: EndPart = async (_, end) => {
-  await end();
-};
 
 /** Even a part whose turn comes late gets this long, in milliseconds. */
 const LEAST_MS = 100;
@@ -64,6 +60,23 @@ export class Shutdown {
   /** The signal has come. Without one the first part that ends begins it: a start that fails. */
   begin(): void {
     this.#beganAt ??= performance.now();
+  }
+
+  /**
+   * Makes the function that stops a server. Its first call begins the shutdown, and every call waits for the same end.
+   * The function throws what a part failed to end with.
+   */
+  stopper(stop: () => Promise<void>): () => Promise<void> {
+    let stopping: Promise<void> | undefined;
+    const run = async () => {
+      this.begin();
+      await stop();
+      if (this.errors.length > 0) throw this.errors[0];
+    };
+    return () => {
+      stopping ??= run();
+      return stopping;
+    };
   }
 
   /** Never fails: what `end` throws is kept in {@link errors}. */

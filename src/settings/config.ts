@@ -90,18 +90,8 @@ export function readConfig(environment: Environment): Config {
   const secret = (name: SecretName) => readSecret(environment, `CLOAKROOM_${name}`);
   const dataDir = resolve(text("DATA_DIR"));
   const rootKeyFile = resolve(optional("ROOT_KEY_FILE") ?? join(dataDir, "root.key"));
-  const tlsCertFile = optional("TLS_CERT_FILE");
-  const tlsKeyFile = optional("TLS_KEY_FILE");
-  if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
-    throw new ConfigError("Set both CLOAKROOM_TLS_CERT_FILE and CLOAKROOM_TLS_KEY_FILE, or neither.");
-  }
-  const databaseUrl = readSecret(environment, "DATABASE_URL");
-  const migrateDatabaseUrl = readSecret(environment, "MIGRATE_DATABASE_URL");
-  if (migrateDatabaseUrl && !databaseUrl) {
-    throw new ConfigError(
-      "MIGRATE_DATABASE_URL is set, but not DATABASE_URL: set it to the database to serve from, or leave both out for the embedded one.",
-    );
-  }
+  const { tlsCertFile, tlsKeyFile } = readTlsFiles(environment);
+  const { databaseUrl, migrateDatabaseUrl } = readDatabaseUrls(environment);
   const fastConnections = whole("DB_POOL_FAST");
   const slowConnections = whole("DB_POOL_SLOW");
   const pools = fastConnections + slowConnections;
@@ -147,6 +137,26 @@ export function readConfig(environment: Environment): Config {
     rpcLane: readSwitch("RPC_LANE", text("RPC_LANE")),
     paymentAddresses: readPaymentAddresses(optional("PAYMENT_ADDRESSES") ?? ""),
   };
+}
+
+function readDatabaseUrls(environment: Environment): Pick<Config, "databaseUrl" | "migrateDatabaseUrl"> {
+  const databaseUrl = readSecret(environment, "DATABASE_URL");
+  const migrateDatabaseUrl = readSecret(environment, "MIGRATE_DATABASE_URL");
+  if (migrateDatabaseUrl && !databaseUrl) {
+    throw new ConfigError(
+      "MIGRATE_DATABASE_URL is set, but not DATABASE_URL: set it to the database to serve from, or leave both out for the embedded one.",
+    );
+  }
+  return { databaseUrl, migrateDatabaseUrl };
+}
+
+function readTlsFiles(environment: Environment): Pick<Config, "tlsCertFile" | "tlsKeyFile"> {
+  const tlsCertFile = readOptional(environment, "TLS_CERT_FILE");
+  const tlsKeyFile = readOptional(environment, "TLS_KEY_FILE");
+  if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
+    throw new ConfigError("Set both CLOAKROOM_TLS_CERT_FILE and CLOAKROOM_TLS_KEY_FILE, or neither.");
+  }
+  return { tlsCertFile, tlsKeyFile };
 }
 
 function readRateLimits(text: string | undefined): RatePoints | undefined {

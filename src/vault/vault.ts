@@ -1,7 +1,6 @@
 import { type Clock, systemClock } from "../base/clock.js";
 import type { RootKey } from "../crypto/root-key.js";
 import { RootKeys } from "../crypto/root-keys.js";
-import { type EndPart, endWithoutLimit } from "../server/shutdown.js";
 import type { Config } from "../settings/config.js";
 import { requireOneHolder } from "../settings/root-key-holder.js";
 import {
@@ -61,6 +60,16 @@ export interface Vault extends AsyncDisposable {
  */
 export type VaultUser = "server" | "command" | "setup";
 
+/** Ends a part of the vault. A server limits how long it waits for one. */
+export type EndVaultPart = (
+  part: "the embedded database" | "the database's connections",
+  end: () => Promise<unknown>,
+) => Promise<void>;
+
+const endWithoutLimit: EndVaultPart = async (_, end) => {
+  await end();
+};
+
 export interface OpenVaultOptions {
   readonly config: Config;
   readonly as: VaultUser;
@@ -71,7 +80,7 @@ export interface OpenVaultOptions {
   /** How a root key that was split comes back. Absent: from the command's standard input. */
   readonly unseal?: Unseal;
   /** How the database ends. Absent: for as long as it takes. */
-  readonly endPart?: EndPart;
+  readonly endPart?: EndVaultPart;
   /** For one of several processes: what the first has opened for all. */
   readonly opened?: OpenedForAll;
 }
