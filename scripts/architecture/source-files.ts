@@ -51,10 +51,11 @@ function readSourceFile(path: string, text: string): SourceFile {
         target: posix.join(dirname(path), value).replace(/\.js$/, ".ts"),
         line: lineOf(start),
       })),
-    functions: functionsOf(program).map(({ start, end }) => ({
-      line: lineOf(start),
-      lines: lineOf(end) - lineOf(start) + 1,
-    })),
+    functions: functionsOf(program).map(({ start, end, classes }) => {
+      const linesOf = (node: Range) => lineOf(node.end) - lineOf(node.start) + 1;
+      const inClasses = classes.reduce((sum, node) => sum + linesOf(node), 0);
+      return { line: lineOf(start), lines: linesOf({ start, end }) - inClasses };
+    }),
     revealLines: revealsOf(program).map(({ start }) => lineOf(start)),
   };
 }
@@ -70,13 +71,36 @@ function importTypesOf(program: Program): readonly { readonly value: string; rea
   return found;
 }
 
-function functionsOf(program: Program): readonly Node[] {
-  const found: Node[] = [];
-  const add = (node: Node) => {
-    found.push(node);
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Functions, each with the classes in it, whose methods count by themselves. */
+function functionsOf(program: Program): readonly (Range & { readonly classes: readonly Range[] })[] {
+  const functions: Range[] = [];
+  const classes: Range[] = [];
+  const addFunction = (node: Node) => {
+    functions.push(node);
   };
-  new Visitor({ FunctionDeclaration: add, FunctionExpression: add, ArrowFunctionExpression: add }).visit(program);
-  return found;
+  const addClass = (node: Node) => {
+    classes.push(node);
+  };
+  new Visitor({
+    FunctionDeclaration: addFunction,
+    FunctionExpression: addFunction,
+    ArrowFunctionExpression: addFunction,
+    ClassDeclaration: addClass,
+    ClassExpression: addClass,
+  }).visit(program);
+  const isIn = (inner: Range, outer: Range) => inner !== outer && inner.start >= outer.start && inner.end <= outer.end;
+  return functions.map((node) => {
+    const inside = classes.filter((one) => isIn(one, node));
+    return {
+      ...{ start: node.start, end: node.end },
+      classes: inside.filter((one) => !inside.some((other) => isIn(one, other))),
+    };
+  });
 }
 
 /** `value.reveal`, `value["reveal"]` and `const { reveal } = value`. */

@@ -85,7 +85,7 @@ export class Authenticator {
     const known = this.#loaded.get(name);
     if (known && this.#isFresh(known)) return known.caller;
     const since = performance.now();
-    const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(findApplicationRights, id));
+    const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.query(findApplicationRights, id));
     if (!row) return undefined;
     const keys = await this.#keyring.of(tenantId, row.revision);
     const caller = callerOf(keys, tenantId, row, undefined);
@@ -139,7 +139,7 @@ export class Authenticator {
       case "pub":
       case "mgt": {
         const row = await this.#database.fast.run(key.tenantId, "unguarded", (tx) =>
-          tx.ask(findApplicationKey, key.hash),
+          tx.query(findApplicationKey, key.hash),
         );
         if (!row) return undefined;
         const keys = await this.#keyring.of(key.tenantId, row.revision);
@@ -147,7 +147,7 @@ export class Authenticator {
         return callerOf(keys, key.tenantId, row, row.key_id);
       }
       case "ses": {
-        const row = await this.#database.fast.run(key.tenantId, "unguarded", (tx) => tx.ask(findSession, key.hash));
+        const row = await this.#database.fast.run(key.tenantId, "unguarded", (tx) => tx.query(findSession, key.hash));
         return row ? sessionCallerOf(await this.#keyring.of(key.tenantId, row.revision), key, row) : undefined;
       }
       case "prx":

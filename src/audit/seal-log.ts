@@ -63,13 +63,13 @@ export async function sealLog(
   const { database } = parts;
   const until = new Date(minute.getTime() + MINUTE_MS);
   const hasClosed = await database.slow.run(tenantId, "unguarded", (tx) =>
-    tx.ask(closeLog, { until, notBefore: new Date(until.getTime() + MINUTE_MS) }),
+    tx.query(closeLog, { until, notBefore: new Date(until.getTime() + MINUTE_MS) }),
   );
   if (!hasClosed) return "early";
   const outcome = await sealClosed(parts, tenantId, { until, signal });
   if (outcome === "sealed" || outcome === "broken") {
     await database.slow.run(tenantId, "unguarded", async (tx) => {
-      tx.tell(forgetLogDue, { kind: "log_seal", minute: dueAt });
+      tx.enqueue(forgetLogDue, { kind: "log_seal", minute: dueAt });
     });
   }
   return outcome === "overtaken" ? "sealed" : outcome;
@@ -129,7 +129,7 @@ async function* minutesToSeal(
   for (;;) {
     if (signal?.aborted) return;
     const range = { strand: "main", from, until, after, limit: PAGE } as const;
-    const rows = await database.slow.run(tenantId, "unguarded", (tx) => tx.ask(readRawLog, range));
+    const rows = await database.slow.run(tenantId, "unguarded", (tx) => tx.query(readRawLog, range));
     for (const row of rows) {
       const windowStart = minuteOf(row);
       if (open?.windowStart.getTime() !== windowStart.getTime()) {
@@ -184,10 +184,10 @@ async function append(
   const tomorrow = nextDay(counted.at(-1)?.windowStart ?? new Date(0));
   await database.slow.run(tenantId, "unguarded", async (tx) => {
     // Another process may have set the log back since its rows were read: its last minutes are open again.
-    if (!(await tx.ask(holdClosed, until))) throw new ChainMoved();
-    for (const seal of seals) tx.tell(insertSeal, seal);
+    if (!(await tx.query(holdClosed, until))) throw new ChainMoved();
+    for (const seal of seals) tx.enqueue(insertSeal, seal);
     noteDue(tx, { kind: "log_retention", at: tomorrow });
-    if (!(await tx.ask(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
+    if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
   });
   return { stored, end, last: undefined, isWhole: true };
 }
@@ -207,7 +207,7 @@ export async function attestWhenDue(
   const attested = signEnd(keys, tenantId, { ...end, attested: ref });
   const before = stored.mac;
   // Where another process has moved the end meanwhile, the head names an older attestation until the next.
-  await database.slow.run(tenantId, "unguarded", (tx) => tx.ask(moveChainEnd, { before, end: attested }));
+  await database.slow.run(tenantId, "unguarded", (tx) => tx.query(moveChainEnd, { before, end: attested }));
 }
 
 /** Midnight after a moment: rows that may have to be removed are looked for once a day. */

@@ -36,7 +36,7 @@ export const doctor: Command = {
         root_key: vault.rootKey.id,
         ...(cluster ? showCluster(cluster) : {}),
         ...(await showDisk(vault.ownerAddress, cluster)),
-        connections_needed: config.fastConnections + config.slowConnections + SINGLE_CONNECTIONS,
+        connections_needed: config.connections + SINGLE_CONNECTIONS,
         rate_limits: config.rateLimits ?? "off",
         rate_limits_shared: config.redisUrl !== undefined,
       });

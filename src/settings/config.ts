@@ -48,8 +48,8 @@ export interface Config {
   readonly databaseUrl: Sensitive<string> | undefined;
   /** A role of its own for migrations. */
   readonly migrateDatabaseUrl: Sensitive<string> | undefined;
-  readonly fastConnections: number;
-  readonly slowConnections: number;
+  /** Of one process to the database, for transactions. */
+  readonly connections: number;
   readonly tlsCertFile: string | undefined;
   readonly tlsKeyFile: string | undefined;
   readonly corsOrigins: readonly string[];
@@ -92,16 +92,14 @@ export function readConfig(environment: Environment): Config {
   const rootKeyFile = resolve(optional("ROOT_KEY_FILE") ?? join(dataDir, "root.key"));
   const { tlsCertFile, tlsKeyFile } = readTlsFiles(environment);
   const { databaseUrl, migrateDatabaseUrl } = readDatabaseUrls(environment);
-  const fastConnections = whole("DB_POOL_FAST");
-  const slowConnections = whole("DB_POOL_SLOW");
-  const pools = fastConnections + slowConnections;
+  const connections = whole("DB_CONNECTIONS");
   return {
     host: text("HOST"),
     port: whole("PORT"),
     adminHost: text("ADMIN_HOST"),
     adminPort: whole("ADMIN_PORT"),
     publicUrl: readPublicUrl(optional("PUBLIC_URL")),
-    processes: readProcesses(text("PROCESSES"), { isEmbedded: databaseUrl === undefined, pools }),
+    processes: readProcesses(text("PROCESSES"), { isEmbedded: databaseUrl === undefined, connections }),
     dataDir,
     rootKeyFile,
     rootKeyHolder: readRootKeyHolder({
@@ -116,8 +114,7 @@ export function readConfig(environment: Environment): Config {
     }),
     databaseUrl,
     migrateDatabaseUrl,
-    fastConnections,
-    slowConnections,
+    connections,
     tlsCertFile,
     tlsKeyFile,
     corsOrigins: readOrigins(text("CORS_ORIGINS")),

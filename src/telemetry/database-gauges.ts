@@ -8,7 +8,7 @@ const POOL = "db_client_connection_pool_name";
 /** Connections, queues and what waits for background work, as they are when they are asked for. */
 export function gaugeDatabase(registry: Registry, database: Database, now: () => number): void {
   const registers = [registry];
-  const pools = { fast: database.fast, slow: database.slow };
+  const pools = { fast: database.fast, ordinary: database.ordinary, slow: database.slow };
   const perPool = (name: string, help: string, read: (load: BatchLoad) => number) =>
     new Gauge({
       ...{ name, help, registers },

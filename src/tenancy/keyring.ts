@@ -85,7 +85,7 @@ export class Keyring implements TenantKeySource {
 
   async #load(tenantId: TenantId): Promise<Entry> {
     const since = performance.now();
-    const stored = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listTenantKeys, tenantId));
+    const stored = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
     // The vault's own keys are made when they are first needed.
     if (stored.length === 0 && tenantId !== VAULT) {
       this.forget(tenantId);
@@ -108,18 +108,21 @@ export class Keyring implements TenantKeySource {
   async #complete(tenantId: TenantId, stored: readonly WrappedTenantKey[]): Promise<readonly WrappedTenantKey[]> {
     const missing = KEY_PURPOSES.filter((purpose) => !stored.some((key) => key.purpose === purpose));
     if (missing.length === 0) return stored;
-    const rootKeyId = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(wrappingRootKey, "wrapping"));
+    const rootKeyId = await this.#database.fast.run(tenantId, "unguarded", (tx) =>
+      tx.query(wrappingRootKey, "wrapping"),
+    );
     const root = rootKeyId === undefined ? undefined : await this.#roots.find(rootKeyId);
     if (!root) throw unavailable("the root key that wraps new keys is not at hand");
     const made = await Promise.all(missing.map((purpose) => generateTenantKey(root, tenantId, purpose, 1)));
-    return this.#database.fast.run(tenantId, "unguarded", async (tx) => {
+    return this.#database.ordinary.run(tenantId, "unguarded", async (tx) => {
       // Under a root key that was replaced meanwhile the new keys could be lost with it.
-      if ((await tx.ask(wrappingRootKey, "wrapping")) !== root.id) throw unavailable("the root key is being replaced");
+      if ((await tx.query(wrappingRootKey, "wrapping")) !== root.id)
+        throw unavailable("the root key is being replaced");
       for (const { wrapped, rootKeyId, ...key } of made) {
-        tx.tell(insertTenantKeyIfMissing, { ...key, wrapped: Buffer.from(wrapped), root_key_id: rootKeyId });
+        tx.enqueue(insertTenantKeyIfMissing, { ...key, wrapped: Buffer.from(wrapped), root_key_id: rootKeyId });
       }
       // Another process may have been first: what it made counts.
-      return (await tx.ask(listTenantKeys, tenantId)).map(wrappedKeyOf);
+      return (await tx.query(listTenantKeys, tenantId)).map(wrappedKeyOf);
     });
   }
 }

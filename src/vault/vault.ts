@@ -11,7 +11,7 @@ import {
   distributionStatements,
 } from "../store/cluster/distribute.js";
 import { connect, type DatabaseAddress, type Sql } from "../store/connect.js";
-import { type Database, openDatabase } from "../store/database.js";
+import { type Database, openDatabase, splitConnections } from "../store/database.js";
 import {
   type EmbeddedDatabase,
   shareEmbeddedDatabase,
@@ -136,8 +136,7 @@ export async function openVault({
     const isEmpty = embedded !== undefined && (await hasNoTenant(ownerAddress));
     const database = openDatabase({
       ...{ address, clock },
-      fastConnections: as === "server" ? config.fastConnections : 1,
-      slowConnections: as === "server" ? config.slowConnections : 1,
+      ...splitConnections(as === "server" ? config.connections : 3),
     });
     stack.defer(() => endPart("the database's connections", async () => database[Symbol.asyncDispose]()));
     const keyring = new Keyring(database, rootKeys);

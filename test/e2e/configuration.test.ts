@@ -28,7 +28,7 @@ describe("a wrong setting", () => {
     [{ CLOAKROOM_REQUEST_TIMEOUT_MS: "0" }, /CLOAKROOM_REQUEST_TIMEOUT_MS must be/],
     [{ CLOAKROOM_LOG_LEVEL: "loud" }, /CLOAKROOM_LOG_LEVEL must be one of debug, info, warn, error, silent/],
     [{ CLOAKROOM_LOG_RETENTION_DAYS: "forever" }, /CLOAKROOM_LOG_RETENTION_DAYS must be/],
-    [{ CLOAKROOM_DB_POOL_FAST: "0" }, /CLOAKROOM_DB_POOL_FAST must be/],
+    [{ CLOAKROOM_DB_CONNECTIONS: "2" }, /CLOAKROOM_DB_CONNECTIONS must be/],
     [{ CLOAKROOM_PROCESSES: "many" }, /CLOAKROOM_PROCESSES must be auto or a whole number from 1 to 64; it is "many"/],
     [{ CLOAKROOM_PUBLIC_URL: "vault.example.com" }, /CLOAKROOM_PUBLIC_URL must be an address such as https:/],
     [{ CLOAKROOM_CORS_ORIGINS: "shop.example.com" }, /CLOAKROOM_CORS_ORIGINS must be/],

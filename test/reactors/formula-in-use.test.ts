@@ -2,13 +2,12 @@ import { createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Caller } from "../../src/access/caller.js";
 import { Grant } from "../../src/access/grant.js";
-import { Refused } from "../../src/access/refusal.js";
 import { newUuid, type Uuid } from "../../src/base/ids.js";
 import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
 import { createFormula, removeFormula } from "../../src/reactors/formula.js";
 import { changeReactor, createReactor, type ReactorProperties } from "../../src/reactors/reactor.js";
 import { readTenant } from "../../src/store/tenants.js";
-import type { Transaction } from "../../src/store/transaction.js";
+import type { OrdinaryTransaction } from "../../src/store/transaction.js";
 import { DEFAULT_SETTINGS } from "../../src/tenancy/settings.js";
 import { type Deck, FIRST_REVISION, openDeck } from "../store/support/deck.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
@@ -30,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => database?.[Symbol.asyncDispose]());
 beforeEach(async () => {
-  deck = await openDeck(database, { lanes: 2 });
+  deck = await openDeck(database, { lanes: 2, batch: 1 });
   caller = {
     ...{ tenantId: deck.tenantId, application: { id: newUuid(), type: "management" } },
     ...{ keyId: undefined, session: undefined },
@@ -45,27 +44,25 @@ beforeEach(async () => {
       { ...texts, configuration: [], requestParameters: [] },
       undefined,
     );
-    if (made instanceof Refused) throw made.fault;
     return made.id;
   });
 });
 afterEach(() => deck[Symbol.asyncDispose]());
 
-const run = <T>(work: (tx: Transaction) => Promise<T>) => deck.flights.run(deck.tenantId, FIRST_REVISION, work);
+const run = <T>(work: (tx: OrdinaryTransaction) => Promise<T>) => deck.flights.run(deck.tenantId, FIRST_REVISION, work);
 
 function properties(kind: "formula" | "code"): ReactorProperties {
   const code = kind === "formula" ? { kind, formulaId } : { kind, code: CODE };
   return { name: "R", code, applicationId: undefined, configuration: {}, runtime: undefined };
 }
 
-type Work = (tx: Transaction) => Promise<unknown>;
+type Work = (tx: OrdinaryTransaction) => Promise<unknown>;
 const making: Work = (tx) => createReactor(tx, caller, KEYS, properties("formula"));
 const deleting: Work = (tx) => removeFormula(tx, caller, formulaId);
 
 /** `done`, or the code of the fault. */
 async function outcomeOf(running: Promise<unknown>): Promise<string> {
-  const result = await running.catch((error: unknown) => error);
-  const fault = result instanceof Refused ? result.fault : result;
+  const fault = await running.catch((error: unknown) => error);
   return fault instanceof Error && "code" in fault ? String(fault.code) : "done";
 }
 
@@ -85,16 +82,16 @@ async function waitingForLocks(count: number): Promise<void> {
   await expect.poll(waiting).toHaveLength(count);
 }
 
-/** Waits for the others in the same transaction to go on by so many steps. */
-async function steps(tx: Transaction, count: number): Promise<void> {
-  for (let step = 0; step < count; step += 1) await tx.ask(readTenant, tx.tenantId);
+/** Lets the other go on by about so many steps. */
+async function steps(tx: OrdinaryTransaction, count: number): Promise<void> {
+  for (let step = 0; step < count; step += 1) await tx.query(readTenant, tx.tenantId);
 }
 
 describe("a formula is deleted, or a reactor is made from it, and never both", () => {
   const offsets = [-3, -2, -1, 0, 1, 2, 3];
   const ways = offsets.flatMap((offset) => (["deleter", "maker"] as const).map((first) => [offset, first] as const));
 
-  it.each(ways)("by requests of one transaction, %i steps apart, the %s aboard first", async (offset, first) => {
+  it.each(ways)("by transactions at once, %i steps apart, the %s first", async (offset, first) => {
     const works: Readonly<Record<"maker" | "deleter", Work>> = {
       maker: async (tx) => {
         await steps(tx, Math.max(0, offset));
@@ -113,7 +110,7 @@ describe("a formula is deleted, or a reactor is made from it, and never both", (
 
   it("also where an older reactor is given it", async () => {
     const { id } = await run((tx) => createReactor(tx, caller, KEYS, properties("code")));
-    const changing = (tx: Transaction) => changeReactor(tx, caller, KEYS, id, () => properties("formula"));
+    const changing = (tx: OrdinaryTransaction) => changeReactor(tx, caller, KEYS, id, () => properties("formula"));
     const outcomes = await Promise.all([outcomeOf(run(changing)), outcomeOf(run(deleting))]);
     expect(outcomes.filter((outcome) => outcome === "done")).toHaveLength(1);
     expect(await orphans()).toBe(0);

@@ -4,7 +4,7 @@ import { readConfig } from "../../src/settings/config.js";
 import { ConfigError } from "../../src/settings/environment.js";
 import { readProcesses } from "../../src/settings/processes.js";
 
-const read = (value: string, isEmbedded = true, pools = 12) => readProcesses(value, { isEmbedded, pools });
+const read = (value: string, isEmbedded = true, connections = 16) => readProcesses(value, { isEmbedded, connections });
 
 describe("CLOAKROOM_PROCESSES", () => {
   it("is one process unless it is set", () => {
@@ -20,8 +20,8 @@ describe("CLOAKROOM_PROCESSES", () => {
   });
 
   it("fits the connections of the embedded database", () => {
-    expect(read("12")).toBe(12);
-    expect(() => read("13")).toThrow(/must be at most 12 with the embedded database and 12 connections/);
+    expect(read("9")).toBe(9);
+    expect(() => read("10")).toThrow(/must be at most 9 with the embedded database and 16 connections/);
     expect(read("13", false)).toBe(13);
     expect(read("auto", true, 200)).toBe(1);
     expect(read("1", true, 200)).toBe(1);

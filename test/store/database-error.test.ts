@@ -57,7 +57,7 @@ describe("a database that refuses our login", () => {
     const flights = new TransactionBatcher([lane], FAST_LIMITS, systemClock, () =>
       Promise.reject(new Error("not asked")),
     );
-    const reading = flights.run(newTenantId(), "unguarded", (tx) => tx.ask(seeCoat, "any"));
+    const reading = flights.run(newTenantId(), "unguarded", (tx) => tx.query(seeCoat, "any"));
     await expect(reading).rejects.toMatchObject({
       ...{ name: "Fault", code: "unavailable", retryAfter: 1 },
       cause: { message: `database ${code}` },
@@ -76,7 +76,7 @@ describe("a row whose owner was deleted meanwhile", () => {
       proof: null,
       created_by: newUuid(),
     };
-    const [outcome] = await together(deck, [async (tx) => tx.tell(insertApplicationKey, key)]);
+    const [outcome] = await together(deck, [async (tx) => tx.enqueue(insertApplicationKey, key)]);
     expect(outcome).toMatchObject({ status: "rejected", reason: { code: "unavailable", retryAfter: 1 } });
     expect(transactionsOf(deck).length).toBeGreaterThan(1);
   });
@@ -90,7 +90,7 @@ describe("an answer that cannot be read", () => {
       queries: (sql, _tenantId, [value = ""]) => [sql`select 9007199254740993::bigint as n where ${value} <> ''`],
       answers: ([rows = []]) => rows.map(({ n }) => n),
     });
-    const [outcome] = await together(deck, [(tx) => tx.ask(tooMuch, "4242")]);
+    const [outcome] = await together(deck, [(tx) => tx.query(tooMuch, "4242")]);
     expect(outcome).toMatchObject({ status: "rejected", reason: { name: "Fault", code: "internal" } });
     expect(inspect(outcome, { depth: 10, showHidden: true })).not.toMatch(/4242|select/);
     await deck.hang("afterwards");

@@ -23,7 +23,7 @@ describe.each(["fast", "slow"] as const)("the %s connections", (kind) => {
     await session.hang("held");
     let settled = 0;
     const wait = async () => {
-      await flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(hangIfFree, "held")).catch(() => {});
+      await flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.query(hangIfFree, "held")).catch(() => {});
       settled += 1;
     };
     const waiting: Promise<void>[] = [];
@@ -32,7 +32,7 @@ describe.each(["fast", "slow"] as const)("the %s connections", (kind) => {
       // By then it has taken off, if it may: those that come at once would share a flight.
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    expect(await flights.run(other, FIRST_REVISION, (tx) => tx.ask(seeCoat, "any"))).toBe(false);
+    expect(await flights.run(other, FIRST_REVISION, (tx) => tx.query(seeCoat, "any"))).toBe(false);
     expect(settled).toBe(0);
     await session.rollback();
     await Promise.all(waiting);

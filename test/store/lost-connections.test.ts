@@ -3,7 +3,7 @@ import { logEntry } from "../../src/audit/log-entry.js";
 import { systemClock } from "../../src/base/clock.js";
 import { newTenantId } from "../../src/base/ids.js";
 import { writeLog } from "../../src/store/audit-logs.js";
-import { FAST_LIMITS } from "../../src/store/batch-limits.js";
+import { type BatchLimits, FAST_LIMITS } from "../../src/store/batch-limits.js";
 import { type CommitLookup, commitLookupIn } from "../../src/store/commit-lookup.js";
 import { ConnectionSlot } from "../../src/store/connection-slot.js";
 import type { Transaction } from "../../src/store/transaction.js";
@@ -26,13 +26,13 @@ const UNAVAILABLE = expect.objectContaining({ name: "Fault", code: "unavailable"
 const WORKS: Record<string, (runs: () => number) => (tx: Transaction) => Promise<unknown>> = {
   "one step": (runs) => async (tx) => hangAndLog(tx, `run ${runs()}`),
   "two steps": (runs) => async (tx) => {
-    await tx.ask(seeCoat, "warm");
+    await tx.query(seeCoat, "warm");
     hangAndLog(tx, `run ${runs()}`);
   },
   "three steps": (runs) => async (tx) => {
     const run = runs();
-    if (!(await tx.ask(hangIfFree, `run ${run}`))) throw new Error("somebody hung this coat");
-    if (!(await tx.ask(seeCoat, `run ${run}`))) throw new Error("the coat is not there");
+    if (!(await tx.query(hangIfFree, `run ${run}`))) throw new Error("somebody hung this coat");
+    if (!(await tx.query(seeCoat, `run ${run}`))) throw new Error("the coat is not there");
     writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "update"));
   },
 };
@@ -64,34 +64,42 @@ async function settled(deck: Deck, work: (tx: Transaction) => Promise<unknown>) 
   return outcome;
 }
 
-describe.each(ALL)("work in %s", (kind) => {
-  describe.each([["warm"], ["new"]])("on a %s connection", (age) => {
-    it.each(LOSSES)("that is lost %s is stored exactly once", async (_, trap, committed) => {
-      await using deck = await openDeck(database, { lanes: 2 });
-      // A statement is parsed at its first use on a connection.
-      if (age === "warm") {
-        await settled(deck, WORKS[kind]?.(() => 0) ?? fail);
-        await deck.hang("warm");
-      }
-      const before = new Set(await deck.coats());
-      const logs = await deck.logs();
-      deck.proxy.sent.length = 0;
+/** The limits of either kind of transaction. */
+const KINDS: [string, Partial<BatchLimits>][] = [
+  ["a shared", {}],
+  ["an ordinary", { batch: 1 }],
+];
 
-      const sprung = deck.proxy.set(trap);
-      let runs = 0;
-      const work = WORKS[kind]?.(() => {
-        runs += 1;
-        return runs;
+describe.each(KINDS)("work in %s transaction", (_, limits) => {
+  describe.each(ALL)("in %s", (kind) => {
+    describe.each([["warm"], ["new"]])("on a %s connection", (age) => {
+      it.each(LOSSES)("that is lost %s is stored exactly once", async (_, trap, committed) => {
+        await using deck = await openDeck(database, { ...limits, lanes: 2 });
+        // A statement is parsed at its first use on a connection.
+        if (age === "warm") {
+          await settled(deck, WORKS[kind]?.(() => 0) ?? fail);
+          await deck.hang("warm");
+        }
+        const before = new Set(await deck.coats());
+        const logs = await deck.logs();
+        deck.proxy.sent.length = 0;
+
+        const sprung = deck.proxy.set(trap);
+        let runs = 0;
+        const work = WORKS[kind]?.(() => {
+          runs += 1;
+          return runs;
+        });
+        expect(await settled(deck, work ?? fail)).toEqual({ status: "fulfilled", value: undefined });
+        await sprung;
+
+        const stored = (await deck.coats()).filter((name) => !before.has(name));
+        expect(stored).toEqual([committed.includes(kind) ? "run 1" : `run ${runs}`]);
+        if (committed.includes(kind)) expect(runs).toBe(1);
+        expect(await deck.logs()).toBe(logs + 1);
+        // Throws for a statement that went out on another connection than its begin.
+        for (const transaction of transactionsOf(deck)) expect(transaction[0]).toBe("begin");
       });
-      expect(await settled(deck, work ?? fail)).toEqual({ status: "fulfilled", value: undefined });
-      await sprung;
-
-      const stored = (await deck.coats()).filter((name) => !before.has(name));
-      expect(stored).toEqual([committed.includes(kind) ? "run 1" : `run ${runs}`]);
-      if (committed.includes(kind)) expect(runs).toBe(1);
-      expect(await deck.logs()).toBe(logs + 1);
-      // Throws for a statement that went out on another connection than its begin.
-      for (const transaction of transactionsOf(deck)) expect(transaction[0]).toBe("begin");
     });
   });
 });
@@ -104,14 +112,14 @@ describe("a connection that is lost", () => {
   it("between two steps is noticed, and the work begins anew", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     await deck.hang("warm");
-    await deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(seeCoat, "warm"));
+    await deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.query(seeCoat, "warm"));
     for (const writes of [false, true]) {
       const sprung = deck.proxy.set({ at: "pause", statement: /^select kind/, does: "cut" });
       const seen = await deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
-        const first = await tx.ask(seeCoat, "warm");
+        const first = await tx.query(seeCoat, "warm");
         if (writes) hangAndLog(tx, "second step");
         // Outside of its transaction this would find nothing, as row-level security has it, and not fail.
-        return [first, await tx.ask(seeCoat, "warm")];
+        return [first, await tx.query(seeCoat, "warm")];
       });
       await sprung;
       expect(seen).toEqual([true, true]);
@@ -267,9 +275,9 @@ describe("a database that is away", () => {
     await leave(deck);
     const outcomes = await together<unknown>(deck, [
       async (tx) => hangAndLog(tx, "never"),
-      (tx) => tx.ask(seeCoat, "warm"),
+      (tx) => tx.query(seeCoat, "warm"),
       async (tx) => {
-        await tx.ask(seeCoat, "warm");
+        await tx.query(seeCoat, "warm");
         hangAndLog(tx, "never either");
       },
     ]);
@@ -298,7 +306,9 @@ describe("a database that is away", () => {
     const address = { ...database.address, host: "255.255.255.255" };
     const lanes = [new ConnectionSlot(address, { role: "cloakroom_app", statementTimeout: 5_000 })];
     const flights = new TransactionBatcher(lanes, FAST_LIMITS, systemClock, commitLookupIn(address));
-    await expect(flights.run(newTenantId(), "unguarded", (tx) => tx.ask(seeCoat, "any"))).rejects.toEqual(UNAVAILABLE);
+    await expect(flights.run(newTenantId(), "unguarded", (tx) => tx.query(seeCoat, "any"))).rejects.toEqual(
+      UNAVAILABLE,
+    );
     await flights.close();
   });
 
@@ -310,7 +320,7 @@ describe("a database that is away", () => {
     const note = (error: unknown) => void failures.push(error);
     process.on("unhandledRejection", note);
     for (let lost = 0; lost < 10; lost += 1) void deck.proxy.set({ at: "before", does: "cut" });
-    const see = () => deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(seeCoat, "any"));
+    const see = () => deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.query(seeCoat, "any"));
     await expect(see()).rejects.toEqual(UNAVAILABLE);
     await deck[Symbol.asyncDispose]();
     process.off("unhandledRejection", note);

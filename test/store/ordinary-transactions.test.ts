@@ -1,11 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { boundQuery } from "../../src/store/bound-statement.js";
 import { text } from "../../src/store/parameter.js";
+import { lockedRead } from "../../src/store/row-lock.js";
 import { awaitedLater } from "../support/awaited-later.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { hangIfFree, seeCoat } from "./support/coats.js";
-import { FIRST_REVISION, hangAndLog, openDeck } from "./support/deck.js";
+import { FIRST_REVISION, hangAndLog, openDeck, transactionsOf } from "./support/deck.js";
 import { openSession } from "./support/session.js";
 
 let database: TestDatabase;
@@ -14,16 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => database?.[Symbol.asyncDispose]());
 
-/** Locks a coat, as work that decides by what it reads does. */
-const LOCK_COAT = boundQuery<string, boolean, true>({
-  table: "due",
-  kind: "write",
-  sql: "select true from due where tenant_id = :tenant and kind = :name for update",
-  parameters: { name: text((name) => name) },
-  sortKey: (name) => name,
-  row: () => true,
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+/** Reads a coat and locks it, as work that decides by what it reads does. */
+const lockCoat = lockedRead("due", { kind: text((name: string) => name) }, seeCoat);
 
 /** One request a transaction. */
 const ORDINARY = { batch: 1, perTenant: 4, lanes: 4 } as const;
@@ -68,7 +60,7 @@ describe("a transaction of one request", () => {
     let locked = 0;
     const count = async () => {
       await deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
-        if (!(await tx.query(LOCK_COAT, "coat"))) throw new Error("the coat is gone");
+        if (!(await lockCoat(tx, "coat"))) throw new Error("the coat is gone");
         locked += 1;
         expect(locked, "that hold the lock").toBe(1);
         await pause(10);
@@ -100,4 +92,64 @@ describe("a transaction of one request", () => {
     expect(runs).toBe(2);
     expect(await deck.coats()).toEqual(["a", "b"]);
   });
+
+  it("runs again after a deadlock with another of its kind, and both count once", async () => {
+    await using deck = await openDeck(database, ORDINARY);
+    await Promise.all([deck.hang("a"), deck.hang("b")]);
+    const bothHold = barrier(2);
+    let runs = 0;
+    const crossing = (first: string, second: string) =>
+      deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
+        runs += 1;
+        await lockCoat(tx, first);
+        await bothHold();
+        await lockCoat(tx, second);
+        hangAndLog(tx, `${first} ${second}`);
+      });
+    await Promise.all([crossing("a", "b"), crossing("b", "a")]);
+    expect(runs).toBe(3);
+    expect(await deck.coats()).toEqual(["a", "a b", "b", "b a"]);
+    expect(await deck.logs()).toBe(4);
+  });
+
+  it("runs its statements in the order of the calls, and log rows with the commit", async () => {
+    await using deck = await openDeck(database, ORDINARY);
+    deck.proxy.sent.length = 0;
+    await deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
+      hangAndLog(tx, "b");
+      await tx.query(seeCoat, "b");
+      await tx.query(hangIfFree, "a");
+      hangAndLog(tx, "c");
+    });
+    const [transaction = []] = transactionsOf(deck);
+    const kinds = transaction.map((text) => /^(insert into \w+|select \w+ from due|select ln|commit)/.exec(text)?.[0]);
+    expect(kinds.filter((kind) => kind !== undefined)).toEqual([
+      ...["insert into due", "select kind from due", "insert into due", "insert into due"],
+      ...["insert into audit_logs", "select ln", "insert into due", "commit"],
+    ]);
+  });
+
+  it("of one tenant leaves connections to the others, and serves all in the end", async () => {
+    await using deck = await openDeck(database, { ...ORDINARY, perTenant: 3 });
+    const other = await deck.newTenant();
+    const release = Promise.withResolvers<void>();
+    const holding = Array.from({ length: 9 }, () =>
+      deck.flights.run(deck.tenantId, FIRST_REVISION, () => release.promise),
+    );
+    await deck.hang("while others hold theirs", other);
+    expect(await deck.coats(other)).toEqual(["while others hold theirs"]);
+    release.resolve();
+    await Promise.all(holding);
+  });
 });
+
+/** Has so many callers wait for each other, once. */
+function barrier(count: number): () => Promise<void> {
+  const all = Promise.withResolvers<void>();
+  let arrived = 0;
+  return () => {
+    arrived += 1;
+    if (arrived >= count) all.resolve();
+    return all.promise;
+  };
+}

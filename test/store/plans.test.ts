@@ -71,7 +71,7 @@ describe("without statistics", () => {
 
   const lookUps = (tx: Transaction, n: number) => {
     const hash = createHash("sha256").update(String(n)).digest();
-    return [tx.ask(findIdempotencyKey, hash), tx.ask(findSession, hash), tx.ask(findSessionByNonce, hash)];
+    return [tx.query(findIdempotencyKey, hash), tx.query(findSession, hash), tx.query(findSessionByNonce, hash)];
   };
   const planning = async () => {
     const opened = open();
@@ -105,7 +105,7 @@ describe("without statistics", () => {
   });
   const firstPage = (wanted: TokenSelection) => (opened: Database) =>
     opened.slow.run(tenantId, "unguarded", (tx) =>
-      tx.ask(listTokenKeys, { selection: wanted, order: "newest_first", after: undefined, offset: 0, limit: PAGE }),
+      tx.query(listTokenKeys, { selection: wanted, order: "newest_first", after: undefined, offset: 0, limit: PAGE }),
     );
 
   it("tokens are looked up one by one, to be read and to be marked as active", async () => {
@@ -152,7 +152,7 @@ describe("without statistics", () => {
     expect(await pagesRead(firstPage(both))).toBeLessThan(PAGE);
     const counted = await pagesRead(async (opened) => {
       const count = opened.slow.run(tenantId, "unguarded", (tx) =>
-        tx.ask(countTokenKeys, { selection: both, most: Number.MAX_SAFE_INTEGER }),
+        tx.query(countTokenKeys, { selection: both, most: Number.MAX_SAFE_INTEGER }),
       );
       expect(await count).toBe(TOKENS / 3);
     });
@@ -194,7 +194,7 @@ describe("without statistics", () => {
     const opened = open();
     const place = { selection: selection({ kind: "all" }, {}), order: "newest_first", after: undefined } as const;
     const [middle] = await opened.slow.run(tenantId, "unguarded", (tx) =>
-      tx.ask(listTokenKeys, { ...place, offset: 49_999, limit: 1 }),
+      tx.query(listTokenKeys, { ...place, offset: 49_999, limit: 1 }),
     );
     await opened[Symbol.asyncDispose]();
     const span = { from: undefined, before: middle?.created_at };
@@ -256,7 +256,7 @@ describe("without statistics", () => {
     const listing = { entityTypes: ["card", "token", "bank"], entityId: undefined, from: undefined, until: undefined };
     const read = await pagesRead(async (opened) => {
       const rows = opened.slow.run(tenantId, "unguarded", (tx) =>
-        tx.ask(listLogRows, { ...listing, after: undefined, offset: PAGE, limit: PAGE }),
+        tx.query(listLogRows, { ...listing, after: undefined, offset: PAGE, limit: PAGE }),
       );
       expect((await rows).map(({ entity_id }) => entity_id)).toEqual(
         Array.from({ length: PAGE }, (_, n) => `token-${PAGE + n + 1}`),
@@ -270,7 +270,7 @@ describe("without statistics", () => {
     const limit = 100;
     const read = await pagesRead(async (opened) => {
       const removed = opened.slow.run(tenantId, "unguarded", (tx) =>
-        tx.ask(deleteLogBefore, { time: new Date(), limit }),
+        tx.query(deleteLogBefore, { time: new Date(), limit }),
       );
       expect(await removed).toBe(limit);
     });

@@ -29,7 +29,7 @@ it("takes the longest over first, so many at a time, and what lasts stays", asyn
        insert into token_cvc select '${of}', 'lasts-' || n, '\\x01', now() + interval '1 h' from generate_series(1, 5) n`,
     );
   }
-  const remove = () => database.slow.run(tenantId, "unguarded", (tx) => tx.ask(deleteDueCvc, "due"));
+  const remove = () => database.slow.run(tenantId, "unguarded", (tx) => tx.query(deleteDueCvc, "due"));
   const left = async (of: typeof tenantId, like: string) =>
     (await stored.asTenant(of, `select 1 from token_cvc where token_id like '${like}'`)).length;
   expect(await remove()).toBe(REMOVED_AT_ONCE);
@@ -46,7 +46,7 @@ it("leaves invitations that nobody has accepted: they are shown as expired", asy
     insert into invitations (tenant_id, id, email, email_term, role, link_hashes, revision, expires_at, member_id, created_at)
     values ('${tenantId}', gen_random_uuid(), '\\x01', '${term}', 'ADMIN', '{}', 1, now() - interval '1 s', ${member}, now())`;
   await stored.asTenant(tenantId, `${invitation("a", "null")}; ${invitation("b", "gen_random_uuid()")}`);
-  const removed = await database.slow.run(tenantId, "unguarded", (tx) => tx.ask(deleteDueInvitations, "due"));
+  const removed = await database.slow.run(tenantId, "unguarded", (tx) => tx.query(deleteDueInvitations, "due"));
   expect(removed).toBe(1);
   expect(await stored.asTenant(tenantId, "select member_id from invitations")).toEqual([{ member_id: null }]);
 });

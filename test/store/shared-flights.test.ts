@@ -3,11 +3,10 @@ import { newUuid } from "../../src/base/ids.js";
 import { deleteApplication, insertApplication } from "../../src/store/applications.js";
 import { deleteMessagesOf, insertMessage } from "../../src/store/outbox.js";
 import { deleteCvc, putCvc } from "../../src/store/token-cvc.js";
-import { findConflictingTokens, findToken, insertToken, type TokenRow, updateToken } from "../../src/store/tokens.js";
+import type { TokenRow } from "../../src/store/tokens.js";
 import type { Transaction } from "../../src/store/transaction.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
-import { seeCoat } from "./support/coats.js";
-import { openDeck, together, transactionsOf } from "./support/deck.js";
+import { openDeck, together } from "./support/deck.js";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -30,51 +29,7 @@ const LATER = new Date(Date.now() + 3_600_000);
 
 const codeOf = (token_id: string, code: string) => ({ token_id, code: Buffer.from(code), due_at: LATER });
 
-/** Lets the flight make so many steps before. */
-async function steps(tx: Transaction, count: number): Promise<void> {
-  for (let step = 0; step < count; step += 1) await tx.ask(seeCoat, "nobody's");
-}
-
-async function changeCard(tx: Transaction): Promise<string | undefined> {
-  const row = await findToken(tx, CARD.id);
-  if (!row) throw new Error("there is no card");
-  const { modified_by, ...kept } = row;
-  const change = { ...kept, data: Buffer.from("new"), modified_by: modified_by ?? newUuid() };
-  if (!(await updateToken(tx, change))) return "changed by another";
-  putCvc(tx, codeOf(CARD.id, "new"));
-  return undefined;
-}
-
 describe("requests that share a flight", () => {
-  it.each([
-    ["by its id", (tx: Transaction) => findToken(tx, CARD.id)],
-    [
-      "by its content",
-      async (tx: Transaction) => (await findConflictingTokens(tx, { id: "", dedupeKey: CARD.dedupe_key }))[0] ?? null,
-    ],
-  ])("see a card with the code of its own number, looked up %s, whenever they look", async (_, look) => {
-    await using deck = await openDeck(database, { lanes: 1 });
-    for (let round = 0; round < 2; round += 1) {
-      await database.asTenant(deck.tenantId, "delete from tokens");
-      await deck.flights.run(deck.tenantId, "unguarded", async (tx) => {
-        insertToken(tx, CARD);
-        putCvc(tx, codeOf(CARD.id, "old"));
-      });
-      deck.proxy.sent.length = 0;
-      const looks = [0, 1, 2, 3].map((count) => async (tx: Transaction) => {
-        await steps(tx, count);
-        const row = await look(tx);
-        return `${row?.data} ${row?.cvc}`;
-      });
-      // Before and behind those who look.
-      const works = round === 0 ? [changeCard, ...looks] : [...looks, changeCard];
-      const outcomes = await together<string | undefined>(deck, works, "unguarded");
-      expect(transactionsOf(deck)).toHaveLength(1);
-      const seen = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? (outcome.value ?? []) : ["failed"]));
-      expect(seen).toEqual(["old old", "old old", "new new", "new new"]);
-    }
-  });
-
   it("keep the code of a card that comes in the place of one that is deleted", async () => {
     await using deck = await openDeck(database, { lanes: 1 });
     await together(
@@ -99,10 +54,10 @@ describe("requests that share a flight", () => {
     await together(
       deck,
       [
-        async (tx) => tx.tell(insertMessage, { id: newUuid(), invitation_id: invited, invitation_revision: 1 }),
+        async (tx) => tx.enqueue(insertMessage, { id: newUuid(), invitation_id: invited, invitation_revision: 1 }),
         async (tx) => {
-          tx.tell(deleteMessagesOf, resent);
-          tx.tell(insertMessage, { id: newUuid(), invitation_id: resent, invitation_revision: 2 });
+          tx.enqueue(deleteMessagesOf, resent);
+          tx.enqueue(insertMessage, { id: newUuid(), invitation_id: resent, invitation_revision: 2 });
         },
       ],
       "unguarded",
@@ -115,8 +70,8 @@ describe("requests that share a flight", () => {
     await using deck = await openDeck(database, { lanes: 1 });
     const id = newUuid();
     const made = { id, name: "A", type: "private", permissions: [], rules: [], definition: null, created_by: null };
-    await deck.flights.run(deck.tenantId, "unguarded", async (tx) => tx.tell(insertApplication, made));
-    const remove = (tx: Transaction) => tx.ask(deleteApplication, id);
+    await deck.flights.run(deck.tenantId, "unguarded", async (tx) => tx.enqueue(insertApplication, made));
+    const remove = (tx: Transaction) => tx.query(deleteApplication, id);
     const outcomes = await together(deck, [remove, remove], "unguarded");
     expect(outcomes).toEqual([true, false].map((value) => ({ status: "fulfilled", value })));
   });

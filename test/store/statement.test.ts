@@ -21,11 +21,17 @@ afterAll(() => database?.[Symbol.asyncDispose]());
 
 /** What tests can have written in any order, by the table that it locks. */
 const WRITES: Record<string, (tx: Transaction, index: number) => void> = {
-  tenants: (tx) => tx.tell(raiseAuthRevision, tx.tenantId),
+  tenants: (tx) => tx.enqueue(raiseAuthRevision, tx.tenantId),
   tenant_keys: (tx, version) =>
-    tx.tell(insertTenantKey, { purpose: "data", version, wrapped: Buffer.of(1), root_key_id: "r", state: "retired" }),
+    tx.enqueue(insertTenantKey, {
+      purpose: "data",
+      version,
+      wrapped: Buffer.of(1),
+      root_key_id: "r",
+      state: "retired",
+    }),
   members: (tx) =>
-    tx.tell(insertMember, {
+    tx.enqueue(insertMember, {
       id: newUuid(),
       user_id: newUuid(),
       role: "READ",
@@ -35,7 +41,7 @@ const WRITES: Record<string, (tx: Transaction, index: number) => void> = {
     }),
   audit_logs: (tx) => writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "read")),
   token_activity: (tx) => countActiveToken(tx, "2001-01-01"),
-  due: (tx, index) => tx.tell(hangCoat, `coat ${index}`),
+  due: (tx, index) => tx.enqueue(hangCoat, `coat ${index}`),
   token_counts: (tx) => countToken(tx, { type: "card", change: 1, createdAt: tx.now }),
 };
 
@@ -96,7 +102,7 @@ describe("the statements of a transaction", () => {
       const works = Array.from({ length: 11 }, (_, index) => async (tx: Transaction) => {
         hangAndLog(tx, `round ${round} coat ${index}`);
         countToken(tx, { type: `type ${index}`, change: 1, createdAt: tx.now });
-        if (index === 3) await tx.ask(seeCoat, "nobody's");
+        if (index === 3) await tx.query(seeCoat, "nobody's");
       });
       expect(await together(deck, works)).toEqual(works.map(() => ({ status: "fulfilled", value: undefined })));
       const subjects = transactionsOf(deck).at(-1)?.map(subject);
@@ -112,7 +118,7 @@ describe("the statements of a transaction", () => {
     const works = asks.map((index) => async (tx: Transaction) => {
       for (const table of ["members", "due", "audit_logs", "token_counts"]) WRITES[table]?.(tx, index);
       // Each answer of this statement is a query of its own.
-      return (await Promise.all(asks.map(() => tx.ask(readTenant, tx.tenantId)))).length;
+      return (await Promise.all(asks.map(() => tx.query(readTenant, tx.tenantId)))).length;
     });
     const outcomes = await together(deck, works);
     expect(outcomes).toEqual(works.map(() => ({ status: "fulfilled", value: 40 })));
@@ -123,7 +129,7 @@ describe("the statements of a transaction", () => {
     await using deck = await openDeck(database, { lanes: 2, batch: 20 });
     const names = Array.from({ length: 20 }, (_, index) => `coat ${index + 10}`);
     const works = [...names, ...names.toReversed(), ...names, ...names.toReversed()].map(
-      (name) => (tx: Transaction) => tx.ask(hangIfFree, name),
+      (name) => (tx: Transaction) => tx.query(hangIfFree, name),
     );
     const outcomes = await together(deck, works);
     expect(outcomes.filter((outcome) => outcome.status === "fulfilled" && outcome.value)).toHaveLength(20);
@@ -141,11 +147,14 @@ describe("batches", () => {
       const taken = names.filter((_, index) => index % 3 === 0);
       await together(
         deck,
-        taken.map((name) => async (tx: Transaction) => tx.tell(hangCoat, name)),
+        taken.map((name) => async (tx: Transaction) => tx.enqueue(hangCoat, name)),
       );
       const outcomes = await together(
         deck,
-        names.map((name) => async (tx: Transaction) => [await tx.ask(hangIfFree, name), await tx.ask(seeCoat, name)]),
+        names.map((name) => async (tx: Transaction) => [
+          await tx.query(hangIfFree, name),
+          await tx.query(seeCoat, name),
+        ]),
       );
       expect(outcomes).toEqual(names.map((_, index) => ({ status: "fulfilled", value: [index % 3 !== 0, true] })));
     }

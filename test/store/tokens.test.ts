@@ -84,7 +84,7 @@ describe("tokens of several containers, the newest of which have expired", () =>
     const page = (offset: number, limit: number) =>
       deck.flights.run(deck.tenantId, "unguarded", async (tx) =>
         (
-          await tx.ask(listTokenKeys, {
+          await tx.query(listTokenKeys, {
             ...{ selection: selection(kind), order: "newest_first", after: undefined, offset, limit },
           })
         ).map(({ id }) => id),
@@ -96,7 +96,7 @@ describe("tokens of several containers, the newest of which have expired", () =>
   it.each(["few", "many"] as const)("are counted without those, %s of them, as far as asked", async (kind) => {
     const count = (most: number) =>
       deck.flights.run(deck.tenantId, "unguarded", (tx) =>
-        tx.ask(countTokenKeys, { selection: selection(kind), most }),
+        tx.query(countTokenKeys, { selection: selection(kind), most }),
       );
     expect([await count(7), await count(100)]).toEqual([7, LIVE]);
   });

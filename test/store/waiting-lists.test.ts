@@ -29,7 +29,7 @@ describe("lists of one tenant", () => {
 
   it("wait for each other, 200 at once, although the last has to wait for seconds", async () => {
     const tenantId = newTenantId();
-    const list = () => database.slow.run(tenantId, "unguarded", (tx) => tx.ask(slowList, 0.06));
+    const list = () => database.slow.run(tenantId, "unguarded", (tx) => tx.query(slowList, 0.06));
     const answers = await Promise.allSettled(Array.from({ length: 200 }, list));
     expect(answers.filter(({ status }) => status === "rejected")).toEqual([]);
   });

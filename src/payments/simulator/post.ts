@@ -61,9 +61,9 @@ export class SimulatorPost {
     if (!id) return;
     const keys = await keyring.of(tenantId);
     const connection = await database.fast.run(tenantId, "unguarded", async (tx) => {
-      const row = await tx.ask(readPayment, id);
+      const row = await tx.query(readPayment, id);
       const payment = row ? openPayment(keys, tenantId, row) : undefined;
-      return payment && connectionOf(keys, tenantId, await tx.ask(readConnection, payment.connectionId), payment);
+      return payment && connectionOf(keys, tenantId, await tx.query(readConnection, payment.connectionId), payment);
     });
     const secret = connection && fieldOf(connection, "webhook_secret");
     if (!connection || secret === undefined) return;

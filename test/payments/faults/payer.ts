@@ -2,7 +2,6 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Caller } from "../../../src/access/caller.js";
 import { Grant } from "../../../src/access/grant.js";
-import { Refused } from "../../../src/access/refusal.js";
 import { type Clock, systemClock } from "../../../src/base/clock.js";
 import type { TenantId, Uuid } from "../../../src/base/ids.js";
 import type { TenantKeys } from "../../../src/crypto/tenant-keys.js";
@@ -12,7 +11,7 @@ import { providerHttp } from "../../../src/payments/provider-http.js";
 import { readConfig } from "../../../src/settings/config.js";
 import { connect, type Sql } from "../../../src/store/connect.js";
 import { noteCheck } from "../../../src/store/connections.js";
-import type { Transaction } from "../../../src/store/transaction.js";
+import type { OrdinaryTransaction, Work } from "../../../src/store/transaction.js";
 import { provisionTenant } from "../../../src/tenancy/provision.js";
 import { DEFAULT_SETTINGS } from "../../../src/tenancy/settings.js";
 import { openVault, type Vault } from "../../../src/vault/vault.js";
@@ -87,7 +86,7 @@ export class Payer implements AsyncDisposable {
     };
     const { id } = await this.run(async (tx) => {
       const made = createConnection(tx, this.#caller, this.#keys, draft);
-      tx.tell(noteCheck, { id: made.id, revision: 1, status: "available", checks: 0, check_due_at: null });
+      tx.enqueue(noteCheck, { id: made.id, revision: 1, status: "available", checks: 0, check_due_at: null });
       return made;
     });
     const http = (tenantId: TenantId) => providerHttp(agents, tenantId, () => {}, PATIENCE_MS);
@@ -95,10 +94,8 @@ export class Payer implements AsyncDisposable {
     return new Till(this, this.#caller, this.#keys, service, connectors, id);
   }
 
-  async run<T>(work: (tx: Transaction) => Promise<T | Refused>): Promise<T> {
-    const done = await this.vault.database.fast.run(this.tenantId, "unguarded", work);
-    if (done instanceof Refused) throw done.fault;
-    return done;
+  run<T>(work: Work<T, OrdinaryTransaction>): Promise<T> {
+    return this.vault.database.ordinary.run(this.tenantId, "unguarded", work);
   }
 
   /** The time passes for which a process that is gone had the payment reserved. */

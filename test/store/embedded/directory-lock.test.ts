@@ -10,6 +10,7 @@ import {
   writeServerFile,
 } from "../../../src/store/embedded/directory-lock.js";
 import { EmbeddedDatabaseError } from "../../../src/store/embedded/embedded-database.js";
+import { canMount, SmallDisk } from "../../support/small-disk.js";
 import { scratch } from "./support/databases.js";
 
 describe("a lock of a data directory", () => {
@@ -52,6 +53,15 @@ describe("a lock of a data directory", () => {
     const locks = [scratch(), scratch()].map((dataDir) => DirectoryLock.tryTake(dataDir, "cloakroom.lock"));
     expect(locks.every((lock) => lock !== undefined)).toBe(true);
     for (const lock of locks) lock?.release();
+  });
+
+  it.runIf(canMount)("is taken and given up on a full disk too", () => {
+    using disk = new SmallDisk(2);
+    isLocked(disk.directory, "start.lock");
+    disk.fill();
+    using lock = DirectoryLock.tryTake(disk.directory, "start.lock");
+    expect(lock).toBeDefined();
+    expect(DirectoryLock.tryTake(disk.directory, "start.lock")).toBeUndefined();
   });
 
   it("is not taken where it cannot be, and no link is followed", () => {

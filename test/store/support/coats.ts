@@ -1,42 +1,44 @@
-import type { TenantId } from "../../../src/base/ids.js";
-import { defineStatement, defineWrite, inSizes } from "../../../src/store/statement.js";
+import { boundQuery, boundWrite } from "../../../src/store/bound-statement.js";
+import { text, time } from "../../../src/store/parameter.js";
 
 /** The simplest thing that a tenant can store: a named row. `due` has room for it, and nothing else stands there at that time. */
 export const HUNG_AT = new Date("2001-01-01T00:00:00Z");
 
-const rowsOf = (tenantId: TenantId, names: readonly string[]) =>
-  names.map((name) => ({ tenant_id: tenantId, kind: name, due_at: HUNG_AT }));
+const COAT = { name: text((name: string) => name), at: time((_: string) => HUNG_AT) };
 
 /** Fails with a unique violation when the name is taken. */
-export const hangCoat = defineWrite<string>({
+export const hangCoat = boundWrite<string>({
   table: "due",
+  sql: "insert into due (tenant_id, kind, due_at) values {(:tenant, :name, :at)}",
+  parameters: COAT,
   sortKey: (name) => name,
-  queries: (sql, tenantId, names) => inSizes(names, (piece) => sql`insert into due ${sql(rowsOf(tenantId, piece))}`),
 });
 
 /** Answers whether the name was free. */
-export const hangIfFree = defineStatement<string, boolean, { readonly kind: string }>({
+export const hangIfFree = boundQuery<string, boolean, string>({
   table: "due",
   kind: "write",
+  hasWritten: (wasFree) => wasFree,
+  sql: "insert into due (tenant_id, kind, due_at) values {(:tenant, :name, :at)} on conflict do nothing returning kind",
+  parameters: COAT,
   sortKey: (name) => name,
-  queries: (sql, tenantId, names) =>
-    inSizes(
-      names,
-      (piece) => sql`insert into due ${sql(rowsOf(tenantId, piece))} on conflict do nothing returning kind`,
-    ),
+  row: (column) => column.text(),
   answers(rows, names) {
-    const hung = new Set(rows.flat().map(({ kind }) => kind));
+    const hung = new Set(rows.flat());
     return names.map((name) => hung.delete(name));
   },
 });
 
 /** Answers whether a coat of this name hangs there. */
-export const seeCoat = defineStatement<string, boolean, { readonly kind: string }>({
+export const seeCoat = boundQuery<string, boolean, string>({
   table: "due",
   kind: "read",
+  sql: "select kind from due where tenant_id = :tenant and kind = any(array[{:name}])",
+  parameters: { name: text((name: string) => name) },
   sortKey: (name) => name,
-  queries: (sql, tenantId, names) => [
-    sql`select kind from due where tenant_id = ${tenantId} and kind = any(${[...names]}::text[])`,
-  ],
-  answers: ([rows = []], names) => names.map((name) => rows.some(({ kind }) => kind === name)),
+  row: (column) => column.text(),
+  answers(rows, names) {
+    const seen = new Set(rows.flat());
+    return names.map((name) => seen.has(name));
+  },
 });

@@ -7,7 +7,7 @@ import { type CommitLookup, commitLookupIn } from "../../../src/store/commit-loo
 import { ConnectionSlot } from "../../../src/store/connection-slot.js";
 import type { Guard } from "../../../src/store/shared-transaction.js";
 import { insertTenant } from "../../../src/store/tenants.js";
-import type { Transaction } from "../../../src/store/transaction.js";
+import type { OrdinaryTransaction, Transaction } from "../../../src/store/transaction.js";
 import { TransactionBatcher } from "../../../src/store/transaction-batcher.js";
 import { awaitedLater } from "../../support/awaited-later.js";
 import { asTenant, type TestDatabase } from "../../support/databases.js";
@@ -52,7 +52,7 @@ export async function openDeck(database: TestDatabase, options: DeckOptions = {}
   const newTenant = async (): Promise<TenantId> => {
     const tenantId = newTenantId();
     await flights.run(tenantId, "unguarded", async (tx) => {
-      tx.tell(insertTenant, { name: "Test", owner_id: newUuid(), settings: {} });
+      tx.enqueue(insertTenant, { name: "Test", owner_id: newUuid(), settings: {} });
     });
     return tenantId;
   };
@@ -82,14 +82,14 @@ export async function openDeck(database: TestDatabase, options: DeckOptions = {}
 
 /** What `hang` does, for works that do more. */
 export function hangAndLog(tx: Transaction, name: string): void {
-  tx.tell(hangCoat, name);
+  tx.enqueue(hangCoat, name);
   writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "update"));
 }
 
 /** Works of one tenant that start in the same turn of the event loop. */
 export function together<T>(
   { flights, tenantId }: Deck,
-  works: readonly ((tx: Transaction) => Promise<T>)[],
+  works: readonly ((tx: OrdinaryTransaction) => Promise<T>)[],
   guard: Guard = FIRST_REVISION,
 ): Promise<PromiseSettledResult<T>[]> {
   return Promise.allSettled(works.map((work) => flights.run(tenantId, guard, work)));

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { ENTITY_TYPES, tokenEntityType } from "../../../src/audit/log-entry.js";
 import { evaluateFingerprint } from "../../../src/expressions/fingerprint.js";
 import { evaluateSearchIndexes } from "../../../src/expressions/search-indexes.js";
 import { evaluateMask } from "../../../src/tokens/mask.js";
@@ -53,6 +54,10 @@ describe("what a token of a type has by default", () => {
       mask,
       searchIndexes,
     });
+  });
+
+  test.each(tokenTypes)("log rows have a name for tokens of type $name", ({ name, displayName }) => {
+    expect(ENTITY_TYPES[tokenEntityType(name)]).toBe(displayName);
   });
 
   test("these are all types", () => {
