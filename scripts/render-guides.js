@@ -1,6 +1,6 @@
 // Renders the guides of docs/ to HTML in dist/guides, for the server to show at /docs/guides. guides.json lists them.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Marked } from "marked";
 
 /** What is written for people who work on the project. */
@@ -9,6 +9,7 @@ const TARGET = "dist/guides";
 
 const guides = [
   { name: "start", file: "README.md" },
+  { name: "client", file: "clients/typescript/README.md" },
   ...readdirSync("docs")
     .filter((file) => file.endsWith(".md") && !INTERNAL.has(basename(file, ".md")))
     .map((file) => ({ name: basename(file, ".md"), file: join("docs", file) })),
@@ -22,6 +23,9 @@ function slugOf(text) {
     .replaceAll(" ", "-");
 }
 
+/** The file being rendered, which links in it start from. */
+let rendered = "";
+
 const marked = new Marked({
   renderer: {
     heading({ tokens, depth, text }) {
@@ -31,7 +35,7 @@ const marked = new Marked({
       const text = this.parser.parseInline(tokens);
       if (/^(https?:|#)/.test(href)) return `<a href="${href}">${text}</a>`;
       const [path = "", place = ""] = href.split(/(?=#)/);
-      const guide = guides.find(({ file }) => basename(file) === basename(path));
+      const guide = guides.find(({ file }) => file === join(dirname(rendered), path));
       // Files of the repository are not served.
       return guide ? `<a href="/docs/guides/${guide.name}${place}">${text}</a>` : text;
     },
@@ -42,6 +46,7 @@ rmSync(TARGET, { recursive: true, force: true });
 mkdirSync(TARGET, { recursive: true });
 const listed = guides.map(({ name, file }) => {
   const text = readFileSync(file, "utf8");
+  rendered = file;
   const heading = /^# (.+)$/m.exec(text)?.[1] ?? name;
   const title = name === "start" ? "Start" : heading;
   writeFileSync(join(TARGET, `${name}.html`), marked.parse(text));
