@@ -150,7 +150,7 @@ export class Calls {
       if (deadline.ended) throw new AttemptError({ code: deadline.ended, message: "" });
       const sent = { ...seen.headers, ...(key === undefined ? {} : { [KEY_HEADER]: key }) };
       answer = await this.#transport.send({
-        ...{ method, message, headers: sent, signal: deadline.signal, timeoutMs: deadline.leftMs },
+        ...{ method, message, headers: sent, end: deadline, timeoutMs: deadline.leftMs },
       });
       return { headers: answer.headers };
     };

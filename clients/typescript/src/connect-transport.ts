@@ -16,7 +16,7 @@ export class ConnectTransport implements Transport {
     this.#fetch = fetcher;
   }
 
-  async send({ method, message, headers, signal, timeoutMs }: Attempt): Promise<AttemptAnswer> {
+  async send({ method, message, headers, end, timeoutMs }: Attempt): Promise<AttemptAnswer> {
     const sent: Record<string, string> = {
       ...headers,
       "content-type": "application/json",
@@ -31,7 +31,7 @@ export class ConnectTransport implements Transport {
         method: "POST",
         headers: sent,
         body,
-        signal,
+        signal: end.signal,
         redirect: "error",
       });
       text = await response.text();

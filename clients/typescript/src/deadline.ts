@@ -1,6 +1,9 @@
+import type { CallEnd } from "./transport.js";
+
 /** The time of one call, with all its attempts, and the caller's own signal. {@link end} must be called. */
-export class Deadline {
-  readonly #controller = new AbortController();
+export class Deadline implements CallEnd {
+  // A listener costs a tenth of one of an AbortSignal, and most calls need no signal.
+  readonly #listeners = new Set<() => void>();
   readonly #endsAt: number;
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #callers: AbortSignal | undefined;
@@ -17,13 +20,15 @@ export class Deadline {
     callers?.addEventListener("abort", this.#cancel);
   }
 
-  /** Why the call must end; undefined while it may go on. */
   get ended(): "timeout" | "canceled" | undefined {
     return this.#ended;
   }
 
   get signal(): AbortSignal {
-    return this.#controller.signal;
+    const controller = new AbortController();
+    if (this.#ended) controller.abort();
+    this.onEnd(() => controller.abort());
+    return controller.signal;
   }
 
   /** Infinity where the call has no end. */
@@ -31,24 +36,27 @@ export class Deadline {
     return Math.max(1, Math.ceil(this.#endsAt - performance.now()));
   }
 
-  /** Waits, or less where the call ends before. */
-  async sleep(ms: number): Promise<void> {
-    if (this.#ended) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.signal.addEventListener("abort", () => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
+  onEnd(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
-  /** Waits for something that knows nothing of the call's end. */
-  orEnd<T>(value: T | Promise<T>): Promise<T> {
-    const end = new Promise<never>((_, reject) => {
-      this.signal.addEventListener("abort", () => reject(new Error("the call has ended")));
+  /** Waits, or less where the call ends before. */
+  async sleep(ms: number): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const pause = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms);
     });
-    return Promise.race([value, end]);
+    await this.orEnd(pause).catch(() => clearTimeout(timer));
+  }
+
+  orEnd<T>(value: T | Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const fail = () => reject(new Error("the call has ended"));
+      if (this.#ended) fail();
+      const off = this.onEnd(fail);
+      Promise.resolve(value).then(resolve, reject).finally(off);
+    });
   }
 
   /** A signal may live as long as the program: it keeps nothing of the call. */
@@ -59,6 +67,6 @@ export class Deadline {
 
   #stop(reason: "timeout" | "canceled"): void {
     this.#ended ??= reason;
-    this.#controller.abort();
+    for (const listener of this.#listeners) listener();
   }
 }

@@ -1,5 +1,17 @@
 import type { EncodedObject } from "./encode.js";
 
+/** The end of a call before its answer, by its timeout or its caller. */
+export interface CallEnd {
+  /** Undefined while the call may go on. */
+  readonly ended: "timeout" | "canceled" | undefined;
+  /** A signal of its own each time. */
+  readonly signal: AbortSignal;
+  /** Calls a listener when the call ends. Returns what takes it away. */
+  onEnd(listener: () => void): () => void;
+  /** Waits for something that knows nothing of the call's end, and rejects where that comes first. */
+  orEnd<T>(value: T | Promise<T>): Promise<T>;
+}
+
 /** One attempt of a call. */
 export interface Attempt {
   /** Such as `TokenService/CreateToken`. */
@@ -8,7 +20,7 @@ export interface Attempt {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** Ends the attempt, also where the server never answers. */
-  readonly signal: AbortSignal;
+  readonly end: CallEnd;
   /** What is left of the call's time, which the server is told; Infinity where it has no end. */
   readonly timeoutMs: number;
 }

@@ -35,11 +35,12 @@ export class Http2Transport implements Transport {
   async send(attempt: Attempt): Promise<AttemptAnswer> {
     const body = frame(encodeMessage(attempt.method, attempt.message));
     if (this.#isClosed) throw closed();
-    if (!(await this.#slots.take(attempt.signal))) throw ended();
+    if (attempt.end.ended) throw ended();
+    if (!this.#slots.tryTake() && !(await this.#slots.take(attempt.end))) throw ended();
     this.#connection.hold(true);
     try {
       // Most calls find a connection, and are spared a turn of the event loop.
-      const session = this.#connection.ready ?? (await orEnd(this.#connection.session(), attempt.signal));
+      const session = this.#connection.ready ?? (await attempt.end.orEnd(this.#connection.session()));
       this.#connection.hold(true);
       let stream: ClientHttp2Stream;
       try {
@@ -97,7 +98,7 @@ export class Http2Transport implements Transport {
         this.#connection.verifyUnlessHeard(sentAt);
         reject(ended());
       };
-      attempt.signal.addEventListener("abort", cancel);
+      const off = attempt.end.onEnd(cancel);
       stream.on("response", (received) => {
         this.#connection.heard();
         headers = received;
@@ -110,15 +111,16 @@ export class Http2Transport implements Transport {
         failure = error;
       });
       stream.on("close", () => {
-        attempt.signal.removeEventListener("abort", cancel);
+        off();
         try {
-          const received = { ...textsOf(headers), ...textsOf(trailers) };
+          const received: Record<string, string> = {};
+          addTexts(received, headers);
+          addTexts(received, trailers);
           resolve({ message: read(stream, attempt.method, received, chunks, failure), headers: received });
         } catch (error) {
           reject(error);
         }
       });
-      if (attempt.signal.aborted) cancel();
     });
   }
 }
@@ -147,19 +149,8 @@ function read(
 
 const GOAWAY = "ERR_HTTP2_GOAWAY_SESSION";
 
-function textsOf(headers: IncomingHttpHeaders): Record<string, string> {
-  const texts: Record<string, string> = {};
+function addTexts(texts: Record<string, string>, headers: IncomingHttpHeaders): void {
   for (const name of Object.keys(headers)) texts[name] = String(headers[name]);
-  return texts;
-}
-
-/** Waits for a connection no longer than for the call. */
-function orEnd<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const end = () => reject(ended());
-    signal.addEventListener("abort", end);
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", end));
-  });
 }
 
 /** The call's own end says why, in place of this. */

@@ -1,3 +1,5 @@
+import type { CallEnd } from "../transport.js";
+
 /** Takers wait in turn for one of a number of places, which may change. */
 export class Slots {
   readonly #waiting = new Set<() => void>();
@@ -17,24 +19,25 @@ export class Slots {
     this.#admit();
   }
 
-  /** Waits for a place. False where the signal came first; no place is taken then. */
-  async take(signal: AbortSignal): Promise<boolean> {
-    if (signal.aborted) return false;
-    if (this.#taken < this.#limit && this.#waiting.size === 0) {
-      this.#taken += 1;
-      return true;
-    }
+  /** Takes a place where one is free. */
+  tryTake(): boolean {
+    const isFree = this.#taken < this.#limit && this.#waiting.size === 0;
+    if (isFree) this.#taken += 1;
+    return isFree;
+  }
+
+  /** Waits for a place. False where the call ended first; no place is taken then. */
+  take(end: CallEnd): Promise<boolean> {
     return new Promise((resolve) => {
-      const leave = () => {
-        this.#waiting.delete(enter);
-        resolve(false);
-      };
       const enter = () => {
-        signal.removeEventListener("abort", leave);
+        off();
         resolve(true);
       };
+      const off = end.onEnd(() => {
+        this.#waiting.delete(enter);
+        resolve(false);
+      });
       this.#waiting.add(enter);
-      signal.addEventListener("abort", leave);
     });
   }
 
