@@ -7,8 +7,11 @@ const MB = 1024 * 1024;
 /** 128 bodies of 64 KB. */
 const SMALL_POOL_BYTES = 64 * MB;
 
-/** Bodies of the largest size that are worked on at a time, of all callers. */
-const LARGE_BODIES = 6;
+/**
+ * Bodies of the largest size that are worked on at a time, of all callers. An application may hold a third of what is free, and
+ * a compressed message counts twice, as it came and as it inflates: with 6 an idle server refused each of them above 64 KB.
+ */
+const LARGE_BODIES = 8;
 
 /**
  * The memory for bodies, of all requests together: for those that arrive, and for those that are worked on. Each client address,
