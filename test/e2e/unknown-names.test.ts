@@ -102,6 +102,7 @@ describe("a request", () => {
       ["disableDetokenization"],
     ],
     ["POST", "/3ds/sessions", { token_id: UUID, callback_urls: { success: "https://example.com" } }, ["callback_urls"]],
+    ["POST", `/reactors/${UUID}/react-async`, { args: {}, callback_url: "https://example.com" }, ["callback_url"]],
     ["POST", "/sessions/authorize", { nonce: "x", permission: ["token:read"] }, ["permission"]],
   ])("for something it would not get is rejected: %s %s %j", async (verb, path, body, fields) => {
     const permissions = ["3ds:session:create"];

@@ -11,7 +11,7 @@ import {
 import { policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../../gen/google/api/http_pb.js";
-import { Fault, invalid } from "../../base/fault.js";
+import { Fault, invalid, invalidFields } from "../../base/fault.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json, setOwn } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
@@ -102,7 +102,7 @@ function bareListWriter(
   return (response, to) => (to && readsBareList(to) ? writeList(response) : writeAll(response));
 }
 
-/** `value.items[0]` becomes `items[0]`, and `value` itself `body`. */
+/** `value.items[0]` becomes `items[0]`, and `value` itself `body`, in a detail that is the first problem too. */
 function withoutRoot(fault: Fault, root: string): Fault {
   if (!fault.fields) return fault;
   const fields: Record<string, readonly string[]> = {};
@@ -110,7 +110,8 @@ function withoutRoot(fault: Fault, root: string): Fault {
     const below = name.startsWith(root) ? /^(?:\.|(?=\[))(.+)$/.exec(name.slice(root.length))?.[1] : undefined;
     setOwn(fields, below ?? (name === root ? "body" : name), texts);
   }
-  const { code, message, retryAfter, cause } = fault;
+  const { code, retryAfter, cause } = fault;
+  const message = fault.message === invalidFields(fault.fields).message ? invalidFields(fields).message : fault.message;
   return new Fault(code, message, { fields, cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
 }
 
