@@ -32,10 +32,10 @@ it("starts vaults that share nothing, from one prepared database", async () => {
   const { id } = await client.tokens.create({ type: "card", data: { number: "4242424242424242" } });
   expect((await client.tokens.get<{ number: string }>(id)).data?.number).toBe("4242424242424242");
 
-  const stranger = await other.client({ type: "private", permissions: ["token:create", "token:read"] });
-  await expect(stranger.tokens.get(id)).rejects.toMatchObject({ code: "not_found" });
+  const otherClient = await other.client({ type: "private", permissions: ["token:create", "token:read"] });
+  await expect(otherClient.tokens.get(id)).rejects.toMatchObject({ code: "not_found" });
   const large = { type: "token", data: "x".repeat(3_000) };
-  await expect(stranger.tokens.create(large)).rejects.toMatchObject({ code: "body_too_large" });
+  await expect(otherClient.tokens.create(large)).rejects.toMatchObject({ code: "body_too_large" });
   expect(one.managementKey).not.toBe(other.managementKey);
 });
 
