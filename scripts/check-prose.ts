@@ -56,6 +56,8 @@ const AREAS: Readonly<Record<string, readonly string[]>> = {
   test: ["test/**/*.{ts,mjs}"],
   scripts: ["scripts/**/*.{ts,js}"],
   proto: ["proto/cloakroom/**/*.proto"],
+  // Generated code repeats the comments of the protos.
+  clients: ["clients/*/README.md", "clients/*/src/*.ts", "clients/*/src/{node,testing}/**/*.ts"],
 };
 
 /** These files contain the words as data. */
