@@ -1,6 +1,6 @@
 import { Authenticator } from "./access/authenticate.js";
-import type { Crowd } from "./api/crowd-gate.js";
 import { internalCalls } from "./api/internal-calls.js";
+import type { Overload } from "./api/load-shedder.js";
 import { causeFields, tenantFailure } from "./api/log-cause.js";
 import type { OperatorLog } from "./api/operator-log.js";
 import { buildPipeline, type Pipeline } from "./api/pipeline.js";
@@ -55,7 +55,7 @@ export interface Composition extends AsyncDisposable {
   readonly payments: Payments;
   readonly invitations: InvitationDesk;
   readonly sandbox: Pick<Sandbox, "metrics">;
-  readonly crowd: Crowd;
+  readonly overload: Overload;
   /** Begins nothing more that nobody waits for, and waits for what is under way. Requests are served on. */
   rest(): Promise<void>;
 }
@@ -172,7 +172,7 @@ export function compose(
     payments,
     invitations: new InvitationDesk(database, keyring),
     sandbox,
-    crowd: {
+    overload: {
       refusalOf(apiKey) {
         const tenantId = database.fast.isBusy ? authenticator.tenantOf(apiKey) : undefined;
         return tenantId && database.fast.refusalOf(tenantId);

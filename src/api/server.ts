@@ -14,9 +14,9 @@ import { admitRequest } from "./admit-request.js";
 import { ambiguityOf } from "./ambiguous-request.js";
 import type { ReadClient } from "./client-address.js";
 import { createCors } from "./cors.js";
-import { type Crowd, createCrowdGate, summed } from "./crowd-gate.js";
 import { isHealthCheck, QUESTION_LIMITS, type Readiness, registerHealth, registerRpcHealth } from "./health.js";
 import { InFlight } from "./in-flight.js";
+import { createLoadShedder, type Overload, summed } from "./load-shedder.js";
 import { openMemory } from "./memory-of.js";
 import { observeInto, toFault } from "./observation.js";
 import { CONNECTION_LIMITS, createOnePort } from "./one-port.js";
@@ -30,11 +30,11 @@ import { registerRest, sendFault } from "./rest/rest-routes.js";
 import { makeAddressReadable } from "./rpc-address.js";
 import { rpcOptions } from "./rpc-routes.js";
 import { traceOf } from "./trace.js";
-import { createUnaryLane } from "./unary-lane/unary-lane.js";
+import { createUnaryFastPath } from "./unary-fast-path/unary-fast-path.js";
 import { dropUnreadBody } from "./unread-body.js";
 
 export interface ServerOptions {
-  /** Every service of the API, also those that are only partly served. */
+  /** Every service of the API, including partly implemented ones. */
   readonly services: readonly DescService[];
   readonly pipelines: readonly Pipeline[];
   readonly invokeProxy: InvokeProxy;
@@ -45,32 +45,32 @@ export interface ServerOptions {
   readonly memory: MemoryBudget;
   readonly readClient: ReadClient;
   readonly requestTimeout: number;
-  readonly crowd: Crowd;
+  readonly overload: Overload;
   readonly rateGate: RateGate;
   readonly meters: Meters;
-  /** Whether calls with one message each way take the short way. */
-  readonly rpcLane: boolean;
+  /** Whether unary calls take the fast path. */
+  readonly rpcFastPath: boolean;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
-  /** Routes that are none of a method: documentation pages, the raw proxy. */
+  /** Routes that belong to no method: documentation pages, the raw proxy. */
   readonly extend?: (app: FastifyInstance) => void | Promise<void>;
 }
 
 export interface ApiServer {
   listen(host: string, port: number): Promise<AddressInfo>;
   /**
-   * Takes no more connections, lets requests in flight end for up to `graceMs`, and closes. Requests that come over open
-   * connections are refused from the moment on at which `readiness.draining` is aborted.
+   * Accepts no more connections, lets requests in flight finish for up to `graceMs`, and closes. Requests over open
+   * connections are refused once `readiness.draining` is aborted.
    */
   close(graceMs: number): Promise<void>;
 }
 
 /**
- * Connections that wait to be accepted, as many as Linux allows unless told otherwise (net.core.somaxconn). What comes beyond
- * is dropped without a word: its client tries again after 1, 3, 7 and 15 s.
+ * Backlog of connections, at Linux's default limit (net.core.somaxconn). Further ones are dropped silently: their
+ * clients retry after 1, 3, 7 and 15 s.
  */
 const WAITING_CONNECTIONS = 4_096;
 
-/** How often the operator's log tells what a stop waits for, in milliseconds. */
+/** Interval in milliseconds at which the operator's log says what a stop waits for. */
 const TELL_EVERY_MS = 5_000;
 
 const STOPPING = new Fault("unavailable", "This server is stopping. Send the request again, over a new connection.", {
@@ -83,7 +83,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
     logger: false,
     exposeHeadRoutes: true,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 3 * 400 },
-    // Of a path that the router cannot read: broken percent-encoding, or longer than any id. No hook runs for it.
+    // For a path that the router cannot read: broken percent-encoding, or longer than any id. Hooks do not run for it.
     frameworkErrors: (_error, { raw }, reply) => {
       begin(raw, reply.raw, undefined)
         .then(() => rateRefusalOf(raw) ?? new Fault("malformed_body", "The path could not be read."))
@@ -100,7 +100,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
 
   const admit = (request: IncomingMessage, response: ServerResponse) => admitRequest(cors, request, response);
 
-  // Bodies are read by whoever wants them, after authentication.
+  // Handlers read bodies, after authentication.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   app.addHook("onRequest", (request, reply, done) => {
@@ -149,28 +149,33 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   );
   await app.register(fastifyConnectPlugin, { ...rpc, shutdownSignal: shutdown.signal });
   await app.ready();
-  /** What the framework does with its requests, for those that go past it. One without a template fits no path. */
+  /**
+   * The steps that the framework takes for its requests, for those that bypass it. A request without a template matches
+   * no path.
+   */
   const begin = async (request: IncomingMessage, response: ServerResponse, template: string | undefined) => {
     const { method = "" } = request;
     inFlight.route(response, method, template);
     admit(request, response);
     const start = performance.now();
-    // Also of answers that their callers did not wait for.
+    // Also emitted for responses that their callers did not wait for.
     response.once("close", () => {
       options.meters.request(method, template, response.statusCode, (performance.now() - start) / 1_000);
     });
     await options.rateGate.pass(request, response, template === undefined ? undefined : rpcScopes.get(template));
   };
-  const lane = options.rpcLane ? createUnaryLane(options.pipelines, rpcLimits, observe, begin) : () => false;
+  const fastPath = options.rpcFastPath
+    ? createUnaryFastPath(options.pipelines, rpcLimits, observe, begin)
+    : () => false;
   const proxy = createProxyRoute(options.invokeProxy, observe, begin);
   const turnedAway = summed((times) =>
-    options.log.warn({ reason: `${times} requests` }, "turned away: more come than are served"),
+    options.log.warn({ reason: `${times} requests` }, "overloaded: excess requests refused"),
   );
-  const crowdGate = createCrowdGate(options.crowd, admit, () => {
+  const shed = createLoadShedder(options.overload, admit, () => {
     options.meters.turnedAway();
     turnedAway();
   });
-  /** Answers with a fault before the router has seen the request, and closes its connection. */
+  /** Answers with a fault before the router sees the request, and closes its connection. */
   const refuse = (request: IncomingMessage, response: ServerResponse, fault: Fault) => {
     const traceId = admit(request, response);
     response.shouldKeepAlive = false;
@@ -182,9 +187,9 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
     if (ambiguity) return refuse(request, response, new Fault("malformed_body", ambiguity));
     if (options.readiness.draining.aborted && !isHealthCheck(request)) return refuse(request, response, STOPPING);
     inFlight.begin(response);
-    if (crowdGate(request, response)) return;
+    if (shed(request, response)) return;
     openMemory(options.memory, options.readClient, request, response);
-    if (!lane(request, response) && !proxy(request, response)) app.routing(request, response);
+    if (!fastPath(request, response) && !proxy(request, response)) app.routing(request, response);
   };
   const port = createOnePort(listener, CONNECTION_LIMITS, options.tls);
 
@@ -213,7 +218,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   };
 }
 
-/** What calls of each RPC path are counted as. Health is asked by load balancers. */
+/** Rate-limit scope per RPC path; health checks are exempt. */
 function rpcScopesOf(services: readonly DescService[]): ReadonlyMap<string, RouteScope> {
   const methods = [...services, ServerReflection, ServerReflectionAlpha].flatMap((service) => service.methods);
   const pathOf = ({ parent, name }: DescMethod) => `/${parent.typeName}/${name}`;
@@ -223,7 +228,7 @@ function rpcScopesOf(services: readonly DescService[]): ReadonlyMap<string, Rout
   ]);
 }
 
-/** What Fastify refuses before a handler sees it: a content type that is none, for the most part. */
+/** Requests that Fastify rejects before a handler sees them, mostly for an invalid content type. */
 function unreadable(status: number): Fault {
   return status === 415
     ? new Fault("unsupported_media_type", "The Content-Type could not be read.")

@@ -3,8 +3,8 @@ import { inspect } from "node:util";
 const REDACTED = "[redacted]";
 
 /**
- * A value that must not be printed: every way to turn it into text says "[redacted]". Only `crypto/` and the few places
- * that hand a value to whoever may have it call {@link Sensitive.reveal}.
+ * A value that must not be printed: every conversion to text gives "[redacted]". Only `crypto/` and the few places that
+ * hand a value to an authorized recipient call {@link Sensitive.reveal}.
  */
 export class Sensitive<T> {
   readonly #value: T;

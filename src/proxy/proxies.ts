@@ -10,21 +10,28 @@ import { requireApplication } from "../functions/acting-application.js";
 import { type FailedRun, readFailedRuns } from "../functions/failed-runs.js";
 import { writeLog } from "../store/audit-logs.js";
 import { deleteFailedRuns } from "../store/failed-runs.js";
-import { deleteProxyRow, insertProxy, listProxies, namesOfProxies, readProxy, updateProxy } from "../store/proxies.js";
+import {
+  deleteProxyRow,
+  insertProxy,
+  listProxies as listProxyRows,
+  namesOfProxies,
+  readProxy,
+  updateProxy as updateProxyRow,
+} from "../store/proxies.js";
 import { readReactor } from "../store/reactors.js";
 import { raiseAuthRevision } from "../store/tenants.js";
 import type { Transaction } from "../store/transaction.js";
 import { pageByName } from "../tenancy/name-search.js";
 import { type ConfiguredProxy, openProxy, type ProxyDefinition, proxyRowOf } from "./proxy.js";
 
-/** What a proxy is beside its definition. */
+/** The properties of a proxy beside its definition. */
 export interface ProxyProperties {
   readonly name: string;
   readonly applicationId: Uuid | undefined;
   readonly requireAuth: boolean;
 }
 
-/** Two changes of one proxy at once: the second starts over from what the first left. */
+/** Of two concurrent changes to one proxy, the second restarts from the result of the first. */
 const TRIES = 5;
 
 export async function createProxy(
@@ -62,7 +69,7 @@ export async function getProxy(
   return openProxy(keys, tx.tenantId, row);
 }
 
-export async function pageOfProxies(
+export async function listProxies(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
@@ -70,14 +77,14 @@ export async function pageOfProxies(
 ): Promise<Page<ConfiguredProxy>> {
   const { items, total } =
     name === undefined
-      ? await tx.ask(listProxies, listing)
+      ? await tx.ask(listProxyRows, listing)
       : await pageByName(tx, keys, { names: namesOfProxies, read: readProxy }, { ...listing, name });
   writeLog(tx, logEntry(actorOf(caller), "proxy", ALL, "list"));
   return { items: items.map((row) => openProxy(keys, tx.tenantId, row)), total };
 }
 
-/** Changes a proxy. What is in use anywhere is loaded anew, since the tenant's revision rises. */
-export async function changeProxy(
+/** Changes a proxy. Cached copies are reloaded everywhere, because the tenant's revision rises. */
+export async function updateProxy(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
@@ -94,14 +101,14 @@ export async function changeProxy(
     tx.tell(raiseAuthRevision, tx.tenantId);
     const columns = proxyRowOf(keys, tx.tenantId, { id, key: current.key, ...properties });
     const modifiedBy = caller.application.id;
-    if (!(await tx.ask(updateProxy, { ...columns, revision: row.revision, modified_by: modifiedBy }))) continue;
+    if (!(await tx.ask(updateProxyRow, { ...columns, revision: row.revision, modified_by: modifiedBy }))) continue;
     writeLog(tx, logEntry(actorOf(caller), "proxy", id, "update"));
     return { ...current, ...properties, modifiedBy, modifiedAt: tx.now };
   }
   return new Refused(new Fault("conflict", "The proxy keeps being changed. Try again."));
 }
 
-/** A proxy that is changed elsewhere keeps a reactor that is gone by now: its calls are refused, with the reason. */
+/** A proxy changed elsewhere keeps a deleted reactor: its calls are refused, with the reason. */
 async function requireNewReactors(tx: Transaction, next: ProxyDefinition, last: ProxyDefinition): Promise<void> {
   for (const [field, name] of [
     ["request_reactor_id", "requestReactorId"],
@@ -124,7 +131,7 @@ export async function deleteProxy(tx: Transaction, caller: Caller, id: Uuid): Pr
   return undefined;
 }
 
-/** The runs of the proxy's transforms that failed within the last day, newest first. */
+/** The failed runs of the proxy's transforms of the last day, newest first. */
 export async function failedRunsOfProxy(
   tx: Transaction,
   caller: Caller,

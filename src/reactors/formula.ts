@@ -14,19 +14,19 @@ import {
   type FormulaRow,
   formulaInUse,
   insertFormula,
-  listFormulas,
+  listFormulas as listFormulaRows,
   namesOfFormulas,
   readFormula,
-  updateFormula,
+  updateFormula as updateFormulaRow,
 } from "../store/reactor-formulas.js";
 import type { Transaction } from "../store/transaction.js";
 import { pageByName } from "../tenancy/name-search.js";
 import type { ConfigurationEntry, FormulaContract, RequestParameter, ValueType } from "./formula-contract.js";
 
-/** Whether reactors can be made from it already. */
+/** Whether reactors can be created from it already. */
 export type FormulaStatus = "verified" | "coming_soon";
 
-/** Code with a contract, that reactors can be made from. */
+/** Code with a contract, shared by reactors. */
 export interface Formula extends FormulaContract {
   readonly id: Uuid;
   readonly name: string;
@@ -90,7 +90,7 @@ export async function getFormula(
   return openFormula(keys, tx.tenantId, row);
 }
 
-export async function pageOfFormulas(
+export async function listFormulas(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
@@ -98,14 +98,14 @@ export async function pageOfFormulas(
 ): Promise<Page<Formula>> {
   const { items, total } =
     name === undefined
-      ? await tx.ask(listFormulas, listing)
+      ? await tx.ask(listFormulaRows, listing)
       : await pageByName(tx, keys, { names: namesOfFormulas, read: readFormula }, { ...listing, name });
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", ALL, "list"));
   return { items: items.map((row) => openFormula(keys, tx.tenantId, row)), total };
 }
 
-/** Replaces a formula of the tenant. Official ones are the operator's. */
-export async function replaceFormula(
+/** Replaces a formula of the tenant. Only the operator changes official ones. */
+export async function updateFormula(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
@@ -116,20 +116,20 @@ export async function replaceFormula(
   if (!row) return new Refused(notFound("reactor formula"));
   if (row.official) return refuseOfficial(tx, caller, id);
   const change = { ...rowOf(keys, tx.tenantId, id, draft), modified_by: caller.application.id };
-  if (!(await tx.ask(updateFormula, change))) return new Refused(notFound("reactor formula"));
+  if (!(await tx.ask(updateFormulaRow, change))) return new Refused(notFound("reactor formula"));
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "update"));
   const current = openFormula(keys, tx.tenantId, row);
   return { ...current, ...draft, modifiedBy: caller.application.id, modifiedAt: tx.now };
 }
 
-/** Deletes a formula of the tenant, unless reactors are made from it: they would lose their code. */
-export async function removeFormula(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
+/** Deletes a formula of the tenant, unless a reactor uses it: that would lose its code. */
+export async function deleteFormula(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
   const [row, isUsed] = await Promise.all([tx.ask(readFormula, id), tx.ask(formulaInUse, id)]);
   if (!row) return new Refused(notFound("reactor formula"));
   if (row.official) return refuseOfficial(tx, caller, id);
   if (isUsed) return new Refused(usedFormula());
   if (!(await tx.ask(deleteFormulaRow, id))) return new Refused(notFound("reactor formula"));
-  // One that was being made meanwhile held the formula until it was stored, or is made in this very transaction.
+  // A reactor created concurrently either locked the formula until it was stored, or belongs to this transaction.
   if (await tx.ask(formulaInUse, id)) throw usedFormula();
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "delete"));
   return undefined;
@@ -139,7 +139,7 @@ function usedFormula(): Fault {
   return new Fault("conflict", "Reactors are made from this formula. Delete them first.");
 }
 
-/** @param id of the formula that is to be official, or is; undefined for a new one that is given none. */
+/** @param id of an existing or new official formula; undefined for a new one without an id. */
 export function refuseOfficial(tx: Transaction, caller: Caller, id: Uuid | undefined): Refused {
   const fault = new Fault(
     "permission_denied",
@@ -158,7 +158,7 @@ function rowOf(keys: TenantKeys, tenantId: TenantId, id: Uuid, draft: FormulaDra
   };
 }
 
-/** A formula as it is stored, sealed for a tenant or plain for all. */
+/** Encodes a formula for storage, sealed for a tenant or plain for all. */
 export function writeFormula({ description, icon, code, configuration, requestParameters }: FormulaDraft): JsonObject {
   const entry = ({ name, description: text, type }: ConfigurationEntry): JsonObject => ({
     name,
@@ -179,7 +179,7 @@ export function openFormula(keys: TenantKeys, tenantId: TenantId, row: FormulaRo
   const stored: Json = row.sealed
     ? JSON.parse(open(keys.data, { ...place, field: "formula" }, row.sealed).toString())
     : row.official;
-  if (!isJsonObject(stored)) throw new Error("the definition of a formula is no object");
+  if (!isJsonObject(stored)) throw new Error("the definition of a formula is not an object");
   return {
     id: row.id,
     name: openName(keys, place, row),

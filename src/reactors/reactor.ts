@@ -17,12 +17,12 @@ import { holdFormula, readFormula } from "../store/reactor-formulas.js";
 import {
   deleteReactorRow,
   insertReactor,
-  listReactors,
+  listReactors as listReactorRows,
   namesOfReactors,
   type ReactorColumns,
   type ReactorRow,
   readReactor,
-  updateReactor,
+  updateReactor as updateReactorRow,
 } from "../store/reactors.js";
 import { BOUND } from "../store/sealed-rows.js";
 import type { Transaction } from "../store/transaction.js";
@@ -30,7 +30,7 @@ import { pageByName } from "../tenancy/name-search.js";
 import { type Formula, openFormula } from "./formula.js";
 import { typedConfiguration } from "./formula-contract.js";
 
-/** What a reactor runs: code of its own, or that of a formula. */
+/** The code of a reactor: its own, or that of a formula. */
 export type ReactorCode =
   | { readonly kind: "code"; readonly code: string }
   | { readonly kind: "formula"; readonly formulaId: Uuid };
@@ -53,16 +53,16 @@ export interface Reactor extends ReactorProperties {
   readonly modifiedAt: Date | null;
 }
 
-/** A reactor as answers show it: with its formula as that is now. */
+/** A reactor with the current version of its formula. */
 export interface ShownReactor extends Reactor {
   readonly formula: Formula | undefined;
 }
 
-/** Two changes of one reactor at once: the second starts over from what the first left. */
+/** Of two concurrent changes to one reactor, the second restarts from the result of the first. */
 const TRIES = 5;
 
 /**
- * What a caller gave of code and formula; undefined for neither.
+ * The code or formula in a request; undefined for neither.
  * @throws {Fault} validation_failed for both.
  */
 export function chooseCode(code: string | undefined, formulaId: Uuid | undefined): ReactorCode | undefined {
@@ -72,7 +72,7 @@ export function chooseCode(code: string | undefined, formulaId: Uuid | undefined
   return hasCode ? { kind: "code", code } : undefined;
 }
 
-/** The refusal of a reactor that would run nothing. */
+/** The fault of a reactor without code. */
 export function lacksCode(): Fault {
   return invalid("code", "must be given, or a formula");
 }
@@ -105,7 +105,7 @@ export async function getReactor(
   return withFormula(tx, keys, row);
 }
 
-export async function pageOfReactors(
+export async function listReactors(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
@@ -113,7 +113,7 @@ export async function pageOfReactors(
 ): Promise<Page<ShownReactor>> {
   const { items, total } =
     name === undefined
-      ? await tx.ask(listReactors, listing)
+      ? await tx.ask(listReactorRows, listing)
       : await pageByName(tx, keys, { names: namesOfReactors, read: readReactor }, { ...listing, name });
   writeLog(tx, logEntry(actorOf(caller), "reactor", ALL, "list"));
   return { items: await Promise.all(items.map((row) => withFormula(tx, keys, row))), total };
@@ -127,7 +127,7 @@ async function withFormula(tx: Transaction, keys: TenantKeys, row: ReactorRow): 
   };
 }
 
-export async function changeReactor(
+export async function updateReactor(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
@@ -143,7 +143,8 @@ export async function changeReactor(
     await requireContract(tx, keys, properties);
     const { id: _, ...changed } = rowOf(tx.tenantId, keys, id, properties);
     const modifiedBy = caller.application.id;
-    if (!(await tx.ask(updateReactor, { id, ...changed, revision: row.revision, modified_by: modifiedBy }))) continue;
+    if (!(await tx.ask(updateReactorRow, { id, ...changed, revision: row.revision, modified_by: modifiedBy })))
+      continue;
     const formula = await requireFormulaStill(tx, keys, properties);
     writeLog(tx, logEntry(actorOf(caller), "reactor", id, "update"));
     return { ...current, ...properties, formula, modifiedBy, modifiedAt: tx.now };
@@ -158,7 +159,7 @@ export async function deleteReactor(tx: Transaction, caller: Caller, id: Uuid): 
   return undefined;
 }
 
-/** The reactor's runs that failed within the last day, newest first. */
+/** The reactor's failed runs of the last day, newest first. */
 export async function failedRunsOfReactor(
   tx: Transaction,
   caller: Caller,
@@ -170,8 +171,8 @@ export async function failedRunsOfReactor(
 }
 
 /**
- * A reactor made from a formula must be configured as that asks. The formula is held: transactions that delete it and look
- * for reactors of it come before or after this one.
+ * Checks the configuration against the formula, and locks the formula: transactions that delete it and search for its
+ * reactors run before or after this one.
  */
 async function requireContract(
   tx: Transaction,
@@ -185,8 +186,8 @@ async function requireContract(
 }
 
 /**
- * Looks again for the formula of a reactor that has just been stored. Within one transaction nothing is held: another
- * request of it may have deleted the formula since. Whichever of the two writes first is seen by the other.
+ * Checks again that the formula of a stored reactor exists. A lock does not help within one transaction, where another
+ * request may have deleted the formula. The later of the two writes sees the earlier.
  */
 async function requireFormulaStill(
   tx: Transaction,
@@ -225,7 +226,7 @@ export function openReactor(keys: TenantKeys, tenantId: TenantId, row: ReactorRo
   const place = { tenantId, entity: row.id };
   const bound = boundTo(row, BOUND.reactors);
   const stored: Json = JSON.parse(open(keys.data, { ...place, field: "reactor", bound }, row.definition).toString());
-  if (!isJsonObject(stored)) throw new Error("the definition of a reactor is no object");
+  if (!isJsonObject(stored)) throw new Error("the definition of a reactor is not an object");
   const configuration = isJsonObject(stored.configuration) ? stored.configuration : {};
   return {
     id: row.id,

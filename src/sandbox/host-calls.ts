@@ -35,8 +35,7 @@ export interface HostFetchResponse {
 }
 
 /**
- * What tenant code reaches of the outside, given per run by whoever runs it: permissions, logging and egress rules are
- * theirs.
+ * The outside access of tenants' code. The caller provides it per run, with its permissions, logging and egress rules.
  */
 export interface HostCalls {
   /**

@@ -103,7 +103,7 @@ export const defaultQueueLimits: QueueLimits = { total: 1_000, perTenant: 200, b
 export interface KillLimits {
   /** After the deadline, until the thread is ended. */
   readonly graceMs: number;
-  /** After a thread was told to end, until the runner is. */
+  /** From the order to end a thread until the runner is ended. */
   readonly threadExitMs: number;
   readonly pingMs: number;
   /** Without an answer to a ping, until the runner is killed. */
@@ -111,7 +111,7 @@ export interface KillLimits {
 }
 
 /**
- * A thread that was told to end does so when its native call is over. Each takes less than a second on an idle processor
+ * A thread ends when its current native call returns. Each takes less than a second on an idle processor
  * (engine/host-crypto, engine/host-zlib.ts, engine/host-intl.ts), hence the tenfold for a busy one.
  */
 export const defaultKillLimits: KillLimits = { graceMs: 500, threadExitMs: 10_000, pingMs: 500, silenceMs: 2_000 };

@@ -10,13 +10,13 @@ import type { SourcePosition } from "./source-position.js";
 export interface InstanceKey {
   readonly tenantId: string;
   readonly functionId: string;
-  /** Whose permissions `bt` has. */
+  /** The application whose permissions `bt` has. */
   readonly applicationId: string | null;
   readonly configurationVersion: number;
   readonly kind: FunctionKind;
 }
 
-/** Whose code it is, as the circuit breakers count. */
+/** The source of code, by which circuit breakers count. */
 export type CodeSource = Pick<InstanceKey, "tenantId" | "functionId">;
 
 export interface RunRequest {

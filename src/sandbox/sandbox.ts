@@ -3,7 +3,6 @@ import { performance } from "node:perf_hooks";
 import { afterOthers } from "../base/after-others.js";
 import { CircuitBreaker } from "./circuit-breaker.js";
 import type { HostCalls } from "./host-calls.js";
-import { Lease } from "./lease.js";
 import { CODE_CHARACTERS, defaultLimits, type RunLimits } from "./limits.js";
 import { SandboxCounters, type SandboxMetrics } from "./metrics.js";
 import { type SandboxOptions, type SandboxSettings, settingsOf } from "./options.js";
@@ -15,6 +14,7 @@ import {
   type RunOutcome,
   type RunRequest,
 } from "./run.js";
+import { RunSession } from "./run-session.js";
 import { type RunnerLink, RunnerSupervisor } from "./runner-supervisor.js";
 import type { ReadyRunner } from "./runner-waiters.js";
 import { SharedRunner } from "./shared-runner.js";
@@ -65,7 +65,7 @@ const COMPILING = "compile";
 
 /** Something that the runner was asked for. */
 interface Pending {
-  /** @throws ProtocolError where the answer is none. */
+  /** @throws ProtocolError for an invalid answer. */
   readonly onResult: (report: Buffer, value: Buffer) => void;
   readonly onHostCall: (payload: Buffer) => Promise<Buffer | undefined>;
   readonly fail: (reason: RunFailure) => void;
@@ -133,7 +133,7 @@ class RunnerSandbox implements Sandbox {
 
     const { code, hasApplication } = request;
     const order: RunOrder = { tenant: request.key.tenantId, key, code, hasApplication, limits };
-    const lease = new Lease(hosts, limits);
+    const session = new RunSession(hosts, limits);
     let resultBytes = 0;
     const id = this.#expect(this.#longest(limits.loadMs + limits.wallMs), {
       onResult: (reportBytes, valueBytes) => {
@@ -141,14 +141,14 @@ class RunnerSandbox implements Sandbox {
         resultBytes = valueBytes.length;
         this.#counters.reported(report);
         if (report.threadEnded) this.#threadEnded(request.key);
-        lease.end(report.outcome);
+        session.end(report.outcome);
       },
-      onHostCall: (payload) => lease.call(payload),
-      fail: (reason) => lease.end(failed(reason)),
+      onHostCall: (payload) => session.call(payload),
+      fail: (reason) => session.end(failed(reason)),
       withdrawCompilation: () => {},
     });
     runner.socket.sendParts(FrameKind.run, id, Buffer.from(JSON.stringify(order)), args);
-    const outcome = await this.#unlessAborted(lease, id, runner, signal);
+    const outcome = await this.#unlessAborted(session, id, runner, signal);
     await afterOthers(resultBytes);
     return outcome;
   }
@@ -216,7 +216,7 @@ class RunnerSandbox implements Sandbox {
     return queue.waitMs + taskMs + kill.graceMs + kill.threadExitMs + kill.silenceMs;
   }
 
-  /** @returns the id under which the runner answers: nobody can guess it, and it says nothing. */
+  /** @returns the id under which the runner answers: unguessable and meaningless. */
   #expect(withinMs: number, pending: Pending): string {
     const id = randomBytes(16).toString("hex");
     const timer = setTimeout(() => this.#link.kill("silent"), withinMs);
@@ -254,15 +254,20 @@ class RunnerSandbox implements Sandbox {
     if (reply && this.#pending.has(lease)) runner.socket.send(FrameKind.hostReply, lease, reply, number);
   }
 
-  async #unlessAborted(lease: Lease, id: string, runner: ReadyRunner, signal?: AbortSignal): Promise<RunOutcome> {
-    if (signal === undefined) return await lease.outcome;
+  async #unlessAborted(
+    session: RunSession,
+    id: string,
+    runner: ReadyRunner,
+    signal?: AbortSignal,
+  ): Promise<RunOutcome> {
+    if (signal === undefined) return await session.outcome;
     const abort = () => {
       runner.socket.send(FrameKind.cancel, id);
       this.#pending.get(id)?.fail("killed");
     };
     signal.addEventListener("abort", abort, { once: true });
     try {
-      const outcome = await lease.outcome;
+      const outcome = await session.outcome;
       signal.throwIfAborted();
       return outcome;
     } finally {

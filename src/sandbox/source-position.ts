@@ -7,7 +7,9 @@ export interface SourcePosition {
 /** What stack traces call the code of a function. */
 export const SOURCE_NAME = "function.js";
 
-/** As Node wraps CommonJS modules. It stands before the first line of the code, so columns of that line are too large. */
+/**
+ * Node's wrapper of CommonJS modules. It precedes the first line of the code, so columns of that line are too large.
+ */
 const BEFORE = "(function (exports, require, module, __filename, __dirname) {";
 const AFTER = "\n})";
 

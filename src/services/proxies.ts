@@ -21,7 +21,7 @@ import {
   type ProxyDefinitionPatch,
   type ProxyDraft,
 } from "../proxy/prepare-proxy.js";
-import { changeProxy, createProxy, deleteProxy, getProxy, pageOfProxies } from "../proxy/proxies.js";
+import { createProxy, deleteProxy, getProxy, listProxies, updateProxy } from "../proxy/proxies.js";
 import type { ConfiguredProxy } from "../proxy/proxy.js";
 import type { Transform, TransformDraft } from "../proxy/transform.js";
 import type { Keyring } from "../tenancy/keyring.js";
@@ -65,7 +65,7 @@ export function proxyService(parts: ProxyServiceParts): ServedMethod[] {
       const page = pageRequest(request);
       const listing = { ...page, ids: request.id.map(uuidOf), name: request.name };
       return call.list(
-        (tx) => pageOfProxies(tx, call.caller, keys, listing),
+        (tx) => listProxies(tx, call.caller, keys, listing),
         (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => show(tenantId, item)) }),
       );
     }),
@@ -85,7 +85,7 @@ export function proxyService(parts: ProxyServiceParts): ServedMethod[] {
         const definition = await checkProxy(checksFor(tenantId), draftOf(request));
         const replaced = { ...propertiesOf(request), definition };
         return call.transact(
-          (tx) => changeProxy(tx, call.caller, keys, uuidOf(request.id), () => replaced),
+          (tx) => updateProxy(tx, call.caller, keys, uuidOf(request.id), () => replaced),
           (changed) => show(tenantId, changed),
         );
       },
@@ -98,7 +98,7 @@ export function proxyService(parts: ProxyServiceParts): ServedMethod[] {
         const patchDefinition = await checkPatch(checksFor(call.caller.tenantId), patchOf(request));
         return call.transact(
           (tx) =>
-            changeProxy(tx, call.caller, keys, uuidOf(request.id), (current) => ({
+            updateProxy(tx, call.caller, keys, uuidOf(request.id), (current) => ({
               ...patchedProperties(request, current),
               definition: patchDefinition(current.definition),
             })),

@@ -44,7 +44,7 @@ describe("defaults and bounds of the configuration reference", () => {
       fastConnections: 8,
       slowConnections: 4,
       logRetentionDays: 365,
-      rpcLane: true,
+      rpcFastPath: true,
       sandbox: {
         threads: undefined,
         limits: { wallMs: 30_000, memoryBytes: 134_217_728 },

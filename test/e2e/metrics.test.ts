@@ -72,13 +72,20 @@ describe("/metrics", () => {
     expect(valuesOf(page, "cloakroom_rate_limited_total", { scope: "token_search" })).toEqual([2]);
   });
 
-  it("tells of connections, flights, background work, the sandbox, the event loop and the process", async () => {
+  it("reports connections, shared transactions, background work, the sandbox, the event loop and the process", async () => {
     const page = await scrape();
     const pool = (name: string) => valuesOf(page, name, { db_client_connection_pool_name: "fast" })[0];
     expect(pool("db_client_connection_max")).toBe(8);
     expect(pool("db_client_connection_used")).toBe(0);
-    expect(pool("cloakroom_flights_total")).toBeGreaterThan(0);
-    expect(pool("cloakroom_flight_passengers_total")).toBeGreaterThanOrEqual(pool("cloakroom_flights_total") ?? 0);
+    const transactions = pool("cloakroom_shared_transactions_total");
+    const requests = pool("cloakroom_shared_transaction_requests_total");
+    expect(transactions).toBeGreaterThan(0);
+    expect(requests).toBeGreaterThanOrEqual(transactions ?? 0);
+    // The former names.
+    expect([pool("cloakroom_flights_total"), pool("cloakroom_flight_passengers_total")]).toEqual([
+      transactions,
+      requests,
+    ]);
     expect(valuesOf(page, "cloakroom_due_age_seconds", { kind: "token" })).toEqual([0]);
     expect(valuesOf(page, "sandbox_runs_total", { outcome: "returned" })).toEqual([1]);
     expect(valuesOf(page, "sandbox_run_duration_seconds_bucket", { le: "+Inf" })).toEqual([1]);

@@ -5,8 +5,8 @@ import { Grant } from "../../src/access/grant.js";
 import { Refused } from "../../src/access/refusal.js";
 import { newUuid, type Uuid } from "../../src/base/ids.js";
 import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
-import { createFormula, removeFormula } from "../../src/reactors/formula.js";
-import { changeReactor, createReactor, type ReactorProperties } from "../../src/reactors/reactor.js";
+import { createFormula, deleteFormula } from "../../src/reactors/formula.js";
+import { createReactor, type ReactorProperties, updateReactor } from "../../src/reactors/reactor.js";
 import { readTenant } from "../../src/store/tenants.js";
 import type { Transaction } from "../../src/store/transaction.js";
 import { DEFAULT_SETTINGS } from "../../src/tenancy/settings.js";
@@ -60,7 +60,7 @@ function properties(kind: "formula" | "code"): ReactorProperties {
 
 type Work = (tx: Transaction) => Promise<unknown>;
 const making: Work = (tx) => createReactor(tx, caller, KEYS, properties("formula"));
-const deleting: Work = (tx) => removeFormula(tx, caller, formulaId);
+const deleting: Work = (tx) => deleteFormula(tx, caller, formulaId);
 
 /** `done`, or the code of the fault. */
 async function outcomeOf(running: Promise<unknown>): Promise<string> {
@@ -113,7 +113,7 @@ describe("a formula is deleted, or a reactor is made from it, and never both", (
 
   it("also where an older reactor is given it", async () => {
     const { id } = await run((tx) => createReactor(tx, caller, KEYS, properties("code")));
-    const changing = (tx: Transaction) => changeReactor(tx, caller, KEYS, id, () => properties("formula"));
+    const changing = (tx: Transaction) => updateReactor(tx, caller, KEYS, id, () => properties("formula"));
     const outcomes = await Promise.all([outcomeOf(run(changing)), outcomeOf(run(deleting))]);
     expect(outcomes.filter((outcome) => outcome === "done")).toHaveLength(1);
     expect(await orphans()).toBe(0);

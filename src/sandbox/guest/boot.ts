@@ -144,7 +144,7 @@ function installGlobals({ host, random, calls, timers, room, ending }: GlobalPar
   for (const [name, value] of Object.entries(globals)) define(globalThis, name, value);
 }
 
-/** What nobody catches ends the run, as it would end a process of Node. */
+/** An uncaught error ends the run, as it would end a process of Node. */
 function guarded(ending: Ending, callback: () => unknown): void {
   try {
     callback();

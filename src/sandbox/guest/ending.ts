@@ -50,7 +50,7 @@ export class Ending {
     else this.#host.finish("too_large", NOTHING, NOTHING);
   }
 
-  /** UTF-8 is never shorter than the number of UTF-16 units, so that the large are turned away before they are copied. */
+  /** UTF-8 is never shorter than the number of UTF-16 units, so large values are rejected before they are copied. */
   #hasRoomFor(part: Measured, other: Measured = NOTHING): boolean {
     return part.length + other.length <= this.#resultBytes;
   }

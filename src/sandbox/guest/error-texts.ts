@@ -1,8 +1,8 @@
 import type { GuestErrors } from "../guest-error.js";
 import { writeJson } from "./intrinsics.js";
 
-/** Stands where the code said nothing. */
-const NOTHING_SAID = "Something went wrong. Please try again, and tell whoever runs this service if it goes on.";
+/** Used if the code gave no text. */
+const NOTHING_SAID = "Something went wrong. Please try again, and tell the operator of this service if it continues.";
 const TEXT_CHARACTERS = 4_000;
 const MOST_TEXTS = 100;
 

@@ -33,7 +33,7 @@ export type FinishKind = "returned" | "threw" | "memory" | "not_a_function" | "t
 
 export type PackageFunction = (module: { exports: unknown }, require: (name: string) => unknown) => void;
 
-/** What the guest keeps to of the limits of a run, so that it can say so in an error of its own. */
+/** The limits of a run that the guest enforces itself, to report them as its own errors. */
 export interface GuestLimits {
   readonly resultBytes: number;
   readonly hostCallsInFlight: number;

@@ -2,8 +2,8 @@ import { type GuestErrors, type PublishedErrorName, publishedErrors } from "../g
 import { errorTexts } from "./error-texts.js";
 
 /**
- * The error classes of `@basis-theory/basis-theory-reactor-formulas-sdk-js`, written anew: tenant code throws them to
- * choose the status and the texts of the answer.
+ * Our own implementation of the error classes of `@basis-theory/basis-theory-reactor-formulas-sdk-js`: tenants' code
+ * throws them to choose the status and the texts of the answer.
  */
 export class ReactorError extends Error {
   readonly status: number;

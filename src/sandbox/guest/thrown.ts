@@ -4,7 +4,7 @@ import { errorTexts } from "./error-texts.js";
 import { writeJson } from "./intrinsics.js";
 import { CustomHttpResponseError, ReactorError } from "./reactor-errors.js";
 
-/** What the worker is told of a thrown value: the report as JSON, and the body of a custom response as JSON. */
+/** The report of a thrown value for the worker: its JSON, and the body of a custom response as JSON. */
 export interface ThrownReport {
   readonly report: string;
   readonly body: string;

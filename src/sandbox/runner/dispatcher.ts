@@ -104,7 +104,7 @@ export class Dispatcher {
     this.#dispatch();
   }
 
-  /** Starts a thread before it is needed: that takes some 100 ms, which whoever comes next should not have to wait. */
+  /** Starts a thread in advance, because starting takes some 100 ms. */
   #keepSpare(): void {
     if (this.#threads.some((thread) => thread.isStarted && thread.calls === 0)) return;
     this.#threads.find((thread) => !thread.isStarted)?.start();

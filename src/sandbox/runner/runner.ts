@@ -19,7 +19,7 @@ export class Runner {
   readonly #dispatcher: Dispatcher;
   /** The process that waits for each run or compilation: no other sees anything of it. */
   readonly #callers = new Map<string, FrameSocket>();
-  /** Where each run is, and how to tell it that nobody waits any more. */
+  /** The cancellation flag of each run. */
   readonly #cancelled = new Map<string, Int32Array>();
 
   constructor(settings: RunnerSettings, world: World, workerFile: string) {

@@ -6,7 +6,7 @@ import type { ThreadState } from "./placement.js";
 
 export interface ThreadHooks {
   readonly onHostCall: (lease: string, number: number, payload: Uint8Array) => void;
-  /** It did not end when it was told to. Native code runs in it, and only the end of the process stops that. */
+  /** The thread did not end when ordered to. It runs native code, which only ending the process stops. */
   readonly onStuck: () => void;
 }
 

@@ -9,7 +9,7 @@ export const FrameKind = {
   run: 2,
   /** Service to runner: the answer to the host call of this number. */
   hostReply: 3,
-  /** Service to runner: nobody waits for this run any more. */
+  /** Service to runner: the run is cancelled. */
   cancel: 4,
   /** Service to runner: code as text, to be compiled only. */
   compile: 5,
@@ -45,7 +45,7 @@ function isFrameKind(kind: number): kind is FrameKind {
   return kinds.has(kind);
 }
 
-/** The bytes that go before the payload. Head and payload are written one after the other, so that no payload is copied. */
+/** The bytes before the payload. Head and payload are written separately, to avoid copying the payload. */
 export function frameHead(kind: FrameKind, lease: string, number: number, payloadBytes: number): Buffer {
   const head = Buffer.allocUnsafe(LENGTH_BYTES + HEAD_BYTES);
   head.writeUInt32BE(HEAD_BYTES + payloadBytes, 0);

@@ -17,7 +17,7 @@ export interface CompileOrder {
   readonly code: string;
 }
 
-/** What the runner tells of itself with a pong frame. */
+/** The runner's health report in a pong frame. */
 export interface RunnerHealth {
   /** Resident memory of the process, in bytes. */
   readonly rssBytes: number;

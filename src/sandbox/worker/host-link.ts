@@ -23,7 +23,7 @@ export class HostLink {
     port1.on("message", (message: ThreadMessage) => this.#receive(message));
   }
 
-  /** Begins a run. @returns a signal that is aborted when nobody waits for the run any more. */
+  /** Begins a run. @returns a signal that is aborted when the run is cancelled. */
   open(lease: string): AbortSignal {
     const abort = new AbortController();
     this.#runs.set(lease, { abort, waiting: new Map() });

@@ -9,7 +9,7 @@ import type { RunFunctions } from "./host-functions.js";
 import type { NativeFunctions } from "./native-functions.js";
 import type { GuestEntry } from "./world.js";
 
-/** What code may still run after it gave its answer: microtasks that it left behind. Milliseconds. */
+/** Time for microtasks that code left behind after its answer, in milliseconds. */
 const AFTERMATH_MS = 50;
 
 /** Polled by the engine while it runs code. */

@@ -19,7 +19,7 @@ export interface KeySpec {
   readonly oaepLabel?: string;
 }
 
-/** The material of a key lives in the instance; the worker reads it anew for each use. */
+/** The material of a key lives in the instance; the worker reads it again for each use. */
 export class KeyObject {
   readonly type: KeySpec["role"];
   readonly asymmetricKeyType: string | undefined;
@@ -65,7 +65,7 @@ export function keySpec(given: unknown, role: "private" | "public"): KeySpec {
   }
   const { key, format, type, passphrase, oaepLabel, ...rest } = Object(given);
   if (passphrase !== undefined) {
-    // How long such a key takes to open is chosen by whoever made it, and nothing could interrupt that.
+    // The key's creator chooses the time that opening it takes, and it cannot be interrupted.
     throw new Error("Keys with a passphrase are not supported here.");
   }
   const { padding, saltLength, dsaEncoding, oaepHash } = rest;

@@ -179,7 +179,7 @@ function nameOf(value: object): string | undefined {
   return typeof maker === "function" ? String(maker.name) : "Object";
 }
 
-/** What stands before the brackets: nothing for plain objects and arrays. */
+/** The label before the brackets: empty for plain objects and arrays. */
 function labelOf(value: object): string {
   const name = nameOf(value) ?? "[Object: null prototype]";
   if (value instanceof Map || value instanceof Set) return `${name}(${value.size}) `;

@@ -1,4 +1,4 @@
-/** Milliseconds: the clock of the engine has no finer ones, so that code cannot measure what others do. */
+/** In milliseconds. The engine's clock has no finer resolution, which hides the timing of others. */
 const now = (): number => performance.now();
 
 type Write = (level: "log" | "error" | "warn", text: string) => void;
@@ -35,7 +35,7 @@ function stream(level: "log" | "error") {
   };
 }
 
-/** Node's `process`, as far as libraries ask for it. Events of it never happen: what nobody catches ends the run. */
+/** Node's `process`, as far as libraries use it. It emits no events: an uncaught error ends the run. */
 export const process = {
   title: "node",
   version: "v16.20.2",

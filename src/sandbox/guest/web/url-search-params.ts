@@ -76,7 +76,7 @@ export class URLSearchParams {
     return "URLSearchParams";
   }
 
-  /** Begins anew, without telling the URL, which is where this comes from. */
+  /** Parses a new query without notifying the URL, which is the caller. */
   reset(query: string): void {
     this.#pairs = parse(query);
   }
