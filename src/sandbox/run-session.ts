@@ -31,10 +31,8 @@ export class RunSession {
   }
 
   /**
-   * Makes a host call. The guest and the runner keep to the limits too; they are enforced here because neither is
-   * trusted.
-   *
-   * @returns the reply as JSON, or undefined when the run has ended meanwhile.
+   * Makes a host call. Guest and runner enforce the limits too; they are enforced here because neither is trusted.
+   * @returns the reply as JSON, or undefined if the run has ended meanwhile.
    */
   async call(payload: Buffer): Promise<Buffer | undefined> {
     this.#made += 1;

@@ -15,7 +15,7 @@ export function toBytes(text: string): Uint8Array {
   return apply(encode, encoder, [text]);
 }
 
-/** Bytes that are no UTF-8 become U+FFFD. */
+/** Invalid UTF-8 becomes U+FFFD. */
 export function toText(bytes: Uint8Array): string {
   return apply(decode, decoder, [bytes]);
 }

@@ -1,4 +1,4 @@
-/** What decides where a run may go. */
+/** State of a thread that determines which runs it may take. */
 export interface ThreadState {
   /** The tenant of its calls. A thread serves one tenant at a time: code that blocks it delays no other tenant. */
   readonly tenant: string | undefined;
@@ -8,7 +8,7 @@ export interface ThreadState {
   readonly isExclusive: boolean;
   /** It has started. */
   readonly isReady: boolean;
-  /** Whether an instance of this key was used in it not long ago. */
+  /** Whether an instance of this key was used in it recently. */
   knows(key: string): boolean;
 }
 
@@ -34,8 +34,8 @@ export function place<T extends ThreadState>(
 }
 
 /**
- * The thread for a compilation, or undefined when it has to wait. A compilation cannot be interrupted: when it takes too long
- * its thread is ended, so no other task may be in it. Each tenant compiles one piece of code at a time.
+ * Chooses the thread for a compilation, or undefined if it must wait. A compilation cannot be interrupted: if it takes
+ * too long its thread is ended, so no other task may be in it. Each tenant compiles one piece of code at a time.
  */
 export function placeAlone<T extends ThreadState>(threads: readonly T[], tenant: string): T | undefined {
   if (threads.some((thread) => thread.isExclusive && thread.tenant === tenant)) return undefined;

@@ -10,7 +10,7 @@ export type HostCall =
 
 const MOST_HEADERS = 500;
 
-/** @throws ProtocolError for anything that is no host call. Sizes are bounded by the limit on the whole payload. */
+/** @throws ProtocolError for an invalid host call. The limit on the whole payload bounds all sizes. */
 export function readHostCall(payload: Buffer): HostCall {
   const call = object(parseJson(payload, { depth: MAX_LEVELS, values: MAX_VALUES, names: MAX_NAMES }));
   if (oneOf(call.to, ["bt", "fetch"]) === "bt") {

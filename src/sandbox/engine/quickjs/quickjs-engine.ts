@@ -24,7 +24,7 @@ interface Blank {
   readonly memoryBytes: () => number;
 }
 
-/** QuickJS-ng in WebAssembly: each instance has a linear memory of its own and starts as a copy of one snapshot. */
+/** QuickJS-ng in WebAssembly: each instance has its own linear memory and starts as a copy of one snapshot. */
 export class QuickJsEngine implements Engine {
   readonly #world: World;
   /** Restored in advance for the next run: restoring is most of a cold start. */
@@ -127,7 +127,7 @@ export class QuickJsEngine implements Engine {
   }
 }
 
-/** The function around CommonJS code, an ES module, or what is wrong with either. */
+/** The function around CommonJS code, an ES module, or the problem in the code. */
 type Compiled =
   | { readonly kind: "common_js"; readonly wrapper: JSValueHandle }
   | { readonly kind: "module"; readonly source: string }

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { base64, dataBytes, type HostCrypto } from "./host-crypto.js";
 
-/** A key on its way to the worker: its material, and the options that came with it (padding, hashes). */
+/** A key for the worker: its material and its options (padding, hashes). */
 export interface KeySpec {
   readonly role: "private" | "public" | "secret";
   readonly pem?: string;
@@ -57,7 +57,7 @@ export class KeyObject {
   }
 }
 
-/** Reads a key in any form that Node takes: PEM text, bytes, an object with `key` and options, a KeyObject. */
+/** Describes a key in any form that Node accepts: PEM text, bytes, an object with `key` and options, a KeyObject. */
 export function keySpec(given: unknown, role: "private" | "public"): KeySpec {
   if (given instanceof KeyObject) return { ...given.spec(), role };
   if (typeof given === "string" || ArrayBuffer.isView(given) || given instanceof ArrayBuffer) {
