@@ -6,7 +6,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     exclude: [...configDefaults.exclude, "test/engine/**", ...missingPrograms(".").flatMap(({ files }) => files)],
     globalSetup: [
-      "test/support/tell-what-is-left-out.ts",
+      "test/support/report-skipped-files.ts",
       "test/support/global-setup.ts",
       "test/sandbox/support/image.ts",
     ],

@@ -1,5 +1,5 @@
-// Builds dist: `node scripts/build.js`. With --if-changed it does nothing where dist was built from the sources as they are, so
-// that a command starts at once.
+// Builds dist: `node scripts/build.js`. With --if-changed it does nothing if dist is up to date, so commands start at
+// once.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -8,22 +8,26 @@ import { fileURLToPath } from "node:url";
 
 process.chdir(fileURLToPath(new URL("../", import.meta.url)));
 
-/** Everything that dist is made from. Dependencies are what the lock file says. */
+/** Everything that dist is built from. The lock file identifies dependencies. */
 const SOURCES = [
   "src",
   "gen",
   "docs",
   "scripts",
+  "clients/typescript/README.md",
+  "clients/typescript/src",
+  "clients/typescript/tsconfig.json",
   "README.md",
   "package-lock.json",
   "tsconfig.json",
   "tsconfig.build.json",
 ];
-/** Holds the digest of the sources that dist was built from. */
+/** Contains the digest of the sources that dist was built from. */
 const STAMP = "dist/.built";
 
 const STEPS = [
   [process.execPath, "node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"],
+  [process.execPath, "node_modules/typescript/bin/tsc", "-p", "clients/typescript/tsconfig.json"],
   [process.execPath, "scripts/copy-sql.js"],
   [process.execPath, "--import=./scripts/typescript-sources.js", "scripts/bundle-sandbox.ts"],
   [process.execPath, "scripts/render-guides.js"],

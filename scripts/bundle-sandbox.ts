@@ -1,6 +1,7 @@
-// Builds dist/sandbox, which holds all that the runner process may read: the runner and its worker, each bundled into
-// one file, the engine, the guest world as a snapshot, and the packages that tenant code may require as bytecode. Nothing
-// of it is committed; `npm run build` makes it, and so does the tests' global setup where it is older than its sources.
+// Builds dist/sandbox, which contains everything that the runner process may read: the runner and its worker, each
+// bundled into one file, the engine, the guest world as a snapshot, and the packages that tenant code may require as
+// bytecode. None of it is committed; `npm run build` creates it, and so does the tests' global setup if it is older
+// than its sources.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,11 +14,10 @@ const image = join(root, "dist/sandbox");
 const sandbox = join(root, "src/sandbox");
 
 /**
- * What tenant code may require. `from` is the name in package.json where another version of the package has its own name there;
- * `entry` is the file where the package's own is of no use (it reads files at run time).
- *
- * Preloaded packages are part of the snapshot: they cost memory in every instance (lodash 0.45 MB) and no time. The others,
- * and the modules of Node.js that come from npm, are evaluated where they are required (node-forge: 4.5 ms).
+ * The packages that tenant code may require. `from` is the name in package.json if another version of the package has
+ * its own name there; `entry` replaces the package's own entry file if that reads files at run time.
+ * Preloaded packages are part of the snapshot: they cost memory in every instance (lodash 0.45 MB) and no time. The
+ * others, and the modules of Node.js that come from npm, are evaluated when they are required (node-forge: 4.5 ms).
  */
 interface Catalogue {
   readonly packages: readonly (GuestPackage & { readonly preloaded?: boolean })[];
@@ -36,7 +36,7 @@ async function bundleAll(packages: readonly GuestPackage[]): Promise<Map<string,
   return new Map(packages.map(({ name }, index) => [name, codes[index] ?? ""]));
 }
 
-/** Changes with everything that the image is made from. */
+/** Changes with every input of the image. */
 function fingerprint(): string {
   const hash = createHash("sha256");
   const ours = readdirSync(sandbox, { recursive: true, withFileTypes: true })
@@ -50,7 +50,7 @@ function fingerprint(): string {
   return hash.digest("hex");
 }
 
-/** Renames are atomic, so a runner that starts meanwhile finds whole files. */
+/** Renames are atomic, so a runner that starts meanwhile finds complete files. */
 function put(name: string, content: string | Uint8Array): void {
   const target = join(image, name);
   mkdirSync(dirname(target), { recursive: true });
@@ -84,7 +84,7 @@ async function bundleSandbox(): Promise<void> {
   put("package.json", '{ "type": "module" }\n');
   put("runner.js", runner);
   put("worker.js", worker);
-  // Written beside the image rather than into it: the runner has no use for it.
+  // Written next to the image rather than into it: the runner does not need it.
   const builderFile = join(root, "dist/build-world.mjs");
   writeFileSync(builderFile, builder);
   const { buildWorld }: typeof Builder = await import(pathToFileURL(builderFile).href);

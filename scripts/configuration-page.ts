@@ -58,7 +58,7 @@ function defaultOf(setting: Setting): string {
   }
 }
 
-/** A number with its thousands separated, as people read it. Values are set without separators. */
+/** A number with thousands separators for readers. Values are set without separators. */
 function figure(number: number): string {
   return number.toLocaleString("en-US");
 }

@@ -1,4 +1,4 @@
-// What the server reads at run time and tsc does not carry over.
+// Copies files that the server reads at run time and that tsc ignores.
 import { cpSync } from "node:fs";
 
 cpSync("src/store/migrations", "dist/src/store/migrations", { recursive: true });

@@ -1,6 +1,6 @@
 // Prints buf/validate/validate.proto into .deps from the descriptor that @bufbuild/protovalidate ships: no npm package
-// holds the text, and buf must not need the schema registry. The CEL of the standard rules is left out; generated code
-// imports the package's own descriptor, so the text is needed to resolve names only.
+// contains the text, and buf must not need the schema registry. The CEL of the standard rules is omitted; generated
+// code imports the package's own descriptor, so the text is only needed to resolve names.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import {

@@ -1,5 +1,5 @@
-// A plugin for `buf generate` that writes openapi.json. Descriptors at run time carry no comments, so the document is made
-// here, from what buf parsed, and committed with the rest of gen/.
+// A plugin for `buf generate` that writes openapi.json. Descriptors have no comments at run time, so the document is
+// generated here, from what buf parsed, and committed with the rest of gen/.
 import { create, createFileRegistry } from "@bufbuild/protobuf";
 import {
   CodeGeneratorResponse_Feature,

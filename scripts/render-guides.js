@@ -1,20 +1,21 @@
-// Renders the guides of docs/ to HTML in dist/guides, for the server to show at /docs/guides. guides.json lists them.
+// Renders the guides of docs/ to HTML in dist/guides, which the server shows at /docs/guides. guides.json lists them.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { Marked } from "marked";
 
-/** What is written for people who work on the project. */
+/** Pages for people who work on the project. */
 const INTERNAL = new Set(["performance"]);
 const TARGET = "dist/guides";
 
 const guides = [
   { name: "start", file: "README.md" },
+  { name: "client", file: "clients/typescript/README.md" },
   ...readdirSync("docs")
     .filter((file) => file.endsWith(".md") && !INTERNAL.has(basename(file, ".md")))
     .map((file) => ({ name: basename(file, ".md"), file: join("docs", file) })),
 ];
 
-/** As repositories' sites name the places that links lead to: `#a-jail-around-tenants-code`. */
+/** Anchors as repository sites generate them: `#a-jail-around-tenants-code`. */
 function slugOf(text) {
   return text
     .toLowerCase()

@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 const sandbox = join(root, "src/sandbox");
 
 export interface GuestPackage {
-  /** What `require` takes. */
+  /** The names that `require` accepts. */
   readonly name: string;
   readonly from?: string;
   readonly entry?: string;
@@ -21,11 +21,11 @@ export interface GuestParts {
   /** Code by name. */
   readonly preloaded: ReadonlyMap<string, string>;
   readonly onDemand: readonly string[];
-  /** Names with the reason. */
+  /** Names with the reason for their refusal. */
   readonly refused: readonly (readonly [name: string, why: string])[];
 }
 
-/** What stands for Node's modules in the guest world. */
+/** Replacements for Node's modules in the guest world. */
 const builtins: Readonly<Record<string, string>> = {
   buffer: "buffer/index.js",
   events: "events/events.js",
@@ -46,9 +46,9 @@ const forGuest: BuildOptions = {
   minifySyntax: true,
   define: { global: "globalThis", "process.env.NODE_ENV": '"production"' },
   alias: {
-    // Its other form puts some thirty functions into the global object.
+    // Its other build puts some thirty functions into the global object.
     tslib: join(root, "node_modules/tslib/tslib.es6.mjs"),
-    // Its other form asks `util`, which is what asks for it.
+    // Its other build requires `util`, which requires this module.
     inherits: join(root, "node_modules/inherits/inherits_browser.js"),
   },
   logLevel: "error",
@@ -70,7 +70,7 @@ export async function bundlePackage({ name, from = name, entry = from }: GuestPa
   return `(function (module, require) { var exports = module.exports; ${code}\n})`;
 }
 
-/** Packages that read files of their own (fonts, tables) carry them along. */
+/** Packages that read their own files (fonts, tables) have them bundled. */
 const withFiles: Plugin = {
   name: "with files",
   setup({ onLoad }) {
@@ -91,7 +91,7 @@ const withFiles: Plugin = {
   },
 };
 
-/** axios sends through the guest's adapter, and loads its multipart forms (a table of 150 KB) where they are used. */
+/** axios sends through the guest's adapter, and loads its multipart forms (a table of 150 KB) when they are used. */
 const axiosForGuest: Plugin = {
   name: "axios for the guest",
   setup({ onResolve, onLoad }) {
@@ -116,7 +116,7 @@ export async function bundleGuest({ preloaded, onDemand, refused }: GuestParts):
     "guest:packages": `export const preloaded = { ${packages.join(",\n")} };
       export const onDemand = ${JSON.stringify(onDemand)};
       export const refused = new Map(${JSON.stringify(refused)});`,
-    // Those of Linux, on which servers run: they are the same on each of its machines.
+    // The constants of Linux, which are the same on all servers.
     "guest:node-constants": `export const os = ${JSON.stringify({ signals: constants.signals, errno: constants.errno, priority: constants.priority })};
       export const zlib = ${JSON.stringify(zlibConstants)};
       export const STATUS_CODES = ${JSON.stringify(STATUS_CODES)};`,
@@ -143,7 +143,7 @@ export async function bundleGuest({ preloaded, onDemand, refused }: GuestParts):
   return `(function () { var module = { exports: {} }; ${code}\nreturn module.exports.default; })()`;
 }
 
-/** Piscina stays outside: it starts its threads from a file of its own. */
+/** Piscina is not bundled: it starts its threads from its own file. */
 export function bundleForNode(entry: string): Promise<string> {
   return bundled({
     absWorkingDir: root,

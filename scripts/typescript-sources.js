@@ -1,4 +1,4 @@
-// Lets a bare `node` run our sources: they import `./x.js`, which exists as `./x.ts` only until the build.
+// Lets plain `node` run our sources: they import `./x.js`, which exists as `./x.ts` until the build.
 import { registerHooks } from "node:module";
 
 registerHooks({

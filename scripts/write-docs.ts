@@ -1,4 +1,4 @@
-// Writes the pages of docs/ that are made from the code: expressions.md and configuration.md.
+// Writes the generated pages of docs/: expressions.md and configuration.md.
 import { writeFileSync } from "node:fs";
 import { configurationPage } from "./configuration-page.js";
 import { expressionPage } from "./expression-docs/page.js";

@@ -4,14 +4,14 @@ import type { Json } from "../../src/base/json.js";
 export interface FilterExample {
   readonly expression: string;
   readonly data: Json;
-  /** For a random result: what it always looks like, and a result as it may be. Others are computed. */
+  /** For a random result: its pattern, and a possible result. Others are computed. */
   readonly random?: { readonly shape: RegExp; readonly sample: string };
 }
 
-/** What the page says of a filter. */
+/** The entry of a filter on the page. */
 export interface FilterEntry {
   readonly name: string;
-  /** What it takes. */
+  /** Its input. */
   readonly input: string;
   /** Its arguments in order, with their defaults. */
   readonly args: string;
@@ -326,7 +326,7 @@ const lists: FilterGroup = {
   ],
 };
 
-/** Every filter there is. A test compares them with those of the engine. */
+/** Every filter. A test compares them with those of the engine. */
 export const FILTER_GROUPS: readonly FilterGroup[] = [
   finding,
   masking,

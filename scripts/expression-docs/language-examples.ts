@@ -7,7 +7,7 @@ export interface Walkthrough {
   readonly expressions: readonly string[];
 }
 
-/** How values are named. */
+/** How values are addressed. */
 export const VALUES: Walkthrough = {
   data: { name: { first: "Ada", last: "Lovelace" }, phones: ["555-0100", "555-0101"], "customer id": 7 },
   expressions: [

@@ -8,7 +8,7 @@ import { MAX_REFERENCES } from "../../src/tokens/detokenize.js";
 import { FILTER_GROUPS, type FilterEntry, type FilterExample, type FilterGroup } from "./filter-entries.js";
 import { MISTAKES, PATHS, VALUES, type Walkthrough } from "./language-examples.js";
 
-/** docs/expressions.md. What it shows of results and errors is what the code gives. */
+/** docs/expressions.md. Its results and errors are computed by the code. */
 export function expressionPage(): string {
   return `${[
     "<!-- Written by `npm run generate` from scripts/expression-docs and the code. Do not edit. -->",
@@ -144,7 +144,7 @@ function code(text: string): string {
   return `\`${cell(text)}\``;
 }
 
-/** In a table a bar ends the cell, also within code. */
+/** In a table a bar ends the cell, even within code. */
 function cell(text: string): string {
   return text.replaceAll("|", "\\|");
 }

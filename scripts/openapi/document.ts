@@ -24,7 +24,7 @@ The answer is then the first one, under the rights that hold by then, with the h
 
 **Other fields** than those listed are ignored in requests, except within the data of cards and bank accounts, where a request names some that it refuses, and where a name is one slip away from a listed one. Other parameters of lists and deletes are refused. Answers may bring new fields.`;
 
-/** The order in which readers meet the groups. A group that is not listed comes last. */
+/** The order of the groups. A group that is not listed comes last. */
 const GROUPS = [
   ...["Token", "Tokenize", "Application", "Application Key", "Session", "Permission"],
   ...["Proxy", "Reactor", "Reactor Formula"],

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../src/base/json.js";
 
-/** Methods that answer with the end of a tenant's code. The policy cannot say so. */
+/** Methods that return the outcome of a tenant's code, which the policy cannot express. */
 const RUNS_CODE: ReadonlySet<string> = new Set(["React", "GetReactorResult"]);
 
-/** What the published error classes of code stand for, and what a run that came to no end of its own is (api-facts 8.3). */
+/** The meaning of the published error classes of code, and of a run without an outcome of its own (api-facts 8.3). */
 const THROWN: Readonly<Record<number, string>> = {
   400: "Bad Request, or Invalid Reactor Configuration",
   401: "Authentication Failed",
@@ -21,7 +21,7 @@ const EITHER = {
   anyOf: [{ $ref: "#/components/schemas/Problem" }, { $ref: "#/components/schemas/FunctionProblem" }],
 };
 
-/** The failures of a method beside its own: what code throws has statuses of its own, in the shape of the published errors. */
+/** The failures of a method besides its own: errors thrown by code have their own statuses, in the published format. */
 export function functionFailures(method: string): JsonObject {
   if (!RUNS_CODE.has(method)) return {};
   const byStatus = Object.entries(THROWN).map(([status, meaning]) => [
@@ -48,7 +48,7 @@ export const FUNCTION_PROBLEM_SCHEMA: JsonObject = {
   ...failureShape("reactor_error"),
 };
 
-/** What code failed with, wherever it ran. */
+/** The error of code, wherever it ran. */
 export function failureShape(code: string): JsonObject {
   return {
     required: ["type", "title", "status", "detail", "instance", "code", "errors"],

@@ -11,14 +11,14 @@ import { problemResponses } from "./problems.js";
 import { isRequired } from "./rules.js";
 import type { Schemas } from "./schemas.js";
 
-/** One operation at its place in the document. */
+/** One operation in the document. */
 export interface PlacedOperation {
   readonly path: string;
   readonly verb: string;
   readonly operation: JsonObject;
 }
 
-/** Which fields of the request stand where. */
+/** The places of the request's fields. */
 interface RequestShape {
   readonly path: readonly DescField[];
   readonly query: readonly DescField[];
@@ -26,10 +26,10 @@ interface RequestShape {
   readonly body: readonly DescField[] | DescField | undefined;
 }
 
-/** Methods whose handler may also answer 202 with nothing. The policy cannot say so. */
+/** Methods whose handler may also answer 202 with an empty body, which the policy cannot express. */
 const MAY_BE_ACCEPTED: ReadonlySet<string> = new Set(["React"]);
 
-/** One binding of a method. `alias` counts bindings beside the first: each needs an id of its own. */
+/** One binding of a method. `alias` counts additional bindings: each needs its own id. */
 export function operationOf(
   method: DescMethod,
   binding: HttpRule,
@@ -76,7 +76,7 @@ export function operationOf(
 
 function shapeOf(input: DescMessage, variables: readonly string[], body: string): RequestShape {
   const path = variables.map((name) => fieldOf(input, name));
-  // REST makes the mask from the keys that are present.
+  // REST derives the mask from the keys that are present.
   const others = input.fields.filter(
     (field) => !path.includes(field) && field.message?.typeName !== "google.protobuf.FieldMask",
   );

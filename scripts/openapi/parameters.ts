@@ -4,7 +4,7 @@ import { commentOf } from "./comments.js";
 import { isRequired } from "./rules.js";
 import type { Schemas } from "./schemas.js";
 
-/** Headers that any or many operations take. */
+/** Headers that many or all operations accept. */
 export const HEADER_PARAMETERS: JsonObject = {
   "BT-TRACE-ID": {
     name: "BT-TRACE-ID",

@@ -3,18 +3,18 @@ import { PROBLEM_TYPE, problemOf } from "../../src/api/rest/problem.js";
 import { Fault, invalid, notFound, permissionDenied } from "../../src/base/fault.js";
 import type { JsonObject } from "../../src/base/json.js";
 
-/** What of a method decides how it can fail. */
+/** The properties of a method that decide how it can fail. */
 export interface Fallible {
-  /** The request holds something that can be wrong. */
+  /** The request has fields that can be invalid. */
   readonly hasInput: boolean;
   readonly hasBody: boolean;
   readonly namesResource: boolean;
-  /** It needs permissions, or changes something: what needs none may still be refused to the kind of key used. */
+  /** It needs permissions, or changes something: without permissions it may still refuse the kind of key used. */
   readonly isGuarded: boolean;
   readonly isIdempotent: boolean;
 }
 
-/** The statuses that a method's policy and shape tell. All others come as `default`. */
+/** The statuses that follow from a method's policy and shape. All others are `default`. */
 function statusesOf({ hasInput, hasBody, namesResource, isGuarded, isIdempotent }: Fallible): number[] {
   return [
     ...(hasInput ? [400] : []),
@@ -79,7 +79,7 @@ export const PROBLEM_SCHEMA: JsonObject = {
   },
 };
 
-/** What can be meant by a status. */
+/** The possible meanings of a status. */
 function codesOf(status: number): string {
   const entries = Object.entries(FAULT_TABLE).filter(([, { http }]) => http === status);
   return entries.map(([code, { title }]) => `\`${code}\`: ${title.replace(/\.$/, "")}.`).join(" ");

@@ -2,9 +2,7 @@ import type { JsonObject } from "../../src/base/json.js";
 import { failureShape } from "./function-failures.js";
 import type { PlacedOperation } from "./operation.js";
 
-/**
- * The one route without an annotation: it takes any body of any type and sends it on, so that it is no method of a proto.
- */
+/** The one route without an annotation: it forwards any body of any type, so it is not a method of a proto. */
 const VERBS = ["get", "post", "put", "patch", "delete"];
 
 const PARAMETERS: JsonObject[] = [

@@ -21,7 +21,7 @@ const NUMBER_RULES: Readonly<Record<string, Translate>> = {
   lte: asNumber("maximum"),
 };
 
-/** What each rule of protovalidate is in JSON Schema, by the type of field. Rules of items and entries nest. */
+/** Each rule of protovalidate as JSON Schema, by the type of field. Rules of items and entries nest. */
 const RULES: Readonly<Record<string, Readonly<Record<string, Translate>>>> = {
   string: {
     minLen: asNumber("minLength"),
@@ -46,8 +46,8 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Translate>>>> = {
 };
 
 /**
- * The keywords of JSON Schema that say what a field's rules say.
- * @throws {Error} for a rule that has none here: a document that leaves a rule out would mislead.
+ * The keywords of JSON Schema that express a field's rules.
+ * @throws {Error} for a rule without an equivalent: a document that omits a rule would mislead.
  */
 export function keywordsOf(field: DescField): JsonObject {
   const rules = rulesOf(field);
@@ -56,7 +56,7 @@ export function keywordsOf(field: DescField): JsonObject {
   return { ...leastOf(field, keywords), ...keywords };
 }
 
-/** The rules, or an empty string, which stands for an absent field. */
+/** The rules, or an empty string, which means that the field is absent. */
 function orEmpty(field: DescField, keywords: JsonObject): JsonObject {
   if (field.fieldKind !== "scalar" || field.scalar !== ScalarType.STRING) {
     throw new Error(`the document cannot say that ${field.toString()} may be empty`);
@@ -64,9 +64,7 @@ function orEmpty(field: DescField, keywords: JsonObject): JsonObject {
   return { anyOf: [keywords, { maxLength: 0 }] };
 }
 
-/**
- * Whether a request is refused without the field: it is required, or what an absent field reads as breaks a rule.
- */
+/** Whether a request without the field is rejected: it is required, or the value of an absent field breaks a rule. */
 export function isRequired(field: DescField): boolean {
   if (rulesOf(field).required) return true;
   if (field.presence !== FeatureSet_FieldPresence.IMPLICIT) return false;
@@ -83,7 +81,7 @@ function rulesOf(field: DescField): FieldRules {
   return getOption(field, rulesOption);
 }
 
-/** `required` also refuses the empty value where the field cannot tell it from an absent one. */
+/** `required` also rejects the empty value if the field cannot distinguish it from an absent one. */
 function leastOf(field: DescField, keywords: JsonObject): JsonObject {
   if (!rulesOf(field).required || field.presence !== FeatureSet_FieldPresence.IMPLICIT) return {};
   if (field.fieldKind === "list") return { minItems: 1 };

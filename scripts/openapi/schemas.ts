@@ -7,12 +7,12 @@ import { commentOf } from "./comments.js";
 import { isRequired, keywordsOf } from "./rules.js";
 
 /**
- * Who writes a message decides what must be in it: a caller leaves out what has a default, an answer shows every field
- * that cannot be unset. A patch needs no field and clears those that are null.
+ * The required fields depend on the writer of a message: a caller omits fields with a default, a response contains
+ * every field that cannot be unset. A patch needs no field and clears those that are null.
  */
 export type Writer = "caller" | "patch" | "server";
 
-/** The schemas of messages, each made when it is first referred to. */
+/** The schemas of messages, each created when it is first referred to. */
 export class Schemas {
   readonly #made = new Map<string, JsonObject>();
 
@@ -26,7 +26,7 @@ export class Schemas {
     return this.#refer(message.name, message, writer, fields);
   }
 
-  /** One field, with what its comment and rules say. */
+  /** One field, with its comment and rules. */
   ofField(field: DescField, writer: Writer): JsonObject {
     const schema = this.#withRules(this.#shapeOf(field, writer), field);
     const described = { ...schema, ...describe(commentOf(field)) };
@@ -43,7 +43,7 @@ export class Schemas {
       case "google.protobuf.Timestamp":
         return { type: "string", format: "date-time" };
       default: {
-        // What is within a patch is taken as a whole.
+        // An object within a patch is replaced as a whole.
         const by = writer === "server" ? "server" : "caller";
         return this.#refer(by === "server" ? message.name : `${message.name}Input`, message, by, restFields(message));
       }
@@ -52,7 +52,7 @@ export class Schemas {
 
   #refer(name: string, message: DescMessage, writer: Writer, fields: readonly DescField[]): JsonObject {
     if (!this.#made.has(name)) {
-      // Set before its fields are looked at, since messages may contain themselves.
+      // Registered before its fields are visited, because messages may contain themselves.
       const schema: JsonObject = {};
       this.#made.set(name, schema);
       Object.assign(schema, this.#objectOf(message, writer, fields));
@@ -89,7 +89,7 @@ export class Schemas {
   }
 }
 
-/** What is refused unless it is empty, although it stands in no list of fields. */
+/** Fields that are rejected unless they are empty, although no list of fields has them. */
 function unservedIn(message: DescMessage): string | undefined {
   const { unserved } = getOption(message, rest_message);
   if (unserved.length === 0) return undefined;
@@ -124,7 +124,7 @@ function describe(comment: string | undefined): JsonObject {
 function orNull(schema: JsonObject): JsonObject {
   const { $ref, type, enum: choices, description, ...rest } = schema;
   if ($ref !== undefined) return { anyOf: [{ $ref }, { type: "null" }], ...(description ? { description } : {}) };
-  // No type means any JSON, null among it.
+  // No type means any JSON, including null.
   if (type === undefined) return schema;
   return {
     type: [type, "null"],

@@ -1,3 +1,4 @@
+import type { Actor } from "../audit/actor.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
@@ -31,10 +32,8 @@ import {
   openApplication,
   type WithKey,
 } from "./application.js";
-import type { Actor } from "./caller.js";
 import { newKey } from "./key-text.js";
 import type { ApplicationType } from "./permissions.js";
-import { Refused } from "./refusal.js";
 import { keyProof, rightsColumns } from "./sealed-rights.js";
 
 /** Makes an application and, if wanted, its first key. */
@@ -50,7 +49,7 @@ export function prepareApplication(
     const id = newUuid();
     const createdBy = actor?.id ?? null;
     const columns = rightsColumns(keys, tx.tenantId, { id, type }, rights);
-    tx.tell(insertApplication, { id, ...columns, created_by: createdBy });
+    tx.enqueue(insertApplication, { id, ...columns, created_by: createdBy });
     writeLog(tx, logEntry(actor, "application", id, "create"));
     const first = withKey ? addKey(tx, keys, actor, { id, type }) : undefined;
     const made: Application = {
@@ -68,14 +67,9 @@ export function prepareApplication(
 }
 
 /** An application with its keys, whose values are not known any more. */
-export async function getApplication(
-  tx: Transaction,
-  keys: TenantKeys,
-  actor: Actor,
-  id: Uuid,
-): Promise<Application | Refused> {
+export async function getApplication(tx: Transaction, keys: TenantKeys, actor: Actor, id: Uuid): Promise<Application> {
   const found = await find(tx, keys, id);
-  if (!found) return new Refused(notFound("application"));
+  if (!found) throw notFound("application");
   writeLog(tx, logEntry(actor, "application", id, "read"));
   return found;
 }
@@ -87,8 +81,8 @@ export async function pageOfApplications(
   actor: Actor,
   listing: PageRequest & { readonly ids: readonly Uuid[]; readonly types: readonly string[] },
 ): Promise<Page<Application>> {
-  const { items, total } = await tx.ask(listApplications, listing);
-  const keyRows = await Promise.all(items.map(({ id }) => tx.ask(keysOfApplication, id)));
+  const { items, total } = await tx.query(listApplications, listing);
+  const keyRows = await Promise.all(items.map(({ id }) => tx.query(keysOfApplication, id)));
   writeLog(tx, logEntry(actor, "application", ALL, "list"));
   return { items: items.map((row, index) => openApplication(keys, tx.tenantId, row, keyRows[index] ?? [])), total };
 }
@@ -100,22 +94,21 @@ export async function replaceApplication(
   actor: Actor,
   id: Uuid,
   draft: ApplicationDraft,
-): Promise<Application | Refused> {
+): Promise<Application> {
   const found = await find(tx, keys, id);
-  if (!found) return new Refused(notFound("application"));
+  if (!found) throw notFound("application");
   const rights = { name: draft.name, ...parseRights(found.type, draft.permissions, draft.rules) };
-  tx.tell(raiseAuthRevision, tx.tenantId);
-  tx.tell(updateApplication, { id, ...rightsColumns(keys, tx.tenantId, found, rights), modified_by: actor.id });
+  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  tx.enqueue(updateApplication, { id, ...rightsColumns(keys, tx.tenantId, found, rights), modified_by: actor.id });
   writeLog(tx, logEntry(actor, "application", id, "update"));
   return { ...found, ...rights, modifiedBy: actor.id, modifiedAt: tx.now };
 }
 
 /** Deletes an application and its keys; they stop working everywhere at once. */
-export async function removeApplication(tx: Transaction, actor: Actor, id: Uuid): Promise<undefined | Refused> {
-  tx.tell(raiseAuthRevision, tx.tenantId);
-  if (!(await tx.ask(deleteApplication, id))) return new Refused(notFound("application"));
+export async function removeApplication(tx: Transaction, actor: Actor, id: Uuid): Promise<void> {
+  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  if (!(await tx.query(deleteApplication, id))) throw notFound("application");
   writeLog(tx, logEntry(actor, "application", id, "delete"));
-  return undefined;
 }
 
 /** Makes one more key for an application. Its value is known only here. */
@@ -124,9 +117,10 @@ export async function createKey(
   keys: TenantKeys,
   actor: Actor,
   applicationId: Uuid,
-): Promise<WithKey<ApplicationKey> | Refused> {
+): Promise<WithKey<ApplicationKey>> {
   const found = await find(tx, keys, applicationId);
-  return found ? addKey(tx, keys, actor, found) : new Refused(notFound("application"));
+  if (!found) throw notFound("application");
+  return addKey(tx, keys, actor, found);
 }
 
 /**
@@ -138,17 +132,17 @@ export async function regenerateKey(
   keys: TenantKeys,
   actor: Actor,
   id: Uuid,
-): Promise<WithKey<Application> | Refused> {
+): Promise<WithKey<Application>> {
   const found = await find(tx, keys, id);
-  if (!found) return new Refused(notFound("application"));
+  if (!found) throw notFound("application");
   const [only, ...others] = found.keys;
   if (!only || others.length > 0) {
     const text = `The application has ${found.keys.length} keys; this works with exactly one. Create and delete keys instead.`;
-    return new Refused(new Fault("unprocessable", text));
+    throw new Fault("unprocessable", text);
   }
-  tx.tell(raiseAuthRevision, tx.tenantId);
-  if (!(await tx.ask(deleteApplicationKey, { applicationId: id, id: only.id }))) {
-    return new Refused(new Fault("conflict", "Another request has replaced or deleted the key meanwhile."));
+  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  if (!(await tx.query(deleteApplicationKey, { applicationId: id, id: only.id }))) {
+    throw new Fault("conflict", "Another request has replaced or deleted the key meanwhile.");
   }
   writeLog(tx, logEntry(actor, "application_key", only.id, "delete"));
   const { made, key } = addKey(tx, keys, actor, found);
@@ -160,9 +154,9 @@ export async function getKey(
   tx: Transaction,
   actor: Actor,
   place: { readonly applicationId: Uuid; readonly id: Uuid },
-): Promise<ApplicationKey | Refused> {
-  const row: ApplicationKeyRow | null = await tx.ask(readApplicationKey, place);
-  if (!row) return new Refused(notFound("application key"));
+): Promise<ApplicationKey> {
+  const row: ApplicationKeyRow | null = await tx.query(readApplicationKey, place);
+  if (!row) throw notFound("application key");
   writeLog(tx, logEntry(actor, "application_key", place.id, "read"));
   return applicationKeyOf(row);
 }
@@ -172,12 +166,12 @@ export async function pageOfKeys(
   tx: Transaction,
   actor: Actor,
   listing: PageRequest & { readonly applicationId: Uuid },
-): Promise<Page<ApplicationKey> | Refused> {
+): Promise<Page<ApplicationKey>> {
   const [application, page] = await Promise.all([
-    tx.ask(readApplication, listing.applicationId),
-    tx.ask(listApplicationKeys, listing),
+    tx.query(readApplication, listing.applicationId),
+    tx.query(listApplicationKeys, listing),
   ]);
-  if (!application) return new Refused(notFound("application"));
+  if (!application) throw notFound("application");
   writeLog(tx, logEntry(actor, "application_key", ALL, "list"));
   return { items: page.items.map(applicationKeyOf), total: page.total };
 }
@@ -187,15 +181,14 @@ export async function removeKey(
   tx: Transaction,
   actor: Actor,
   place: { readonly applicationId: Uuid; readonly id: Uuid },
-): Promise<undefined | Refused> {
-  tx.tell(raiseAuthRevision, tx.tenantId);
-  if (!(await tx.ask(deleteApplicationKey, place))) return new Refused(notFound("application key"));
+): Promise<void> {
+  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  if (!(await tx.query(deleteApplicationKey, place))) throw notFound("application key");
   writeLog(tx, logEntry(actor, "application_key", place.id, "delete"));
-  return undefined;
 }
 
 async function find(tx: Transaction, keys: TenantKeys, id: Uuid): Promise<Application | undefined> {
-  const [row, keyRows] = await Promise.all([tx.ask(readApplication, id), tx.ask(keysOfApplication, id)]);
+  const [row, keyRows] = await Promise.all([tx.query(readApplication, id), tx.query(keysOfApplication, id)]);
   return row ? openApplication(keys, tx.tenantId, row, keyRows) : undefined;
 }
 
@@ -211,7 +204,7 @@ function addKey(
   const createdBy = actor?.id ?? null;
   const columns = { id, application_id: application.id, key_hash: hash };
   const proof = keyProof(keys, tx.tenantId, columns);
-  tx.tell(insertApplicationKey, { ...columns, proof, created_by: createdBy });
+  tx.enqueue(insertApplicationKey, { ...columns, proof, created_by: createdBy });
   writeLog(tx, logEntry(actor, "application_key", id, "create"));
   return { made: { id, createdBy, createdAt: tx.now }, key: text };
 }

@@ -1,47 +1,65 @@
-import type { EntityType } from "../audit/log-entry.js";
+import type { EntityType, LogEntry } from "../audit/log-entry.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
+import type { TenantId } from "../base/ids.js";
 import { writeLog } from "../store/audit-logs.js";
-import type { Transaction } from "../store/transaction.js";
+import type { Database } from "../store/database.js";
 import { actorOf, type Caller } from "./caller.js";
 import type { Permission } from "./permissions.js";
 
 /**
- * How work on a transaction ends when the request fails and yet something is to be kept: the log row of a refusal, or
- * nothing at all. Throwing would roll back what other requests of the flight wrote.
+ * A caller is refused, and the log is to say so. Thrown in a transaction, it rolls the transaction back: the row is written
+ * afterwards, by {@link recordDenial}. It is no Fault, so that no refusal is answered without its row.
  */
-export class Refused {
+export class Denied extends Error {
+  override readonly name = "Denied";
+  readonly tenantId: TenantId;
   readonly fault: Fault;
+  readonly entry: LogEntry;
 
-  constructor(fault: Fault) {
+  constructor(tenantId: TenantId, fault: Fault, entry: LogEntry) {
+    super("a caller is refused");
+    this.tenantId = tenantId;
     this.fault = fault;
+    this.entry = entry;
   }
 }
 
-/** Refuses a caller, and logs that it tried. */
-export function refuse(
-  tx: Transaction,
-  caller: Caller,
-  permission: Permission,
-  entityType: EntityType,
-  entityId: string,
-): Refused {
+/** The refusal of a caller that lacks a permission. */
+export function denied(caller: Caller, permission: Permission, entityType: EntityType, entityId: string): Denied {
   const fault = new Fault("permission_denied", `The key used may not do this: it needs ${permission} here.`);
-  return refuseWith(tx, caller, fault, entityType, entityId, permission);
+  return deniedWith(caller, fault, entityType, entityId, permission);
 }
 
 /**
- * Refuses a caller for what has to do with no permission, and logs that it tried.
- * @param remark what stood against it, in fixed words.
+ * The refusal of a caller for another reason.
+ * @param remark the reason, in fixed words.
  */
-export function refuseWith(
-  tx: Transaction,
+export function deniedWith(
   caller: Caller,
   fault: Fault,
   entityType: EntityType,
   entityId: string,
   remark: string,
-): Refused {
-  writeLog(tx, logEntry(actorOf(caller), entityType, entityId, "refuse", remark));
-  return new Refused(fault);
+): Denied {
+  return new Denied(caller.tenantId, fault, logEntry(actorOf(caller), entityType, entityId, "refuse", remark));
+}
+
+/**
+ * Writes the log row of a refusal, in a transaction of its own.
+ * @returns the fault for the caller.
+ * @throws {Fault} unavailable where the row cannot be written.
+ */
+export async function recordDenial(database: Database, { tenantId, fault, entry }: Denied): Promise<Fault> {
+  await database.fast.run(tenantId, "unguarded", async (tx) => writeLog(tx, entry));
+  return fault;
+}
+
+/** Runs something in which callers may be refused. @throws {Fault} in place of {@link Denied}, once its row is written. */
+export async function recordingDenials<T>(database: Database, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw error instanceof Denied ? await recordDenial(database, error) : error;
+  }
 }

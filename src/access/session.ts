@@ -20,7 +20,7 @@ import { type AccessRuleDraft, type HeldRights, parseRights, writeRule } from ".
 import { actorOf, type Caller } from "./caller.js";
 import { newKey } from "./key-text.js";
 import type { ApplicationType } from "./permissions.js";
-import { Refused, refuse } from "./refusal.js";
+import { type Denied, denied, deniedWith } from "./refusal.js";
 import { openSessionRights, sealSessionRights } from "./sealed-rights.js";
 
 /** How long a session lives, unless its authorizer says otherwise. */
@@ -42,10 +42,10 @@ export function isKeyOf(type: ApplicationType, { application, session }: Caller)
   return application.type === type && session === undefined;
 }
 
-/** Turns away a key of the wrong kind of application, with its row in the log. */
-export async function refuseKind(tx: Transaction, caller: Caller, type: ApplicationType): Promise<Refused> {
-  writeLog(tx, logEntry(actorOf(caller), "session", ALL, "refuse", `needs a ${type} application`));
-  return new Refused(new Fault("permission_denied", `This takes the key of a ${type} application.`));
+/** The refusal of a key of the wrong kind of application. */
+export function deniedKind(caller: Caller, type: ApplicationType): Denied {
+  const fault = new Fault("permission_denied", `This takes the key of a ${type} application.`);
+  return deniedWith(caller, fault, "session", ALL, `needs a ${type} application`);
 }
 
 /** Makes a session without any rights, for a public application. */
@@ -62,7 +62,7 @@ export async function createSession(tx: Transaction, caller: Caller, keys: Tenan
     expires_at: expiresAt,
   };
   const rights = sealSessionRights(keys, tx.tenantId, { ...columns, authorized_by: null }, NO_RIGHTS);
-  tx.tell(insertSession, { ...columns, rights });
+  tx.enqueue(insertSession, { ...columns, rights });
   noteDue(tx, { kind: "session", at: expiresAt });
   writeLog(tx, logEntry(actorOf(caller), "session", id, "create"));
   return { key, nonce: new Sensitive(nonce), expiresAt };
@@ -83,20 +83,19 @@ export interface SessionRequest {
 export function prepareAuthorization(caller: Caller, keys: TenantKeys, request: SessionRequest) {
   const rights = parseRights("session", request.permissions, request.rules);
   const exceeded = caller.grant.exceededBy(rights);
-  return async (tx: Transaction): Promise<undefined | Refused> => {
+  return async (tx: Transaction): Promise<void> => {
     const expiresAt = request.expiresAt === undefined ? undefined : parseSessionExpiry(request.expiresAt, tx.now);
-    const session = await tx.ask(findSessionByNonce, hashOf(request.nonce));
-    if (!session) return new Refused(notFound("session"));
-    if (exceeded) return refuse(tx, caller, exceeded, "session", session.id);
+    const session = await tx.query(findSessionByNonce, hashOf(request.nonce));
+    if (!session) throw notFound("session");
+    if (exceeded) throw denied(caller, exceeded, "session", session.id);
     // The nonce must lead to the session that it was handed out with.
     openSessionRights(keys, tx.tenantId, session);
     const isFirst =
       session.authorized_by === null &&
-      (await tx.ask(authorizeSession, authorizationOf(keys, caller, session, rights, expiresAt)));
-    if (!isFirst) return new Refused(new Fault("conflict", "The nonce has been used already."));
+      (await tx.query(authorizeSession, authorizationOf(keys, caller, session, rights, expiresAt)));
+    if (!isFirst) throw new Fault("conflict", "The nonce has been used already.");
     if (expiresAt) noteDue(tx, { kind: "session", at: expiresAt });
     writeLog(tx, logEntry(actorOf(caller), "session", session.id, "authorize"));
-    return undefined;
   };
 }
 

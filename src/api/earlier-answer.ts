@@ -1,5 +1,5 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import { Refused } from "../access/refusal.js";
+import { recordingDenials } from "../access/refusal.js";
 import type { Fault } from "../base/fault.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { stillRunning } from "./idempotency.js";
@@ -21,8 +21,9 @@ export async function earlierAnswer<Output extends DescMessage>(
   const idempotency = parts.takeIdempotency();
   // An internal error says nothing of the request: the client will retry.
   if (!idempotency || !caller || FAULT_TABLE[fault.code].http >= 500) return undefined;
-  const earlier = await database.fast.run(caller.tenantId, caller.revision, (tx) => idempotency.find(tx, output));
-  if (earlier instanceof Refused) throw earlier.fault;
+  const earlier = await recordingDenials(database, () =>
+    database.fast.run(caller.tenantId, caller.revision, (tx) => idempotency.find(tx, output)),
+  );
   if (earlier?.kind === "running") throw stillRunning();
   return earlier?.kind === "answered" ? showReplay(parts, earlier.replay) : undefined;
 }

@@ -1,7 +1,6 @@
 import { createHmac } from "node:crypto";
 import { type DescMessage, fromBinary, isMessage, type Message, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import type { Caller } from "../access/caller.js";
-import { Refused } from "../access/refusal.js";
 import { Fault, invalid } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import { lengthPrefixed } from "../crypto/bytes.js";
@@ -86,15 +85,12 @@ export class Idempotency {
    * What became of an earlier request with this key. An answer is checked against the rights that the caller has now, and
    * its log row written.
    */
-  async find<Output extends DescMessage>(
-    tx: Transaction,
-    output: Output,
-  ): Promise<EarlierRequest<Output> | Refused | undefined> {
-    const row = await tx.ask(findIdempotencyKey, this.#keyHash);
+  async find<Output extends DescMessage>(tx: Transaction, output: Output): Promise<EarlierRequest<Output> | undefined> {
+    const row = await tx.query(findIdempotencyKey, this.#keyHash);
     if (!row) return undefined;
     if (row.response) {
       const replay = await this.#replay(tx, { ...row, response: row.response }, output);
-      return replay instanceof Refused ? replay : { kind: "answered", replay };
+      return { kind: "answered", replay };
     }
     if (row.leased || !row.subject) return { kind: "running" };
     return { kind: "left", subject: row.subject };
@@ -102,10 +98,10 @@ export class Idempotency {
 
   /** Notes, in the transaction that comes before the effects, that an operation is under way. */
   begin(tx: Transaction, subject: Uuid): void {
-    tx.tell(dropExpiredIdempotencyKey, this.#keyHash);
+    tx.enqueue(dropExpiredIdempotencyKey, this.#keyHash);
     const expiresAt = new Date(tx.now.getTime() + DAY_MS);
     noteDue(tx, { kind: "idempotency_key", at: expiresAt });
-    tx.tell(insertKeyInFlight, {
+    tx.enqueue(insertKeyInFlight, {
       ...{ key_hash: this.#keyHash, request_hash: this.#requestHash, maker: this.#maker },
       ...{ accepted: false, expires_at: expiresAt, subject },
     });
@@ -113,15 +109,15 @@ export class Idempotency {
 
   /** Stores the answer of an operation that {@link begin} noted. */
   complete(tx: Transaction, output: DescMessage, response: Message): void {
-    tx.tell(completeKey, { key_hash: this.#keyHash, response: this.#seal(output, response) });
+    tx.enqueue(completeKey, { key_hash: this.#keyHash, response: this.#seal(output, response) });
   }
 
   /** Stores the answer with whatever else the transaction writes. */
   store(tx: Transaction, output: DescMessage, response: Message, accepted: boolean): void {
-    tx.tell(dropExpiredIdempotencyKey, this.#keyHash);
+    tx.enqueue(dropExpiredIdempotencyKey, this.#keyHash);
     const expiresAt = new Date(tx.now.getTime() + DAY_MS);
     noteDue(tx, { kind: "idempotency_key", at: expiresAt });
-    tx.tell(insertIdempotencyKey, {
+    tx.enqueue(insertIdempotencyKey, {
       key_hash: this.#keyHash,
       request_hash: this.#requestHash,
       accepted,
@@ -135,13 +131,12 @@ export class Idempotency {
     tx: Transaction,
     row: IdempotencyRow,
     output: Output,
-  ): Promise<Replay<Output> | Refused> {
+  ): Promise<Replay<Output>> {
     const stored = open(this.#keys.data, this.#place(), row.response);
     const kept = fromBinary(output, stored, { recursionLimit: RECURSION_LIMIT });
     const hasSameKey = row.maker !== null && isProof(this.#maker, row.maker);
     const context = { tx, caller: this.#caller, keys: this.#keys, resource: this.#resource, hasSameKey };
     const show = await this.#rule.replay(context, kept);
-    if (show instanceof Refused) return show;
     return {
       accepted: row.accepted,
       differs: !row.request_hash.equals(this.#requestHash),

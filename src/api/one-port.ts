@@ -1,32 +1,13 @@
 import { once } from "node:events";
 import { createServer as createHttpServer, type RequestListener, type Server } from "node:http";
-import { createServer as createHttp2Server } from "node:http2";
+import { createServer as createHttp2Server, type Http2Server } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { ArrivingRequests } from "./arriving-requests.js";
+import type { ConnectionLimits } from "./connection-limits.js";
 import { Http1Connections } from "./http1-connections.js";
 import { Http2Sessions } from "./http2-sessions.js";
-
-/** Limits of a connection, for both versions of HTTP. */
-export interface ConnectionLimits {
-  /** Most bytes of a request's headers. */
-  readonly headerBytes: number;
-  readonly headerCount: number;
-  /** Concurrent streams of one HTTP/2 connection. */
-  readonly streams: number;
-  /** Milliseconds for the headers of a request to arrive. */
-  readonly headersTimeout: number;
-  /** Milliseconds for a whole request to arrive. */
-  readonly requestTimeout: number;
-  /** Milliseconds that an idle connection is kept. */
-  readonly idleTimeout: number;
-  /**
-   * Milliseconds without any data after which a connection is ended, including one whose client does not read its
-   * responses.
-   */
-  readonly stalledTimeout: number;
-}
 
 /** Interval of checks for slow connections, in milliseconds. */
 const CHECK_EVERY_MS = 2_000;
@@ -36,17 +17,6 @@ const CLOSE_EVERY_MS = 50;
 
 /** Requests that a client may send ahead of responses. Today's clients send one on each of several connections. */
 const MOST_PIPELINED = 100;
-
-export const CONNECTION_LIMITS: ConnectionLimits = {
-  headerBytes: 32 * 1024,
-  headerCount: 200,
-  streams: 128,
-  headersTimeout: 10_000,
-  requestTimeout: 60_000,
-  idleTimeout: 72_000,
-  // Longer than any request may take without a byte in either direction.
-  stalledTimeout: 120_000,
-};
 
 export interface OnePort {
   /** The server to listen with. */
@@ -61,6 +31,11 @@ export interface OnePort {
   destroy(): void;
 }
 
+interface Identity {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
 /** RFC 9113, 3.4: the first bytes from a client with prior knowledge of HTTP/2. */
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
@@ -68,47 +43,15 @@ const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
  * HTTP/1.1 and HTTP/2 on one port, distinguished by the preface in clear text and by ALPN under TLS. The HTTP/1.1
  * server is the listening one, because its time-outs for headers and requests start with that.
  */
-export function createOnePort(
-  listener: RequestListener,
-  limits: ConnectionLimits,
-  tls: { readonly cert: Buffer; readonly key: Buffer } | undefined,
-): OnePort {
-  const h1Settings = {
-    maxHeaderSize: limits.headerBytes,
-    headersTimeout: limits.headersTimeout,
-    requestTimeout: limits.requestTimeout,
-    keepAliveTimeout: limits.idleTimeout,
-    connectionsCheckingInterval: CHECK_EVERY_MS,
-  };
-  const server: Server = tls
-    ? createHttpsServer({
-        ...{ ...h1Settings, ...tls, minVersion: "TLSv1.2", ALPNProtocols: ["h2", "http/1.1"] },
-        // Until then the connection cannot be drained: Node's default of 120 s would delay the stop of the server.
-        handshakeTimeout: limits.headersTimeout,
-      })
-    : createHttpServer(h1Settings);
+export function createOnePort(listener: RequestListener, limits: ConnectionLimits, tls: Identity | undefined): OnePort {
+  const server = createHttp1Server(limits, tls);
   const http1 = new Http1Connections();
   const listenInTurn = inTurn(listener);
   server.on("request", (request, response) => {
     http1.begin(request, response);
     listenInTurn(request, response);
   });
-  server.maxHeadersCount = limits.headerCount;
-  server.timeout = limits.stalledTimeout;
-  const h2 = createHttp2Server({
-    settings: {
-      maxConcurrentStreams: limits.streams,
-      maxHeaderListSize: limits.headerBytes,
-      // Unread bytes that a client may send on each stream: they stay in memory, whatever happens to the body.
-      initialWindowSize: 64 * 1024,
-    },
-    maxHeaderListPairs: limits.headerCount,
-    // Megabytes that one session may use.
-    maxSessionMemory: 10,
-    // Streams that a client may reset in a burst, and per second after that (rapid reset, CVE-2023-44487).
-    streamResetBurst: 500,
-    streamResetRate: 100,
-  });
+  const h2 = createH2Server(limits);
   h2.on("request", listener);
   const arriving = new ArrivingRequests(limits.requestTimeout);
   h2.on("stream", (stream) => arriving.add(stream));
@@ -156,6 +99,43 @@ export function createOnePort(
       for (const socket of all) socket.destroy();
     },
   };
+}
+
+function createHttp1Server(limits: ConnectionLimits, tls: Identity | undefined): Server {
+  const settings = {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersTimeout,
+    requestTimeout: limits.requestTimeout,
+    keepAliveTimeout: limits.idleTimeout,
+    connectionsCheckingInterval: CHECK_EVERY_MS,
+  };
+  const server: Server = tls
+    ? createHttpsServer({
+        ...{ ...settings, ...tls, minVersion: "TLSv1.2", ALPNProtocols: ["h2", "http/1.1"] },
+        // A connection can be drained only after its handshake. Node's own 120 s would delay the stop of the server.
+        handshakeTimeout: limits.headersTimeout,
+      })
+    : createHttpServer(settings);
+  server.maxHeadersCount = limits.headerCount;
+  server.timeout = limits.stalledTimeout;
+  return server;
+}
+
+function createH2Server(limits: ConnectionLimits): Http2Server {
+  return createHttp2Server({
+    settings: {
+      maxConcurrentStreams: limits.streams,
+      maxHeaderListSize: limits.headerBytes,
+      // Bytes of a body that a client may send on each stream before it is read. They stay in memory.
+      initialWindowSize: 64 * 1024,
+    },
+    maxHeaderListPairs: limits.headerCount,
+    // Megabytes of memory for each session.
+    maxSessionMemory: 10,
+    // Streams that a client may reset in a burst, and per second after that (rapid reset, CVE-2023-44487).
+    streamResetBurst: 500,
+    streamResetRate: 100,
+  });
 }
 
 /**

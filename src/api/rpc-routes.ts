@@ -101,7 +101,7 @@ function refuseAtOnce(fault: Fault, context: HandlerContext, observe: Observe): 
 
 function callOf(context: HandlerContext): RpcCall {
   const call = context.values.get(callKey);
-  if (!call) throw new Error("a call came in by another way than the server's");
+  if (!call) throw new Error("a call bypassed the server's entry point");
   return call;
 }
 

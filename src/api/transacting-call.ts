@@ -1,12 +1,11 @@
 import { create, type DescMessage, type Message, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import type { Caller } from "../access/caller.js";
-import { Refused } from "../access/refusal.js";
 import { Fault } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { Call, EngagedOperation, Reply } from "../services/call.js";
-import type { Database } from "../store/database.js";
+import type { Database, Transactions } from "../store/database.js";
 import { LockTimeout, UniqueViolation } from "../store/database-error.js";
-import type { Transaction } from "../store/transaction.js";
+import type { OrdinaryTransaction, Transaction, Work } from "../store/transaction.js";
 import { type Idempotency, type Replay, stillRunning } from "./idempotency.js";
 import type { RequestHead } from "./request-head.js";
 
@@ -27,13 +26,34 @@ export interface CallParts {
   onDifferentRepeat(): void;
 }
 
-const TAKEN_ATTEMPTS = 4;
-
 export function transactingCall<Output extends DescMessage>(output: Output, parts: CallParts): Call<Output> {
+  const { database } = parts;
   const caller = () => {
     if (!parts.caller) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
     return parts.caller;
   };
+  /** Runs work under the caller's rights, and shows its result. */
+  const transactIn =
+    <Tx extends Transaction>(kind: Transactions<Tx>): Transact<Output, Tx> =>
+    async (work, show, showLasting = show) => {
+      const { tenantId, revision } = caller();
+      const idempotency = parts.takeIdempotency();
+      if (idempotency) {
+        const outcome = await onceOnly(() =>
+          kind.run(tenantId, revision, (tx) => answerOnce(output, parts, idempotency, tx, work, show)),
+        );
+        return outcome.kind === "shown" ? outcome.message : showReplay(parts, outcome.replay);
+      }
+      const result = await kind.run(tenantId, revision, work);
+      parts.reply.keepAs(() => create(output, showLasting(result)));
+      return show(result);
+    };
+  const commitIn =
+    <Tx extends Transaction>(kind: Transactions<Tx>) =>
+    async <T>(work: Work<T, Tx>): Promise<T> => {
+      const { tenantId, revision } = caller();
+      return kind.run(tenantId, revision, work);
+    };
   return {
     traceId: parts.head.traceId,
     reply: parts.reply,
@@ -51,57 +71,60 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     get caller() {
       return caller();
     },
-    async transact(work, show, showLasting = show) {
-      const { tenantId, revision } = caller();
-      const idempotency = parts.takeIdempotency();
-      const fly = <T>(run: (tx: Transaction) => Promise<T>) =>
-        retryTaken(idempotency !== undefined, () => parts.database.fast.run(tenantId, revision, run));
-      if (!idempotency) {
-        const result = answerOf(await fly(work));
-        parts.reply.keepAs(() => create(output, showLasting(result)));
-        return show(result);
-      }
-      const outcome = answerOf(await fly((tx) => answerOnce(output, parts, idempotency, tx, work, show)));
-      return outcome.kind === "shown" ? outcome.message : showReplay(parts, outcome.replay);
-    },
-    async commit(work) {
-      const { tenantId, revision } = caller();
-      return answerOf(await parts.database.fast.run(tenantId, revision, work));
-    },
-    async engage(operation, show) {
-      const { tenantId, revision } = caller();
-      const idempotency = parts.takeIdempotency();
-      const fly = <T>(run: (tx: Transaction) => Promise<T>) =>
-        retryTaken(idempotency !== undefined, () => parts.database.fast.run(tenantId, revision, run));
-      if (!idempotency) return show(await operation.act(answerOf(await fly((tx) => operation.begin(tx)))));
-      const met = answerOf(await fly((tx) => beginOnce(output, idempotency, tx, operation)));
-      if (met.kind === "answered") return showReplay(parts, met.replay);
-      if (met.kind === "resumed") parts.reply.replayed();
-      const result = met.kind === "begun" ? await operation.act(met.begun) : met.result;
-      const shown = create(output, show(result));
-      await parts.database.fast.run(tenantId, "unguarded", async (tx) => idempotency.complete(tx, output, shown));
-      return show(result);
-    },
+    transact: transactIn(database.ordinary),
+    transactShared: transactIn(database.fast),
+    commit: commitIn(database.ordinary),
+    commitShared: commitIn(database.fast),
+    engage: engaging(output, parts, caller),
     async list(work, show) {
-      const { tenantId, revision } = caller();
-      return show(answerOf(await parts.database.slow.run(tenantId, revision, work)));
+      return show(await commitIn(database.slow)(work));
     },
   };
 }
 
-/**
- * Runs again what met a row that another transaction had just written: its twin with the same idempotency key, whose
- * answer it then finds, or a token of the same content, into which it is then folded.
- */
-async function retryTaken<T>(isIdempotent: boolean, run: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await run();
-    } catch (error) {
-      if (error instanceof UniqueViolation && attempt < TAKEN_ATTEMPTS) continue;
-      if (!(error instanceof UniqueViolation || error instanceof LockTimeout)) throw error;
-      throw isIdempotent ? stillRunning() : new Fault("conflict", "Others keep changing the same. Try again.");
+/** Begins an operation in one transaction, and acts on the world after its commit. A repeat resumes what was begun. */
+function engaging<Output extends DescMessage>(
+  output: Output,
+  parts: CallParts,
+  caller: () => Caller,
+): Call<Output>["engage"] {
+  const { ordinary } = parts.database;
+  return async (operation, show) => {
+    const { tenantId, revision } = caller();
+    const idempotency = parts.takeIdempotency();
+    if (!idempotency) {
+      const begun = await ordinary.run(tenantId, revision, (tx) => operation.begin(tx));
+      return show(await operation.act(begun));
     }
+    const met = await onceOnly(() =>
+      ordinary.run(tenantId, revision, (tx) => beginOnce(output, idempotency, tx, operation)),
+    );
+    if (met.kind === "answered") return showReplay(parts, met.replay);
+    if (met.kind === "resumed") parts.reply.replayed();
+    const result = met.kind === "begun" ? await operation.act(met.begun) : met.result;
+    const shown = create(output, show(result));
+    await ordinary.run(tenantId, "unguarded", async (tx) => idempotency.complete(tx, output, shown));
+    return show(result);
+  };
+}
+
+type Transact<Output extends DescMessage, Tx extends Transaction> = <T>(
+  work: Work<T, Tx>,
+  show: (result: T) => MessageInitShape<Output>,
+  showLasting?: (result: T) => MessageInitShape<Output>,
+) => Promise<MessageInitShape<Output>>;
+
+/**
+ * Runs the transaction of a request with an idempotency key. Another request with the same key that has not ended holds the
+ * key's row, or takes it each time.
+ * @throws {Fault} idempotency_in_flight then.
+ */
+async function onceOnly<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    const isContention = error instanceof UniqueViolation || error instanceof LockTimeout;
+    throw isContention && error.table === "idempotency_keys" ? stillRunning() : error;
   }
 }
 
@@ -113,23 +136,21 @@ type Met<Output extends DescMessage, B, T> =
 async function beginOnce<Output extends DescMessage, B extends { readonly subject: Uuid }, T>(
   output: Output,
   idempotency: Idempotency,
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   operation: EngagedOperation<B, T>,
-): Promise<Met<Output, B, T> | Refused> {
+): Promise<Met<Output, B, T>> {
   const earlier = await idempotency.find(tx, output);
-  if (earlier instanceof Refused) return earlier;
   switch (earlier?.kind) {
     case "answered":
       return earlier;
     case "running":
-      return new Refused(stillRunning());
+      throw stillRunning();
     case "left": {
       const result = await operation.resume(tx, earlier.subject);
-      return result instanceof Refused ? result : { kind: "resumed", result };
+      return { kind: "resumed", result };
     }
     case undefined: {
       const begun = await operation.begin(tx);
-      if (begun instanceof Refused) return begun;
       idempotency.begin(tx, begun.subject);
       return { kind: "begun", begun };
     }
@@ -141,19 +162,17 @@ type Answered<Output extends DescMessage> =
   | { readonly kind: "replayed"; readonly replay: Replay<Output> };
 
 /** Carries a request out and stores what is kept of its answer, unless an earlier request with the key was answered. */
-async function answerOnce<Output extends DescMessage, T>(
+async function answerOnce<Output extends DescMessage, T, Tx extends Transaction>(
   output: Output,
   { reply }: CallParts,
   idempotency: Idempotency,
-  tx: Transaction,
-  work: (tx: Transaction) => Promise<T | Refused>,
+  tx: Tx,
+  work: Work<T, Tx>,
   show: (result: T) => MessageInitShape<Output>,
-): Promise<Answered<Output> | Refused> {
+): Promise<Answered<Output>> {
   const earlier = await idempotency.find(tx, output);
-  if (earlier instanceof Refused) return earlier;
   if (earlier?.kind === "answered") return { kind: "replayed", replay: earlier.replay };
   const result = await work(tx);
-  if (result instanceof Refused) return result;
   const message = create(output, show(result));
   idempotency.store(tx, output, message, reply.isAccepted);
   return { kind: "shown", message };
@@ -168,9 +187,4 @@ export function showReplay<Output extends DescMessage>(
   if (replay.accepted) reply.accepted();
   reply.replayed();
   return replay.show();
-}
-
-function answerOf<T>(result: T | Refused): T {
-  if (result instanceof Refused) throw result.fault;
-  return result;
 }

@@ -1,11 +1,10 @@
 import { type TenantId, VAULT } from "../base/ids.js";
 import { type AttestationRef, type ChainEnd, NO_SEAL } from "../crypto/log-seal.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
 import { insertSeal, moveChainEnd, readAttestation } from "../store/audit-seals.js";
 import type { Database } from "../store/database.js";
 import { UniqueViolation } from "../store/database-error.js";
 import type { Transaction } from "../store/transaction.js";
-import type { Keyring } from "../tenancy/keyring.js";
 import { type Chain, ChainMoved, isOwnEntry, readChain, signEnd, signMark } from "./chain.js";
 
 /**
@@ -25,7 +24,7 @@ const TRIES = 5;
 
 export interface AttestParts {
   readonly database: Database;
-  readonly keyring: Keyring;
+  readonly keyring: TenantKeySource;
 }
 
 /** The result of an attestation. */
@@ -56,9 +55,9 @@ async function append(tx: Transaction, keys: TenantKeys, tenantId: TenantId, end
   const mark = { kind: "attestation", at: tx.now, number, previous } as const;
   const row = signMark(keys, tx.tenantId, { ...mark, count: end.number, digest: end.lastMac, subject: tenantId });
   const moved = { number, lastMac: row.mac, keptFrom: undefined, attested: undefined };
-  tx.tell(insertSeal, row);
+  tx.enqueue(insertSeal, row);
   const move = { before: chain.stored?.mac, end: signEnd(keys, tx.tenantId, moved) };
-  if (!(await tx.ask(moveChainEnd, move))) throw new ChainMoved();
+  if (!(await tx.query(moveChainEnd, move))) throw new ChainMoved();
   return { ref: { number, mac: row.mac, at: tx.now }, isVaultBroken };
 }
 
@@ -76,7 +75,7 @@ export function nextPlace(chain: Pick<Chain, "stored" | "last" | "isWhole">, lea
 /** The latest attestation of a tenant that the vault made. */
 export async function latestAttestation(parts: AttestParts, tenantId: TenantId): Promise<Attestation | undefined> {
   const keys = await parts.keyring.of(VAULT);
-  const row = await parts.database.slow.run(VAULT, "unguarded", (tx) => tx.ask(readAttestation, tenantId));
+  const row = await parts.database.slow.run(VAULT, "unguarded", (tx) => tx.query(readAttestation, tenantId));
   if (!row || !isOwnEntry(keys, VAULT, row)) return undefined;
   const { number, mac, window_start, row_count, digest } = row;
   return { number, mac, at: window_start, seal: { number: row_count, mac: digest } };

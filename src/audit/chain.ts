@@ -32,7 +32,7 @@ export interface Chain {
 }
 
 export async function readChain(tx: Transaction, keys: TenantKeys): Promise<Chain> {
-  const [stored, last] = await Promise.all([tx.ask(readChainEnd, "end"), tx.ask(readLastSeal, "last")]);
+  const [stored, last] = await Promise.all([tx.query(readChainEnd, "end"), tx.query(readLastSeal, "last")]);
   const end = stored === null ? undefined : verifiedEnd(keys, tx.tenantId, stored);
   const isWhole =
     stored === null

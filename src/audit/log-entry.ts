@@ -1,5 +1,5 @@
-import type { Actor } from "../access/caller.js";
 import { newUuid, type Uuid } from "../base/ids.js";
+import type { Actor } from "./actor.js";
 
 /** Entity types of log rows with their display names. GET /logs/entity-types lists them. */
 export const ENTITY_TYPES = {

@@ -41,7 +41,7 @@ export function prepareLogPage(keys: TenantKeys, query: LogQuery): (tx: Transact
     limit: query.size + 1,
   };
   return async (tx) => {
-    const found = await tx.ask(listLogRows, listing);
+    const found = await tx.query(listLogRows, listing);
     const rows = found.slice(0, query.size);
     const last = rows.at(-1);
     const hasMore = found.length > query.size && last !== undefined;

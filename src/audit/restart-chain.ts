@@ -38,8 +38,8 @@ export async function restartChain(parts: SealParts, tenantId: TenantId, known: 
   const stored = signEnd(keys, tenantId, end);
   const now = await database.slow.run(tenantId, "unguarded", async (tx) => {
     if (tenantId !== VAULT) writeLog(tx, logEntry(undefined, "log", ALL, "update", "seals restarted"));
-    tx.tell(insertSeal, row);
-    if (!(await tx.ask(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
+    tx.enqueue(insertSeal, row);
+    if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
     return tx.now;
   });
   // From here on, comparisons use this place of the chain.

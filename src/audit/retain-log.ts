@@ -35,26 +35,26 @@ export async function removeOldLog(
       const { stored, end, last, isWhole } = await readChain(tx, keys);
       // A tampered log is evidence, so nothing is removed.
       if (!stored || !end || !last || !isWhole) return undefined;
-      const closing = await tx.ask(readLogClosing, "closing");
+      const closing = await tx.query(readLogClosing, "closing");
       // A server with a fast clock must not remove rows early by the database's clock.
       const today = Math.min(now.getTime(), closing?.now.getTime() ?? now.getTime());
       const wanted = Math.floor((today - days * DAY_MS) / MINUTE_MS) * MINUTE_MS;
       const keptFrom = new Date(Math.min(wanted, sealedUntil(last).getTime()));
       if (end.keptFrom && end.keptFrom >= keptFrom) return end.keptFrom;
       const moved = signEnd(keys, tenantId, { ...end, keptFrom });
-      if (!(await tx.ask(moveChainEnd, { before: stored.mac, end: moved }))) throw new ChainMoved();
+      if (!(await tx.query(moveChainEnd, { before: stored.mac, end: moved }))) throw new ChainMoved();
       return keptFrom;
     });
     let removed = time ? BATCH : 0;
     while (time && removed >= BATCH) {
-      removed = await run.run(tenantId, "unguarded", (tx) => tx.ask(deleteLogBefore, { time, limit: BATCH }));
+      removed = await run.run(tenantId, "unguarded", (tx) => tx.query(deleteLogBefore, { time, limit: BATCH }));
       if (signal?.aborted) return;
     }
   }
   await run.run(tenantId, "unguarded", async (tx) => {
     const any = { strand: "all", from: undefined, until: undefined, after: undefined, limit: 1 } as const;
-    const [row] = await tx.ask(readRawLog, any);
+    const [row] = await tx.query(readRawLog, any);
     if (row) noteDue(tx, { kind: "log_retention", at: nextDay(now) });
-    tx.tell(forgetLogDue, { kind: "log_retention", minute: dueAt });
+    tx.enqueue(forgetLogDue, { kind: "log_retention", minute: dueAt });
   });
 }

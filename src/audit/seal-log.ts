@@ -1,6 +1,6 @@
 import type { TenantId } from "../base/ids.js";
 import { type ChainEnd, macOfMinute, RowDigest, type SealedMinute } from "../crypto/log-seal.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
 import {
   cellsOf,
   closeLog,
@@ -15,7 +15,6 @@ import type { Database } from "../store/database.js";
 import { UniqueViolation } from "../store/database-error.js";
 import { MINUTE_MS, noteDue } from "../store/due.js";
 import { holdClosed } from "../store/log-clock.js";
-import type { Keyring } from "../tenancy/keyring.js";
 import { ATTESTED_EVERY_MS, attest, nextPlace } from "./attestations.js";
 import { type Chain, ChainMoved, readChain, signEnd } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
@@ -27,7 +26,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 export interface SealParts {
   readonly database: Database;
-  readonly keyring: Keyring;
+  readonly keyring: TenantKeySource;
   /** What this process knows of chains. Absent: nothing yet. */
   readonly history?: ChainHistory;
   /** Called if the vault's own chain was truncated or changed. */
@@ -64,13 +63,13 @@ export async function sealLog(
   const { database } = parts;
   const until = new Date(minute.getTime() + MINUTE_MS);
   const hasClosed = await database.slow.run(tenantId, "unguarded", (tx) =>
-    tx.ask(closeLog, { until, notBefore: new Date(until.getTime() + MINUTE_MS) }),
+    tx.query(closeLog, { until, notBefore: new Date(until.getTime() + MINUTE_MS) }),
   );
   if (!hasClosed) return "early";
   const outcome = await sealClosed(parts, tenantId, { until, signal });
   if (outcome === "sealed" || outcome === "broken") {
     await database.slow.run(tenantId, "unguarded", async (tx) => {
-      tx.tell(forgetLogDue, { kind: "log_seal", minute: dueAt });
+      tx.enqueue(forgetLogDue, { kind: "log_seal", minute: dueAt });
     });
   }
   return outcome === "overtaken" ? "sealed" : outcome;
@@ -130,7 +129,7 @@ async function* minutesToSeal(
   for (;;) {
     if (signal?.aborted) return;
     const range = { strand: "main", from, until, after, limit: PAGE } as const;
-    const rows = await database.slow.run(tenantId, "unguarded", (tx) => tx.ask(readRawLog, range));
+    const rows = await database.slow.run(tenantId, "unguarded", (tx) => tx.query(readRawLog, range));
     for (const row of rows) {
       const windowStart = minuteOf(row);
       if (open?.windowStart.getTime() !== windowStart.getTime()) {
@@ -185,10 +184,10 @@ async function append(
   const tomorrow = nextDay(counted.at(-1)?.windowStart ?? new Date(0));
   await database.slow.run(tenantId, "unguarded", async (tx) => {
     // Another process may have set the log back since its rows were read, which reopens its last minutes.
-    if (!(await tx.ask(holdClosed, until))) throw new ChainMoved();
-    for (const seal of seals) tx.tell(insertSeal, seal);
+    if (!(await tx.query(holdClosed, until))) throw new ChainMoved();
+    for (const seal of seals) tx.enqueue(insertSeal, seal);
     noteDue(tx, { kind: "log_retention", at: tomorrow });
-    if (!(await tx.ask(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
+    if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
   });
   return { stored, end, last: undefined, isWhole: true };
 }
@@ -208,7 +207,7 @@ export async function attestWhenDue(
   const attested = signEnd(keys, tenantId, { ...end, attested: ref });
   const before = stored.mac;
   // If another process has moved the end meanwhile, the head names an older attestation until the next.
-  await database.slow.run(tenantId, "unguarded", (tx) => tx.ask(moveChainEnd, { before, end: attested }));
+  await database.slow.run(tenantId, "unguarded", (tx) => tx.query(moveChainEnd, { before, end: attested }));
 }
 
 /** The midnight after a time: expired rows are looked for once a day. */

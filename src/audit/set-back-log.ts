@@ -45,14 +45,14 @@ export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<
   const { database, keyring, history = new ChainHistory() } = given;
   const parts = { ...given, history };
   const run = database.slow;
-  const closing = await run.run(tenantId, "unguarded", (tx) => tx.ask(readLogClosing, "closing"));
+  const closing = await run.run(tenantId, "unguarded", (tx) => tx.query(readLogClosing, "closing"));
   const closedUntil = closing?.closed_until ?? undefined;
   if (!closing || !closedUntil || closedUntil <= closing.now)
     return { kind: "not ahead", closedUntil, now: closing?.now };
   const present = new Date(Math.floor(closing.now.getTime() / MINUTE_MS) * MINUTE_MS);
   // An interrupted attempt has set rows aside from an earlier minute on, and no row was written since.
   const wish = { to: present, earliest: new Date(closing.now.getTime() - BEGUN_WITHIN_MS), closedUntil };
-  const to = await run.run(tenantId, "unguarded", (tx) => tx.ask(planSetBack, wish));
+  const to = await run.run(tenantId, "unguarded", (tx) => tx.query(planSetBack, wish));
   if (!to) return { kind: "overtaken" };
   const plan: SetBack = { to, closedUntil };
 
@@ -68,22 +68,22 @@ export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<
     let moved = BATCH;
     while (moved >= BATCH) {
       moved = await run.run(tenantId, "unguarded", async (tx) => {
-        if (!(await tx.ask(holdSetBack, plan))) throw new ChainMoved();
-        return tx.ask(setRowsAside, { ...range, limit: BATCH });
+        if (!(await tx.query(holdSetBack, plan))) throw new ChainMoved();
+        return tx.query(setRowsAside, { ...range, limit: BATCH });
       });
     }
     const rows = await run.run(tenantId, "unguarded", async (tx) => {
       const { stored, end } = await readChain(tx, keys);
       if (stored?.number !== chain.stored?.number) throw new ChainMoved();
-      const count = await tx.ask(countSetAside, range);
+      const count = await tx.query(countSetAside, range);
       const mark = { kind: "set_back", at: to, number, count, digest: NO_SEAL, subject: undefined, previous } as const;
       const row = signMark(keys, tenantId, mark);
       const { keptFrom, attested } = end ?? { keptFrom: undefined, attested: undefined };
-      if (!(await tx.ask(reopenLog, plan))) throw new ChainMoved();
+      if (!(await tx.query(reopenLog, plan))) throw new ChainMoved();
       writeLog(tx, logEntry(undefined, "log", ALL, "update", "clock set back"));
-      tx.tell(insertSeal, row);
+      tx.enqueue(insertSeal, row);
       const next = signEnd(keys, tenantId, { number, lastMac: row.mac, keptFrom, attested });
-      if (!(await tx.ask(moveChainEnd, { before: stored?.mac, end: next }))) throw new ChainMoved();
+      if (!(await tx.query(moveChainEnd, { before: stored?.mac, end: next }))) throw new ChainMoved();
       return count;
     });
     history.note(tenantId, number);

@@ -1,5 +1,5 @@
 import type { ParseArgsOptionsConfig } from "node:util";
-import type { Config } from "../config.js";
+import type { Config } from "../settings/config.js";
 
 /** An invalid call. The message says what the command accepts. */
 export class UsageError extends Error {

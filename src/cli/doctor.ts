@@ -10,7 +10,7 @@ import { readDiskUse } from "../store/disk-use.js";
 import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
 import { listClosedAhead } from "../store/operator-tenants.js";
 import { DatabaseSetupError } from "../store/roles.js";
-import { openVault, privilegedLogins, type Vault } from "../vault.js";
+import { openVault, privilegedLogins, type Vault } from "../vault/vault.js";
 import type { Command } from "./command.js";
 
 /** Errors whose messages say what to do. */
@@ -36,7 +36,7 @@ export const doctor: Command = {
         root_key: vault.rootKey.id,
         ...(cluster ? showCluster(cluster) : {}),
         ...(await showDisk(vault.ownerAddress, cluster)),
-        connections_needed: config.fastConnections + config.slowConnections + SINGLE_CONNECTIONS,
+        connections_needed: config.connections + SINGLE_CONNECTIONS,
         rate_limits: config.rateLimits ?? "off",
         rate_limits_shared: config.redisUrl !== undefined,
       });

@@ -5,7 +5,7 @@ import { listRootKeys } from "../store/root-keys.js";
 import { listTenantKeys } from "../store/tenant-keys.js";
 import { listTenantIds } from "../store/tenants.js";
 import { countStale } from "../tenancy/reseal.js";
-import { openVault, type Vault } from "../vault.js";
+import { openVault, type Vault } from "../vault/vault.js";
 import { type Command, UsageError } from "./command.js";
 
 export const keysList: Command = {
@@ -43,7 +43,7 @@ async function allTenants(owner: Sql): Promise<TenantId[]> {
 }
 
 async function keysOf({ database }: Vault, tenantId: TenantId): Promise<Readonly<Record<string, unknown>>[]> {
-  const rows = await database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listTenantKeys, tenantId));
+  const rows = await database.fast.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
   const versionOf = (purpose: string) =>
     rows.find((row) => row.purpose === purpose && row.state === "current")?.version ?? 0;
   const isRotating = rows.some(({ state }) => state === "retired");

@@ -92,7 +92,7 @@ export class FailedRuns {
     const record = seal(keys.data, placeOf(tenantId, id), Buffer.from(JSON.stringify(writeRun(run, failure))));
     await database.slow.run(tenantId, "unguarded", async (tx) => {
       const expiresAt = new Date(tx.now.getTime() + KEPT_MS);
-      tx.tell(insertFailedRun, { id, function_id: functionId, record, expires_at: expiresAt });
+      tx.enqueue(insertFailedRun, { id, function_id: functionId, record, expires_at: expiresAt });
       noteDue(tx, { kind: "failed_run", at: expiresAt });
     });
   }
@@ -125,7 +125,7 @@ export async function readFailedRuns(
   entityType: "reactor" | "proxy",
   id: Uuid,
 ): Promise<readonly FailedRun[]> {
-  const rows = await tx.ask(listFailedRuns, id);
+  const rows = await tx.query(listFailedRuns, id);
   writeLog(tx, logEntry(actorOf(caller), entityType, id, "read", "failed runs"));
   return rows.map((row) => openFailedRun(keys, tx.tenantId, row));
 }

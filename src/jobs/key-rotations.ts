@@ -23,8 +23,8 @@ export interface KeyRotationParts {
 /** Ends rotations of tenants' keys whose command was cut off. One replica works on a tenant at a time. */
 export function keyRotationsJob({ database, keyring, clock, onFailure, onBroken }: KeyRotationParts): Job {
   const forget = ({ tenantId, kind, minute }: DueMinute, again: Date | undefined) =>
-    database.fast.run(tenantId, "unguarded", async (tx) => {
-      tx.tell(forgetDue, { kind, minute });
+    database.ordinary.run(tenantId, "unguarded", async (tx) => {
+      tx.enqueue(forgetDue, { kind, minute });
       if (again) noteDue(tx, { kind, at: again });
     });
   return {

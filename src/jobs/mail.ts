@@ -96,7 +96,7 @@ function onceEach(onTrouble: MailParts["onTrouble"]): MailParts["onTrouble"] {
 /** A minute stays for as long as a message of it is to be sent: its replica may be gone tomorrow. */
 async function forgetFinished(database: Database, { tenantId, kind, minute }: DueMinute): Promise<void> {
   await database.slow.run(tenantId, "unguarded", async (tx) => {
-    const isPending = await tx.ask(hasMessagesDue, new Date(minute.getTime() + MINUTE_MS));
-    if (!isPending) tx.tell(forgetDue, { kind, minute });
+    const isPending = await tx.query(hasMessagesDue, new Date(minute.getTime() + MINUTE_MS));
+    if (!isPending) tx.enqueue(forgetDue, { kind, minute });
   });
 }

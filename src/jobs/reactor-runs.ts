@@ -39,7 +39,7 @@ export function reactorRunsJob({ database, queue, clock, onFailure }: ReactorRun
 /** A minute stays for as long as a run of it is pending: its replica may be gone tomorrow. */
 async function forgetFinished(database: Database, { tenantId, kind, minute }: DueMinute): Promise<void> {
   await database.slow.run(tenantId, "unguarded", async (tx) => {
-    const isPending = await tx.ask(hasRunsDue, new Date(minute.getTime() + MINUTE_MS));
-    if (!isPending) tx.tell(forgetDue, { kind, minute });
+    const isPending = await tx.query(hasRunsDue, new Date(minute.getTime() + MINUTE_MS));
+    if (!isPending) tx.enqueue(forgetDue, { kind, minute });
   });
 }

@@ -137,7 +137,7 @@ async function takeTurn(
   for (let step = 0; step < STEPS && !signal.aborted; step += 1) {
     const outcome = await database.slow.run(tenantId, "unguarded", async (tx) => {
       const reached = await remove(tx);
-      if (reached === "done") tx.tell(forgetDue, { kind, minute });
+      if (reached === "done") tx.enqueue(forgetDue, { kind, minute });
       return reached;
     });
     if (outcome === "stuck") throw new Error("tokens that have expired cannot be opened, and are left");
@@ -153,7 +153,7 @@ type Step = (tx: Transaction) => Promise<Outcome>;
 /** Tokens are removed one by one, with their log rows. One that somebody has tampered with holds up no other. */
 function expire(keys: TenantKeys): Step {
   return async (tx) => {
-    const rows = await tx.ask(listExpiredRows, { limit: BATCH });
+    const rows = await tx.query(listExpiredRows, { limit: BATCH });
     let broken = 0;
     const remove = (row: TokenRow) =>
       removeToken(tx, keys, row, expiryEntry(row)).catch((error: unknown) => {
@@ -167,7 +167,7 @@ function expire(keys: TenantKeys): Step {
 }
 
 function removal(statement: Statement<"due", number>): Step {
-  return async (tx) => ((await tx.ask(statement, "due")) < REMOVED_AT_ONCE ? "done" : "more");
+  return async (tx) => ((await tx.query(statement, "due")) < REMOVED_AT_ONCE ? "done" : "more");
 }
 
 const REMOVALS: Readonly<Record<Exclude<SweptKind, "token">, Statement<"due", number>>> = {

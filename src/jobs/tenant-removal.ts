@@ -44,7 +44,7 @@ async function remove(database: Database, { tenantId, kind, minute }: DueMinute,
   await removeRows(database, tenantId, signal);
   if (signal.aborted) return;
   await database.slow.run(tenantId, "unguarded", async (tx) => {
-    tx.tell(forgetAllDue, "all");
-    tx.tell(forgetDue, { kind, minute });
+    tx.enqueue(forgetAllDue, "all");
+    tx.enqueue(forgetDue, { kind, minute });
   });
 }

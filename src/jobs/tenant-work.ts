@@ -23,8 +23,8 @@ export interface TenantWorkParts {
 export function tenantWorkJob({ name, kind, database, clock, isPending, wake, onFailure }: TenantWorkParts): Job {
   const forgetFinished = ({ tenantId, minute }: DueMinute) =>
     database.slow.run(tenantId, "unguarded", async (tx) => {
-      const stays = await tx.ask(isPending, new Date(minute.getTime() + MINUTE_MS));
-      if (!stays) tx.tell(forgetDue, { kind, minute });
+      const stays = await tx.query(isPending, new Date(minute.getTime() + MINUTE_MS));
+      if (!stays) tx.enqueue(forgetDue, { kind, minute });
     });
   return {
     name,

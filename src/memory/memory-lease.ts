@@ -1,7 +1,7 @@
 import type { TenantId, Uuid } from "../base/ids.js";
 import { noMemory } from "./body-fault.js";
-import { BYTES_FOR_EACH, type MemoryBudget, SMALL_BODY_BYTES } from "./memory-budget.js";
-import type { Holder, MemoryPool, PendingReservation } from "./memory-pool.js";
+import { BYTES_FOR_EACH, SMALL_BODY_BYTES } from "./body-sizes.js";
+import type { Holder, MemoryPool, MemoryPools, PendingReservation } from "./memory-pool.js";
 
 /** How a caller is identified. */
 export type Proof =
@@ -58,7 +58,7 @@ export const UNCOUNTED: RequestMemory = {
 
 /** One request's reservations in the memory budget. */
 export class MemoryLease implements RequestMemory {
-  readonly #budget: MemoryBudget;
+  readonly #budget: MemoryPools;
   readonly #readClient: () => string;
   readonly #reserved: { readonly pool: MemoryPool; readonly bytes: number }[] = [];
   #proof: Proof | undefined;
@@ -66,7 +66,7 @@ export class MemoryLease implements RequestMemory {
   #pending: PendingReservation | undefined;
   #isClosed = false;
 
-  constructor(budget: MemoryBudget, readClient: () => string) {
+  constructor(budget: MemoryPools, readClient: () => string) {
     this.#budget = budget;
     this.#readClient = readClient;
   }

@@ -1,6 +1,6 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
-import { Refused, refuse } from "../access/refusal.js";
+import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault, invalid } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
@@ -13,7 +13,7 @@ import { readConnection } from "../store/connections.js";
 import { noteDue } from "../store/due.js";
 import { insertPayment } from "../store/payments.js";
 import { findToken } from "../store/tokens.js";
-import type { Transaction } from "../store/transaction.js";
+import type { OrdinaryTransaction } from "../store/transaction.js";
 import { touch } from "../tokens/activity.js";
 import { entityTypeOf } from "../tokens/entity.js";
 import { openToken } from "../tokens/sealing.js";
@@ -47,33 +47,32 @@ export const FLIGHT_MS = 45_000;
  * no row behind.
  */
 export async function admitPayment(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
   { connectionId, tokenId, order, threeDSSessionId }: PaymentDraft,
-): Promise<AdmittedPayment | Refused> {
+): Promise<AdmittedPayment> {
   requireFlags(order);
-  const connectionRow = await tx.ask(readConnection, connectionId);
-  if (!connectionRow) return new Refused(invalid("connection_id", "must be the id of a connection"));
+  const connectionRow = await tx.query(readConnection, connectionId);
+  if (!connectionRow) throw invalid("connection_id", "must be the id of a connection");
   const connection = openConnection(keys, tx.tenantId, connectionRow);
   const objection = objectionOf(connection, order);
-  if (objection) return new Refused(objection);
+  if (objection) throw objection;
 
   const row = await findToken(tx, tokenId);
-  if (!row) return new Refused(invalid("token", "must be the id of a card token that exists"));
+  if (!row) throw invalid("token", "must be the id of a card token that exists");
   const token = openToken(keys, tx.tenantId, row);
   const entityType = entityTypeOf(token.type);
   const transform = caller.grant.transformFor("token:use", token);
-  if (!transform || transform === "redact") return refuse(tx, caller, "token:use", entityType, tokenId);
-  if (token.type.name !== "card") return new Refused(invalid("token", "must be the id of a token of type card"));
+  if (!transform || transform === "redact") throw denied(caller, "token:use", entityType, tokenId);
+  if (token.type.name !== "card") throw invalid("token", "must be the id of a token of type card");
   const whole = cardOf(token);
-  if (!whole) return new Refused(invalid("token", "must be a card with its expiry month and year"));
+  if (!whole) throw invalid("token", "must be a card with its expiry month and year");
   const card: Card = order.isMerchantInitiated ? { ...whole, cvc: undefined } : whole;
 
   const id = newUuid();
   const threeDS =
     threeDSSessionId && (await claimThreeDSData(tx, keys, threeDSSessionId, { tokenId, order, paymentId: id }));
-  if (threeDS instanceof Refused) return threeDS;
   const now = tx.now.getTime();
   const account = accountMark(keys, connection);
   const payment: Payment = {
@@ -98,7 +97,7 @@ export async function admitPayment(
     dueAt: new Date(now + FLIGHT_MS),
   };
   const { revision: _, ...written } = paymentRowOf(keys, tx.tenantId, payment);
-  tx.tell(insertPayment, written);
+  tx.enqueue(insertPayment, written);
   noteDue(tx, { kind: "payment", at: new Date(now + FLIGHT_MS) });
   writeLog(tx, logEntry(actorOf(caller), "transaction", id, "create"));
   writeLog(tx, logEntry(actorOf(caller), entityType, tokenId, "use"));

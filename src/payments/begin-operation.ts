@@ -1,5 +1,4 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault, invalid } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
@@ -9,12 +8,12 @@ import { readConnection } from "../store/connections.js";
 import { noteDue } from "../store/due.js";
 import { updatePayment } from "../store/payments.js";
 import { insertRefund, listRefundRows } from "../store/refunds.js";
-import type { Transaction } from "../store/transaction.js";
+import type { OrdinaryTransaction } from "../store/transaction.js";
 import { FLIGHT_MS } from "./admit-payment.js";
 import { beginAttempt, beginRefundAttempt } from "./apply.js";
 import { type Connection, connectionOf } from "./connection.js";
 import { type Payment, paymentRowOf } from "./payment.js";
-import { busy, findPayment, wrongState } from "./payment-access.js";
+import { busy, findPaymentToChange, type PaymentRight, wrongState } from "./payment-access.js";
 import { claimedBy, openRefund, type Refund, sealRefund } from "./refund.js";
 import { accountMark, sentTo } from "./sent-with.js";
 
@@ -24,46 +23,42 @@ export interface BegunOperation {
   readonly connection: Connection;
 }
 
-const TRIES = 5;
-
 /** Writes a capture down: of all that was authorized unless an amount is given. */
 export async function beginCapture(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
   wanted: number | undefined,
-): Promise<BegunOperation | Refused> {
+): Promise<BegunOperation> {
   return begin(tx, caller, keys, id, "capture", (payment) => {
     if (payment.status !== "authorization_succeeded") {
-      return wrongState(payment, "only an authorization that succeeded can be captured, once.");
+      throw wrongState(payment, "only an authorization that succeeded can be captured, once.");
     }
     const amount = wanted ?? payment.authorizedAmount;
     if (amount > payment.authorizedAmount) {
-      return new Refused(invalid("amount", `must be at most what was authorized: ${payment.authorizedAmount}`));
+      throw invalid("amount", `must be at most what was authorized: ${payment.authorizedAmount}`);
     }
-    if (amount === 0) return new Refused(invalid("amount", "must be more than 0: nothing was authorized"));
+    if (amount === 0) throw invalid("amount", "must be more than 0: nothing was authorized");
     return beginAttempt(payment, "capture", amount, tx.now.getTime());
   });
 }
 
 export async function beginVoid(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
-): Promise<BegunOperation | Refused> {
+): Promise<BegunOperation> {
   return begin(tx, caller, keys, id, "token:use", (payment) => {
     if (payment.status === "capture_succeeded" || payment.status === "capture_pending") {
-      return wrongState(payment, "what is captured can be refunded instead.");
+      throw wrongState(payment, "what is captured can be refunded instead.");
     }
     if (payment.status !== "authorization_succeeded") {
-      return wrongState(payment, "only an authorization that succeeded can be voided.");
+      throw wrongState(payment, "only an authorization that succeeded can be voided.");
     }
     if (payment.authorizedAmount === 0) {
-      return new Refused(
-        new Fault("wrong_state", "An authorization of nothing holds no money that could be released."),
-      );
+      throw new Fault("wrong_state", "An authorization of nothing holds no money that could be released.");
     }
     return beginAttempt(payment, "void", 0, tx.now.getTime());
   });
@@ -75,26 +70,26 @@ export interface BegunRefund extends BegunOperation {
 
 /** Writes a refund down: of all that is left unless an amount is given. */
 export async function beginRefund(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
   wanted: number | undefined,
   reason: string | undefined,
-): Promise<BegunRefund | Refused> {
-  const rows = await tx.ask(listRefundRows, id);
-  const claimed = claimedBy(rows.map((row) => openRefund(keys, tx.tenantId, row)));
-  const begun = await begin(tx, caller, keys, id, "token:use", (payment) => {
-    if (payment.status !== "capture_succeeded") return wrongState(payment, "only what was captured can be refunded.");
+): Promise<BegunRefund> {
+  const begun = await begin(tx, caller, keys, id, "token:use", async (payment) => {
+    if (payment.status !== "capture_succeeded") throw wrongState(payment, "only what was captured can be refunded.");
+    // Read behind the payment's lock, under which refunds are written.
+    const rows = await tx.query(listRefundRows, id);
+    const claimed = claimedBy(rows.map((row) => openRefund(keys, tx.tenantId, row)));
     const left = payment.capturedAmount - Math.max(claimed, payment.refundedAmount);
     const amount = wanted ?? left;
-    if (left <= 0) return wrongState(payment, "all of it was refunded already.");
-    if (amount > left) return new Refused(invalid("amount", `must be at most what is left to refund: ${left}`));
+    if (left <= 0) throw wrongState(payment, "all of it was refunded already.");
+    if (amount > left) throw invalid("amount", `must be at most what is left to refund: ${left}`);
     return beginRefundAttempt(payment, amount, tx.now.getTime());
   });
-  if (begun instanceof Refused) return begun;
   const refund = plannedRefund(begun.payment, reason, tx.now);
-  tx.tell(insertRefund, sealRefund(keys, tx.tenantId, refund));
+  tx.enqueue(insertRefund, sealRefund(keys, tx.tenantId, refund));
   return { ...begun, refund };
 }
 
@@ -107,32 +102,25 @@ export function plannedRefund({ id, order, attempt }: Payment, reason: string | 
   };
 }
 
-/** Two at once: one wins the row, and the other finds the operation under way. */
+/** Of two at once, the second waits for the first, and finds its operation under way. */
 async function begin(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
-  right: "token:use" | "capture",
-  plan: (payment: Payment) => Payment | Refused,
-): Promise<BegunOperation | Refused> {
-  for (let attempt = 0; attempt < TRIES; attempt += 1) {
-    const found = await findPayment(tx, caller, keys, id, right);
-    if (found instanceof Refused) return found;
-    const { payment, leased } = found;
-    if (leased || payment.attempt) return busy();
-    const planned = plan(payment);
-    if (planned instanceof Refused) return planned;
-    const connection = connectionOf(keys, tx.tenantId, await tx.ask(readConnection, payment.connectionId), payment);
-    if (!connection) return wrongState(payment, "its connection was deleted, or leads to another payment service now.");
-    const due = new Date(tx.now.getTime() + FLIGHT_MS);
-    // A key that was changed may be the same account's: whether it is shows in the answer.
-    const begun = { ...sentTo(planned, accountMark(keys, connection)), dueAt: due };
-    if (!(await tx.ask(updatePayment, { ...paymentRowOf(keys, tx.tenantId, begun), lease: "taken" }))) continue;
-    noteDue(tx, { kind: "payment", at: due });
-    const operation = begun.attempt?.operation;
-    writeLog(tx, logEntry(actorOf(caller), "transaction", id, "update", operation));
-    return { payment: { ...begun, revision: payment.revision + 1 }, connection };
-  }
-  return busy();
+  right: PaymentRight,
+  plan: (payment: Payment) => Payment | Promise<Payment>,
+): Promise<BegunOperation> {
+  const { payment, leased } = await findPaymentToChange(tx, caller, keys, id, right);
+  if (leased || payment.attempt) throw busy();
+  const planned = await plan(payment);
+  const connection = connectionOf(keys, tx.tenantId, await tx.query(readConnection, payment.connectionId), payment);
+  if (!connection) throw wrongState(payment, "its connection was deleted, or leads to another payment service now.");
+  const due = new Date(tx.now.getTime() + FLIGHT_MS);
+  // A key that was changed may be the same account's: whether it is shows in the answer.
+  const begun = { ...sentTo(planned, accountMark(keys, connection)), dueAt: due };
+  tx.enqueue(updatePayment, { ...paymentRowOf(keys, tx.tenantId, begun), lease: "taken" });
+  noteDue(tx, { kind: "payment", at: due });
+  writeLog(tx, logEntry(actorOf(caller), "transaction", id, "update", begun.attempt?.operation));
+  return { payment: { ...begun, revision: payment.revision + 1 }, connection };
 }

@@ -24,16 +24,16 @@ export async function checkConnections(
   tenantId: TenantId,
   signal: AbortSignal,
 ): Promise<void> {
-  const rows = await database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listDueChecks, "due"));
+  const rows = await database.fast.run(tenantId, "unguarded", (tx) => tx.query(listDueChecks, "due"));
   const keys = rows.length > 0 ? await keyring.of(tenantId) : undefined;
   for (const row of rows) {
     if (signal.aborted || !keys) return;
     const connection = openConnection(keys, tenantId, row);
     const connector = connectors.of(connection.formula.id);
     const outcome = await connector.checkCredentials(connectors.contextOf(tenantId, connection));
-    await database.fast.run(tenantId, "unguarded", async (tx) => {
+    await database.ordinary.run(tenantId, "unguarded", async (tx) => {
       const result = resultOf(row, outcome, tx.now);
-      tx.tell(noteCheck, result);
+      tx.enqueue(noteCheck, result);
       if (result.check_due_at) noteDue(tx, { kind: "connection_check", at: result.check_due_at });
     });
   }

@@ -1,7 +1,6 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
-import { Fault, invalid, notFound } from "../base/fault.js";
+import { invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { boundTo, open, seal } from "../crypto/sealed.js";
 import { nameColumns, openName } from "../crypto/sealed-name.js";
@@ -14,12 +13,13 @@ import {
   deleteConnectionRow,
   insertConnection,
   listConnections,
+  lockConnection,
   readConnection,
   updateConnection,
 } from "../store/connections.js";
 import { noteDue } from "../store/due.js";
 import { BOUND } from "../store/sealed-rows.js";
-import type { Transaction } from "../store/transaction.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { type ConnectionFields, type GivenField, readFields, sameFields } from "./connection-fields.js";
 import { FORMULAS, type Formula, type FormulaId, findFormula } from "./formulas.js";
 
@@ -48,8 +48,6 @@ export interface ConnectionDraft extends ConnectionProperties {
   readonly formula: Formula;
   readonly fields: readonly GivenField[];
 }
-
-const TRIES = 5;
 
 /** @throws {Fault} validation_failed naming connection_formula_id or method. */
 export function chooseFormula(id: string, method: string): Formula {
@@ -85,7 +83,7 @@ export function createConnection(
     ...{ id: newUuid(), formula, fields: readFields(formula, given), ...properties },
     ...{ status: "pending", checks: 0, revision: 1 },
   };
-  tx.tell(insertConnection, {
+  tx.enqueue(insertConnection, {
     ...rowOf(tx.tenantId, keys, connection),
     check_due_at: tx.now,
     created_by: caller.application.id,
@@ -95,14 +93,9 @@ export function createConnection(
   return connection;
 }
 
-export async function getConnection(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  id: Uuid,
-): Promise<Connection | Refused> {
-  const row = await tx.ask(readConnection, id);
-  if (!row) return new Refused(notFound("connection"));
+export async function getConnection(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<Connection> {
+  const row = await tx.query(readConnection, id);
+  if (!row) throw notFound("connection");
   writeLog(tx, logEntry(actorOf(caller), "connection", id, "read"));
   return openConnection(keys, tx.tenantId, row);
 }
@@ -112,7 +105,7 @@ export async function allConnections(
   caller: Caller,
   keys: TenantKeys,
 ): Promise<readonly Connection[]> {
-  const rows = await tx.ask(listConnections, "all");
+  const rows = await tx.query(listConnections, "all");
   writeLog(tx, logEntry(actorOf(caller), "connection", ALL, "list"));
   return rows.map((row) => openConnection(keys, tx.tenantId, row));
 }
@@ -125,40 +118,36 @@ export async function allFormulas(tx: Transaction, caller: Caller): Promise<read
 
 /** Other credentials are checked anew; a change of the rest leaves the status as it is, unless the check had failed. */
 export async function replaceConnection(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
   { formula, fields: given, ...properties }: ConnectionDraft,
-): Promise<Connection | Refused> {
-  for (let attempt = 0; attempt < TRIES; attempt += 1) {
-    const row = await tx.ask(readConnection, id);
-    if (!row) return new Refused(notFound("connection"));
-    const current = openConnection(keys, tx.tenantId, row);
-    const isSameService = current.formula.id === formula.id;
-    const fields = readFields(formula, given, isSameService ? current.fields : undefined);
-    const isChecked = isSameService && sameFields(fields, current.fields) && current.status === "available";
-    const changed: Connection = {
-      ...{ id, formula, fields, ...properties },
-      ...{ status: isChecked ? "available" : "pending", checks: 0, revision: row.revision },
-    };
-    const written = {
-      ...rowOf(tx.tenantId, keys, changed),
-      check_due_at: isChecked ? null : tx.now,
-      modified_by: caller.application.id,
-    };
-    if (!(await tx.ask(updateConnection, { ...written, revision: row.revision }))) continue;
-    if (!isChecked) noteDue(tx, { kind: "connection_check", at: tx.now });
-    writeLog(tx, logEntry(actorOf(caller), "connection", id, "update"));
-    return changed;
-  }
-  return new Refused(new Fault("conflict", "The connection keeps being changed. Try again."));
+): Promise<Connection> {
+  const row = await lockConnection(tx, id);
+  if (!row) throw notFound("connection");
+  const current = openConnection(keys, tx.tenantId, row);
+  const isSameService = current.formula.id === formula.id;
+  const fields = readFields(formula, given, isSameService ? current.fields : undefined);
+  const isChecked = isSameService && sameFields(fields, current.fields) && current.status === "available";
+  const changed: Connection = {
+    ...{ id, formula, fields, ...properties },
+    ...{ status: isChecked ? "available" : "pending", checks: 0, revision: row.revision },
+  };
+  tx.enqueue(updateConnection, {
+    ...rowOf(tx.tenantId, keys, changed),
+    check_due_at: isChecked ? null : tx.now,
+    modified_by: caller.application.id,
+    revision: row.revision,
+  });
+  if (!isChecked) noteDue(tx, { kind: "connection_check", at: tx.now });
+  writeLog(tx, logEntry(actorOf(caller), "connection", id, "update"));
+  return changed;
 }
 
-export async function deleteConnection(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
-  if (!(await tx.ask(deleteConnectionRow, id))) return new Refused(notFound("connection"));
+export async function deleteConnection(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
+  if (!(await tx.query(deleteConnectionRow, id))) throw notFound("connection");
   writeLog(tx, logEntry(actorOf(caller), "connection", id, "delete"));
-  return undefined;
 }
 
 export function openConnection(keys: TenantKeys, tenantId: TenantId, row: ConnectionRow): Connection {

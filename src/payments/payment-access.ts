@@ -1,43 +1,58 @@
 import type { Caller } from "../access/caller.js";
-import { Refused, refuse } from "../access/refusal.js";
+import { denied } from "../access/refusal.js";
 import { Fault, notFound } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { readPayment } from "../store/payments.js";
-import type { Transaction } from "../store/transaction.js";
+import { type LeasedPaymentRow, lockPayment, readPayment } from "../store/payments.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { openPayment, type Payment } from "./payment.js";
 
 /**
  * A payment that a caller may touch: with the right to use tokens in the containers that the charged one was in. Captures
  * need a permission of their own instead, which was asked for before.
+ * @throws {Fault} not_found; {Denied}.
  */
 export async function findPayment(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
-  right: "token:use" | "capture",
-): Promise<{ readonly payment: Payment; readonly leased: boolean } | Refused> {
-  const row = await tx.ask(readPayment, id);
-  if (!row) return new Refused(notFound("transaction"));
-  const payment = openPayment(keys, tx.tenantId, row);
+  right: PaymentRight = "token:use",
+): Promise<Payment> {
+  return accessible(caller, keys, id, right, await tx.query(readPayment, id)).payment;
+}
+
+/** The same, locked until the transaction ends. `leased` tells whether somebody works on it. */
+export async function findPaymentToChange(
+  tx: OrdinaryTransaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid,
+  right: PaymentRight,
+): Promise<{ readonly payment: Payment; readonly leased: boolean }> {
+  return accessible(caller, keys, id, right, await lockPayment(tx, id));
+}
+
+export type PaymentRight = "token:use" | "capture";
+
+function accessible(caller: Caller, keys: TenantKeys, id: Uuid, right: PaymentRight, row: LeasedPaymentRow | null) {
+  if (!row) throw notFound("transaction");
+  const payment = openPayment(keys, caller.tenantId, row);
   const place = { id: payment.tokenId, containers: payment.containers };
   if (right === "token:use" && !caller.grant.transformFor("token:use", place)) {
-    return refuse(tx, caller, "token:use", "transaction", id);
+    throw denied(caller, "token:use", "transaction", id);
   }
   return { payment, leased: row.leased };
 }
 
 /** Another operation on the payment has not ended. */
-export function busy(): Refused {
-  return new Refused(
-    new Fault("conflict", "Another operation on this transaction has not ended yet. Try again shortly.", {
-      retryAfter: 2,
-    }),
-  );
+export function busy(): Fault {
+  return new Fault("conflict", "Another operation on this transaction has not ended yet. Try again shortly.", {
+    retryAfter: 2,
+  });
 }
 
 /** The payment is in no state for what is asked. */
-export function wrongState(payment: Payment, advice: string): Refused {
-  return new Refused(new Fault("wrong_state", `The transaction is ${payment.status}: ${advice}`));
+export function wrongState(payment: Payment, advice: string): Fault {
+  return new Fault("wrong_state", `The transaction is ${payment.status}: ${advice}`);
 }

@@ -41,8 +41,8 @@ export async function perform(
   if (changed?.errorCode && changed.errorCode !== payment.errorCode && blamesCredentials(changed.errorCode)) {
     // The simulator's amounts that play this cause say nothing about its connection.
     if (connection.formula.id !== "simulator-card") {
-      await parts.database.fast.run(tenantId, "unguarded", async (tx) =>
-        tx.tell(markCredentialsFailed, { id: connection.id, revision: connection.revision }),
+      await parts.database.ordinary.run(tenantId, "unguarded", async (tx) =>
+        tx.enqueue(markCredentialsFailed, { id: connection.id, revision: connection.revision }),
       );
     }
   }

@@ -1,5 +1,4 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
@@ -8,10 +7,10 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import { listPayments, updatePayment } from "../store/payments.js";
 import { listRefundRows, readRefund } from "../store/refunds.js";
-import type { Transaction } from "../store/transaction.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { uuidFrom } from "./addresses.js";
 import { externalTerm, openPayment, type Payment, paymentRowOf } from "./payment.js";
-import { busy, findPayment } from "./payment-access.js";
+import { busy, findPayment, findPaymentToChange, type PaymentRight } from "./payment-access.js";
 import { usableScope } from "./payment-scope.js";
 import { openRefund, type Refund } from "./refund.js";
 
@@ -20,12 +19,11 @@ export async function getPayment(
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
-  right: "token:use" | "capture" = "token:use",
-): Promise<Payment | Refused> {
-  const found = await findPayment(tx, caller, keys, id, right);
-  if (found instanceof Refused) return found;
+  right: PaymentRight = "token:use",
+): Promise<Payment> {
+  const payment = await findPayment(tx, caller, keys, id, right);
   writeLog(tx, logEntry(actorOf(caller), "transaction", id, "read"));
-  return found.payment;
+  return payment;
 }
 
 export interface PaymentFilter extends PageRequest {
@@ -45,22 +43,20 @@ export async function pageOfPayments(
   if (reconciliationId !== undefined && id === undefined) return { items: [], total: 0 };
   const externalTermOf = externalIdentifier === undefined ? undefined : externalTerm(keys, externalIdentifier);
   const scopes = usableScope(caller.grant);
-  const { items, total } = await tx.ask(listPayments, { ...filter, id, externalTerm: externalTermOf, scopes });
+  const { items, total } = await tx.query(listPayments, { ...filter, id, externalTerm: externalTermOf, scopes });
   return { items: items.map((row) => openPayment(keys, tx.tenantId, row)), total };
 }
 
 /** Takes a payment for ourselves, to ask how it stands. */
 export async function leasePayment(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
-): Promise<Payment | Refused> {
-  const found = await findPayment(tx, caller, keys, id, "token:use");
-  if (found instanceof Refused) return found;
-  const { payment, leased } = found;
-  if (leased || !(await tx.ask(updatePayment, { ...paymentRowOf(keys, tx.tenantId, payment), lease: "taken" })))
-    return busy();
+): Promise<Payment> {
+  const { payment, leased } = await findPaymentToChange(tx, caller, keys, id, "token:use");
+  if (leased) throw busy();
+  tx.enqueue(updatePayment, { ...paymentRowOf(keys, tx.tenantId, payment), lease: "taken" });
   writeLog(tx, logEntry(actorOf(caller), "transaction", id, "update", "sync"));
   return { ...payment, revision: payment.revision + 1 };
 }
@@ -70,24 +66,17 @@ export async function refundsOf(
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
-): Promise<readonly Refund[] | Refused> {
-  const found = await findPayment(tx, caller, keys, id, "token:use");
-  if (found instanceof Refused) return found;
-  const rows = await tx.ask(listRefundRows, id);
+): Promise<readonly Refund[]> {
+  await findPayment(tx, caller, keys, id);
+  const rows = await tx.query(listRefundRows, id);
   writeLog(tx, logEntry(actorOf(caller), "transaction", id, "read"));
   return rows.map((row) => openRefund(keys, tx.tenantId, row));
 }
 
-export async function getRefund(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  id: Uuid,
-): Promise<Refund | Refused> {
-  const row = await tx.ask(readRefund, id);
-  if (!row) return new Refused(notFound("refund"));
-  const found = await findPayment(tx, caller, keys, row.payment_id, "token:use");
-  if (found instanceof Refused) return new Refused(found.fault);
+export async function getRefund(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<Refund> {
+  const row = await tx.query(readRefund, id);
+  if (!row) throw notFound("refund");
+  await findPayment(tx, caller, keys, row.payment_id);
   writeLog(tx, logEntry(actorOf(caller), "transaction", row.payment_id, "read"));
   return openRefund(keys, tx.tenantId, row);
 }

@@ -33,8 +33,8 @@ export async function reconcileTenant(parts: ReconcileParts, tenantId: TenantId,
   const keys = await parts.keyring.of(tenantId);
   let claimed: number;
   do {
-    const rows = await parts.database.fast.run(tenantId, "unguarded", (tx) =>
-      tx.ask(claimPayments, { limit: AT_ONCE }),
+    const rows = await parts.database.ordinary.run(tenantId, "unguarded", (tx) =>
+      tx.query(claimPayments, { limit: AT_ONCE }),
     );
     await Promise.all(rows.map((row) => reconcile(parts, keys, tenantId, openPayment(keys, tenantId, row))));
     claimed = rows.length;
@@ -70,7 +70,7 @@ async function lookAfter(
   payment: Payment,
 ): Promise<Payment> {
   const { database } = parts;
-  const row = await database.fast.run(tenantId, "unguarded", (tx) => tx.ask(readConnection, payment.connectionId));
+  const row = await database.fast.run(tenantId, "unguarded", (tx) => tx.query(readConnection, payment.connectionId));
   const connection = connectionOf(keys, tenantId, row, payment);
   if (!connection) return (await wait(parts, keys, tenantId, payment)) ?? payment;
   const account = accountMark(keys, connection);

@@ -1,5 +1,5 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused, refuse, refuseWith } from "../access/refusal.js";
+import { type Denied, denied, deniedWith, recordingDenials } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
 import { type RequestMemory, UNCOUNTED } from "../memory/memory-lease.js";
@@ -31,33 +31,28 @@ export async function authorize(
 ): Promise<ReadonlyMap<string, ReadableToken>> {
   const { tenantId, caller, application, proxy, revision } = route;
   const bar = barOf(route);
-  const found = await database.fast.run(tenantId, revision, async (tx) => {
-    if (bar) return bar(tx);
-    const tokens = await useTokens(tx, route, ids, memory);
-    if (tokens instanceof Refused) return tokens;
-    const invoker = caller ?? application;
-    const actor = invoker && actorOf(invoker);
-    writeLog(tx, logEntry(actor, "proxy", proxy?.proxy.id ?? ALL, "invoke", proxy ? undefined : "ephemeral"));
-    return tokens;
-  });
-  if (found instanceof Refused) throw found.fault;
-  return found;
+  return recordingDenials(database, () =>
+    database.fast.run(tenantId, revision, async (tx) => {
+      if (bar) throw bar;
+      const tokens = await useTokens(tx, route, ids, memory);
+      const invoker = caller ?? application;
+      const actor = invoker && actorOf(invoker);
+      writeLog(tx, logEntry(actor, "proxy", proxy?.proxy.id ?? ALL, "invoke", proxy ? undefined : "ephemeral"));
+      return tokens;
+    }),
+  );
 }
 
-/** Refuses a call in the transaction that guards the rights behind the refusal. */
-type Bar = (tx: Transaction) => Refused;
-
-/** Why the caller may not call at all, whatever the request. */
-function barOf({ caller, proxy }: Route): Bar | undefined {
+/** Why a call is refused, whatever it holds. Thrown in a transaction, which guards the rights that it is refused for. */
+function barOf({ caller, proxy }: Route): Denied | Fault | undefined {
   if (proxy && !proxy.proxy.requireAuth) return undefined;
   if (!caller) {
-    const fault = new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
-    return () => new Refused(fault);
+    return new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
   }
-  if (!caller.grant.holds("token:use")) return (tx) => refuse(tx, caller, "token:use", "proxy", proxy?.proxy.id ?? ALL);
+  if (!caller.grant.holds("token:use")) return denied(caller, "token:use", "proxy", proxy?.proxy.id ?? ALL);
   if (proxy || !caller.settings.disable_ephemeral_proxy) return undefined;
   const fault = new Fault("permission_denied", "This tenant does not allow ephemeral proxies.");
-  return (tx) => refuseWith(tx, caller, fault, "proxy", ALL, "ephemeral");
+  return deniedWith(caller, fault, "proxy", ALL, "ephemeral");
 }
 
 /** Loads tokens under the caller's rights, or else under those of the proxy's application. */
@@ -66,24 +61,24 @@ async function useTokens(
   route: Route,
   ids: readonly string[],
   memory: RequestMemory,
-): Promise<ReadonlyMap<string, ReadableToken> | Refused> {
+): Promise<ReadonlyMap<string, ReadableToken>> {
   if (ids.length === 0) return new Map();
   const [first, ...others] = [route.caller, route.application].filter((candidate) => candidate !== undefined);
-  if (!first) return new Refused(new Fault("permission_denied", NO_RIGHTS));
+  if (!first) throw new Fault("permission_denied", NO_RIGHTS);
   const found = await findTokensAs(tx, [first, ...others], ids, "token:use", "use", memory);
-  if (found instanceof Refused) return found;
-  return "denied" in found ? refuseTokens(tx, route, found, others.at(-1) ?? first) : found.tokens;
+  if ("denied" in found) throw deniedTokens(route, found, others.at(-1) ?? first);
+  return found.tokens;
 }
 
 const NO_RIGHTS =
   "References need rights: send a BT-API-KEY whose application has token:use, or give this proxy an application that has it.";
 
 /** Names whose rights are missing: a caller can fix its own, the proxy's owner those of the proxy's application. */
-function refuseTokens(tx: Transaction, { caller, application }: Route, { denied }: DeniedToken, last: Caller): Refused {
-  if (!application) return refuse(tx, last, "token:use", denied.type, denied.id);
+function deniedTokens({ caller, application }: Route, { denied: token }: DeniedToken, last: Caller): Denied {
+  if (!application) return denied(last, "token:use", token.type, token.id);
   const text = caller
     ? "Neither the key used nor the application of this proxy has token:use for this container."
     : "The application of this proxy lacks token:use for this container.";
   const fault = new Fault("permission_denied", text);
-  return refuseWith(tx, caller ?? last, fault, denied.type, denied.id, "token:use");
+  return deniedWith(caller ?? last, fault, token.type, token.id, "token:use");
 }

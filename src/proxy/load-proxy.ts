@@ -4,6 +4,7 @@ import { type PresentedKey, parseKey } from "../access/key-text.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { SealBroken } from "../crypto/sealed.js";
+import { Sensitive } from "../crypto/sensitive.js";
 import type { Database } from "../store/database.js";
 import { findProxyByKey } from "../store/proxies.js";
 import type { Keyring } from "../tenancy/keyring.js";
@@ -40,7 +41,8 @@ export class ProxyLoader {
     if (key?.kind !== "prx") throw unknownProxy();
     const loaded = await this.#load(key);
     // The hash in the database only finds the proxy. The sealed definition has the key itself.
-    if (loaded.proxy.key.reveal() !== keyText) throw new SealBroken("a proxy is stored under the hash of another key");
+    if (!loaded.proxy.key.equals(new Sensitive(keyText)))
+      throw new SealBroken("a proxy is stored under the hash of another key");
     this.#loaded.set(name, loaded);
     return loaded;
   }
@@ -51,7 +53,7 @@ export class ProxyLoader {
   }
 
   async #load({ tenantId, hash }: PresentedKey): Promise<LoadedProxy> {
-    const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(findProxyByKey, hash));
+    const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.query(findProxyByKey, hash));
     if (!row) throw unknownProxy();
     const keys = await this.#keyring.of(tenantId, row.auth_revision);
     return { tenantId, proxy: openProxy(keys, tenantId, row), revision: row.auth_revision };

@@ -1,8 +1,7 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { newKey } from "../access/key-text.js";
-import { Refused } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
-import { Fault, invalid, notFound } from "../base/fault.js";
+import { invalid, notFound } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -14,13 +13,14 @@ import {
   deleteProxyRow,
   insertProxy,
   listProxies as listProxyRows,
+  lockProxy,
   namesOfProxies,
   readProxy,
   updateProxy as updateProxyRow,
 } from "../store/proxies.js";
 import { readReactor } from "../store/reactors.js";
 import { raiseAuthRevision } from "../store/tenants.js";
-import type { Transaction } from "../store/transaction.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { pageByName } from "../tenancy/name-search.js";
 import { type ConfiguredProxy, openProxy, type ProxyDefinition, proxyRowOf } from "./proxy.js";
 
@@ -30,9 +30,6 @@ export interface ProxyProperties {
   readonly applicationId: Uuid | undefined;
   readonly requireAuth: boolean;
 }
-
-/** Of two concurrent changes to one proxy, the second restarts from the result of the first. */
-const TRIES = 5;
 
 export async function createProxy(
   tx: Transaction,
@@ -51,20 +48,15 @@ export async function createProxy(
   const { name, applicationId, requireAuth } = properties;
   const createdBy = caller.application.id;
   const made = { id, name, key, definition, applicationId, requireAuth };
-  tx.tell(insertProxy, { ...proxyRowOf(keys, tx.tenantId, made), key_hash: hash, created_by: createdBy });
+  tx.enqueue(insertProxy, { ...proxyRowOf(keys, tx.tenantId, made), key_hash: hash, created_by: createdBy });
   writeLog(tx, logEntry(actorOf(caller), "proxy", id, "create"));
   const times = { createdBy, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
   return { ...made, revision: 1, ...times };
 }
 
-export async function getProxy(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  id: Uuid,
-): Promise<ConfiguredProxy | Refused> {
-  const row = await tx.ask(readProxy, id);
-  if (!row) return new Refused(notFound("proxy"));
+export async function getProxy(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<ConfiguredProxy> {
+  const row = await tx.query(readProxy, id);
+  if (!row) throw notFound("proxy");
   writeLog(tx, logEntry(actorOf(caller), "proxy", id, "read"));
   return openProxy(keys, tx.tenantId, row);
 }
@@ -77,35 +69,32 @@ export async function listProxies(
 ): Promise<Page<ConfiguredProxy>> {
   const { items, total } =
     name === undefined
-      ? await tx.ask(listProxyRows, listing)
+      ? await tx.query(listProxyRows, listing)
       : await pageByName(tx, keys, { names: namesOfProxies, read: readProxy }, { ...listing, name });
   writeLog(tx, logEntry(actorOf(caller), "proxy", ALL, "list"));
   return { items: items.map((row) => openProxy(keys, tx.tenantId, row)), total };
 }
 
-/** Changes a proxy. Cached copies are reloaded everywhere, because the tenant's revision rises. */
+/** Changes a proxy. What is in use anywhere is loaded again, since the tenant's revision rises. */
 export async function updateProxy(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
   change: (current: ConfiguredProxy) => ProxyProperties & { readonly definition: ProxyDefinition },
-): Promise<ConfiguredProxy | Refused> {
-  for (let attempt = 0; attempt < TRIES; attempt += 1) {
-    const row = await tx.ask(readProxy, id);
-    if (!row) return new Refused(notFound("proxy"));
-    const current = openProxy(keys, tx.tenantId, row);
-    const properties = change(current);
-    if (properties.applicationId !== current.applicationId) await requireApplication(tx, properties.applicationId);
-    await requireNewReactors(tx, properties.definition, current.definition);
-    tx.tell(raiseAuthRevision, tx.tenantId);
-    const columns = proxyRowOf(keys, tx.tenantId, { id, key: current.key, ...properties });
-    const modifiedBy = caller.application.id;
-    if (!(await tx.ask(updateProxyRow, { ...columns, revision: row.revision, modified_by: modifiedBy }))) continue;
-    writeLog(tx, logEntry(actorOf(caller), "proxy", id, "update"));
-    return { ...current, ...properties, modifiedBy, modifiedAt: tx.now };
-  }
-  return new Refused(new Fault("conflict", "The proxy keeps being changed. Try again."));
+): Promise<ConfiguredProxy> {
+  const row = await lockProxy(tx, id);
+  if (!row) throw notFound("proxy");
+  const current = openProxy(keys, tx.tenantId, row);
+  const properties = change(current);
+  if (properties.applicationId !== current.applicationId) await requireApplication(tx, properties.applicationId);
+  await requireNewReactors(tx, properties.definition, current.definition);
+  const columns = proxyRowOf(keys, tx.tenantId, { id, key: current.key, ...properties });
+  const modifiedBy = caller.application.id;
+  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  tx.enqueue(updateProxyRow, { ...columns, revision: row.revision, modified_by: modifiedBy });
+  writeLog(tx, logEntry(actorOf(caller), "proxy", id, "update"));
+  return { ...current, ...properties, modifiedBy, modifiedAt: tx.now };
 }
 
 /** A proxy changed elsewhere keeps a deleted reactor: its calls are refused, with the reason. */
@@ -119,16 +108,15 @@ async function requireNewReactors(tx: Transaction, next: ProxyDefinition, last: 
 }
 
 async function requireReactor(tx: Transaction, field: string, id: Uuid | undefined): Promise<void> {
-  if (id !== undefined && !(await tx.ask(readReactor, id))) throw invalid(field, "must be a reactor of this tenant");
+  if (id !== undefined && !(await tx.query(readReactor, id))) throw invalid(field, "must be a reactor of this tenant");
 }
 
 /** Deletes a proxy; its key stops working everywhere at once. */
-export async function deleteProxy(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
-  tx.tell(raiseAuthRevision, tx.tenantId);
-  if (!(await tx.ask(deleteProxyRow, id))) return new Refused(notFound("proxy"));
-  tx.tell(deleteFailedRuns, id);
+export async function deleteProxy(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
+  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  if (!(await tx.query(deleteProxyRow, id))) throw notFound("proxy");
+  tx.enqueue(deleteFailedRuns, id);
   writeLog(tx, logEntry(actorOf(caller), "proxy", id, "delete"));
-  return undefined;
 }
 
 /** The failed runs of the proxy's transforms of the last day, newest first. */
@@ -137,7 +125,7 @@ export async function failedRunsOfProxy(
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
-): Promise<readonly FailedRun[] | Refused> {
-  if (!(await tx.ask(readProxy, id))) return new Refused(notFound("proxy"));
+): Promise<readonly FailedRun[]> {
+  if (!(await tx.query(readProxy, id))) throw notFound("proxy");
   return readFailedRuns(tx, caller, keys, "proxy", id);
 }

@@ -67,8 +67,8 @@ export function runReactorStep({ database, keyring, authenticator, functions }: 
 /** Read for each call, so changes to the reactor apply at once. Logs the run. */
 function readStep(database: Database, tenantId: TenantId, caller: Caller | undefined, reactorId: Uuid) {
   return database.fast.run(tenantId, "unguarded", async (tx) => {
-    const row = await tx.ask(readReactor, reactorId);
-    const formulaRow = row?.formula_id ? await tx.ask(readFormula, row.formula_id) : null;
+    const row = await tx.query(readReactor, reactorId);
+    const formulaRow = row?.formula_id ? await tx.query(readFormula, row.formula_id) : null;
     if (!row || (row.formula_id && !formulaRow)) throw goneReactor();
     writeLog(tx, logEntry(caller && actorOf(caller), "reactor", reactorId, "invoke"));
     return { row, formulaRow };

@@ -1,5 +1,5 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused, refuseWith } from "../access/refusal.js";
+import { type Denied, deniedWith } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
@@ -64,28 +64,21 @@ export async function createFormula(
   keys: TenantKeys,
   draft: FormulaDraft,
   wantedId: Uuid | undefined,
-): Promise<Formula | Refused> {
+): Promise<Formula> {
   const id = wantedId ?? newUuid();
-  const official = await tx.ask(readFormula, id);
+  const official = await tx.query(readFormula, id);
   const row = { ...rowOf(keys, tx.tenantId, id, draft), created_by: caller.application.id };
-  if (official || !(await tx.ask(insertFormula, row))) {
-    return new Refused(
-      new Fault("already_exists", "There is a formula with this id already.", { fields: { id: ["is taken"] } }),
-    );
+  if (official || !(await tx.query(insertFormula, row))) {
+    throw new Fault("already_exists", "There is a formula with this id already.", { fields: { id: ["is taken"] } });
   }
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "create"));
   const times = { createdBy: caller.application.id, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
   return { ...draft, id, type: "private", status: "verified", revision: 1, ...times };
 }
 
-export async function getFormula(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  id: Uuid,
-): Promise<Formula | Refused> {
-  const row = await tx.ask(readFormula, id);
-  if (!row) return new Refused(notFound("reactor formula"));
+export async function getFormula(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<Formula> {
+  const row = await tx.query(readFormula, id);
+  if (!row) throw notFound("reactor formula");
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "read"));
   return openFormula(keys, tx.tenantId, row);
 }
@@ -98,7 +91,7 @@ export async function listFormulas(
 ): Promise<Page<Formula>> {
   const { items, total } =
     name === undefined
-      ? await tx.ask(listFormulaRows, listing)
+      ? await tx.query(listFormulaRows, listing)
       : await pageByName(tx, keys, { names: namesOfFormulas, read: readFormula }, { ...listing, name });
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", ALL, "list"));
   return { items: items.map((row) => openFormula(keys, tx.tenantId, row)), total };
@@ -111,28 +104,27 @@ export async function updateFormula(
   keys: TenantKeys,
   id: Uuid,
   draft: FormulaDraft,
-): Promise<Formula | Refused> {
-  const row = await tx.ask(readFormula, id);
-  if (!row) return new Refused(notFound("reactor formula"));
-  if (row.official) return refuseOfficial(tx, caller, id);
+): Promise<Formula> {
+  const row = await tx.query(readFormula, id);
+  if (!row) throw notFound("reactor formula");
+  if (row.official) throw deniedOfficial(caller, id);
   const change = { ...rowOf(keys, tx.tenantId, id, draft), modified_by: caller.application.id };
-  if (!(await tx.ask(updateFormulaRow, change))) return new Refused(notFound("reactor formula"));
+  if (!(await tx.query(updateFormulaRow, change))) throw notFound("reactor formula");
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "update"));
   const current = openFormula(keys, tx.tenantId, row);
   return { ...current, ...draft, modifiedBy: caller.application.id, modifiedAt: tx.now };
 }
 
 /** Deletes a formula of the tenant, unless a reactor uses it: that would lose its code. */
-export async function deleteFormula(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
-  const [row, isUsed] = await Promise.all([tx.ask(readFormula, id), tx.ask(formulaInUse, id)]);
-  if (!row) return new Refused(notFound("reactor formula"));
-  if (row.official) return refuseOfficial(tx, caller, id);
-  if (isUsed) return new Refused(usedFormula());
-  if (!(await tx.ask(deleteFormulaRow, id))) return new Refused(notFound("reactor formula"));
-  // A reactor created concurrently either locked the formula until it was stored, or belongs to this transaction.
-  if (await tx.ask(formulaInUse, id)) throw usedFormula();
+export async function deleteFormula(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
+  const [row, isUsed] = await Promise.all([tx.query(readFormula, id), tx.query(formulaInUse, id)]);
+  if (!row) throw notFound("reactor formula");
+  if (row.official) throw deniedOfficial(caller, id);
+  if (isUsed) throw usedFormula();
+  if (!(await tx.query(deleteFormulaRow, id))) throw notFound("reactor formula");
+  // A reactor that was being made meanwhile held the formula until it was stored.
+  if (await tx.query(formulaInUse, id)) throw usedFormula();
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "delete"));
-  return undefined;
 }
 
 function usedFormula(): Fault {
@@ -140,12 +132,12 @@ function usedFormula(): Fault {
 }
 
 /** @param id of an existing or new official formula; undefined for a new one without an id. */
-export function refuseOfficial(tx: Transaction, caller: Caller, id: Uuid | undefined): Refused {
+export function deniedOfficial(caller: Caller, id: Uuid | undefined): Denied {
   const fault = new Fault(
     "permission_denied",
     "Official formulas are the operator's: a tenant cannot make or change them.",
   );
-  return refuseWith(tx, caller, fault, "reactor_formula", id ?? ALL, "official");
+  return deniedWith(caller, fault, "reactor_formula", id ?? ALL, "official");
 }
 
 function rowOf(keys: TenantKeys, tenantId: TenantId, id: Uuid, draft: FormulaDraft) {

@@ -1,6 +1,5 @@
 import type { Authenticator } from "../access/authenticate.js";
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
@@ -49,13 +48,12 @@ export async function admitRun(
   id: Uuid,
   tokenIds: readonly string[],
   memory: RequestMemory,
-): Promise<AdmittedRun | Refused> {
-  const reactor = await tx.ask(readReactor, id);
-  if (!reactor) return new Refused(notFound("reactor"));
-  const formula = reactor.formula_id ? await tx.ask(readFormula, reactor.formula_id) : null;
-  if (reactor.formula_id && !formula) return new Refused(notFound("reactor formula"));
+): Promise<AdmittedRun> {
+  const reactor = await tx.query(readReactor, id);
+  if (!reactor) throw notFound("reactor");
+  const formula = reactor.formula_id ? await tx.query(readFormula, reactor.formula_id) : null;
+  if (reactor.formula_id && !formula) throw notFound("reactor formula");
   const tokens = await findTokens(tx, caller, tokenIds, "token:use", "use", memory);
-  if (tokens instanceof Refused) return tokens;
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "invoke"));
   return { reactor, formula: formula ?? undefined, tokens };
 }

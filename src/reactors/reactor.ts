@@ -1,7 +1,6 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
-import { Fault, invalid, notFound } from "../base/fault.js";
+import { type Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
 import type { Page, PageRequest } from "../base/page.js";
@@ -18,6 +17,7 @@ import {
   deleteReactorRow,
   insertReactor,
   listReactors as listReactorRows,
+  lockReactor,
   namesOfReactors,
   type ReactorColumns,
   type ReactorRow,
@@ -25,7 +25,7 @@ import {
   updateReactor as updateReactorRow,
 } from "../store/reactors.js";
 import { BOUND } from "../store/sealed-rows.js";
-import type { Transaction } from "../store/transaction.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { pageByName } from "../tenancy/name-search.js";
 import { type Formula, openFormula } from "./formula.js";
 import { typedConfiguration } from "./formula-contract.js";
@@ -58,9 +58,6 @@ export interface ShownReactor extends Reactor {
   readonly formula: Formula | undefined;
 }
 
-/** Of two concurrent changes to one reactor, the second restarts from the result of the first. */
-const TRIES = 5;
-
 /**
  * The code or formula in a request; undefined for neither.
  * @throws {Fault} validation_failed for both.
@@ -78,29 +75,23 @@ export function lacksCode(): Fault {
 }
 
 export async function createReactor(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
   properties: ReactorProperties,
 ): Promise<ShownReactor> {
   await requireApplication(tx, properties.applicationId);
-  await requireContract(tx, keys, properties);
+  const formula = await requireContract(tx, keys, properties);
   const id = newUuid();
   const createdBy = caller.application.id;
-  await tx.ask(insertReactor, { ...rowOf(tx.tenantId, keys, id, properties), created_by: createdBy });
-  const formula = await requireFormulaStill(tx, keys, properties);
+  tx.enqueue(insertReactor, { ...rowOf(tx.tenantId, keys, id, properties), created_by: createdBy });
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "create"));
   return { ...properties, formula, id, revision: 1, createdBy, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
 }
 
-export async function getReactor(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  id: Uuid,
-): Promise<ShownReactor | Refused> {
-  const row = await tx.ask(readReactor, id);
-  if (!row) return new Refused(notFound("reactor"));
+export async function getReactor(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<ShownReactor> {
+  const row = await tx.query(readReactor, id);
+  if (!row) throw notFound("reactor");
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "read"));
   return withFormula(tx, keys, row);
 }
@@ -113,14 +104,14 @@ export async function listReactors(
 ): Promise<Page<ShownReactor>> {
   const { items, total } =
     name === undefined
-      ? await tx.ask(listReactorRows, listing)
+      ? await tx.query(listReactorRows, listing)
       : await pageByName(tx, keys, { names: namesOfReactors, read: readReactor }, { ...listing, name });
   writeLog(tx, logEntry(actorOf(caller), "reactor", ALL, "list"));
   return { items: await Promise.all(items.map((row) => withFormula(tx, keys, row))), total };
 }
 
 async function withFormula(tx: Transaction, keys: TenantKeys, row: ReactorRow): Promise<ShownReactor> {
-  const formula = row.formula_id ? await tx.ask(readFormula, row.formula_id) : null;
+  const formula = row.formula_id ? await tx.query(readFormula, row.formula_id) : null;
   return {
     ...openReactor(keys, tx.tenantId, row),
     formula: formula ? openFormula(keys, tx.tenantId, formula) : undefined,
@@ -128,35 +119,29 @@ async function withFormula(tx: Transaction, keys: TenantKeys, row: ReactorRow): 
 }
 
 export async function updateReactor(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
   change: (current: Reactor) => ReactorProperties,
-): Promise<ShownReactor | Refused> {
-  for (let attempt = 0; attempt < TRIES; attempt += 1) {
-    const row = await tx.ask(readReactor, id);
-    if (!row) return new Refused(notFound("reactor"));
-    const current = openReactor(keys, tx.tenantId, row);
-    const properties = change(current);
-    if (properties.applicationId !== current.applicationId) await requireApplication(tx, properties.applicationId);
-    await requireContract(tx, keys, properties);
-    const { id: _, ...changed } = rowOf(tx.tenantId, keys, id, properties);
-    const modifiedBy = caller.application.id;
-    if (!(await tx.ask(updateReactorRow, { id, ...changed, revision: row.revision, modified_by: modifiedBy })))
-      continue;
-    const formula = await requireFormulaStill(tx, keys, properties);
-    writeLog(tx, logEntry(actorOf(caller), "reactor", id, "update"));
-    return { ...current, ...properties, formula, modifiedBy, modifiedAt: tx.now };
-  }
-  return new Refused(new Fault("conflict", "The reactor keeps being changed. Try again."));
+): Promise<ShownReactor> {
+  const row = await lockReactor(tx, id);
+  if (!row) throw notFound("reactor");
+  const current = openReactor(keys, tx.tenantId, row);
+  const properties = change(current);
+  if (properties.applicationId !== current.applicationId) await requireApplication(tx, properties.applicationId);
+  const formula = await requireContract(tx, keys, properties);
+  const { id: _, ...changed } = rowOf(tx.tenantId, keys, id, properties);
+  const modifiedBy = caller.application.id;
+  tx.enqueue(updateReactorRow, { id, ...changed, revision: row.revision, modified_by: modifiedBy });
+  writeLog(tx, logEntry(actorOf(caller), "reactor", id, "update"));
+  return { ...current, ...properties, formula, modifiedBy, modifiedAt: tx.now };
 }
 
-export async function deleteReactor(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
-  if (!(await tx.ask(deleteReactorRow, id))) return new Refused(notFound("reactor"));
-  tx.tell(deleteFailedRuns, id);
+export async function deleteReactor(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
+  if (!(await tx.query(deleteReactorRow, id))) throw notFound("reactor");
+  tx.enqueue(deleteFailedRuns, id);
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "delete"));
-  return undefined;
 }
 
 /** The reactor's failed runs of the last day, newest first. */
@@ -165,39 +150,29 @@ export async function failedRunsOfReactor(
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
-): Promise<readonly FailedRun[] | Refused> {
-  if (!(await tx.ask(readReactor, id))) return new Refused(notFound("reactor"));
+): Promise<readonly FailedRun[]> {
+  if (!(await tx.query(readReactor, id))) throw notFound("reactor");
   return readFailedRuns(tx, caller, keys, "reactor", id);
 }
 
 /**
- * Checks the configuration against the formula, and locks the formula: transactions that delete it and search for its
- * reactors run before or after this one.
+ * A reactor made from a formula must be configured as that asks. The formula is held until the reactor is stored: a
+ * transaction that deletes it waits, and finds the reactor.
  */
 async function requireContract(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   keys: TenantKeys,
   { code, configuration }: ReactorProperties,
-): Promise<void> {
-  if (code.kind !== "formula") return;
-  const [isHeld, row] = await Promise.all([tx.ask(holdFormula, code.formulaId), tx.ask(readFormula, code.formulaId)]);
-  if (!row || !(isHeld || row.official)) throw unknownFormula();
-  typedConfiguration(openFormula(keys, tx.tenantId, row), configuration);
-}
-
-/**
- * Checks again that the formula of a stored reactor exists. A lock does not help within one transaction, where another
- * request may have deleted the formula. The later of the two writes sees the earlier.
- */
-async function requireFormulaStill(
-  tx: Transaction,
-  keys: TenantKeys,
-  { code }: ReactorProperties,
 ): Promise<Formula | undefined> {
   if (code.kind !== "formula") return undefined;
-  const row = await tx.ask(readFormula, code.formulaId);
-  if (!row) throw unknownFormula();
-  return openFormula(keys, tx.tenantId, row);
+  const [isHeld, row] = await Promise.all([
+    tx.query(holdFormula, code.formulaId),
+    tx.query(readFormula, code.formulaId),
+  ]);
+  if (!row || !(isHeld || row.official)) throw unknownFormula();
+  const formula = openFormula(keys, tx.tenantId, row);
+  typedConfiguration(formula, configuration);
+  return formula;
 }
 
 function unknownFormula(): Fault {

@@ -1,4 +1,4 @@
-import { Refused } from "../access/refusal.js";
+import { recordingDenials } from "../access/refusal.js";
 import { Fault, type Reason } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Json } from "../base/json.js";
@@ -81,8 +81,8 @@ export class RunQueue {
   async #work(tenantId: TenantId): Promise<void> {
     let runs: readonly RunRow[];
     do {
-      runs = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) =>
-        tx.ask(claimRuns, { limit: AT_ONCE, seconds: LEASE_SECONDS }),
+      runs = await this.#parts.database.ordinary.run(tenantId, "unguarded", (tx) =>
+        tx.query(claimRuns, { limit: AT_ONCE, seconds: LEASE_SECONDS }),
       );
       const keys = await this.#parts.keyring.of(tenantId);
       // Waits for all, even if one fails: abandoned runs would continue beside the next ones, and after the end.
@@ -145,10 +145,11 @@ export class RunQueue {
       const caller = await authenticator.application(tenantId, run.application_id);
       if (!caller) throw new Fault("permission_denied", "The application that asked for this does not exist any more.");
       try {
-        const admitted = await database.fast.run(tenantId, caller.revision, (tx) =>
-          admitRun(tx, caller, run.reactor_id, tokensOfArgs(args), UNCOUNTED),
+        const admitted = await recordingDenials(database, () =>
+          database.fast.run(tenantId, caller.revision, (tx) =>
+            admitRun(tx, caller, run.reactor_id, tokensOfArgs(args), UNCOUNTED),
+          ),
         );
-        if (admitted instanceof Refused) throw admitted.fault;
         return await react(this.#parts, caller, keys, admitted, args, this.#stopping.signal);
       } catch (error) {
         if (!(error instanceof StaleAuthorization) || attempt === STALE_ATTEMPTS) throw error;
@@ -166,7 +167,7 @@ export class RunQueue {
     const delay = retryDelay(failed);
     const attempt = failed + 1;
     if (error && !signal.aborted) onUndelivered(tenantId, { error, attempt, delay: isLast ? undefined : delay });
-    if (!error || isLast) return this.#write(tenantId, (tx) => tx.tell(deleteRun, run));
+    if (!error || isLast) return this.#write(tenantId, (tx) => tx.enqueue(deleteRun, run));
     const spent = run.state === "delivering" ? null : run.request;
     await this.#later(tenantId, run, { ...run, state: "delivering", attempts: attempt, delay, spent });
   }
@@ -186,13 +187,13 @@ export class RunQueue {
   ): Promise<void> {
     await this.#write(tenantId, (tx) => {
       const due = new Date(tx.now.getTime() + delay);
-      tx.tell(advanceRun, { id, claim, state, result, attempts, spent, due_at: due });
+      tx.enqueue(advanceRun, { id, claim, state, result, attempts, spent, due_at: due });
       if (state !== "done") noteDue(tx, { kind: "reactor_run", at: due });
     });
   }
 
   async #write(tenantId: TenantId, write: (tx: Transaction) => void): Promise<void> {
-    await this.#parts.database.fast.run(tenantId, "unguarded", async (tx) => write(tx));
+    await this.#parts.database.ordinary.run(tenantId, "unguarded", async (tx) => write(tx));
   }
 }
 

@@ -1,5 +1,5 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused, refuseWith } from "../access/refusal.js";
+import { deniedWith } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
@@ -35,14 +35,13 @@ export async function startRun(
   keys: TenantKeys,
   reactorId: Uuid,
   request: RunRequest,
-): Promise<Uuid | Refused> {
-  if (caller.session)
-    return refuseWith(tx, caller, sessionsDoNotOutlast(), "reactor", reactorId, "later, by a session");
-  if (!(await tx.ask(readReactor, reactorId))) return new Refused(notFound("reactor"));
+): Promise<Uuid> {
+  if (caller.session) throw deniedWith(caller, sessionsDoNotOutlast(), "reactor", reactorId, "later, by a session");
+  if (!(await tx.query(readReactor, reactorId))) throw notFound("reactor");
   const id = newUuid();
   const expiresAt = new Date(tx.now.getTime() + KEPT_MS);
   const run = { id, reactor_id: reactorId, application_id: caller.application.id };
-  tx.tell(insertRun, {
+  tx.enqueue(insertRun, {
     ...run,
     request: sealRequest(keys, tx.tenantId, run, request),
     due_at: tx.now,
@@ -60,10 +59,10 @@ export async function readRunEnd(
   keys: TenantKeys,
   reactorId: Uuid,
   id: Uuid,
-): Promise<RunEnd | Refused> {
-  const row = await tx.ask(readRun, id);
+): Promise<RunEnd> {
+  const row = await tx.query(readRun, id);
   const isTheirs = row?.reactor_id === reactorId && row.application_id === caller.application.id && !caller.session;
-  if (!row?.result || !isTheirs || row.state !== "done") return new Refused(notFound("result, or not yet"));
+  if (!row?.result || !isTheirs || row.state !== "done") throw notFound("result, or not yet");
   writeLog(tx, logEntry(actorOf(caller), "reactor", reactorId, "read", "result"));
   return openEnd(keys, tx.tenantId, row);
 }

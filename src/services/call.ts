@@ -8,11 +8,10 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import type { Caller } from "../access/caller.js";
-import type { Refused } from "../access/refusal.js";
 import type { Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
-import type { Transaction } from "../store/transaction.js";
+import type { OrdinaryTransaction, Work } from "../store/transaction.js";
 import { type ReplayRule, type ServedReplay, servedReplay } from "./replay.js";
 
 /** An HTTP answer that tenant code wrote. */
@@ -43,9 +42,9 @@ export interface ServeOptions<O extends DescMessage> {
 
 /** An operation with effects outside of the database. */
 export interface EngagedOperation<B extends { readonly subject: Uuid }, T> {
-  begin(tx: Transaction): Promise<B | Refused>;
+  begin(tx: OrdinaryTransaction): Promise<B>;
   act(begun: B): Promise<T>;
-  resume(tx: Transaction, subject: Uuid): Promise<T | Refused>;
+  resume(tx: OrdinaryTransaction, subject: Uuid): Promise<T>;
 }
 
 /** One request on its way through a method, whatever protocol it came by. */
@@ -61,18 +60,26 @@ export interface Call<Output extends DescMessage = DescMessage> {
   readonly memory: RequestMemory;
   readonly reply: Reply;
   /**
-   * Runs work in a short transaction, guarded by the caller's revision, and shows its result once it is committed: what
+   * Runs work in a transaction of its own, guarded by the caller's revision, and shows its result once it is committed: what
    * is opened for an answer has its log row by then. With an idempotency key the part of the answer that the method's
    * {@link ReplayRule} keeps is stored in the same transaction. `showLasting` leaves out what may not be kept with the result
-   * of tenant code.
+   * of tenant code. A `throw` rolls everything back.
    */
   transact<T>(
-    work: (tx: Transaction) => Promise<T | Refused>,
+    work: Work<T, OrdinaryTransaction>,
+    show: (result: T) => MessageInitShape<Output>,
+    showLasting?: (result: T) => MessageInitShape<Output>,
+  ): Promise<MessageInitShape<Output>>;
+  /** As {@link transact}, in a transaction that the requests of a tenant share: for the hot path. */
+  transactShared<T>(
+    work: Work<T>,
     show: (result: T) => MessageInitShape<Output>,
     showLasting?: (result: T) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
   /** A transaction that comes before other work: what it leaves is no answer yet. */
-  commit<T>(work: (tx: Transaction) => Promise<T | Refused>): Promise<T>;
+  commit<T>(work: Work<T, OrdinaryTransaction>): Promise<T>;
+  /** As {@link commit}, in a shared transaction. */
+  commitShared<T>(work: Work<T>): Promise<T>;
   /**
    * Runs an operation with effects outside of the database. `begin` commits what is about to happen; `act` does it and
    * notes its end by itself. With an idempotency key nothing is ever begun twice: a repeat is told the stored answer, a
@@ -84,7 +91,7 @@ export interface Call<Output extends DescMessage = DescMessage> {
   ): Promise<MessageInitShape<Output>>;
   /** As {@link transact}, for lists and counts: on connections of their own. */
   list<T>(
-    work: (tx: Transaction) => Promise<T | Refused>,
+    work: Work<T, OrdinaryTransaction>,
     show: (result: T) => MessageInitShape<Output> | Promise<MessageInitShape<Output>>,
   ): Promise<MessageInitShape<Output>>;
 }

@@ -9,11 +9,11 @@ import {
   checkIcon,
   createFormula,
   deleteFormula,
+  deniedOfficial,
   type Formula,
   type FormulaDraft,
   getFormula,
   listFormulas,
-  refuseOfficial,
   updateFormula,
 } from "../reactors/formula.js";
 import { type ConfigurationEntry, checkContract, type ValueType } from "../reactors/formula-contract.js";
@@ -35,7 +35,9 @@ export function reactorFormulaService({ keyring, compileFor }: ReactorFormulaPar
       async (request, call) => {
         const wantedId = request.id === undefined ? undefined : uuidOf(request.id);
         if (request.type !== "private") {
-          return call.transact(async (tx) => refuseOfficial(tx, call.caller, wantedId), showFormula);
+          return call.transact(async () => {
+            throw deniedOfficial(call.caller, wantedId);
+          }, showFormula);
         }
         const keys = await keyring.of(call.caller.tenantId);
         const draft = await readFormulaDraft(compileFor(call.caller.tenantId), request);
@@ -60,7 +62,9 @@ export function reactorFormulaService({ keyring, compileFor }: ReactorFormulaPar
       async (request, call) => {
         const id = uuidOf(request.id);
         if (request.type !== "private") {
-          return call.transact(async (tx) => refuseOfficial(tx, call.caller, id), showFormula);
+          return call.transact(async () => {
+            throw deniedOfficial(call.caller, id);
+          }, showFormula);
         }
         const keys = await keyring.of(call.caller.tenantId);
         const draft = await readFormulaDraft(compileFor(call.caller.tenantId), request);

@@ -7,7 +7,6 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { actorOf, type Caller } from "../access/caller.js";
-import type { Refused } from "../access/refusal.js";
 import { ALL, type EntityType, logEntry } from "../audit/log-entry.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
@@ -36,13 +35,13 @@ export interface ReplayRule<O extends DescMessage> {
   /** The part of the first answer that is stored for a day. */
   keep(answer: MessageShape<O>): MessageInitShape<O>;
   /** Checks the caller's rights, writes the log row, and prepares the answer. */
-  replay(context: ReplayContext, kept: MessageShape<O>): Promise<ShowReplay<O> | Refused>;
+  replay(context: ReplayContext, kept: MessageShape<O>): Promise<ShowReplay<O>>;
 }
 
 /** A {@link ReplayRule} with the type of its messages hidden. */
 export interface ServedReplay {
   keep(answer: Message): Message;
-  replay(context: ReplayContext, kept: Message): Promise<(() => Message) | Refused>;
+  replay(context: ReplayContext, kept: Message): Promise<() => Message>;
 }
 
 export function servedReplay<O extends DescMessage>(output: O, rule: ReplayRule<O>): ServedReplay {
@@ -54,7 +53,7 @@ export function servedReplay<O extends DescMessage>(output: O, rule: ReplayRule<
     keep: (answer) => create(output, rule.keep(own(answer))),
     async replay(context, kept) {
       const show = await rule.replay(context, own(kept));
-      return typeof show === "function" ? () => create(output, show()) : show;
+      return () => create(output, show());
     },
   };
 }

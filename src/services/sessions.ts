@@ -1,8 +1,8 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type SessionSchema, SessionService } from "../../gen/cloakroom/v1/sessions_pb.js";
 import { actorOf } from "../access/caller.js";
-import { refuseWith } from "../access/refusal.js";
-import { createSession, isKeyOf, prepareAuthorization, refuseKind } from "../access/session.js";
+import { deniedWith } from "../access/refusal.js";
+import { createSession, deniedKind, isKeyOf, prepareAuthorization } from "../access/session.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
 import { writeLog } from "../store/audit-logs.js";
@@ -15,7 +15,7 @@ import { type ReplayRule, replayWhole } from "./replay.js";
 const REPLAY_SESSION: ReplayRule<typeof SessionSchema> = {
   keep: (answer) => answer,
   async replay({ tx, caller, hasSameKey }, kept) {
-    if (!hasSameKey) return refuseWith(tx, caller, madeByAnother(), "session", ALL, "another key");
+    if (!hasSameKey) throw deniedWith(caller, madeByAnother(), "session", ALL, "another key");
     writeLog(tx, logEntry(actorOf(caller), "session", ALL, "replay"));
     return () => kept;
   },
@@ -36,10 +36,10 @@ export function sessionService(keyring: Keyring): ServedMethod[] {
       async (_request, call) => {
         const keys = await keyring.of(call.caller.tenantId);
         return call.transact(
-          (tx) =>
-            isKeyOf("public", call.caller)
-              ? createSession(tx, call.caller, keys)
-              : refuseKind(tx, call.caller, "public"),
+          async (tx) => {
+            if (!isKeyOf("public", call.caller)) throw deniedKind(call.caller, "public");
+            return createSession(tx, call.caller, keys);
+          },
           ({ key, nonce, expiresAt }) => ({
             sessionKey: key.reveal(),
             nonce: nonce.reveal(),
@@ -53,8 +53,11 @@ export function sessionService(keyring: Keyring): ServedMethod[] {
       method.authorizeSession,
       async ({ nonce, permissions, rules, expiresAt }, call) => {
         if (!isKeyOf("private", call.caller)) {
+          // In a transaction, which guards the rights that it is refused for.
           return call.transact(
-            (tx) => refuseKind(tx, call.caller, "private"),
+            async () => {
+              throw deniedKind(call.caller, "private");
+            },
             () => ({}),
           );
         }

@@ -7,7 +7,7 @@ import { afterOthers } from "../base/after-others.js";
 import { DEFAULT_PAGE_SIZE, type PageRequest } from "../base/page.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { prepareCursorPage, refuseForeignContainer } from "../tokens/cursor-list.js";
+import { prepareCursorPage, requireTouchedContainer } from "../tokens/cursor-list.js";
 import { pageOfTokens } from "../tokens/list.js";
 import { ListMemory } from "../tokens/list-memory.js";
 import { type ReadableToken, showReadable } from "../tokens/read.js";
@@ -101,7 +101,10 @@ function listByCursor(
 ) {
   const readPage = prepareCursorPage(query, start, size);
   return call.list(
-    async (tx) => (container === undefined ? undefined : refuseForeignContainer(tx, query, container)) ?? readPage(tx),
+    async (tx) => {
+      if (container !== undefined) requireTouchedContainer(query, container);
+      return readPage(tx);
+    },
     async ({ items, next }) => ({
       pagination: { pageSize: size, ...(next === undefined ? {} : { after: next, next }) },
       data: await showAll(query, items, bins),

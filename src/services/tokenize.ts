@@ -26,7 +26,7 @@ export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts):
         const keys = await keyring.of(call.caller.tenantId);
         const now = new Date(clock.now());
         const plan = planTokenize(call.caller, keys, toJson(value, "value"), now);
-        return call.transact(
+        return call.transactShared(
           async (tx) => createTokens(tx, call.caller, keys, plan.items, bins),
           (views) => ({ value: toValue(plan.assemble(views, viewToJson)) }),
           (views) => ({ value: toValue(plan.assemble(views, (view) => viewToJson(withoutCvc(view)))) }),
@@ -39,7 +39,9 @@ export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts):
       const keys = await keyring.of(call.caller.tenantId);
       const body = toJson(value, "value");
       const ids = referencedTokens(body, "value");
-      const tokens = await call.commit((tx) => findTokens(tx, call.caller, ids, "token:read", "read", call.memory));
+      const tokens = await call.commitShared((tx) =>
+        findTokens(tx, call.caller, ids, "token:read", "read", call.memory),
+      );
       const lookup = await openTokens(call.caller.tenantId, keys, tokens, bins);
       return { value: toValue(detokenize(body, "value", lookup)) };
     }),

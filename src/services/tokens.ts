@@ -30,7 +30,7 @@ export function tokenService({ keyring, clock, bins }: TokenServiceParts): Serve
       async (request, call) => {
         const keys = await keyring.of(call.caller.tenantId);
         const prepared = prepareToken(call.caller, keys, draftOf(request), new Date(clock.now()));
-        return call.transact(
+        return call.transactShared(
           async (tx) => createToken(tx, call.caller, keys, prepared, { bins }),
           showToken,
           (view) => showToken(withoutCvc(view)),
@@ -43,9 +43,9 @@ export function tokenService({ keyring, clock, bins }: TokenServiceParts): Serve
     ),
     serve(method.getToken, async ({ id }, call) => {
       const keys = await keyring.of(call.caller.tenantId);
-      const found = await call.commit((tx) => readToken(tx, call.caller, id));
+      const found = await call.commitShared((tx) => readToken(tx, call.caller, id));
       // Behind the commit: a read that is the first of its month, and is cut off here, is counted with the next.
-      if (found.isFirstUse) await call.commit((tx) => touch(tx, id, found.row.active_month));
+      if (found.isFirstUse) await call.commitShared((tx) => touch(tx, id, found.row.active_month));
       return showToken(showReadable(call.caller, keys, found, { bins }));
     }),
     serve(

@@ -9,7 +9,7 @@ const MOST_PROCESSES = 64;
  */
 const MOST_EMBEDDED_CONNECTIONS = 180;
 
-/** Connections of a process beside its pools: leases, health and jobs. */
+/** Connections of a process beside those for transactions: leases, health and jobs. */
 const FURTHER_CONNECTIONS = 3;
 
 /**
@@ -18,7 +18,7 @@ const FURTHER_CONNECTIONS = 3;
  */
 export function readProcesses(
   value: string,
-  { isEmbedded, pools }: { readonly isEmbedded: boolean; readonly pools: number },
+  { isEmbedded, connections }: { readonly isEmbedded: boolean; readonly connections: number },
 ): number {
   const isAuto = value === "auto";
   const processes = isAuto ? Math.min(availableParallelism(), MOST_PROCESSES) : Number(value);
@@ -27,11 +27,11 @@ export function readProcesses(
       `CLOAKROOM_PROCESSES must be auto or a whole number from 1 to ${MOST_PROCESSES}; it is "${value}".`,
     );
   }
-  const most = Math.max(1, Math.floor(MOST_EMBEDDED_CONNECTIONS / (pools + FURTHER_CONNECTIONS)));
+  const most = Math.max(1, Math.floor(MOST_EMBEDDED_CONNECTIONS / (connections + FURTHER_CONNECTIONS)));
   if (!isEmbedded || processes <= most) return processes;
   if (isAuto) return most;
   throw new ConfigError(
-    `CLOAKROOM_PROCESSES must be at most ${most} with the embedded database and ${pools} connections of each process ` +
-      "(CLOAKROOM_DB_POOL_FAST and CLOAKROOM_DB_POOL_SLOW). Set fewer, or DATABASE_URL.",
+    `CLOAKROOM_PROCESSES must be at most ${most} with the embedded database and ${connections} connections of each process ` +
+      "(CLOAKROOM_DB_CONNECTIONS). Set fewer, or DATABASE_URL.",
   );
 }

@@ -134,11 +134,10 @@ const DATABASE = {
     ".cloakroom",
     "Directory of the embedded database, of the root key file, and of mails while no mail server is set.",
   ),
-  DB_POOL_FAST: whole(8, [1, 100], "Connections for short transactions, which serve single tokens."),
-  DB_POOL_SLOW: whole(
-    4,
-    [1, 100],
-    "Connections for lists, counts and sweeps. Three more connections serve leases, health checks and jobs.",
+  DB_CONNECTIONS: whole(
+    16,
+    [3, 400],
+    "Connections of a process for transactions: half for creating, reading and using tokens, a quarter for other short transactions, a quarter for lists, counts and sweeps. Three more connections serve leases, health checks and jobs.",
   ),
 };
 

@@ -17,6 +17,7 @@ export interface LogRowDraft {
 
 const INSERT_LOG_ROW = boundWrite<LogRowDraft>({
   table: "audit_logs",
+  isAtCommit: true,
   sql: `
     insert into audit_logs (tenant_id, created_at, id, actor_id, actor_type, entity_type, entity_id, operation, message)
     values {(:tenant, :now, :id, :actor_id, :actor_type, :entity_type, :entity_id, :operation, :message)}`,
@@ -38,6 +39,7 @@ const INSERT_LOG_ROW = boundWrite<LogRowDraft>({
  */
 const REQUIRE_OPEN_MINUTE = boundWrite<"once">({
   table: "audit_logs",
+  isAtCommit: true,
   position: "last",
   sql: `
     select ln((audit_closed_until is null or audit_closed_until <= :now)::int) from tenants

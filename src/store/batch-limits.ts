@@ -32,6 +32,22 @@ export const FAST_LIMITS: BatchLimits = {
 };
 
 /**
+ * Ordinary transactions. One tenant has at most some of the connections, so that its slow ones, which may wait 2 s for a lock,
+ * delay no other tenant. They wait for each other rather than fail: 16 writers of one token, and bursts of a whole HTTP/2
+ * connection of requests, are served one after the other.
+ */
+export const ORDINARY_LIMITS: BatchLimits = {
+  batch: 1,
+  perTenant: 4,
+  batchingWindowMs: 0,
+  queuePerTenant: 1_000,
+  queueInAll: 10_000,
+  waitMs: 10_000,
+  timeoutMs: 15_000,
+  retryDelays: [0, 1_000, 3_000],
+};
+
+/**
  * Lists, counts and sweeps run alone, so that a slow one delays no other. One connection of HTTP/2 carries 128 requests, and a
  * program that pages through several lists at once sends them all: on two cores 200 lists took 1.9 s while nothing else
  * ran. They wait for each other rather than fail, half as long as a request may take.

@@ -1,17 +1,18 @@
 import type { TenantId } from "../base/ids.js";
 import type { Engine } from "./open-connection.js";
 import type { Statement, StatementBatch } from "./statement-batch.js";
-import type { CommitMarker, Transaction, TransactionStart, Work } from "./transaction.js";
+import type { CommitMarker, OrdinaryTransaction, RowLock, TransactionStart, Work } from "./transaction.js";
 
 type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown };
 
 interface Wanted {
+  /** It writes, whatever its output. */
   readonly isWrite: boolean;
   joinTo(batch: StatementBatch): void;
 }
 
 /** One request in a transaction: what it wants run next, and how its work ended. */
-export class BatchedRequest<T = unknown> implements Transaction {
+export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
   readonly tenantId: TenantId;
   readonly now: Date;
   readonly isFirstInMinute: boolean;
@@ -22,14 +23,18 @@ export class BatchedRequest<T = unknown> implements Transaction {
   hasLogged = false;
   /** It has written in the open transaction, so that it cannot leave it alone any more. */
   hasWritten = false;
+  readonly #isShared: boolean;
   #wanted: Wanted[] = [];
+  /** What it wants run with the commit. */
+  #atCommit: Wanted[] = [];
   /** Outputs that it waits for. */
   #waiting = 0;
   /** It waits for its last output, which comes with the commit. */
   #isLast = false;
   #onSettled: (() => void) | undefined;
 
-  constructor(tenantId: TenantId, engine: Engine, { now, isFirstInMinute }: TransactionStart) {
+  constructor(tenantId: TenantId, engine: Engine, { now, isFirstInMinute }: TransactionStart, isShared: boolean) {
+    this.#isShared = isShared;
     this.tenantId = tenantId;
     this.engine = engine;
     this.now = now;
@@ -37,11 +42,12 @@ export class BatchedRequest<T = unknown> implements Transaction {
   }
 
   /** Starts the work. Its outcome appears here some microtasks after its last output. */
-  start(work: Work<T>): void {
+  start(work: Work<T, OrdinaryTransaction>): void {
     work(this).then(
       (value) => this.#end({ ok: true, value }),
       (error: unknown) => {
         this.#wanted = [];
+        this.#atCommit = [];
         this.#end({ ok: false, error });
       },
     );
@@ -52,11 +58,16 @@ export class BatchedRequest<T = unknown> implements Transaction {
     return new Promise((resolve) => {
       const answer = (output: Output) => {
         this.#waiting -= 1;
+        if (statement.kind === "write" && statement.hasWritten(output)) this.hasWritten = true;
         resolve(output);
       };
-      this.#want(statement, input, answer);
+      this.#wanted.push({ isWrite: false, joinTo: (batch) => statement.joinTo(batch, input, answer) });
       this.#wake();
     });
+  }
+
+  lock<Input, Output>({ lock }: RowLock<Input, Output>, input: Input): Promise<Output> {
+    return this.query(lock, input);
   }
 
   queryLast<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output> {
@@ -66,15 +77,8 @@ export class BatchedRequest<T = unknown> implements Transaction {
   }
 
   enqueue<Input>(statement: Statement<Input, unknown>, input: Input): void {
-    this.#want(statement, input, undefined);
-  }
-
-  ask<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output> {
-    return this.query(statement, input);
-  }
-
-  tell<Input>(statement: Statement<Input, unknown>, input: Input): void {
-    this.enqueue(statement, input);
+    const wanted = this.#isShared || !statement.isAtCommit ? this.#wanted : this.#atCommit;
+    wanted.push({ isWrite: statement.kind === "write", joinTo: (batch) => statement.joinTo(batch, input) });
   }
 
   markCommit(marker: CommitMarker): void {
@@ -92,6 +96,12 @@ export class BatchedRequest<T = unknown> implements Transaction {
       if (wanted.isWrite) this.hasWritten = true;
     }
     this.#wanted = [];
+  }
+
+  /** Adds what goes with the commit, behind everything else. */
+  joinLastTo(batch: StatementBatch): void {
+    for (const wanted of this.#atCommit) wanted.joinTo(batch);
+    this.#atCommit = [];
   }
 
   /** It wants nothing more of the transaction than its commit. */
@@ -121,17 +131,6 @@ export class BatchedRequest<T = unknown> implements Transaction {
       });
     }
     return this.outcome;
-  }
-
-  #want<Input, Output>(
-    statement: Statement<Input, Output>,
-    input: Input,
-    answer: ((output: Output) => void) | undefined,
-  ): void {
-    this.#wanted.push({
-      isWrite: statement.kind === "write",
-      joinTo: (batch) => statement.joinTo(batch, input, answer),
-    });
   }
 
   #end(outcome: Outcome<T>): void {

@@ -19,7 +19,7 @@ interface Bound<Input> {
   /** Among statements on its table in one step: before or behind the others. */
   readonly position?: Position;
   /**
-   * The text. `:name` is a parameter; `:tenant` and `:now` are the transaction's tenant and time. What stands in braces is
+   * The text. `:name` is a parameter; `:tenant` and `:now` are the transaction's tenant and time. Text in braces is
    * repeated for each input, with commas between: `insert into t values {(:tenant, :id)}`. Without braces the statement runs
    * once for each input.
    */
@@ -32,10 +32,17 @@ interface Bound<Input> {
 export interface BoundWrite<Input> extends Bound<Input> {
   /** Makes fewer inputs of those of one transaction: sums, or each once. */
   combine?(inputs: readonly Input[]): readonly Input[];
+  /**
+   * In an ordinary transaction it runs with the commit, behind everything else and in the order of locks: it writes rows that
+   * all requests of the tenant share, which are to be locked for the shortest time.
+   */
+  readonly isAtCommit?: boolean;
 }
 
 export interface BoundQuery<Input, Output, Row> extends Bound<Input> {
   readonly kind: "read" | "write";
+  /** Whether a write has changed anything, by its output; absent: always. One that has not is not rolled back. */
+  hasWritten?(output: Output): boolean;
   readonly row: ReadRow<Row>;
   /**
    * The outputs in the order of the inputs, given the rows of each run: of all inputs together where the text has braces, else
@@ -46,22 +53,26 @@ export interface BoundQuery<Input, Output, Row> extends Bound<Input> {
 
 /** A statement whose output nothing needs: it goes with the next step, or with the commit. */
 export function boundWrite<Input>(definition: BoundWrite<Input>): Statement<Input, never> {
-  const { combine } = definition;
+  const { combine, isAtCommit = false } = definition;
   return bound<Input, never, undefined>({
     ...definition,
     kind: "write",
+    hasWritten: () => true,
     row: () => undefined,
     combine: combine ?? ((inputs) => inputs),
+    isAtCommit,
     answers: () => [],
   });
 }
 
 /** A statement that answers each of its inputs. */
 export function boundQuery<Input, Output, Row>(definition: BoundQuery<Input, Output, Row>): Statement<Input, Output> {
-  return bound({ ...definition, combine: (inputs) => inputs });
+  const { hasWritten = () => true } = definition;
+  return bound({ ...definition, hasWritten, combine: (inputs) => inputs, isAtCommit: false });
 }
 
-type Definition<Input, Output, Row> = BoundQuery<Input, Output, Row> & Required<Pick<BoundWrite<Input>, "combine">>;
+type Definition<Input, Output, Row> = BoundQuery<Input, Output, Row> &
+  Required<Pick<BoundQuery<Input, Output, Row>, "hasWritten"> & Pick<BoundWrite<Input>, "combine" | "isAtCommit">>;
 
 function bound<Input, Output, Row>(definition: Definition<Input, Output, Row>): Statement<Input, Output> {
   const template = new Template(definition);
@@ -70,6 +81,8 @@ function bound<Input, Output, Row>(definition: Definition<Input, Output, Row>): 
   const makeGroup = () => new BoundGroup(rank, definition, template, () => current.forget());
   return {
     kind: definition.kind,
+    isAtCommit: definition.isAtCommit,
+    hasWritten: (output) => definition.hasWritten(output),
     joinTo(batch, input, answer) {
       current.in(batch, makeGroup).inputs.add(input, definition.sortKey(input), answer);
     },
@@ -97,7 +110,9 @@ class BoundGroup<Input, Output, Row> implements StatementGroup {
     this.#sorted = this.inputs.sorted();
     const combined = this.#definition.combine(this.#sorted);
     const pieces = this.#template.repeats ? inPreparedSizes(combined) : combined.map((input) => [input]);
-    this.#runs = pieces.map((piece) => new BoundExecution(this.#template, this.#definition.row, piece, context));
+    const { kind, row } = this.#definition;
+    const table = kind === "write" ? this.#definition.table : undefined;
+    this.#runs = pieces.map((piece) => new BoundExecution(this.#template, row, table, piece, context));
     for (const run of this.#runs) connection.add(run);
   }
 
@@ -113,14 +128,22 @@ class BoundGroup<Input, Output, Row> implements StatementGroup {
 
 class BoundExecution<Input, Row> implements Execution {
   readonly statement: PreparedStatement;
+  readonly table: Table | undefined;
   readonly rows: Row[] = [];
   readonly #template: Template<Input>;
   readonly #read: ReadRow<Row>;
   readonly #inputs: readonly Input[];
   readonly #context: StatementContext;
 
-  constructor(template: Template<Input>, read: ReadRow<Row>, inputs: readonly Input[], context: StatementContext) {
+  constructor(
+    template: Template<Input>,
+    read: ReadRow<Row>,
+    table: Table | undefined,
+    inputs: readonly Input[],
+    context: StatementContext,
+  ) {
     this.statement = template.statementFor(inputs.length);
+    this.table = table;
     this.#template = template;
     this.#read = read;
     this.#inputs = inputs;

@@ -1,4 +1,6 @@
 import type { Uuid } from "../base/ids.js";
+import { uuid } from "./parameter.js";
+import { lockedRead } from "./row-lock.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
 export type ConnectionStatus = "pending" | "available" | "failed";
@@ -44,6 +46,9 @@ export const readConnection = defineStatement<Uuid, ConnectionRow | null, Connec
   ],
   answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
 });
+
+/** The same, locked until the transaction ends. */
+export const lockConnection = lockedRead("connections", { id: uuid((id: Uuid) => id) }, readConnection);
 
 /** All of a tenant, newest first. */
 export const listConnections = defineStatement<"all", readonly ConnectionRow[], ConnectionRow>({

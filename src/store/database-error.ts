@@ -109,15 +109,27 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";
 }
 
-/** The row's key is taken. Only inserts that name no conflict target can meet it. */
-export class UniqueViolation extends Error {
-  override readonly name = "UniqueViolation";
+/** Another transaction stands in the way. `table` is what the statement writes that met it. */
+class Contention extends Fault {
+  readonly table: string | undefined;
+
+  constructor(code: string, table: string | undefined) {
+    super("unavailable", UNAVAILABLE, { retryAfter: 1, cause: new Reason(`database ${code}`) });
+    this.table = table;
+  }
+}
+
+/** The row's key is taken, again at each attempt. Only inserts that name no conflict target can meet it. */
+export class UniqueViolation extends Contention {
+  constructor(table?: string) {
+    super("23505", table);
+  }
 }
 
 /** A row that the transaction needs is held by another for longer than the lock timeout. */
-export class LockTimeout extends Fault {
-  constructor() {
-    super("unavailable", UNAVAILABLE, { retryAfter: 1, cause: new Reason("database 55P03") });
+export class LockTimeout extends Contention {
+  constructor(table?: string) {
+    super("55P03", table);
   }
 }
 
@@ -129,13 +141,14 @@ export class StaleAuthorization extends Error {
 /**
  * The error that leaves the store. Driver errors carry statements and parameters, so that none of them passes: only the
  * code goes along, for the operator's log.
+ * @param table what the statement writes that failed, where that is known.
  */
-export function toStoreError(error: unknown): Error {
+export function toStoreError(error: unknown, table?: string): Error {
   switch (troubleOf(error)) {
     case "unique":
-      return new UniqueViolation();
+      return new UniqueViolation(table);
     case "lock_timeout":
-      return new LockTimeout();
+      return new LockTimeout(table);
     case "stale_authorization":
       return new StaleAuthorization();
     case "other":

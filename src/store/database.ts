@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
-import { type BatchLimits, FAST_LIMITS, SLOW_LIMITS } from "./batch-limits.js";
+import { type BatchLimits, FAST_LIMITS, ORDINARY_LIMITS, SLOW_LIMITS } from "./batch-limits.js";
+import type { BatchLoad } from "./batch-load.js";
 import { commitLookupIn } from "./commit-lookup.js";
 import type { ConnectOptions, DatabaseAddress, Sql } from "./connect.js";
 import { ConnectionSlot } from "./connection-slot.js";
@@ -10,21 +11,39 @@ import { type DueKind, type DueMinute, listDue, listOldestDue } from "./due.js";
 import { Lane } from "./lane.js";
 import { Lease } from "./lease.js";
 import { probeService, type ServiceProbe } from "./service-probe.js";
+import type { Guard } from "./shared-transaction.js";
+import type { OrdinaryTransaction, Transaction, Work } from "./transaction.js";
 import { TransactionBatcher } from "./transaction-batcher.js";
 
 export interface DatabaseOptions {
   readonly address: DatabaseAddress;
   readonly fastConnections: number;
   readonly slowConnections: number;
+  /** Absent: as many as slow ones. */
+  readonly ordinaryConnections?: number;
   readonly clock: Clock;
+}
+
+/** Transactions of one kind, on connections of their own. */
+export interface Transactions<Tx extends Transaction> {
+  /**
+   * Runs work in a transaction of a tenant.
+   * @throws {StaleAuthorization} when the tenant's rights changed since `guard`.
+   * @throws {Fault} unavailable when the queue is full, rows stay locked or the database stays away; what `work` throws.
+   */
+  run<T>(tenantId: TenantId, guard: Guard, work: Work<T, Tx>): Promise<T>;
+  readonly load: BatchLoad;
 }
 
 /** Where everything is stored. All of it runs as `cloakroom_app`, under row-level security. */
 export interface Database extends AsyncDisposable {
-  /** Short transactions, shared by the requests of a tenant. */
-  readonly fast: TransactionBatcher;
+  /** The hot path: short transactions, shared by the requests of a tenant. */
+  readonly fast: Transactions<Transaction> &
+    Pick<TransactionBatcher, "confirmedAt" | "isBusy" | "queued" | "refusalOf" | "requireRoom">;
+  /** Everything that reads and changes single things: one request a transaction, five seconds a statement. */
+  readonly ordinary: Transactions<OrdinaryTransaction>;
   /** Lists, counts and sweeps: one request a transaction, two seconds a statement. */
-  readonly slow: TransactionBatcher;
+  readonly slow: Transactions<OrdinaryTransaction>;
   /** The minutes in which tenants have something of some kinds to do, up to now, behind `after`. */
   due<Kind extends DueKind>(
     kinds: readonly Kind[],
@@ -52,6 +71,7 @@ export interface Database extends AsyncDisposable {
 }
 
 const FAST_STATEMENT_MS = 5_000;
+const ORDINARY_STATEMENT_MS = 5_000;
 const SLOW_STATEMENT_MS = 2_000;
 /** A node of a cluster that has fallen silent holds readiness up for so long. */
 const PROBE_STATEMENT_MS = 1_000;
@@ -59,15 +79,23 @@ const PROBE_STATEMENT_MS = 1_000;
 /** Connections beside those of the pools: for leases, readiness and what is due. */
 export const SINGLE_CONNECTIONS = 3;
 
+/** Half of the connections are for shared transactions, a quarter for ordinary ones, and a quarter for lists and sweeps. */
+export function splitConnections(
+  connections: number,
+): Required<Pick<DatabaseOptions, "fastConnections" | "slowConnections" | "ordinaryConnections">> {
+  const quarter = Math.max(1, Math.floor(connections / 4));
+  return {
+    fastConnections: connections - 2 * quarter,
+    ordinaryConnections: quarter,
+    slowConnections: quarter,
+  };
+}
+
 /** Opens the pools of a database. No connection is made before its first use. */
-export function openDatabase({ address, fastConnections, slowConnections, clock }: DatabaseOptions): Database {
-  const slots = (count: number, options: Pick<ConnectOptions, "statementTimeout" | "walksIndexes">) =>
-    Array.from({ length: count }, () => new ConnectionSlot(address, { role: "cloakroom_app", ...options }));
-  const wasCommitted = commitLookupIn(address);
-  const fastSlots = slots(fastConnections, { statementTimeout: FAST_STATEMENT_MS });
-  const fast = new TransactionBatcher(fastSlots, leavingOne(FAST_LIMITS, fastConnections), clock, wasCommitted);
-  const slowSlots = slots(slowConnections, { statementTimeout: SLOW_STATEMENT_MS, walksIndexes: true });
-  const slow = new TransactionBatcher(slowSlots, leavingOne(SLOW_LIMITS, slowConnections), clock, wasCommitted);
+export function openDatabase(options: DatabaseOptions): Database {
+  const { address } = options;
+  const { fast, ordinary, slow } = openPools(options);
+  const batchers = [fast, ordinary, slow];
   const heartbeat = new Lane(address, { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 });
   const readiness = new Lane(address, {
     role: "cloakroom_app",
@@ -77,6 +105,7 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
   const jobs = new Lane(address, { role: "cloakroom_jobs", statementTimeout: SLOW_STATEMENT_MS });
   return {
     fast,
+    ordinary,
     slow,
     due: (kinds, now, after) => renewing(jobs, (sql) => listDue(sql, kinds, now, after)),
     oldestDue: () => renewing(jobs, listOldestDue),
@@ -88,7 +117,7 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
       return probe;
     },
     onClosedMinute(listener) {
-      for (const batcher of [fast, slow]) batcher.onClosedMinute = listener;
+      for (const batcher of batchers) batcher.onClosedMinute = listener;
     },
     async ping() {
       const [row] = await renewing(heartbeat, (sql) => sql<{ now: Date }[]>`select clock_timestamp() as now`, 2_000);
@@ -96,17 +125,44 @@ export function openDatabase({ address, fastConnections, slowConnections, clock 
       return row.now;
     },
     async takesWrites() {
-      if (!fast.lacksDisk && !slow.lacksDisk) return true;
+      if (!batchers.some(({ lacksDisk }) => lacksDisk)) return true;
       const takes = await renewing(heartbeat, probeDisk).then(
         () => true,
         () => false,
       );
-      if (takes) [fast.lacksDisk, slow.lacksDisk] = [false, false];
+      if (takes) for (const batcher of batchers) batcher.lacksDisk = false;
       return takes;
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([fast.close(), slow.close(), heartbeat.close(), readiness.close(), jobs.close()]);
+      const closing = [...batchers, heartbeat, readiness, jobs].map((each) => each.close());
+      await Promise.all(closing);
     },
+  };
+}
+
+function openPools({
+  address,
+  fastConnections,
+  slowConnections,
+  ordinaryConnections = slowConnections,
+  clock,
+}: DatabaseOptions): Readonly<Record<"fast" | "ordinary" | "slow", TransactionBatcher>> {
+  const wasCommitted = commitLookupIn(address);
+  const pool = (
+    connections: number,
+    limits: BatchLimits,
+    options: Pick<ConnectOptions, "statementTimeout" | "walksIndexes">,
+  ) => {
+    const slots = Array.from(
+      { length: connections },
+      () => new ConnectionSlot(address, { role: "cloakroom_app", ...options }),
+    );
+    return new TransactionBatcher(slots, leavingOne(limits, connections), clock, wasCommitted);
+  };
+  return {
+    fast: pool(fastConnections, FAST_LIMITS, { statementTimeout: FAST_STATEMENT_MS }),
+    ordinary: pool(ordinaryConnections, ORDINARY_LIMITS, { statementTimeout: ORDINARY_STATEMENT_MS }),
+    slow: pool(slowConnections, SLOW_LIMITS, { statementTimeout: SLOW_STATEMENT_MS, walksIndexes: true }),
   };
 }
 

@@ -41,6 +41,7 @@ export const MINUTE_MS = 60_000;
 
 const NOTE_DUE = boundWrite<Due>({
   table: "due",
+  isAtCommit: true,
   sql: "insert into due (tenant_id, kind, due_at) values {(:tenant, :kind, :at)} on conflict do nothing",
   parameters: { kind: text(({ kind }) => kind), at: time(({ at }) => at) },
   sortKey: ({ kind, at }) => `${kind} ${at.getTime()}`,

@@ -1,8 +1,7 @@
 import type { Uuid } from "../base/ids.js";
 import { boundQuery, boundWrite } from "./bound-statement.js";
-import { boolean, bytes, time } from "./parameter.js";
+import { boolean, bytes, time, uuid } from "./parameter.js";
 import { defineRemoval } from "./removal.js";
-import { defineWrite } from "./statement.js";
 
 /** The stored answer of the first request that was sent with a key. */
 export interface IdempotencyRow {
@@ -52,6 +51,8 @@ export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey
 /** Makes room for a new answer under a key whose day is over and that no sweep has removed yet. */
 export const dropExpiredIdempotencyKey = boundWrite<Buffer>({
   table: "idempotency_keys",
+  position: "first",
+  isAtCommit: true,
   sql: `delete from idempotency_keys where tenant_id = :tenant and key_hash = :key_hash and not ${IS_NOT_OVER}`,
   parameters: { key_hash: bytes((hash) => hash) },
   sortKey: (hash) => hash.toString("hex"),
@@ -60,6 +61,7 @@ export const dropExpiredIdempotencyKey = boundWrite<Buffer>({
 /** Fails with a unique violation when another request with the key was first. */
 export const insertIdempotencyKey = boundWrite<IdempotencyRow>({
   table: "idempotency_keys",
+  isAtCommit: true,
   sql: `
     insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, response, expires_at, maker)
     values {(:tenant, :key_hash, :request_hash, :accepted, :response, :expires_at, :maker)}`,
@@ -80,28 +82,32 @@ export type KeyInFlight = Omit<IdempotencyRow, "response"> & { readonly subject:
 const LEASE_SECONDS = 60;
 
 /** Fails with a unique violation when another request with the key was first. */
-export const insertKeyInFlight = defineWrite<KeyInFlight>({
+export const insertKeyInFlight = boundWrite<KeyInFlight>({
   table: "idempotency_keys",
+  isAtCommit: true,
+  sql: `
+    insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, expires_at, subject, maker, lease_until)
+    values {(:tenant, :key_hash, :request_hash, :accepted, :expires_at, :subject, :maker,
+      now() + ${LEASE_SECONDS} * interval '1 second')}`,
+  parameters: {
+    key_hash: bytes(({ key_hash }) => key_hash),
+    request_hash: bytes(({ request_hash }) => request_hash),
+    accepted: boolean(({ accepted }) => accepted),
+    expires_at: time(({ expires_at }) => expires_at),
+    subject: uuid(({ subject }) => subject),
+    maker: bytes(({ maker }) => maker),
+  },
   sortKey: ({ key_hash }) => key_hash.toString("hex"),
-  queries: (sql, tenantId, drafts) =>
-    drafts.map(
-      ({ key_hash, request_hash, accepted, expires_at, subject, maker }) => sql`
-        insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, expires_at, subject, maker, lease_until)
-        values (${tenantId}, ${key_hash}, ${request_hash}, ${accepted}, ${expires_at}, ${subject}, ${maker},
-          now() + ${LEASE_SECONDS} * interval '1 second')`,
-    ),
 });
 
 /** Stores the answer of an operation that has ended. */
-export const completeKey = defineWrite<Pick<IdempotencyRow, "key_hash" | "response">>({
+export const completeKey = boundWrite<Pick<IdempotencyRow, "key_hash" | "response">>({
   table: "idempotency_keys",
+  sql: `
+    update idempotency_keys set response = :response, lease_until = null
+    where tenant_id = :tenant and key_hash = :key_hash and response is null`,
+  parameters: { key_hash: bytes(({ key_hash }) => key_hash), response: bytes(({ response }) => response) },
   sortKey: ({ key_hash }) => key_hash.toString("hex"),
-  queries: (sql, tenantId, drafts) =>
-    drafts.map(
-      ({ key_hash, response }) => sql`
-        update idempotency_keys set response = ${response}, lease_until = null
-        where tenant_id = ${tenantId} and key_hash = ${key_hash} and response is null`,
-    ),
 });
 
 /** Deletes answers whose day is over. */

@@ -1,8 +1,11 @@
 import type { Uuid } from "../base/ids.js";
 import { offsetOf, type PageRequest } from "../base/page.js";
+import { boundWrite } from "./bound-statement.js";
 import { definePage } from "./counted-page.js";
+import { time, uuid } from "./parameter.js";
 import { byteaArray } from "./parameters.js";
 import { defineRemoval } from "./removal.js";
+import { lockedRead } from "./row-lock.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
 export interface InvitationRow {
@@ -45,6 +48,9 @@ export const readInvitation = defineStatement<Uuid, InvitationRow | null, Invita
   answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
 });
 
+/** Reads an invitation that nobody has accepted, and locks it until the transaction ends. */
+export const lockInvitation = lockedRead("invitations", { id: uuid((id: Uuid) => id) }, readInvitation);
+
 /** Whether an address is invited: until it is accepted or deleted, also after its time. */
 export const isInvitedAddress = defineStatement<Buffer, boolean, { readonly email_term: Buffer }>({
   table: "invitations",
@@ -82,21 +88,21 @@ export const listInvitations = definePage<InvitationListing & { readonly now: Da
   },
 });
 
-export type InvitationRenewal = Pick<InvitationRow, "id" | "revision" | "expires_at"> & { readonly modified_by: Uuid };
+export type InvitationRenewal = Pick<InvitationRow, "id" | "expires_at"> & { readonly modified_by: Uuid };
 
-/** Ends all links of an invitation and gives it more time. Answers whether nobody else changed it since it was read. */
-export const renewInvitation = defineStatement<InvitationRenewal, boolean, unknown>({
+/** Ends all links of an invitation and gives it more time. */
+export const renewInvitation = boundWrite<InvitationRenewal>({
   table: "invitations",
-  kind: "write",
+  sql: `
+    update invitations set link_hashes = array[]::bytea[], revision = revision + 1, expires_at = :expires_at,
+      modified_by = :modified_by, modified_at = :now
+    where tenant_id = :tenant and id = :id`,
+  parameters: {
+    id: uuid(({ id }) => id),
+    expires_at: time(({ expires_at }) => expires_at),
+    modified_by: uuid(({ modified_by }) => modified_by),
+  },
   sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map(
-      ({ id, revision, expires_at, modified_by }) => sql`
-        update invitations set link_hashes = '{}', revision = revision + 1, expires_at = ${expires_at},
-          modified_by = ${modified_by}, modified_at = ${at}
-        where tenant_id = ${tenantId} and id = ${id} and revision = ${revision} and member_id is null returning 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
 /** Deletes an invitation that nobody has accepted. Answers whether it was there. */

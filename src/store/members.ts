@@ -1,7 +1,10 @@
 import type { Uuid } from "../base/ids.js";
 import { offsetOf, type PageRequest } from "../base/page.js";
+import { boundWrite } from "./bound-statement.js";
 import { definePage } from "./counted-page.js";
+import { uuid } from "./parameter.js";
 import { byteaArray } from "./parameters.js";
+import { lockedRead } from "./row-lock.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
 export interface MemberRow {
@@ -39,6 +42,9 @@ export const readMember = defineStatement<Uuid, MemberRow | null, MemberRow>({
   ],
   answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
 });
+
+/** Reads a member, and locks it until the transaction ends. */
+export const lockMember = lockedRead("members", { id: uuid((id: Uuid) => id) }, readMember);
 
 /** The member that owns the tenant. */
 export const readOwner = defineStatement<"owner", MemberRow | null, MemberRow>({
@@ -102,15 +108,10 @@ export const updateMemberRole = defineWrite<MemberChange>({
     ),
 });
 
-/** Removes a member, though never the owner. Answers whether it was there. */
-export const deleteMemberRow = defineStatement<Uuid, boolean, unknown>({
+/** Removes a member. */
+export const deleteMemberRow = boundWrite<Uuid>({
   table: "members",
-  kind: "write",
+  sql: "delete from members where tenant_id = :tenant and id = :id",
+  parameters: { id: uuid((id) => id) },
   sortKey: (id) => id,
-  queries: (sql, tenantId, ids) =>
-    ids.map(
-      (id) => sql`
-        delete from members where tenant_id = ${tenantId} and id = ${id} and role <> 'OWNER' returning 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
 });

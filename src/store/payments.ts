@@ -1,7 +1,9 @@
 import type { Uuid } from "../base/ids.js";
 import { offsetOf, type PageRequest } from "../base/page.js";
+import { boundWrite } from "./bound-statement.js";
 import { definePage } from "./counted-page.js";
-import type { SqlTag } from "./statement.js";
+import { bytes, text, time, uuid } from "./parameter.js";
+import { lockedRead } from "./row-lock.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
 export interface PaymentRow {
@@ -54,6 +56,9 @@ export const readPayment = defineStatement<Uuid, LeasedPaymentRow | null, Leased
   answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
 });
 
+/** Reads a payment, and locks it until the transaction ends. */
+export const lockPayment = lockedRead("payments", { id: uuid((id: Uuid) => id) }, readPayment);
+
 /** What a payment service calls a payment of a connection. */
 export interface ProviderName {
   readonly connectionId: Uuid;
@@ -73,36 +78,31 @@ export const findPaymentByProvider = defineStatement<ProviderName, Uuid | null, 
   answers: (rows) => rows.map(([row]) => row?.id ?? null),
 });
 
-export type PaymentChange = Omit<PaymentRow, "created_at"> & {
+export type PaymentChange = Omit<PaymentRow, "created_at" | "revision"> & {
   /** Who works on it may go on alone (`kept`), starts to (`taken`), or is done (`released`). */
   readonly lease: "taken" | "kept" | "released";
 };
 
-function leaseAfter(sql: SqlTag, lease: PaymentChange["lease"]) {
-  switch (lease) {
-    case "taken":
-      return sql`now() + ${LEASE_SECONDS} * interval '1 second'`;
-    case "kept":
-      return sql`lease_until`;
-    case "released":
-      return sql`null`;
-  }
-}
-
-/** Answers whether nobody changed the payment since it was read. */
-export const updatePayment = defineStatement<PaymentChange, boolean, unknown>({
+/** Changes a payment that is locked. */
+export const updatePayment = boundWrite<PaymentChange>({
   table: "payments",
-  kind: "write",
+  sql: `
+    update payments set status = :status, provider_id = :provider_id, record = :record, due_at = :due_at,
+      lease_until = case :lease
+        when 'taken' then now() + ${LEASE_SECONDS} * interval '1 second'
+        when 'kept' then lease_until
+      end,
+      revision = revision + 1
+    where tenant_id = :tenant and id = :id`,
+  parameters: {
+    id: uuid(({ id }) => id),
+    status: text(({ status }) => status),
+    provider_id: text(({ provider_id }) => provider_id),
+    record: bytes(({ record }) => record),
+    due_at: time(({ due_at }) => due_at),
+    lease: text(({ lease }) => lease),
+  },
   sortKey: ({ id }) => id,
-  queries: (sql, tenantId, changes) =>
-    changes.map(
-      ({ id, status, provider_id, record, revision, due_at, lease }) => sql`
-        update payments set status = ${status}, provider_id = ${provider_id}, record = ${record}, due_at = ${due_at},
-          lease_until = ${leaseAfter(sql, lease)},
-          revision = revision + 1
-        where tenant_id = ${tenantId} and id = ${id} and revision = ${revision} returning 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
 /** Takes payments that are due and that nobody works on. */

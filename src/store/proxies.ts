@@ -2,7 +2,9 @@ import type { Uuid } from "../base/ids.js";
 import { offsetOf, type PageRequest } from "../base/page.js";
 import { definePage } from "./counted-page.js";
 import { defineNames } from "./named-listing.js";
+import { uuid } from "./parameter.js";
 import { byteaArray } from "./parameters.js";
+import { lockedRead } from "./row-lock.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
 export interface ProxyRow {
@@ -50,6 +52,9 @@ export const readProxy = defineStatement<Uuid, ProxyRow | null, ProxyRow>({
   ],
   answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
 });
+
+/** The same, locked until the transaction ends. */
+export const lockProxy = lockedRead("proxies", { id: uuid((id: Uuid) => id) }, readProxy);
 
 /** A proxy by its key's hash, with the tenant's revision and whether its settings allow ephemeral ones. */
 export const findProxyByKey = defineStatement<

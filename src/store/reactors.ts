@@ -2,6 +2,8 @@ import type { Uuid } from "../base/ids.js";
 import { offsetOf, type PageRequest } from "../base/page.js";
 import { definePage } from "./counted-page.js";
 import { defineNames } from "./named-listing.js";
+import { uuid } from "./parameter.js";
+import { lockedRead } from "./row-lock.js";
 import { defineStatement } from "./statement.js";
 
 export interface ReactorRow {
@@ -49,6 +51,9 @@ export const readReactor = defineStatement<Uuid, ReactorRow | null, ReactorRow>(
   ],
   answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
 });
+
+/** The same, locked until the transaction ends. */
+export const lockReactor = lockedRead("reactors", { id: uuid((id: Uuid) => id) }, readReactor);
 
 export const namesOfReactors = defineNames("reactors");
 

@@ -5,7 +5,7 @@ import { ConnectionLost } from "./database-error.js";
 import type { Engine, Opened } from "./open-connection.js";
 import { bigint } from "./parameter.js";
 import { StatementBatch } from "./statement-batch.js";
-import type { CommitMarker, TransactionStart, Work } from "./transaction.js";
+import type { CommitMarker, OrdinaryTransaction, TransactionStart, Work } from "./transaction.js";
 import type { Connection, Execution, StepEnd } from "./wire/connection.js";
 import { PreparedStatement } from "./wire/prepared-statement.js";
 
@@ -16,7 +16,13 @@ export type TransactionResult =
   /** Committed. Work that threw before it wrote anything appears with its error. */
   | { readonly kind: "committed"; readonly requests: readonly BatchedRequest[] }
   /** Nothing is stored. `culprit` is the index of the work that threw after it had written. */
-  | { readonly kind: "aborted"; readonly error: unknown; readonly culprit?: number }
+  | {
+      readonly kind: "aborted";
+      readonly error: unknown;
+      readonly culprit?: number;
+      /** The table that the failed statement writes. */
+      readonly table?: string | undefined;
+    }
   /** The commit was sent and not acknowledged: the marker tells whether it happened, once the process `backend` is at rest. */
   | {
       readonly kind: "unknown";
@@ -31,7 +37,10 @@ export interface RunOptions extends TransactionStart {
   readonly guard: Guard;
   /** Has the connection plan its statements again. */
   readonly plansAgain: boolean;
-  /** Works await nothing but the transaction, which waits for no other event then. */
+  /**
+   * Works await nothing but the transaction, which waits for no other event then, and their statements run in the order of
+   * locks. Else there is one work, whose statements run in the order of its calls.
+   */
   readonly isShared: boolean;
 }
 
@@ -42,34 +51,34 @@ export interface RunOptions extends TransactionStart {
 export async function runTransaction(
   { connection, engine }: Opened,
   options: RunOptions,
-  works: readonly Work<unknown>[],
+  works: readonly Work<unknown, OrdinaryTransaction>[],
 ): Promise<TransactionResult> {
-  const { tenantId, guard } = options;
-  const requests = works.map((work) => {
-    const request = new BatchedRequest(tenantId, engine, options);
-    request.start(work);
-    return request;
-  });
+  const { guard, isShared } = options;
+  const requests = works.map((work) => started(work, engine, options));
   let isOpen = false;
 
   for (;;) {
-    await (options.isShared ? everyoneWaits() : Promise.all(requests.map((request) => request.settled())));
+    await (isShared ? everyoneWaits() : Promise.all(requests.map((request) => request.settled())));
     const culprit = requests.findIndex((request) => request.isElsewhere || hasFailedLate(request));
     if (culprit >= 0) {
       const error = errorOf(requests[culprit]);
       return isOpen ? rollBack(connection, error, culprit) : { kind: "aborted", error, culprit };
     }
 
-    const batch = new StatementBatch();
+    const batch = new StatementBatch(isShared ? "locks" : "calls");
     for (const request of requests) request.joinTo(batch);
     const isLast = requests.every((request) => request.isDone);
+    const ending = new StatementBatch();
+    if (isLast) for (const request of requests) request.joinLastTo(ending);
     // Also work that asks for nothing is guarded: what it answers is for callers who still have their rights.
-    if (isLast && batch.isEmpty && !isOpen && guard === "unguarded") return { kind: "committed", requests };
+    if (isLast && batch.isEmpty && ending.isEmpty && !isOpen && guard === "unguarded")
+      return { kind: "committed", requests };
 
     const commit = isLast ? new Command(COMMIT) : undefined;
     try {
       if (!isOpen) addOpening(connection, engine, options);
       batch.addTo(connection, options);
+      ending.addTo(connection, options);
       if (commit) connection.add(commit);
     } catch (error) {
       connection.discardStep();
@@ -81,7 +90,10 @@ export async function runTransaction(
     if (commit && isUnknown(end, commit)) return unknownCommit(connection, requests, end);
     if (end.kind === "lost") return { kind: "aborted", error: end.error };
     if (end.kind === "failed") {
-      return end.isOpen ? rollBack(connection, end.error) : { kind: "aborted", error: end.error };
+      const aborted = end.isOpen
+        ? await rollBack(connection, end.error)
+        : ({ kind: "aborted", error: end.error } as const);
+      return { ...aborted, table: end.failed.table };
     }
     // In a transaction that has failed, `commit` rolls back and says so.
     if (commit && commit.tag !== "COMMIT") return { kind: "aborted", error: new ConnectionLost() };
@@ -92,6 +104,12 @@ export async function runTransaction(
     }
     if (commit) return { kind: "committed", requests };
   }
+}
+
+function started(work: Work<unknown, OrdinaryTransaction>, engine: Engine, options: RunOptions): BatchedRequest {
+  const request = new BatchedRequest(options.tenantId, engine, options, options.isShared);
+  request.start(work);
+  return request;
 }
 
 /**
@@ -192,7 +210,11 @@ async function unknownCommit(
   return { kind: "aborted", error: end.kind === "done" ? new ConnectionLost() : end.error };
 }
 
-async function rollBack(connection: Connection, error: unknown, culprit?: number): Promise<TransactionResult> {
+async function rollBack(
+  connection: Connection,
+  error: unknown,
+  culprit?: number,
+): Promise<TransactionResult & { readonly kind: "aborted" }> {
   connection.add(new Command(ROLLBACK));
   await connection.send();
   return culprit === undefined ? { kind: "aborted", error } : { kind: "aborted", error, culprit };

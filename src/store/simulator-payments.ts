@@ -1,4 +1,7 @@
 import type { JsonObject } from "../base/json.js";
+import { boundWrite } from "./bound-statement.js";
+import { json, text } from "./parameter.js";
+import { lockedRead } from "./row-lock.js";
 import { defineStatement } from "./statement.js";
 
 /** A page of the simulator's books. */
@@ -22,6 +25,13 @@ export const readSimulatorPayment = defineStatement<string, SimulatorRow | null,
     references.map((wanted) => rows.find((row) => row.reference === wanted) ?? null),
 });
 
+/** Reads a page, and locks it until the transaction ends. */
+export const lockSimulatorPayment = lockedRead(
+  "simulator_payments",
+  { reference: text((reference: string) => reference) },
+  readSimulatorPayment,
+);
+
 /** Answers whether the page was free. */
 export const insertSimulatorPayment = defineStatement<Omit<SimulatorRow, "revision">, boolean, unknown>({
   table: "simulator_payments",
@@ -36,16 +46,12 @@ export const insertSimulatorPayment = defineStatement<Omit<SimulatorRow, "revisi
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** Answers whether nobody wrote on the page since it was read. */
-export const updateSimulatorPayment = defineStatement<SimulatorRow, boolean, unknown>({
+/** Writes on a page that is locked. */
+export const updateSimulatorPayment = boundWrite<Pick<SimulatorRow, "reference" | "ledger">>({
   table: "simulator_payments",
-  kind: "write",
+  sql: `
+    update simulator_payments set ledger = :ledger, revision = revision + 1
+    where tenant_id = :tenant and reference = :reference`,
+  parameters: { reference: text(({ reference }) => reference), ledger: json(({ ledger }) => ledger) },
   sortKey: ({ reference }) => reference,
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ reference, ledger, revision }) => sql`
-        update simulator_payments set ledger = ${sql.json(ledger)}, revision = revision + 1
-        where tenant_id = ${tenantId} and reference = ${reference} and revision = ${revision} returning 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
 });

@@ -14,12 +14,17 @@ export interface StatementContext {
  */
 export interface Statement<Input, Output> {
   readonly kind: "read" | "write";
+  /** Enqueued in an ordinary transaction, it runs with the commit: see {@link StatementBatch}. */
+  readonly isAtCommit: boolean;
+  /** Whether a write has changed anything, by its output. */
+  hasWritten(output: Output): boolean;
   /** Adds an input to the next step of a transaction. Without `answer` the output is not wanted. */
   joinTo(batch: StatementBatch, input: Input, answer?: (output: Output) => void): void;
 }
 
 /** All inputs of one statement in one step. */
 export interface StatementGroup {
+  /** Its place in the order of locks. */
   readonly rank: number;
   /** Adds what is to be run to the connection's step. */
   addTo(connection: Connection, context: StatementContext): void;
@@ -29,9 +34,20 @@ export interface StatementGroup {
   deliver(): void;
 }
 
+/**
+ * The order in which the statements of a step run: the order of locks, which is the same in every transaction, or the order of
+ * the calls.
+ */
+export type StatementOrder = "locks" | "calls";
+
 /** What all requests of a transaction want run in its next step. */
 export class StatementBatch {
+  readonly #order: StatementOrder;
   readonly #groups: StatementGroup[] = [];
+
+  constructor(order: StatementOrder = "locks") {
+    this.#order = order;
+  }
 
   get isEmpty(): boolean {
     return this.#groups.length === 0;
@@ -41,12 +57,17 @@ export class StatementBatch {
     this.#groups.push(group);
   }
 
+  /** Whether another input may join a group. In the order of the calls, only one that follows at once may. */
+  mayJoin(group: StatementGroup): boolean {
+    return this.#order === "locks" || this.#groups.at(-1) === group;
+  }
+
   /**
-   * Adds everything to the connection's step, in lock order.
+   * Adds everything to the connection's step.
    * @throws where a value cannot be encoded. Nothing was sent then.
    */
   addTo(connection: Connection, context: StatementContext): void {
-    this.#groups.sort((a, b) => a.rank - b.rank);
+    if (this.#order === "locks") this.#groups.sort((a, b) => a.rank - b.rank);
     for (const group of this.#groups) group.addTo(connection, context);
   }
 
@@ -66,7 +87,7 @@ export class CurrentGroup<Group extends StatementGroup> {
 
   /** The group in a batch, which is made at the statement's first input. */
   in(batch: StatementBatch, make: () => Group): Group {
-    if (this.#current?.batch !== batch) {
+    if (this.#current?.batch !== batch || !batch.mayJoin(this.#current.group)) {
       this.#current = { batch, group: make() };
       batch.add(this.#current.group);
     }

@@ -51,6 +51,8 @@ export function defineStatement<Input, Output, Row>(
   const makeGroup = () => new TextGroup(definition, () => current.forget());
   return {
     kind: definition.kind,
+    isAtCommit: false,
+    hasWritten: () => true,
     joinTo(batch, input, answer) {
       current.in(batch, makeGroup).inputs.add(input, definition.sortKey(input), answer);
     },

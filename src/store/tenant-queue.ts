@@ -2,12 +2,12 @@ import type { TenantId } from "../base/ids.js";
 import type { BatchedRequest } from "./batched-request.js";
 import { Crowding } from "./crowding.js";
 import type { Guard } from "./shared-transaction.js";
-import type { Work } from "./transaction.js";
+import type { OrdinaryTransaction, Work } from "./transaction.js";
 
 /** A request that waits for a transaction. */
 export interface Waiting {
   readonly guard: Guard;
-  readonly work: Work<unknown>;
+  readonly work: Work<unknown, OrdinaryTransaction>;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
   readonly since: number;
@@ -18,7 +18,7 @@ export interface Waiting {
 
 /** A request that has just come. */
 export function waitingFor<T>(
-  work: Work<T>,
+  work: Work<T, OrdinaryTransaction>,
   guard: Guard,
   resolve: (value: T) => void,
   reject: (error: unknown) => void,

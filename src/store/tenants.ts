@@ -1,6 +1,9 @@
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
+import { boundWrite } from "./bound-statement.js";
 import type { Sql } from "./connect.js";
+import { json, text, uuid } from "./parameter.js";
+import { lockedRead } from "./row-lock.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
 export interface TenantRow {
@@ -29,6 +32,9 @@ export const readTenant = defineStatement<TenantId, TenantRow | null, TenantRow>
   answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
 });
 
+/** Reads the tenant, and locks it until the transaction ends. */
+export const lockTenant = lockedRead<TenantId, TenantRow | null>("tenants", {}, readTenant);
+
 export interface NewTenant {
   readonly name: string;
   readonly owner_id: Uuid;
@@ -50,33 +56,34 @@ export interface TenantChange {
   readonly name: string;
   readonly settings: JsonObject;
   readonly modified_by: Uuid;
-  /** Compare-and-set: the revision that the settings were merged at. */
-  readonly auth_revision: number;
 }
 
-/** Changes a tenant and raises its revision. Answers whether nobody else did so meanwhile. */
-export const updateTenant = defineStatement<TenantChange, boolean, unknown>({
+/** Changes a tenant, and raises the revision that callers are authorized under. */
+export const updateTenant = boundWrite<TenantChange>({
   table: "tenants",
-  kind: "write",
+  sql: `
+    update tenants set name = :name, settings = :settings, modified_by = :modified_by, modified_at = :now,
+      auth_revision = auth_revision + 1
+    where tenant_id = :tenant`,
+  parameters: {
+    name: text(({ name }) => name),
+    settings: json(({ settings }) => settings),
+    modified_by: uuid(({ modified_by }) => modified_by),
+  },
   sortKey: ({ name }) => name,
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map(
-      ({ name, settings, modified_by, auth_revision }) => sql`
-        update tenants set name = ${name}, settings = ${sql.json(settings)}, modified_by = ${modified_by},
-          modified_at = ${at}, auth_revision = auth_revision + 1
-        where tenant_id = ${tenantId} and auth_revision = ${auth_revision} returning 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
 /**
  * Raises the revision that callers are authorized under. Part of every change to keys, applications, rules, settings or
  * state: what was authorized before fails from the commit on.
  */
-export const raiseAuthRevision = defineWrite<TenantId>({
+export const raiseAuthRevision = boundWrite<TenantId>({
   table: "tenants",
+  isAtCommit: true,
+  sql: "update tenants set auth_revision = auth_revision + 1 where tenant_id = :tenant",
+  parameters: {},
   sortKey: () => "",
-  queries: (sql, tenantId) => [sql`update tenants set auth_revision = auth_revision + 1 where tenant_id = ${tenantId}`],
+  combine: (inputs) => inputs.slice(0, 1),
 });
 
 export interface TenantEnd {

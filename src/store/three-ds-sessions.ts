@@ -1,6 +1,9 @@
 import type { Uuid } from "../base/ids.js";
+import { boundWrite } from "./bound-statement.js";
 import { isNotOver } from "./not-over.js";
+import { bytes, uuid } from "./parameter.js";
 import { defineRemoval } from "./removal.js";
+import { lockedRead } from "./row-lock.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
 export interface ThreeDSSessionRow {
@@ -37,20 +40,21 @@ export const readThreeDSSession = defineStatement<Uuid, ThreeDSSessionRow | null
   answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
 });
 
-export type ThreeDSSessionChange = Pick<ThreeDSSessionRow, "id" | "record" | "payment_id" | "revision">;
+/** Reads a session that is not over, and locks it until the transaction ends. */
+export const lockThreeDSSession = lockedRead("three_ds_sessions", { id: uuid((id: Uuid) => id) }, readThreeDSSession);
 
-/** Answers whether nobody changed the session since it was read. */
-export const updateThreeDSSession = defineStatement<ThreeDSSessionChange, boolean, unknown>({
+/** Changes a session that is locked. */
+export const updateThreeDSSession = boundWrite<Pick<ThreeDSSessionRow, "id" | "record" | "payment_id">>({
   table: "three_ds_sessions",
-  kind: "write",
+  sql: `
+    update three_ds_sessions set record = :record, payment_id = :payment_id, revision = revision + 1
+    where tenant_id = :tenant and id = :id`,
+  parameters: {
+    id: uuid(({ id }) => id),
+    record: bytes(({ record }) => record),
+    payment_id: uuid(({ payment_id }) => payment_id),
+  },
   sortKey: ({ id }) => id,
-  queries: (sql, tenantId, changes) =>
-    changes.map(
-      ({ id, record, payment_id, revision }) => sql`
-        update three_ds_sessions set record = ${record}, payment_id = ${payment_id}, revision = revision + 1
-        where tenant_id = ${tenantId} and id = ${id} and revision = ${revision} returning 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
 export const deleteDueThreeDSSessions = defineRemoval("three_ds_sessions", "expires_at");

@@ -17,6 +17,7 @@ export interface CountChange {
 
 const COUNT_TOKENS = boundWrite<Omit<CountChange, "change"> & { readonly change: number }>({
   table: "token_counts",
+  isAtCommit: true,
   sql: `
     insert into token_counts (tenant_id, type, slot, n, last_created_at)
     values {(:tenant, :type, :slot, :change, :created_at)}
@@ -48,6 +49,7 @@ export function countToken(tx: Transaction, change: CountChange): void {
 
 const COUNT_ACTIVE = boundWrite<{ readonly month: string; readonly n: number }>({
   table: "token_activity",
+  isAtCommit: true,
   sql: `
     insert into token_activity (tenant_id, month, slot, n)
     values {(:tenant, :month, :slot, :n)}

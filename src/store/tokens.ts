@@ -1,8 +1,9 @@
 import type { Uuid } from "../base/ids.js";
 import { boundQuery, boundWrite } from "./bound-statement.js";
 import { bytes, date, integer, text, texts, time, uuid } from "./parameter.js";
+import { lockedRead } from "./row-lock.js";
 import { defineStatement } from "./statement.js";
-import type { Transaction } from "./transaction.js";
+import type { OrdinaryTransaction, Transaction } from "./transaction.js";
 import type { Columns } from "./wire/columns.js";
 
 /** A token as it is stored: what its caller wrote is sealed. */
@@ -67,6 +68,7 @@ export function insertToken(tx: Transaction, token: TokenRow): void {
 const INSERT_TOKEN_IF_FREE = boundQuery<TokenRow, boolean, TokenClaim>({
   table: "tokens",
   kind: "write",
+  hasWritten: (isStored) => isStored,
   sql: `${INSERT} on conflict do nothing returning id, dedupe_key`,
   parameters: NEW_ROW,
   sortKey: ({ dedupe_key, id }) => claimOf(id, dedupe_key),
@@ -144,6 +146,9 @@ export function findToken(tx: Transaction, id: string): Promise<TokenRowWithCvc 
   return tx.query(FIND_TOKEN, id);
 }
 
+/** Finds a token and locks its row until the transaction ends. */
+export const lockToken = lockedRead("tokens", { id: text((id: string) => id) }, FIND_TOKEN);
+
 /** The rows of ids, in the order of the ids. */
 export function byId(
   rows: readonly (readonly TokenRowWithCvc[])[],
@@ -185,6 +190,7 @@ export interface TokenVersion {
 const DELETE_TOKEN = boundQuery<TokenVersion, boolean, true>({
   table: "tokens",
   kind: "write",
+  hasWritten: (isDeleted) => isDeleted,
   sql: "delete from tokens where tenant_id = :tenant and id = :id and revision = :revision returning true",
   parameters: { id: text(({ id }) => id), revision: integer(({ revision }) => revision) },
   sortKey: ({ id }) => id,
@@ -217,8 +223,6 @@ export function markTokenActive(tx: Transaction, id: string, month: string): Pro
 /** What a change leaves a token as. */
 export interface TokenChange {
   readonly id: string;
-  /** The revision the change was made from. */
-  readonly revision: number;
   readonly data: Buffer;
   readonly attributes: Buffer | null;
   readonly containers: readonly string[];
@@ -229,18 +233,15 @@ export interface TokenChange {
   readonly modified_by: Uuid;
 }
 
-const UPDATE_TOKEN = boundQuery<TokenChange, boolean, true>({
+const UPDATE_TOKEN = boundWrite<TokenChange>({
   table: "tokens",
-  kind: "write",
   sql: `
     update tokens set data = :data, attributes = :attributes, containers = :containers, fingerprint = :fingerprint,
       dedupe_key = :dedupe_key, expires_at = :expires_at, expires_at_text = :expires_at_text, modified_by = :modified_by,
       modified_at = :now, revision = revision + 1
-    where tenant_id = :tenant and id = :id and revision = :revision
-    returning true`,
+    where tenant_id = :tenant and id = :id`,
   parameters: {
     id: text((change) => change.id),
-    revision: integer((change) => change.revision),
     data: bytes((change) => change.data),
     attributes: bytes((change) => change.attributes),
     containers: texts((change) => change.containers),
@@ -251,13 +252,11 @@ const UPDATE_TOKEN = boundQuery<TokenChange, boolean, true>({
     modified_by: uuid((change) => change.modified_by),
   },
   sortKey: ({ id }) => id,
-  row: () => true,
-  answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** Changes a token unless it was changed since it was read. @returns whether it was changed here. */
-export function updateToken(tx: Transaction, change: TokenChange): Promise<boolean> {
-  return tx.query(UPDATE_TOKEN, change);
+/** Changes a token that is locked. */
+export function updateToken(tx: OrdinaryTransaction, change: TokenChange): void {
+  tx.enqueue(UPDATE_TOKEN, change);
 }
 
 /** Tokens that have expired, the longest expired first. */

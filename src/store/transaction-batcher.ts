@@ -8,14 +8,18 @@ import { type CommitLookup, resolveUnknownCommit } from "./commit-lookup.js";
 import { ConfirmedRevisions } from "./confirmed-revisions.js";
 import type { ConnectionSlot } from "./connection-slot.js";
 import { MOST_UNDER_WAY } from "./crowding.js";
-import { leavesDoubt, toStoreError, troubleOf, unavailable } from "./database-error.js";
+import { leavesDoubt, toStoreError, troubleOf, UniqueViolation, unavailable } from "./database-error.js";
 import { tellsOfDisk } from "./disk-probe.js";
 import { LoggedMinutes } from "./logged-minutes.js";
 import { type Guard, runTransaction, type TransactionResult } from "./shared-transaction.js";
 import { rejectAll, settle, settleOne, TenantQueue, type Waiting, waitingFor } from "./tenant-queue.js";
-import type { TransactionStart, Work } from "./transaction.js";
+import type { OrdinaryTransaction, TransactionStart, Work } from "./transaction.js";
 
-/** Attempts after which a conflict or an absent database is reported to the caller. */
+/**
+ * Attempts after which a conflict or an absent database is reported to the caller. This is the only place where transactions
+ * run again: after a serialization failure, a deadlock, a key that another transaction has just taken (its row is found by the
+ * next attempt), and a connection that was lost.
+ */
 const ATTEMPTS = 5;
 const STOPPING = "the server is stopping";
 /** Made once: an error of its own for each request would cost more than to turn it away. */
@@ -93,12 +97,13 @@ export class TransactionBatcher {
   }
 
   /**
-   * Runs work in a transaction, shared with other requests of the tenant.
+   * Runs work in a transaction: shared with other requests of the tenant, or where batches have one request, ordinary.
    * @throws {StaleAuthorization} when the tenant's rights changed since `guard`.
-   * @throws {UniqueViolation} when an insert met a taken key.
+   * @throws {UniqueViolation} when an insert met a taken key at each attempt.
+   * @throws {LockTimeout} when another transaction held a row for too long.
    * @throws {Fault} unavailable when the queue is full or the database stays away.
    */
-  run<T>(tenantId: TenantId, guard: Guard, work: Work<T>): Promise<T> {
+  run<T>(tenantId: TenantId, guard: Guard, work: Work<T, OrdinaryTransaction>): Promise<T> {
     if (this.#isClosed) return Promise.reject(unavailable(STOPPING));
     const queue = this.#queueOf(tenantId);
     if (queue.waiting.length >= this.#limits.queuePerTenant || this.#queued >= this.#limits.queueInAll) {
@@ -298,7 +303,10 @@ export class TransactionBatcher {
         return this.#again(tenantId, batch, unavailable("the tenant's log is closed beyond this server's clock"));
       default:
     }
-    if (batch.length === 1) return rejectAll(batch, toStoreError(result.error));
+    if (batch.length === 1) {
+      const error = toStoreError(result.error, result.table);
+      return error instanceof UniqueViolation ? this.#again(tenantId, batch, error) : rejectAll(batch, error);
+    }
     for (const waiting of batch) waiting.alone = true;
     this.#requeue(tenantId, batch);
   }

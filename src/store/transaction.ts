@@ -16,23 +16,22 @@ export interface TransactionStart {
 }
 
 /**
- * A transaction of one tenant, as the domain sees it. Store modules offer functions over it, such as
- * `insertToken(tx, row)` or `findToken(tx, id)`, and each names a statement of its own file.
+ * A transaction of one tenant, as the domain sees it. Store modules offer statements, and functions over it such as
+ * `insertToken(tx, row)` or `findToken(tx, id)`.
  *
- * There are two kinds, which differ in who else is in it:
+ * There are two kinds. Code that takes this interface runs in both.
  *
- * - In a *shared* transaction requests of one tenant run together. All of them take a step at the same time: what they want
- *   run goes to the database in one write, in the order of locks, and the last step carries the commit. So the work of a
- *   request awaits nothing but this interface; it runs again, from its start, whenever another request's failure or a
- *   conflict rolled the transaction back, and changes nothing outside of it until then. A `throw` after a write rolls back all
- *   of them and costs the others another run: a request that fails and yet leaves a log row returns `Refused`. Locks are
- *   taken by rank only, so that `for update` has no place here. The hot path is served so: create, read, tokenize and
- *   detokenize, use by the proxy, and their log rows.
- * - An *ordinary* transaction is one request's own. It may await anything, lock with `for update`, and a `throw` rolls it
- *   back. It runs again after a conflict too (40001, 40P01) or a lost connection.
+ * - An *ordinary* transaction ({@link OrdinaryTransaction}) is one request's own.
+ * - In a *shared* transaction requests of one tenant run together: token create, read, tokenize and detokenize, use by the
+ *   proxy, and lookups of single rows. All of them take a step at the same time: what they want run goes to the database in
+ *   one write, in the order of locks (tables.ts), and the last step carries the commit. So the work of a request awaits
+ *   nothing but this interface, and locks rows in that order only.
  *
- * In both, statements that are enqueued run in the order of locks and not in that of the calls, and their errors appear at
- * the next step: at the next `query`, or at the commit.
+ * In both kinds a `throw` leaves nothing of the request behind. In a shared transaction a `throw` before the first write
+ * costs the others nothing, and a later one has them run again. Work runs again from its start, in both kinds, after a
+ * conflict with another transaction or a lost connection, and so changes nothing outside of the transaction.
+ *
+ * The errors of statements appear at no query: they end the transaction.
  */
 export interface Transaction {
   readonly tenantId: TenantId;
@@ -56,11 +55,22 @@ export interface Transaction {
   markCommit(marker: CommitMarker): void;
   /** Tells that this request has noted that log rows came into the transaction's minute. */
   markLogged(): void;
-  /** As {@link query}, for statements that are not bound yet. */
-  ask<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output>;
-  /** As {@link enqueue}, for statements that are not bound yet. */
-  tell<Input>(statement: Statement<Input, unknown>, input: Input): void;
+}
+
+/** A query that locks what it finds. No {@link Statement}, since a shared transaction must not run it. */
+export interface RowLock<Input, Output> {
+  readonly lock: Statement<Input, Output>;
+}
+
+/**
+ * A transaction of one request alone. It may await anything, and decides by rows that it has locked. Statements run in the
+ * order of the calls, but for those that write what all requests of the tenant share: log rows, counters, the idempotency
+ * key. They run with the commit, so that no other request waits for a slow one.
+ */
+export interface OrdinaryTransaction extends Transaction {
+  /** Runs a query and locks the rows that it finds until the transaction ends: nothing else changes or deletes them. */
+  lock<Input, Output>(rows: RowLock<Input, Output>, input: Input): Promise<Output>;
 }
 
 /** What a request does in a transaction. */
-export type Work<T> = (tx: Transaction) => Promise<T>;
+export type Work<T, Tx extends Transaction = Transaction> = (tx: Tx) => Promise<T>;

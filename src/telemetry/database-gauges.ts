@@ -10,7 +10,7 @@ const SHARED_REQUESTS = "cloakroom_shared_transaction_requests_total";
 /** Gauges of connections, queues and pending background work, read at each scrape. */
 export function gaugeDatabase(registry: Registry, database: Database, now: () => number): void {
   const registers = [registry];
-  const pools = { fast: database.fast, slow: database.slow };
+  const pools = { fast: database.fast, ordinary: database.ordinary, slow: database.slow };
   const perPool = (name: string, help: string, read: (load: BatchLoad) => number) =>
     new Gauge({
       ...{ name, help, registers },

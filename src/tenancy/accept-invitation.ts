@@ -1,4 +1,4 @@
-import type { Actor } from "../access/caller.js";
+import type { Actor } from "../audit/actor.js";
 import { logEntry } from "../audit/log-entry.js";
 import { newUuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -55,14 +55,16 @@ export class InvitationDesk {
     if (!opened || opened.isAccepted) return opened;
     const keys = await this.#keyring.of(link.tenantId);
     const profile = { email: opened.email, ...names };
-    const isOpen = await this.#database.fast.run(link.tenantId, "unguarded", (tx) => accept(tx, keys, link, profile));
+    const isOpen = await this.#database.ordinary.run(link.tenantId, "unguarded", (tx) =>
+      accept(tx, keys, link, profile),
+    );
     return isOpen ? { ...opened, isAccepted: true } : undefined;
   }
 
   async #find(link: PresentedLink) {
     const { tenantId, invitationId: id, hash } = link;
     const [invitation, tenant] = await this.#database.fast.run(tenantId, "unguarded", (tx) =>
-      Promise.all([tx.ask(findLinkedInvitation, { id, hash }), tx.ask(readTenant, tenantId)]),
+      Promise.all([tx.query(findLinkedInvitation, { id, hash }), tx.query(readTenant, tenantId)]),
     );
     return invitation && tenant ? { invitation, tenantName: tenant.name } : undefined;
   }
@@ -72,8 +74,8 @@ export class InvitationDesk {
 async function accept(tx: Transaction, keys: TenantKeys, link: PresentedLink, profile: Profile): Promise<boolean> {
   const place = { id: link.invitationId, hash: link.hash };
   const memberId = newUuid();
-  const isFirst = await tx.ask(acceptInvitationRow, { ...place, member_id: memberId });
-  const invitation = await tx.ask(findLinkedInvitation, place);
+  const isFirst = await tx.query(acceptInvitationRow, { ...place, member_id: memberId });
+  const invitation = await tx.query(findLinkedInvitation, place);
   if (isFirst && invitation) makeMember(tx, keys, memberId, invitation, profile);
   return invitation !== null && invitation.member_id !== null;
 }
@@ -87,7 +89,7 @@ function makeMember(
 ): void {
   const userId = newUuid();
   const actor: Actor = { id: userId, type: "user" };
-  tx.tell(insertMember, {
+  tx.enqueue(insertMember, {
     id,
     user_id: userId,
     role: invitation.role,
@@ -95,7 +97,7 @@ function makeMember(
     email_term: invitation.email_term,
     created_by: userId,
   });
-  tx.tell(deleteMessagesOf, invitation.id);
+  tx.enqueue(deleteMessagesOf, invitation.id);
   noteDue(tx, { kind: "invitation", at: invitation.expires_at });
   writeLog(tx, logEntry(actor, "invitation", invitation.id, "accept"));
   writeLog(tx, logEntry(actor, "member", id, "create"));

@@ -1,7 +1,6 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
-import { Fault, invalid, notFound } from "../base/fault.js";
+import { invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
 import { open, seal } from "../crypto/sealed.js";
@@ -14,12 +13,13 @@ import {
   insertInvitation,
   isInvitedAddress,
   listInvitations,
+  lockInvitation,
   readInvitation,
   renewInvitation,
 } from "../store/invitations.js";
 import { isMemberAddress } from "../store/members.js";
 import { deleteMessagesOf, insertMessage } from "../store/outbox.js";
-import type { Transaction } from "../store/transaction.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { emailTerm } from "./profile.js";
 import { isRole, type Role } from "./role.js";
 
@@ -27,9 +27,6 @@ export type InvitationStatus = "PENDING" | "EXPIRED";
 
 /** How long an invitation can be accepted, from its creation, and how much more each time that it is sent again. */
 const LIFETIME_MS = 72 * 60 * 60_000;
-
-/** Two changes at once: the second starts over from what the first left. */
-const TRIES = 5;
 
 /** Somebody is asked to join a tenant. */
 export interface Invitation {
@@ -44,17 +41,17 @@ export interface Invitation {
   readonly modifiedAt: Date | null;
 }
 
-/** Invites an address, and has it told. Refused for who is a member or invited already. */
+/** Invites an address, and has it told. @throws {Fault} validation_failed for the address of a member, or one invited already. */
 export async function createInvitation(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
   { email, role }: { readonly email: string; readonly role: Role },
-): Promise<Invitation | Refused> {
+): Promise<Invitation> {
   const term = emailTerm(keys, email);
-  const [isMember, isInvited] = await Promise.all([tx.ask(isMemberAddress, term), tx.ask(isInvitedAddress, term)]);
-  if (isMember) return new Refused(invalid("email", "must not be the address of a member"));
-  if (isInvited) return new Refused(invalid("email", "must not be invited already: send that invitation again"));
+  const [isMember, isInvited] = await Promise.all([tx.query(isMemberAddress, term), tx.query(isInvitedAddress, term)]);
+  if (isMember) throw invalid("email", "must not be the address of a member");
+  if (isInvited) throw invalid("email", "must not be invited already: send that invitation again");
   const id = newUuid();
   const actor = actorOf(caller);
   const row = {
@@ -64,21 +61,16 @@ export async function createInvitation(
     expires_at: new Date(tx.now.getTime() + LIFETIME_MS),
     created_by: actor.id,
   };
-  tx.tell(insertInvitation, { ...row, email_term: term });
+  tx.enqueue(insertInvitation, { ...row, email_term: term });
   tellInvited(tx, id, 1);
   writeLog(tx, logEntry(actor, "invitation", id, "create"));
   const untouched = { revision: 1, created_at: tx.now, modified_by: null, modified_at: null };
   return invitationOf(keys, tx, { ...row, ...untouched });
 }
 
-export async function getInvitation(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  id: Uuid,
-): Promise<Invitation | Refused> {
-  const row = await tx.ask(readInvitation, id);
-  if (!row) return new Refused(notFound("invitation"));
+export async function getInvitation(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<Invitation> {
+  const row = await tx.query(readInvitation, id);
+  if (!row) throw notFound("invitation");
   writeLog(tx, logEntry(actorOf(caller), "invitation", id, "read"));
   return invitationOf(keys, tx, row);
 }
@@ -90,40 +82,36 @@ export async function pageOfInvitations(
   { status, ...page }: PageRequest & { readonly status: InvitationStatus | undefined },
 ): Promise<Page<Invitation>> {
   const isOver = status === undefined ? undefined : status === "EXPIRED";
-  const { items, total } = await tx.ask(listInvitations, { ...page, isOver, now: tx.now });
+  const { items, total } = await tx.query(listInvitations, { ...page, isOver, now: tx.now });
   writeLog(tx, logEntry(actorOf(caller), "invitation", ALL, "list"));
   return { items: items.map((row) => invitationOf(keys, tx, row)), total };
 }
 
 /** Sends an invitation again, whether it is over or not: earlier links end, and it has 72 hours more. */
 export async function resendInvitation(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
-): Promise<Invitation | Refused> {
+): Promise<Invitation> {
   const actor = actorOf(caller);
-  for (let attempt = 0; attempt < TRIES; attempt += 1) {
-    const row = await tx.ask(readInvitation, id);
-    if (!row) return new Refused(notFound("invitation"));
-    // What is over starts anew: 72 hours after the end of an old one may have passed as well.
-    const from = Math.max(row.expires_at.getTime(), tx.now.getTime());
-    const change = { expires_at: new Date(from + LIFETIME_MS), modified_by: actor.id };
-    if (!(await tx.ask(renewInvitation, { id, revision: row.revision, ...change }))) continue;
-    tx.tell(deleteMessagesOf, id);
-    tellInvited(tx, id, row.revision + 1);
-    writeLog(tx, logEntry(actor, "invitation", id, "resend"));
-    return invitationOf(keys, tx, { ...row, ...change, modified_at: tx.now });
-  }
-  return new Refused(new Fault("conflict", "The invitation keeps being changed. Try again."));
+  const row = await lockInvitation(tx, id);
+  if (!row) throw notFound("invitation");
+  // What is over starts again: 72 hours after the end of an old one may have passed as well.
+  const from = Math.max(row.expires_at.getTime(), tx.now.getTime());
+  const change = { expires_at: new Date(from + LIFETIME_MS), modified_by: actor.id };
+  tx.enqueue(renewInvitation, { id, ...change });
+  tx.enqueue(deleteMessagesOf, id);
+  tellInvited(tx, id, row.revision + 1);
+  writeLog(tx, logEntry(actor, "invitation", id, "resend"));
+  return invitationOf(keys, tx, { ...row, ...change, modified_at: tx.now });
 }
 
 /** Withdraws an invitation; its links open nothing any more. */
-export async function removeInvitation(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
-  if (!(await tx.ask(deleteInvitationRow, id))) return new Refused(notFound("invitation"));
-  tx.tell(deleteMessagesOf, id);
+export async function removeInvitation(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
+  if (!(await tx.query(deleteInvitationRow, id))) throw notFound("invitation");
+  tx.enqueue(deleteMessagesOf, id);
   writeLog(tx, logEntry(actorOf(caller), "invitation", id, "delete"));
-  return undefined;
 }
 
 export function openEmail(keys: TenantKeys, tenantId: TenantId, id: Uuid, sealed: Uint8Array): string {
@@ -136,7 +124,7 @@ function sealEmail(keys: TenantKeys, tenantId: TenantId, id: Uuid, email: string
 
 /** Has the message sent that carries a link. */
 function tellInvited(tx: Transaction, invitationId: Uuid, revision: number): void {
-  tx.tell(insertMessage, { id: newUuid(), invitation_id: invitationId, invitation_revision: revision });
+  tx.enqueue(insertMessage, { id: newUuid(), invitation_id: invitationId, invitation_revision: revision });
   noteDue(tx, { kind: "mail", at: tx.now });
 }
 

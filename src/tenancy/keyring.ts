@@ -7,6 +7,7 @@ import {
   generateTenantKey,
   KEY_PURPOSES,
   type KeyPurpose,
+  type TenantKeySource,
   type TenantKeys,
   type UnwrappedKeys,
   unwrapTenantKeys,
@@ -38,7 +39,7 @@ interface Entry {
  * ({@link expect}), and those of before fail at the guard of their transaction: new values are sealed under the new key at
  * once, on all replicas.
  */
-export class Keyring {
+export class Keyring implements TenantKeySource {
   readonly #database: Database;
   readonly #roots: Pick<RootKeys, "find">;
   readonly #entries = new LRUCache<TenantId, Entry>({ max: 10_000 });
@@ -84,7 +85,7 @@ export class Keyring {
 
   async #load(tenantId: TenantId): Promise<Entry> {
     const since = performance.now();
-    const stored = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listTenantKeys, tenantId));
+    const stored = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
     // The vault's own keys are made when they are first needed.
     if (stored.length === 0 && tenantId !== VAULT) {
       this.forget(tenantId);
@@ -107,18 +108,21 @@ export class Keyring {
   async #complete(tenantId: TenantId, stored: readonly WrappedTenantKey[]): Promise<readonly WrappedTenantKey[]> {
     const missing = KEY_PURPOSES.filter((purpose) => !stored.some((key) => key.purpose === purpose));
     if (missing.length === 0) return stored;
-    const rootKeyId = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(wrappingRootKey, "wrapping"));
+    const rootKeyId = await this.#database.fast.run(tenantId, "unguarded", (tx) =>
+      tx.query(wrappingRootKey, "wrapping"),
+    );
     const root = rootKeyId === undefined ? undefined : await this.#roots.find(rootKeyId);
     if (!root) throw unavailable("the root key that wraps new keys is not at hand");
     const made = await Promise.all(missing.map((purpose) => generateTenantKey(root, tenantId, purpose, 1)));
-    return this.#database.fast.run(tenantId, "unguarded", async (tx) => {
+    return this.#database.ordinary.run(tenantId, "unguarded", async (tx) => {
       // Under a root key that was replaced meanwhile the new keys could be lost with it.
-      if ((await tx.ask(wrappingRootKey, "wrapping")) !== root.id) throw unavailable("the root key is being replaced");
+      if ((await tx.query(wrappingRootKey, "wrapping")) !== root.id)
+        throw unavailable("the root key is being replaced");
       for (const { wrapped, rootKeyId, ...key } of made) {
-        tx.tell(insertTenantKeyIfMissing, { ...key, wrapped: Buffer.from(wrapped), root_key_id: rootKeyId });
+        tx.enqueue(insertTenantKeyIfMissing, { ...key, wrapped: Buffer.from(wrapped), root_key_id: rootKeyId });
       }
       // Another process may have been first: what it made counts.
-      return (await tx.ask(listTenantKeys, tenantId)).map(wrappedKeyOf);
+      return (await tx.query(listTenantKeys, tenantId)).map(wrappedKeyOf);
     });
   }
 }

@@ -1,5 +1,4 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
@@ -10,14 +9,14 @@ import { deleteInvitationsOf } from "../store/invitations.js";
 import {
   deleteMemberRow,
   listMembers,
+  lockMember,
   type MemberListing,
   type MemberRow,
-  readMember,
   readOwner,
   updateMemberRole,
 } from "../store/members.js";
 import { deleteMessagesOf } from "../store/outbox.js";
-import type { Transaction } from "../store/transaction.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { openProfile, type Profile } from "./profile.js";
 import { isRole, type Role, requireGivenRole } from "./role.js";
 
@@ -40,33 +39,33 @@ export async function pageOfMembers(
   keys: TenantKeys,
   listing: MemberListing,
 ): Promise<Page<Member>> {
-  const { items, total } = await tx.ask(listMembers, listing);
+  const { items, total } = await tx.query(listMembers, listing);
   writeLog(tx, logEntry(actorOf(caller), "member", ALL, "list"));
   return { items: items.map((row) => memberOf(keys, tx.tenantId, row)), total };
 }
 
 /** The one member that the tenant was made with. */
-export async function getOwner(tx: Transaction, caller: Caller, keys: TenantKeys): Promise<Member | Refused> {
-  const row = await tx.ask(readOwner, "owner");
-  if (!row) return new Refused(notFound("owner"));
+export async function getOwner(tx: Transaction, caller: Caller, keys: TenantKeys): Promise<Member> {
+  const row = await tx.query(readOwner, "owner");
+  if (!row) throw notFound("owner");
   writeLog(tx, logEntry(actorOf(caller), "member", row.id, "read"));
   return memberOf(keys, tx.tenantId, row);
 }
 
 /** Gives a member a role. The owner keeps its own, and can be given no other. */
 export async function changeRole(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
   id: Uuid,
   role: string,
-): Promise<Member | Refused> {
-  const row = await tx.ask(readMember, id);
-  if (!row) return new Refused(notFound("member"));
+): Promise<Member> {
+  const row = await lockMember(tx, id);
+  if (!row) throw notFound("member");
   const actor = actorOf(caller);
-  if (row.role === "OWNER" && role === "ADMIN") return new Refused(ownerStays("given another role"));
+  if (row.role === "OWNER" && role === "ADMIN") throw ownerStays("given another role");
   const given = row.role === "OWNER" && role === "OWNER" ? role : requireGivenRole(role);
-  tx.tell(updateMemberRole, { id, role: given, modified_by: actor.id });
+  tx.enqueue(updateMemberRole, { id, role: given, modified_by: actor.id });
   writeLog(tx, logEntry(actor, "member", id, "update"));
   return memberOf(keys, tx.tenantId, { ...row, role: given, modified_by: actor.id, modified_at: tx.now });
 }
@@ -75,18 +74,17 @@ export async function changeRole(
  * Removes a member with all that could let it back in: whatever invited its address. Members sign in nowhere else, so
  * that nothing of theirs is left to end.
  */
-export async function removeMember(tx: Transaction, caller: Caller, id: Uuid): Promise<undefined | Refused> {
-  const row = await tx.ask(readMember, id);
-  if (!row) return new Refused(notFound("member"));
-  if (row.role === "OWNER") return new Refused(ownerStays("removed"));
-  if (!(await tx.ask(deleteMemberRow, id))) return new Refused(notFound("member"));
+export async function removeMember(tx: OrdinaryTransaction, caller: Caller, id: Uuid): Promise<void> {
+  const row = await lockMember(tx, id);
+  if (!row) throw notFound("member");
+  if (row.role === "OWNER") throw ownerStays("removed");
+  tx.enqueue(deleteMemberRow, id);
   const actor = actorOf(caller);
-  for (const invitation of await tx.ask(deleteInvitationsOf, row.email_term)) {
-    tx.tell(deleteMessagesOf, invitation.id);
+  for (const invitation of await tx.query(deleteInvitationsOf, row.email_term)) {
+    tx.enqueue(deleteMessagesOf, invitation.id);
     if (invitation.member_id === null) writeLog(tx, logEntry(actor, "invitation", invitation.id, "delete"));
   }
   writeLog(tx, logEntry(actor, "member", id, "delete"));
-  return undefined;
 }
 
 function ownerStays(whatCannotBe: string): Fault {

@@ -30,14 +30,14 @@ export async function pageByName<Row>(
   const found: Uuid[] = [];
   let after: NamedRow | undefined;
   do {
-    const rows: readonly NamedRow[] = await tx.ask(names, { ids: search.ids ?? [], after });
+    const rows: readonly NamedRow[] = await tx.query(names, { ids: search.ids ?? [], after });
     for (const row of rows) {
       if (isWanted(openName(keys, { tenantId: tx.tenantId, entity: row.id }, row))) found.push(row.id);
     }
     after = rows.length < NAMES_AT_ONCE ? undefined : rows.at(-1);
   } while (after);
   const first = offsetOf(search);
-  const rows = await Promise.all(found.slice(first, first + search.size).map((id) => tx.ask(read, id)));
+  const rows = await Promise.all(found.slice(first, first + search.size).map((id) => tx.query(read, id)));
   // What was deleted since its name was read is left out.
   return { items: rows.filter((row) => row !== null), total: found.length };
 }

@@ -39,8 +39,8 @@ export class Outbox {
   /** Sends one message of a tenant. Answers how that ended, or `none` where nothing is to be sent. */
   async sendNext(tenantId: TenantId, signal: AbortSignal): Promise<Carried | "none"> {
     const { database, carrier } = this.#parts;
-    const [row] = await database.fast.run(tenantId, "unguarded", (tx) =>
-      tx.ask(claimMessages, { limit: 1, seconds: LEASE_SECONDS }),
+    const [row] = await database.ordinary.run(tenantId, "unguarded", (tx) =>
+      tx.query(claimMessages, { limit: 1, seconds: LEASE_SECONDS }),
     );
     if (!row) return "none";
     const message = await this.#write(tenantId, row);
@@ -54,8 +54,8 @@ export class Outbox {
     const { database, keyring, publicUrl } = this.#parts;
     const link = newLink(tenantId, row.invitation_id);
     const place = { id: row.invitation_id, hash: link.hash, revision: row.invitation_revision };
-    const [invitation, tenant] = await database.fast.run(tenantId, "unguarded", (tx) =>
-      Promise.all([tx.ask(addLink, place), tx.ask(readTenant, tenantId)]),
+    const [invitation, tenant] = await database.ordinary.run(tenantId, "unguarded", (tx) =>
+      Promise.all([tx.query(addLink, place), tx.query(readTenant, tenantId)]),
     );
     if (!invitation || !tenant) return undefined;
     const keys = await keyring.of(tenantId);
@@ -71,11 +71,11 @@ export class Outbox {
   }
 
   async #settle(tenantId: TenantId, { id, claim, attempts }: MessageRow, carried: Carried): Promise<void> {
-    await this.#parts.database.fast.run(tenantId, "unguarded", async (tx) => {
-      if (carried === "sent" || carried === "refused") return tx.tell(deleteMessage, { id, claim });
+    await this.#parts.database.ordinary.run(tenantId, "unguarded", async (tx) => {
+      if (carried === "sent" || carried === "refused") return tx.enqueue(deleteMessage, { id, claim });
       const delay = Math.min(FIRST_DELAY_MS * 2 ** attempts, LONGEST_DELAY_MS);
       const due = new Date(tx.now.getTime() + delay);
-      tx.tell(postponeMessage, { id, claim, attempts: attempts + 1, due_at: due });
+      tx.enqueue(postponeMessage, { id, claim, attempts: attempts + 1, due_at: due });
       noteDue(tx, { kind: "mail", at: due });
     });
   }

@@ -8,7 +8,7 @@ import type { Transaction } from "../store/transaction.js";
  * is such a tenant.
  */
 export async function planTenant(tx: Transaction, included: number | null): Promise<boolean> {
-  const isThere = await tx.ask(setIncludedTokens, included);
+  const isThere = await tx.query(setIncludedTokens, included);
   if (isThere) writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "update"));
   return isThere;
 }

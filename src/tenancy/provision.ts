@@ -45,15 +45,15 @@ export async function provisionTenant(
     true,
   );
 
-  const application = await database.fast.run(tenantId, "unguarded", async (tx) => {
-    if ((await tx.ask(wrappingRootKey, "wrapping")) !== root.id) {
+  const application = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
+    if ((await tx.query(wrappingRootKey, "wrapping")) !== root.id) {
       throw new DatabaseSetupError("The root key was replaced meanwhile. Run this again, with the new one.");
     }
-    tx.tell(insertTenant, { name, owner_id: ownerId, settings: { ...DEFAULT_SETTINGS } });
+    tx.enqueue(insertTenant, { name, owner_id: ownerId, settings: { ...DEFAULT_SETTINGS } });
     for (const { purpose, version, wrapped: bytes, rootKeyId, state } of wrapped) {
-      tx.tell(insertTenantKey, { purpose, version, wrapped: Buffer.from(bytes), root_key_id: rootKeyId, state });
+      tx.enqueue(insertTenantKey, { purpose, version, wrapped: Buffer.from(bytes), root_key_id: rootKeyId, state });
     }
-    tx.tell(insertMember, {
+    tx.enqueue(insertMember, {
       id: memberId,
       user_id: ownerId,
       role: "OWNER",
@@ -62,7 +62,7 @@ export async function provisionTenant(
       created_by: null,
     });
     // Whoever deletes a tenant's seals has to delete its head too, and a tenant without a head is found.
-    tx.tell(moveChainEnd, { before: undefined, end: firstEnd(keys, tenantId) });
+    tx.enqueue(moveChainEnd, { before: undefined, end: firstEnd(keys, tenantId) });
     writeLog(tx, logEntry(undefined, "tenant", tenantId, "create"));
     writeLog(tx, logEntry(undefined, "member", memberId, "create"));
     return makeApplication(tx);

@@ -1,5 +1,4 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
@@ -20,22 +19,15 @@ const BATCH = 500;
  * Deletes the tenant, with a record under a key of the vault itself. From the commit on none of its keys works anywhere, and what is stored can be opened by nobody: the
  * keys that it is sealed under are gone. The rows are removed afterwards ({@link removeRows}).
  */
-export async function removeTenant(
-  tx: Transaction,
-  caller: Caller,
-  vaultKeys: TenantKeys,
-): Promise<undefined | Refused> {
+export async function removeTenant(tx: Transaction, caller: Caller, vaultKeys: TenantKeys): Promise<void> {
   const actor = actorOf(caller);
   const { audit } = vaultKeys;
   const closing = macOfClosing(audit, audit.current, { tenantId: tx.tenantId, at: tx.now, by: actor.id });
-  if (!(await tx.ask(closeTenant, { modified_by: actor.id, closing_mac: closing }))) {
-    return new Refused(notFound("tenant"));
-  }
-  tx.tell(deleteTenantKeys, tx.tenantId);
-  tx.tell(forgetAllDue, "all");
+  if (!(await tx.query(closeTenant, { modified_by: actor.id, closing_mac: closing }))) throw notFound("tenant");
+  tx.enqueue(deleteTenantKeys, tx.tenantId);
+  tx.enqueue(forgetAllDue, "all");
   noteDue(tx, { kind: "tenant", at: tx.now });
   writeLog(tx, logEntry(actor, "tenant", tx.tenantId, "delete"));
-  return undefined;
 }
 
 /** Removes the rows of a deleted tenant, a few hundred a transaction. Can be run again, and stopped at any time. */
@@ -44,8 +36,8 @@ export async function removeRows(database: Database, tenantId: TenantId, signal:
     let removed = BATCH;
     while (removed > 0 && !signal.aborted) {
       removed = await database.slow.run(tenantId, "unguarded", async (tx) => {
-        const count = await tx.ask(some, BATCH);
-        if (count === 0) tx.tell(rest, "all");
+        const count = await tx.query(some, BATCH);
+        if (count === 0) tx.enqueue(rest, "all");
         return count;
       });
     }

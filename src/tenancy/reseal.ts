@@ -51,11 +51,11 @@ export async function resealPass({ database, tenantId, keys, onStretch }: PassOp
       const started = performance.now();
       const { last, renewed, unopened } = await patiently(() =>
         database.slow.run(tenantId, "unguarded", async (tx) => {
-          const end = await tx.ask(statements.endOf, { after, rows: STRETCH });
-          const rows = await tx.ask(statements.stale, { after, last: end ?? undefined, current });
+          const end = await tx.query(statements.endOf, { after, rows: STRETCH });
+          const rows = await tx.query(statements.stale, { after, last: end ?? undefined, current });
           const sealedAgain = rows.map((row) => resealed(tx.tenantId, keys, table, row));
           const renewed = sealedAgain.filter(({ isBroken }) => !isBroken);
-          for (const { to } of renewed) tx.tell(statements.replace, to);
+          for (const { to } of renewed) tx.enqueue(statements.replace, to);
           return {
             last: end,
             renewed: renewed.length,
@@ -85,8 +85,8 @@ export async function countStale(
     let n = 0;
     await eachStretch((after) =>
       database.slow.run(tenantId, "unguarded", async (tx) => {
-        const end = await tx.ask(statements.endOf, { after, rows: 10_000 });
-        n += await tx.ask(statements.countStale, { after, last: end ?? undefined, current });
+        const end = await tx.query(statements.endOf, { after, rows: 10_000 });
+        n += await tx.query(statements.countStale, { after, last: end ?? undefined, current });
         return end;
       }),
     );

@@ -119,13 +119,13 @@ async function rewrapTenant(
   generation: number,
   tenantId: TenantId,
 ): Promise<RewrapPass> {
-  const rows = await database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listTenantKeys, tenantId));
+  const rows = await database.fast.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
   const stale = rows.filter((row) => row.root_key_id !== rootKey.id || rootKey.generationOf(row.wrapped) < generation);
   const results = await Promise.all(stale.map((row) => rewrap(rootKeys, rootKey, tenantId, row)));
   const rewrapped = results.filter((result) => "to" in result);
   if (rewrapped.length > 0) {
-    await database.fast.run(tenantId, "unguarded", async (tx) => {
-      for (const row of rewrapped) tx.tell(rewrapTenantKeyRow, row);
+    await database.ordinary.run(tenantId, "unguarded", async (tx) => {
+      for (const row of rewrapped) tx.enqueue(rewrapTenantKeyRow, row);
     });
   }
   return { rewrapped: rewrapped.length, broken: results.filter((result) => "rootKeyId" in result) };

@@ -90,15 +90,15 @@ async function tryToBegin(
   const retiring = wrapped.map((row) => ({ ...row, state: "retired" as const }));
   const data = await unwrapKeyVersions(rootKeys, tenantId, "data", [...retiring, ...added]);
   return database.slow.run(tenantId, "unguarded", async (tx): Promise<RotationStart> => {
-    tx.tell(raiseAuthRevision, tenantId);
+    tx.enqueue(raiseAuthRevision, tenantId);
     const [wrapping, ...retired] = await Promise.all([
-      tx.ask(wrappingRootKey, "wrapping"),
-      ...current.map(({ purpose, version }) => tx.ask(retireTenantKey, { purpose, version })),
+      tx.query(wrappingRootKey, "wrapping"),
+      ...current.map(({ purpose, version }) => tx.query(retireTenantKey, { purpose, version })),
     ]);
     // A root key that was replaced is thrown away once it wraps nothing any more, and these keys with it.
     if (wrapping !== rootKey.id || retired.includes(false)) throw new Overtaken();
     for (const { purpose, version, wrapped: bytes, rootKeyId, state } of added) {
-      tx.tell(insertTenantKey, { purpose, version, wrapped: Buffer.from(bytes), root_key_id: rootKeyId, state });
+      tx.enqueue(insertTenantKey, { purpose, version, wrapped: Buffer.from(bytes), root_key_id: rootKeyId, state });
     }
     if (older.bindsFrom === undefined) await sealAccess(tx, { data });
     noteDue(tx, { kind: "key_rotation", at: tx.now });
@@ -109,7 +109,7 @@ async function tryToBegin(
 
 /** The root key that wraps by now: pages of a long run are minutes apart, and it may have been replaced in between. */
 async function wrappingKey(database: Database, rootKeys: Pick<RootKeys, "find">, tenantId: TenantId): Promise<RootKey> {
-  const id = await database.fast.run(tenantId, "unguarded", (tx) => tx.ask(wrappingRootKey, "wrapping"));
+  const id = await database.fast.run(tenantId, "unguarded", (tx) => tx.query(wrappingRootKey, "wrapping"));
   const rootKey = id === undefined ? undefined : await rootKeys.find(id);
   if (rootKey) return rootKey;
   throw new DatabaseSetupError(
@@ -166,8 +166,8 @@ export async function finishRotation(
     await lease.release();
     return isLate ? { state: "broken", rows: broken } : { state: "later" };
   }
-  await database.fast.run(tenantId, "unguarded", async (tx) => {
-    for (const { purpose, version } of retired) tx.tell(deleteRetiredTenantKey, { purpose, version });
+  await database.ordinary.run(tenantId, "unguarded", async (tx) => {
+    for (const { purpose, version } of retired) tx.enqueue(deleteRetiredTenantKey, { purpose, version });
     writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", "retired keys destroyed"));
   });
   keyring.forget(tenantId);
@@ -176,7 +176,7 @@ export async function finishRotation(
 }
 
 function readKeys(database: Database, tenantId: TenantId): Promise<readonly ListedTenantKey[]> {
-  return database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listTenantKeys, tenantId));
+  return database.fast.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
 }
 
 function isRetired({ state }: ListedTenantKey): boolean {

@@ -17,15 +17,15 @@ import {
 export async function sealAccess(tx: Transaction, keys: Pick<TenantKeys, "data">): Promise<void> {
   const { tenantId } = tx;
   const [applications, applicationKeys, sessions] = await Promise.all([
-    tx.ask(holdUnsealedApplications, "all"),
-    tx.ask(holdUnsealedKeys, "all"),
-    tx.ask(holdUnsealedSessions, "all"),
+    tx.query(holdUnsealedApplications, "all"),
+    tx.query(holdUnsealedKeys, "all"),
+    tx.query(holdUnsealedSessions, "all"),
   ]);
   for (const row of applications) {
-    tx.tell(putDefinition, { id: row.id, type: row.type, ...sealedRights(keys, tenantId, row, row) });
+    tx.enqueue(putDefinition, { id: row.id, type: row.type, ...sealedRights(keys, tenantId, row, row) });
   }
-  for (const row of applicationKeys) tx.tell(putProof, { id: row.id, proof: keyProof(keys, tenantId, row) });
+  for (const row of applicationKeys) tx.enqueue(putProof, { id: row.id, proof: keyProof(keys, tenantId, row) });
   for (const row of sessions) {
-    tx.tell(putSessionRights, { id: row.id, rights: sealSessionColumns(keys, tenantId, row, row) });
+    tx.enqueue(putSessionRights, { id: row.id, rights: sealSessionColumns(keys, tenantId, row, row) });
   }
 }

@@ -1,12 +1,11 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
+import { monthOf } from "../base/month.js";
 import { writeLog } from "../store/audit-logs.js";
 import { readTenant } from "../store/tenants.js";
 import { activeInMonth, type TypeUsage, usageByType } from "../store/token-counts.js";
 import type { Transaction } from "../store/transaction.js";
-import { monthOf } from "../tokens/activity.js";
 
 /** What a tenant has and uses. */
 export interface Usage {
@@ -18,13 +17,13 @@ export interface Usage {
 }
 
 /** Reads the counters that the tenant's own transactions keep: exact, and the same cost at any size. */
-export async function readUsage(tx: Transaction, caller: Caller): Promise<Usage | Refused> {
+export async function readUsage(tx: Transaction, caller: Caller): Promise<Usage> {
   const [tenant, byType, monthlyActive] = await Promise.all([
-    tx.ask(readTenant, tx.tenantId),
-    tx.ask(usageByType, tx.tenantId),
-    tx.ask(activeInMonth, monthOf(tx.now)),
+    tx.query(readTenant, tx.tenantId),
+    tx.query(usageByType, tx.tenantId),
+    tx.query(activeInMonth, monthOf(tx.now)),
   ]);
-  if (!tenant) return new Refused(notFound("tenant"));
+  if (!tenant) throw notFound("tenant");
   writeLog(tx, logEntry(actorOf(caller), "report", ALL, "read"));
   return {
     byType: byType.filter(({ n, last_created_at }) => n > 0 || last_created_at !== null),

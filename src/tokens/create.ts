@@ -1,8 +1,9 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused, refuse } from "../access/refusal.js";
+import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
+import { monthOf } from "../base/month.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
@@ -17,7 +18,7 @@ import {
   type TokenRowWithCvc,
 } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
-import { monthOf, touch } from "./activity.js";
+import { touch } from "./activity.js";
 import { expiryEntry, removeToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
 import type { PreparedToken } from "./prepare.js";
@@ -42,11 +43,11 @@ export async function createToken(
   keys: TenantKeys,
   prepared: PreparedToken,
   showing: Showing = {},
-): Promise<TokenView | Refused> {
+): Promise<TokenView> {
   for (let attempt = 0; attempt < INSERT_TRIES; attempt += 1) {
     const id = idOf(prepared, attempt > 0);
     const transform = caller.grant.transformForAll("token:create", { id, containers: prepared.containers });
-    if (!transform) return refuse(tx, caller, "token:create", entityTypeOf(prepared.type), id);
+    if (!transform) throw denied(caller, "token:create", entityTypeOf(prepared.type), id);
 
     const { data, cvc } = splitCvc(prepared.type.name, prepared.data.reveal());
     const row = rowOf(tx, caller, keys, prepared, id, data);
@@ -61,7 +62,7 @@ export async function createToken(
     const view = viewOf(tx.tenantId, madeOf(caller, prepared, row), forWriteAnswer(transform), showing);
     return { ...view, deduplicated: false };
   }
-  return new Refused(new Fault("conflict", "Tokens of the same id or content keep being created. Try again."));
+  throw new Fault("conflict", "Tokens of the same id or content keep being created. Try again.");
 }
 
 function idOf({ idChoice }: PreparedToken, isTaken: boolean): string {
@@ -153,7 +154,7 @@ async function makeWay(
   prepared: PreparedToken,
   row: TokenRow,
   showing: Showing,
-): Promise<TokenView | Refused | "try again"> {
+): Promise<TokenView | "try again"> {
   const takers = await findConflictingTokens(tx, { id: row.id, dedupeKey: row.dedupe_key });
   const expired = takers.filter(({ expires_at }) => expires_at !== null && expires_at <= tx.now);
   if (expired.length > 0) {
@@ -163,9 +164,7 @@ async function makeWay(
   const twin = takers.find(({ dedupe_key }) => dedupe_key && row.dedupe_key?.equals(dedupe_key));
   if (twin) return foldInto(tx, caller, keys, twin, showing);
   if (takers.length === 0 || prepared.idChoice.kind !== "given") return "try again";
-  return new Refused(
-    new Fault("already_exists", "There is a token with this id already.", { fields: { id: ["is taken"] } }),
-  );
+  throw new Fault("already_exists", "There is a token with this id already.", { fields: { id: ["is taken"] } });
 }
 
 /** The existing token of the same content, masked at most. A caller that may not read it learns only that it exists. */

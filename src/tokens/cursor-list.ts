@@ -1,5 +1,5 @@
 import { covers, parseContainer } from "../access/container.js";
-import { Refused, refuse } from "../access/refusal.js";
+import { denied } from "../access/refusal.js";
 import { invalid } from "../base/fault.js";
 import { readCursor, writeCursor } from "../crypto/cursor.js";
 import { listTokenKeys } from "../store/token-keys.js";
@@ -27,14 +27,19 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
     throw invalid("start", "must be a cursor of the page before, from a list with the same filter");
   const after = position && { created_at: position.createdAt, id: position.id };
 
-  return async (tx: Transaction): Promise<TokenCursorPage | Refused> => {
+  return async (tx: Transaction): Promise<TokenCursorPage> => {
     const selection = await selectionOf(tx, query);
-    // One more than the page tells whether there is a next one.
-    const found = await tx.ask(listTokenKeys, { selection, order: "newest_first", after, offset: 0, limit: size + 1 });
+    // One row more than the page shows whether another page follows.
+    const found = await tx.query(listTokenKeys, {
+      selection,
+      order: "newest_first",
+      after,
+      offset: 0,
+      limit: size + 1,
+    });
     const shown = found.slice(0, size);
     const ids = shown.map(({ id }) => id);
     const read = await readable(tx, query, ids);
-    if (read instanceof Refused) return read;
     const items = read.filter((token) => fitsFilter(query, token));
     await logListing(tx, query, items);
     const last = shown.at(-1);
@@ -46,12 +51,11 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
   };
 }
 
-/** A container that is asked for by name and that no rule of the caller touches is refused, not shown empty. */
-export function refuseForeignContainer(
-  tx: Transaction,
-  { caller, permission }: TokenQuery,
-  container: string,
-): Refused | undefined {
+/**
+ * A container that is asked for by name and that no rule of the caller touches is refused, not shown empty.
+ * @throws {Denied}.
+ */
+export function requireTouchedContainer({ caller, permission }: TokenQuery, container: string): void {
   const path = parseContainer(container.endsWith("/*") ? container.slice(0, -1) : container, "container");
   const touches = caller.grant.layers.every(
     (layer) =>
@@ -62,5 +66,5 @@ export function refuseForeignContainer(
           (scope.kind === "conditions" || covers(scope.container, path) || covers(path, scope.container)),
       ),
   );
-  return touches ? undefined : refuse(tx, caller, permission, "token", path);
+  if (!touches) throw denied(caller, permission, "token", path);
 }

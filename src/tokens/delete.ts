@@ -1,38 +1,36 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { Refused, refuse } from "../access/refusal.js";
+import { denied } from "../access/refusal.js";
 import { type LogEntry, logEntry } from "../audit/log-entry.js";
-import { Fault, notFound } from "../base/fault.js";
+import { notFound } from "../base/fault.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import { countToken } from "../store/token-counts.js";
 import { deleteCvc } from "../store/token-cvc.js";
 import { deleteTerm } from "../store/token-terms.js";
-import { deleteTokenRow, findToken, type TokenRow } from "../store/tokens.js";
-import type { Transaction } from "../store/transaction.js";
+import { deleteTokenRow, lockToken, type TokenRow } from "../store/tokens.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { entityTypeOf } from "./entity.js";
 import { indexValuesOf } from "./prepare.js";
 import { openToken } from "./sealing.js";
 import { termsOf } from "./terms.js";
 import { tokenType } from "./types/registry.js";
 
-const TRIES = 5;
-
-/** Deletes a token and everything that belongs to it. */
+/**
+ * Deletes a token and everything that belongs to it.
+ * @throws {Fault} not_found; {Denied}.
+ */
 export async function deleteToken(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
   id: string,
-): Promise<undefined | Refused> {
-  for (let attempt = 0; attempt < TRIES; attempt += 1) {
-    const row = await findToken(tx, id);
-    if (!row) return new Refused(notFound("token"));
-    const token = openToken(keys, tx.tenantId, row);
-    const entityType = entityTypeOf(token.type);
-    if (!caller.grant.transformFor("token:delete", token)) return refuse(tx, caller, "token:delete", entityType, id);
-    if (await removeToken(tx, keys, row, logEntry(actorOf(caller), entityType, id, "delete"))) return undefined;
-  }
-  return new Refused(new Fault("conflict", "The token keeps being changed. Try again."));
+): Promise<void> {
+  const row = await lockToken(tx, id);
+  if (!row) throw notFound("token");
+  const token = openToken(keys, tx.tenantId, row);
+  const entityType = entityTypeOf(token.type);
+  if (!caller.grant.transformFor("token:delete", token)) throw denied(caller, "token:delete", entityType, id);
+  await removeToken(tx, keys, row, logEntry(actorOf(caller), entityType, id, "delete"));
 }
 
 /** The log row of a token that ends by itself. */

@@ -1,7 +1,7 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
 import type { Permission, TokenPermission } from "../access/permissions.js";
-import { Refused, refuse } from "../access/refusal.js";
+import { denied } from "../access/refusal.js";
 import { type EntityType, logEntry, type Operation } from "../audit/log-entry.js";
 import { afterOthers, isLarge } from "../base/after-others.js";
 import { Fault, invalid } from "../base/fault.js";
@@ -42,10 +42,9 @@ export async function findTokens(
   permission: TokenPermission & Permission,
   operation: Operation,
   memory: RequestMemory,
-): Promise<ReadonlyMap<string, ReadableToken> | Refused> {
+): Promise<ReadonlyMap<string, ReadableToken>> {
   const found = await findTokensAs(tx, [caller], ids, permission, operation, memory);
-  if (found instanceof Refused) return found;
-  if ("denied" in found) return refuse(tx, caller, permission, found.denied.type, found.denied.id);
+  if ("denied" in found) throw denied(caller, permission, found.denied.type, found.denied.id);
   return found.tokens;
 }
 
@@ -72,11 +71,10 @@ export async function findTokensAs(
   permission: TokenPermission & Permission,
   operation: Operation,
   memory: RequestMemory,
-): Promise<GrantedTokens | DeniedToken | Refused> {
+): Promise<GrantedTokens | DeniedToken> {
   const rows = await readTokenRows(tx, ids, memory, tooLarge);
-  if (rows instanceof Refused) return rows;
   const missing = ids.filter((_, index) => !rows[index]);
-  if (missing.length > 0) return new Refused(unknownTokens(missing));
+  if (missing.length > 0) throw unknownTokens(missing);
   const granted = firstGranted(callers, rows, permission);
   if ("denied" in granted) return granted;
   const found = [...granted.tokens.values()];

@@ -1,5 +1,4 @@
-import { Refused } from "../access/refusal.js";
-import { Fault } from "../base/fault.js";
+import type { Fault } from "../base/fault.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
 import { findToken, type TokenRowWithCvc } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
@@ -20,6 +19,7 @@ const BODY_BYTES_FOR_EACH = 1 / 2;
 
 /**
  * Reads tokens for one request, within its share of the memory.
+ * @throws {Fault} unavailable where there is no memory.
  * @param tooMany the fault for tokens of more than {@link MAX_READ_BYTES}.
  */
 export async function readTokenRows(
@@ -27,7 +27,7 @@ export async function readTokenRows(
   ids: readonly string[],
   memory: RequestMemory,
   tooMany: () => Fault,
-): Promise<readonly (TokenRowWithCvc | undefined)[] | Refused> {
+): Promise<readonly (TokenRowWithCvc | undefined)[]> {
   const rows: (TokenRowWithCvc | undefined)[] = [];
   let bytes = 0;
   for (let from = 0; from < ids.length; from += GROUP) {
@@ -36,18 +36,8 @@ export async function readTokenRows(
       rows.push(row);
       bytes += row?.data.length ?? 0;
     }
-    if (bytes > MAX_READ_BYTES) return new Refused(tooMany());
+    if (bytes > MAX_READ_BYTES) throw tooMany();
   }
-  return bytes > FEW_BYTES ? (reserve(memory, bytes) ?? rows) : rows;
-}
-
-/** Not by throwing, which would roll back what other requests of the transaction wrote. */
-function reserve(memory: RequestMemory, bytes: number): Refused | undefined {
-  try {
-    memory.reserveNow(bytes * BODY_BYTES_FOR_EACH);
-    return undefined;
-  } catch (error) {
-    if (error instanceof Fault) return new Refused(error);
-    throw error;
-  }
+  if (bytes > FEW_BYTES) memory.reserveNow(bytes * BODY_BYTES_FOR_EACH);
+  return rows;
 }

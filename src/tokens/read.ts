@@ -1,7 +1,7 @@
 import type { Transform } from "../access/access-rule.js";
 import { actorOf, type Caller } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
-import { Refused, refuse } from "../access/refusal.js";
+import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
@@ -32,19 +32,19 @@ const LOGGED_READ = loggedTokenQuery(
 );
 
 /** Finds a token for a caller, and writes the row that tells of it, or of its refusal. */
-export async function readToken(tx: Transaction, caller: Caller, id: string): Promise<ReadToken | Refused> {
+export async function readToken(tx: Transaction, caller: Caller, id: string): Promise<ReadToken> {
   const anyTransform = canFindLogged(tx) ? caller.grant.transformForAny("token:read") : undefined;
   if (anyTransform) {
     // What decides is known before the row is: one trip finds it, logs it and commits.
     const row = await findTokenLogged(tx, LOGGED_READ, { id, logId: newUuid(), actor: actorOf(caller) });
-    if (!row) return new Refused(notFound("token"));
+    if (!row) throw notFound("token");
     return { row, transform: anyTransform, isFirstUse: isFirstUse(tx, row.active_month) };
   }
   const row = await findToken(tx, id);
-  if (!row) return new Refused(notFound("token"));
+  if (!row) throw notFound("token");
   const entityType = entityTypeOf(tokenType(row.type));
   const transform = caller.grant.transformFor("token:read", { id, containers: row.containers.map(storedContainer) });
-  if (!transform) return refuse(tx, caller, "token:read", entityType, id);
+  if (!transform) throw denied(caller, "token:read", entityType, id);
   writeLog(tx, logEntry(actorOf(caller), entityType, id, "read"));
   await touch(tx, id, row.active_month);
   return { row, transform, isFirstUse: false };

@@ -2,7 +2,7 @@ import type { Transform } from "../access/access-rule.js";
 import { actorOf, type Caller } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
 import type { TokenPlace } from "../access/grant.js";
-import { type Refused, refuse } from "../access/refusal.js";
+import { denied } from "../access/refusal.js";
 import { type LogEntry, logEntry } from "../audit/log-entry.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { findToken, type TokenRowWithCvc } from "../store/tokens.js";
@@ -42,7 +42,7 @@ export async function findReplayedToken(
   permission: "token:create" | "token:update",
   kept: KeptToken,
   log: (entry: LogEntry) => void,
-): Promise<ReplayedToken | undefined | Refused> {
+): Promise<ReplayedToken | undefined> {
   const { grant } = caller;
   const found = await findToken(tx, kept.id);
   // An id may have been given to another token since.
@@ -52,7 +52,7 @@ export async function findReplayedToken(
   const right =
     permission === "token:create" ? grant.transformForAll(permission, place) : grant.transformFor(permission, place);
   // A deduplicated answer shows a token that may lie where the caller cannot create any.
-  if (!right && !kept.deduplicated) return refuse(tx, caller, permission, entityType, kept.id);
+  if (!right && !kept.deduplicated) throw denied(caller, permission, entityType, kept.id);
   log(logEntry(actorOf(caller), entityType, kept.id, "replay"));
   if (!row) return undefined;
   // Who creates sees what it sent. What others wrote later needs the right to read; who changes tokens sees their masks anyway.
@@ -81,16 +81,15 @@ export async function findReplayedLeaf(
   caller: Caller,
   id: string,
   log: (entry: LogEntry) => void,
-): Promise<undefined | Refused> {
+): Promise<void> {
   const row = await findToken(tx, id);
   const entityType = entityTypeOf(tokenType(row?.type ?? "token"));
   const place = { id, containers: (row?.containers ?? []).map(storedContainer) };
   const isOwn = row?.created_by === caller.application.id;
   if (isOwn && !caller.grant.transformForAll("token:create", place)) {
-    return refuse(tx, caller, "token:create", entityType, id);
+    throw denied(caller, "token:create", entityType, id);
   }
   log(logEntry(actorOf(caller), entityType, id, "replay"));
-  return undefined;
 }
 
 function isTime(one: Date | undefined, other: Date | undefined): boolean {

@@ -36,7 +36,7 @@ const LARGE = 50_000;
 
 /** What the caller's rules and the filter select together. What both ask the database for goes there in one trip. */
 export async function selectionOf(tx: Transaction, query: TokenQuery): Promise<TokenSelection> {
-  const [without, chosen] = await Promise.all([tx.ask(findExpired, tx.tenantId), chooseKeys(tx, query)]);
+  const [without, chosen] = await Promise.all([tx.query(findExpired, tx.tenantId), chooseKeys(tx, query)]);
   return { ...chosen, without, span: query.filter.span };
 }
 
@@ -120,5 +120,5 @@ async function countTogether(tx: Transaction, terms: readonly Buffer[]): Promise
 }
 
 function countUpTo(tx: Transaction, most: number, filter: KeyFilter): Promise<number> {
-  return tx.ask(countTokenKeys, { selection: { ...walk(filter), without: NONE_EXPIRED }, most });
+  return tx.query(countTokenKeys, { selection: { ...walk(filter), without: NONE_EXPIRED }, most });
 }

@@ -1,5 +1,5 @@
 import type { Caller } from "../access/caller.js";
-import { Refused, refuse } from "../access/refusal.js";
+import { denied } from "../access/refusal.js";
 import { Fault, invalid, withFurtherFaults } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -87,21 +87,21 @@ export async function createTokens(
   keys: TenantKeys,
   items: readonly PlannedToken[],
   bins: BinTable | undefined,
-): Promise<readonly TokenView[] | Refused> {
-  // Refused before anything is written: a refusal is committed with its log row, and nothing else may be by then.
+): Promise<readonly TokenView[]> {
+  // A caller that may not make one of them is told so before anything is written: a later throw costs other requests a run.
   for (const { prepared } of items) {
     const id = prepared.idChoice.kind === "ours" ? "" : prepared.idChoice.id;
     if (!caller.grant.transformForAll("token:create", { id, containers: prepared.containers })) {
-      return refuse(tx, caller, "token:create", entityTypeOf(prepared.type), id);
+      throw denied(caller, "token:create", entityTypeOf(prepared.type), id);
     }
   }
   const showing = { budget: new SharedBudget(), bins };
   return Promise.all(
-    items.map(async ({ place, prepared }) => {
-      const view = await createToken(tx, caller, keys, prepared, showing);
-      if (view instanceof Refused) throw movedTo(place, view.fault);
-      return view;
-    }),
+    items.map(({ place, prepared }) =>
+      createToken(tx, caller, keys, prepared, showing).catch((error: unknown) => {
+        throw error instanceof Fault ? movedTo(place, error) : error;
+      }),
+    ),
   );
 }
 

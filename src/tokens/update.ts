@@ -2,70 +2,61 @@ import { isDeepStrictEqual } from "node:util";
 import type { Transform } from "../access/access-rule.js";
 import { actorOf, type Caller } from "../access/caller.js";
 import { moreCareful } from "../access/grant.js";
-import { Refused, refuse } from "../access/refusal.js";
+import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
-import { Fault, notFound } from "../base/fault.js";
+import { notFound } from "../base/fault.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
 import { deleteCvc } from "../store/token-cvc.js";
 import { deleteTerm, insertTerm, type TermRow } from "../store/token-terms.js";
-import { findConflictingTokens, findToken, type TokenRow, type TokenRowWithCvc, updateToken } from "../store/tokens.js";
-import type { Transaction } from "../store/transaction.js";
+import { findConflictingTokens, lockToken, type TokenRow, type TokenRowWithCvc, updateToken } from "../store/tokens.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { touch } from "./activity.js";
 import { foldInto, writeCvc } from "./create.js";
 import { expiryEntry, removeToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
-import { applyPatch, type PatchedToken, patchedContainers, requireFixed, type TokenPatch } from "./patch.js";
+import { applyPatch, type PatchedToken, patchedContainers, requireFixed } from "./patch.js";
 import { indexValuesOf } from "./prepare.js";
 import { openToken, sealToken, splitCvc } from "./sealing.js";
 import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
+import type { TokenPatch } from "./token-patch.js";
 import { forWriteAnswer, type Showing, type TokenView, viewOf } from "./view.js";
 
-/** Two patches of one token at once: the second starts over from what the first left, so that no field is lost. */
-const TRIES = 5;
-
 /**
- * Patches a token. A patch that would make it the twin of another token answers that one and changes nothing.
- * @throws {Fault} validation_failed, before anything is written.
+ * Patches a token. A patch that would make it a duplicate of another token answers that one and changes nothing.
+ * @throws {Fault} not_found, validation_failed; {Denied}.
  */
 export async function patchToken(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
   id: string,
   patch: TokenPatch,
   showing: Showing = {},
-): Promise<TokenView | Refused> {
-  for (let attempt = 0; attempt < TRIES; attempt += 1) {
-    const row = await findToken(tx, id);
-    if (!row) return new Refused(notFound("token"));
-    const token = openToken(keys, tx.tenantId, row);
-    const entityType = entityTypeOf(token.type);
-    const transform = transformOf(caller, token, patch);
-    if (!transform) return refuse(tx, caller, "token:update", entityType, id);
-    requireFixed(tx.tenantId, token, patch);
-    const shown = forWriteAnswer(transform);
-    const { settings, application } = caller;
-    const patched = applyPatch({ settings, application, transform }, keys, token, patch, tx.now);
-    const twin = await findTwin(tx, keys, row, patched);
-    if (twin === "try again") continue;
-    if (twin) return foldInto(tx, caller, keys, twin, showing);
+): Promise<TokenView> {
+  const row = await lockToken(tx, id);
+  if (!row) throw notFound("token");
+  const token = openToken(keys, tx.tenantId, row);
+  const entityType = entityTypeOf(token.type);
+  const transform = transformOf(caller, token, patch);
+  if (!transform) throw denied(caller, "token:update", entityType, id);
+  requireFixed(tx.tenantId, token, patch);
+  const shown = forWriteAnswer(transform);
+  const { settings, application } = caller;
+  const patched = applyPatch({ settings, application, transform }, keys, token, patch, tx.now);
+  const duplicate = await findDuplicate(tx, keys, row, patched);
+  if (duplicate) return foldInto(tx, caller, keys, duplicate, showing);
 
-    if (!isChanged(token, patched)) {
-      writeLog(tx, logEntry(actorOf(caller), entityType, id, "update"));
-      return viewOf(tx.tenantId, token, shown, showing);
-    }
-    if (!(await updateToken(tx, changeOf(tx, caller, keys, row, patched)))) continue;
-    rewriteCompanions(tx, keys, token, patched);
-    writeLog(tx, logEntry(actorOf(caller), entityType, id, "update"));
-    await touch(tx, id, row.active_month);
-    const { cvc: _, ...changed } = patched;
-    const modified = { modifiedBy: caller.application.id, modifiedAt: tx.now };
-    return viewOf(tx.tenantId, { ...token, ...changed, ...modified }, shown, showing);
-  }
-  return new Refused(new Fault("conflict", "The token keeps being changed. Try again."));
+  writeLog(tx, logEntry(actorOf(caller), entityType, id, "update"));
+  if (!isChanged(token, patched)) return viewOf(tx.tenantId, token, shown, showing);
+  updateToken(tx, changeOf(tx, caller, keys, row, patched));
+  rewriteCompanions(tx, keys, token, patched);
+  await touch(tx, id, row.active_month);
+  const { cvc: _, ...changed } = patched;
+  const modified = { modifiedBy: caller.application.id, modifiedAt: tx.now };
+  return viewOf(tx.tenantId, { ...token, ...changed, ...modified }, shown, showing);
 }
 
 /**
@@ -82,20 +73,20 @@ function transformOf({ grant }: Caller, token: Token, patch: TokenPatch): Transf
   return everywhere && moreCareful(transform, everywhere);
 }
 
-/** The other token of the same content, where the patched one is to be folded into such. */
-async function findTwin(
-  tx: Transaction,
+/** The other token of the same content, where the patched one is to be folded into such. One that has expired is removed. */
+async function findDuplicate(
+  tx: OrdinaryTransaction,
   keys: TenantKeys,
   row: TokenRow,
   patched: PatchedToken,
-): Promise<TokenRowWithCvc | "try again" | undefined> {
+): Promise<TokenRowWithCvc | undefined> {
   const dedupeKey = dedupeKeyOf(patched);
   if (!dedupeKey || row.dedupe_key?.equals(dedupeKey)) return undefined;
-  const takers = await findConflictingTokens(tx, { id: row.id, dedupeKey });
-  const twin = takers.find(({ id }) => id !== row.id);
-  if (!twin?.expires_at || twin.expires_at > tx.now) return twin;
-  await removeToken(tx, keys, twin, expiryEntry(twin));
-  return "try again";
+  const conflicting = await findConflictingTokens(tx, { id: row.id, dedupeKey });
+  const duplicate = conflicting.find(({ id }) => id !== row.id);
+  if (!duplicate?.expires_at || duplicate.expires_at > tx.now) return duplicate;
+  await removeToken(tx, keys, duplicate, expiryEntry(duplicate));
+  return undefined;
 }
 
 function dedupeKeyOf({ isDeduplicated, fingerprint }: PatchedToken): Buffer | undefined {
@@ -115,7 +106,7 @@ function isChanged(token: Token, patched: PatchedToken): boolean {
 }
 
 function changeOf(tx: Transaction, caller: Caller, keys: TenantKeys, row: TokenRow, patched: PatchedToken) {
-  const { id, revision, type } = row;
+  const { id, type } = row;
   const changed = {
     id,
     containers: patched.containers,
@@ -123,10 +114,9 @@ function changeOf(tx: Transaction, caller: Caller, keys: TenantKeys, row: TokenR
     dedupe_key: dedupeKeyOf(patched) ?? null,
   };
   const { data } = splitCvc(type, patched.data.reveal());
-  const bound = { ...changed, containers: [...patched.containers], type, revision: revision + 1 };
+  const bound = { ...changed, containers: [...patched.containers], type, revision: row.revision + 1 };
   return {
     ...changed,
-    revision,
     ...sealToken(keys, tx.tenantId, bound, data, patched.attributes, patched.indexValues),
     expires_at: patched.expiry?.at ?? null,
     expires_at_text: patched.expiry?.text ?? null,

@@ -3,8 +3,8 @@ import { Authenticator } from "../../src/access/authenticate.js";
 import { newKey } from "../../src/access/key-text.js";
 import { systemClock } from "../../src/base/clock.js";
 import { isTenantId, type TenantId } from "../../src/base/ids.js";
-import { readConfig } from "../../src/config.js";
-import { openVault, type Vault } from "../../src/vault.js";
+import { readConfig } from "../../src/settings/config.js";
+import { openVault, type Vault } from "../../src/vault/vault.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
 let vault: Vault;
@@ -22,7 +22,7 @@ afterAll(() => vault?.[Symbol.asyncDispose]());
 const opened = () => new Authenticator(vault.database, vault.keyring, systemClock);
 const madeUp = (count: number) => Array.from({ length: count }, () => newKey("pvt", tenantId).text.reveal());
 
-/** How each of many keys fares that nobody has. */
+/** Outcomes of many requests, each with a key that does not exist. */
 function ask(authenticator: Authenticator, keys: readonly string[]): Promise<string[]> {
   const code = (key: string) =>
     authenticator.authenticate(key).then(
@@ -32,8 +32,8 @@ function ask(authenticator: Authenticator, keys: readonly string[]): Promise<str
   return Promise.all(keys.map(code));
 }
 
-describe("keys that somebody has made up for a tenant", () => {
-  it("never fill the places of its own requests", async () => {
+describe("made-up keys for a tenant", () => {
+  it("never fill the places of the tenant's own requests", async () => {
     let most = 0;
     let isOver = false;
     const watch = () => {
@@ -47,18 +47,18 @@ describe("keys that somebody has made up for a tenant", () => {
     expect(most).toBeLessThanOrEqual(32);
   });
 
-  it("are waited for by no key that was good before, also where its rights have changed since", async () => {
+  it("are not waited for by a key that was good before, even if its rights have changed since", async () => {
     const authenticator = opened();
     await authenticator.authenticate(tenant.managementKey);
     authenticator.forget(tenant.managementKey);
     let answered = 0;
-    const strangers = madeUp(1_500).map((key) => ask(authenticator, [key]).then(() => (answered += 1)));
+    const madeUpRequests = madeUp(1_500).map((key) => ask(authenticator, [key]).then(() => (answered += 1)));
     await expect(authenticator.authenticate(tenant.managementKey)).resolves.toMatchObject({ tenantId });
     expect(answered).toBeLessThan(1_000);
-    await Promise.all(strangers);
+    await Promise.all(madeUpRequests);
   });
 
-  it("are turned away once two thousand of them wait", async () => {
+  it("are rejected once 2,000 of them wait", async () => {
     const codes = await ask(opened(), madeUp(2_500));
     expect(codes.filter((code) => code === "unauthenticated")).toHaveLength(2_032);
     expect(codes.filter((code) => code === "unavailable")).toHaveLength(2_500 - 2_032);
@@ -66,7 +66,7 @@ describe("keys that somebody has made up for a tenant", () => {
 });
 
 describe("a key that was good", () => {
-  it("is none once it is gone, however well it is remembered", async () => {
+  it("is rejected once it is deleted, even if it is still cached", async () => {
     const authenticator = opened();
     const { key } = await tenant.backEnd();
     const { application } = await authenticator.authenticate(key);

@@ -8,7 +8,7 @@ import { CallerBody } from "../../src/api/caller-body.js";
 let server: Server;
 afterEach(() => server.close());
 
-it("a body whose caller left before it was looked at ends with an error", async () => {
+it("a body ends with an error if its caller disconnected before it was read", async () => {
   const arrived = Promise.withResolvers<IncomingMessage>();
   server = createServer((request) => arrived.resolve(request)).listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -2,7 +2,7 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { clientReader } from "../../src/api/client-address.js";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 
 function clientOf(trusted: string, peer: string, forwarded?: string): string {
   const socket = new Socket();
@@ -15,9 +15,9 @@ function clientOf(trusted: string, peer: string, forwarded?: string): string {
 
 describe("the client of a request", () => {
   it.each<[string, string, string, string | undefined, string]>([
-    ["whoever connects", "", "203.0.113.7", undefined, "203.0.113.7"],
-    ["whoever connects, whatever it says", "", "203.0.113.7", "198.51.100.1", "203.0.113.7"],
-    ["whoever connects, when it is no trusted proxy", "10.0.0.0/8", "203.0.113.7", "198.51.100.1", "203.0.113.7"],
+    ["the connection's peer", "", "203.0.113.7", undefined, "203.0.113.7"],
+    ["the peer, whatever it claims", "", "203.0.113.7", "198.51.100.1", "203.0.113.7"],
+    ["the peer, if it is not a trusted proxy", "10.0.0.0/8", "203.0.113.7", "198.51.100.1", "203.0.113.7"],
     ["who a trusted proxy says it is", "10.0.0.0/8", "10.1.2.3", "203.0.113.7", "203.0.113.7"],
     ["the rightmost address that is no proxy", "10.0.0.0/8", "10.1.2.3", "1.2.3.4, 203.0.113.7", "203.0.113.7"],
     ["behind two proxies", "10.0.0.0/8,192.0.2.1", "10.1.2.3", "1.2.3.4, 203.0.113.7,192.0.2.1", "203.0.113.7"],
@@ -40,7 +40,7 @@ describe("the client of a request", () => {
 });
 
 describe("CLOAKROOM_TRUSTED_PROXIES", () => {
-  it.each(["proxy.example.com", "10.0.0.0/33", "10.0.0/8x", "*"])("refuses %s with what is expected", (value) => {
+  it.each(["proxy.example.com", "10.0.0.0/33", "10.0.0/8x", "*"])("rejects %s and says what is expected", (value) => {
     expect(() => readConfig({ CLOAKROOM_TRUSTED_PROXIES: value })).toThrow(
       /CLOAKROOM_TRUSTED_PROXIES must be addresses/,
     );

@@ -7,8 +7,9 @@ import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import Fastify from "fastify";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CreateTokenRequestSchema, TokenSchema, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { CONNECTION_LIMITS } from "../../src/api/connection-limits.js";
 import type { Observation } from "../../src/api/observation.js";
-import { CONNECTION_LIMITS, createOnePort, type OnePort } from "../../src/api/one-port.js";
+import { createOnePort, type OnePort } from "../../src/api/one-port.js";
 import type { Pipeline } from "../../src/api/pipeline.js";
 import { rpcOptions } from "../../src/api/rpc-routes.js";
 import { newTenantId } from "../../src/base/ids.js";
@@ -76,7 +77,7 @@ afterAll(async () => {
   await close();
 });
 
-/** Bodies of others leave no memory for one that is not small, until this one is answered. */
+/** Bodies of other callers leave no memory for a large one until this one is answered. */
 function takeUpLargePool(response: ServerResponse): void {
   const taken = budget.large.left - MB;
   expect(budget.large.tryReserve([], taken)).toBe(true);
@@ -112,7 +113,7 @@ const CASES = PROTOCOLS.flatMap(([protocol, type, header, frame]) =>
   }),
 );
 
-/** All that is answered, headers and trailers with it. */
+/** The whole response, with headers and trailers. */
 async function call(headers: Record<string, string>, body: Buffer): Promise<string> {
   const session = connect(url);
   try {
@@ -141,29 +142,29 @@ const messageOf = (bytes: number, values?: number) => {
 const CROWDED = { "x-crowded": "1" };
 
 describe.each(CASES)("a message in %s over %s", (_compression, _protocol, send, sendSpoiled) => {
-  it("is read while there is memory for what it inflates to", async () => {
+  it("is read while there is memory for its inflated size", async () => {
     expect(await send(messageOf(60_000), CROWDED)).toContain("served");
   });
 
-  it("is turned away where there is none", async () => {
+  it("is rejected if there is none", async () => {
     const said = await send(messageOf(3 * MB), CROWDED);
     expect(said).not.toContain("served");
     expect(said).toMatch(/Your(?: |%20)share(?: |%20)of(?: |%20)the(?: |%20)memory/);
     expect(await send(messageOf(3 * MB))).toContain("served");
   });
 
-  it("is refused where it inflates to more than a message may have", async () => {
+  it("is rejected if it inflates to more bytes than a message may have", async () => {
     expect(await send(messageOf(6 * MB))).toMatch(/must(?: |%20)not(?: |%20)be(?: |%20)larger(?: |%20)than/);
   });
 
-  it("is refused where it inflates to more values than a message may have", async () => {
+  it("is rejected if it inflates to more values than a message may have", async () => {
     expect(await send(messageOf(0, 50_001))).toMatch(
       /must(?: |%20)hold(?: |%20)at(?: |%20)most(?: |%20)50000(?: |%20)val/,
     );
     expect(await send(messageOf(0, 40_000))).toContain("served");
   });
 
-  it("is refused where it cannot be inflated", async () => {
+  it("is rejected if it cannot be inflated", async () => {
     expect(await sendSpoiled()).toMatch(/must(?: |%20)be(?: |%20)a(?: |%20)valid(?: |%20)message/);
   });
 });

@@ -37,12 +37,12 @@ const send = (path: string, key?: string, body?: string) =>
     ...(body === undefined ? {} : { method: "POST", body }),
   });
 
-describe("requests of a tenant that sends more than is served", () => {
+describe("requests of a tenant that sends more than the server can handle", () => {
   it.each([
     ["a read", "/tokens/1", undefined],
     ["a create", "/tokens", "{}"],
-    ["a large body that nobody reads", "/tokens", "x".repeat(3_000_000)],
-  ])("are told to come back, in the shape of every error: %s", async (_, path, body) => {
+    ["a large body that is never read", "/tokens", "x".repeat(3_000_000)],
+  ])("are rejected with Retry-After, in the usual error format: %s", async (_, path, body) => {
     const answer = await send(path, CROWDED, body);
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
     expect(await answer.json()).toMatchObject({
@@ -55,7 +55,7 @@ describe("requests of a tenant that sends more than is served", () => {
     expect(await (await send("/tokens", "key_of_another")).text()).toBe("served");
   });
 
-  it.each(["/proxy", "/%70roxy/a?b"])("are told so in the form of the proxy's errors at %s", async (path) => {
+  it.each(["/proxy", "/%70roxy/a?b"])("are rejected in the proxy's error format at %s", async (path) => {
     const answer = await send(path, CROWDED, "{}");
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
     expect(await answer.json()).toEqual({
@@ -63,7 +63,7 @@ describe("requests of a tenant that sends more than is served", () => {
     });
   });
 
-  it("are answered, and cut off where they go on sending a body without end", async () => {
+  it("are answered and disconnected if they keep sending a body", async () => {
     const socket = connect(Number(new URL(url).port), "127.0.0.1").setEncoding("utf8");
     let answer = "";
     socket.on("data", (text: string) => (answer += text)).on("error", () => {});
@@ -78,7 +78,7 @@ describe("requests of a tenant that sends more than is served", () => {
     ["of another tenant", "/tokens", "key_of_another"],
     ["without a key", "/tokens", undefined],
     ["over an RPC protocol, which has words of its own", "/cloakroom.v1.TokenService/GetToken", CROWDED],
-  ])("are nobody else's: %s", async (_, path, key) => {
+  ])("do not affect other tenants: %s", async (_, path, key) => {
     expect(await (await send(path, key)).text()).toBe("served");
     expect(turnedAway).toBe(0);
   });

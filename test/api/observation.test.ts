@@ -4,7 +4,7 @@ import type { LogFields } from "../../src/api/operator-log.js";
 import { expandUuid } from "../../src/base/compact-uuid.js";
 import { Fault, Reason } from "../../src/base/fault.js";
 
-/** The cause that the operator's log is given for a failure. */
+/** The cause of a failure as the operator's log shows it. */
 function causeFor(cause: unknown): string | undefined {
   const causes: (string | undefined)[] = [];
   const ignore = () => {};
@@ -16,7 +16,7 @@ function causeFor(cause: unknown): string | undefined {
   return causes[0];
 }
 
-/** An error that comes from our own code. */
+/** An error thrown by our own code. */
 function thrown(run: () => unknown): Error {
   try {
     run();
@@ -27,11 +27,11 @@ function thrown(run: () => unknown): Error {
 }
 
 describe("the cause of a failure", () => {
-  it("is our own words where there are any", () => {
+  it("is our own message if there is one", () => {
     expect(causeFor(new Reason("database 53100"))).toBe("database 53100");
   });
 
-  it("is the class and the place of any other error", () => {
+  it("is the class and location of any other error", () => {
     const error = thrown(() => expandUuid(Object(Symbol("no text"))));
     expect(causeFor(error)).toMatch(/^TypeError at src\/base\/[a-z-]+\.ts:\d+:\d+$/);
   });
@@ -39,14 +39,14 @@ describe("the cause of a failure", () => {
   it.each([
     ["a line", "4242424242424242"],
     ["lines that look like a place", "no number:\n    at src/4242424242424242\n    at x (dist/4242424242424242:1:1)"],
-  ])("never holds the message, be that %s", (_, message) => {
+  ])("never contains the message of %s", (_, message) => {
     expect(causeFor(new RangeError(message))).not.toContain("4242");
     const renamed = new RangeError(message);
     renamed.message = "another";
     expect(causeFor(renamed)).not.toContain("4242");
   });
 
-  it.each([["thrown text 4242"], [{ message: "4242" }], [undefined]])("is unknown where %s was thrown", (cause) => {
+  it.each([["thrown text 4242"], [{ message: "4242" }], [undefined]])("is unknown if %s was thrown", (cause) => {
     expect(causeFor(cause)).toBe("unknown");
   });
 });

@@ -2,10 +2,11 @@ import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { connect as connectSocket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { CONNECTION_LIMITS, createOnePort, type OnePort } from "../../src/api/one-port.js";
+import { CONNECTION_LIMITS } from "../../src/api/connection-limits.js";
+import { createOnePort, type OnePort } from "../../src/api/one-port.js";
 import { createAuthority } from "../egress/certificates.js";
 
-describe("a request over HTTP/2 whose client leaves it open", () => {
+describe("a request over HTTP/2 whose client never finishes it", () => {
   let port: OnePort;
   let session: ClientHttp2Session;
   afterEach(async () => {
@@ -23,7 +24,7 @@ describe("a request over HTTP/2 whose client leaves it open", () => {
     session = connect(`http://127.0.0.1:${Object(port.server.address()).port}`);
   }
 
-  /** Sends half of a request, and gives what became of it once the server has ended it. */
+  /** Sends half of a request and returns what the client received once the server ended the stream. */
   function sendHalf(method: string, path: string) {
     const stream: ClientHttp2Stream = session.request({ ":method": method, ":path": path }, { endStream: false });
     const seen = { status: 0, body: "", trailer: "", error: "" };
@@ -36,7 +37,7 @@ describe("a request over HTTP/2 whose client leaves it open", () => {
     return { stream, ended: once(stream, "close").then(() => ({ ...seen, code: stream.rstCode })) };
   }
 
-  it("has its answer, all of it, and is ended then; its connection serves others", async () => {
+  it("gets its complete answer and is then closed; its connection still serves other requests", async () => {
     const body = "x".repeat(300_000);
     await listen((request, response) => {
       request.pause();
@@ -50,7 +51,7 @@ describe("a request over HTTP/2 whose client leaves it open", () => {
     expect(session.closed).toBe(false);
   });
 
-  it("is ended when it takes too long, unless it is being answered", async () => {
+  it("is closed when it takes too long, unless it is being answered", async () => {
     await listen((request, response) => {
       if (request.url === "/answered") response.write("begun");
     }, 1_000);
@@ -61,7 +62,7 @@ describe("a request over HTTP/2 whose client leaves it open", () => {
   });
 });
 
-it("under TLS a connection that says nothing is ended, as it is in the clear", async () => {
+it("a silent connection is closed under TLS as it is without", async () => {
   const { cert, key } = await (await createAuthority()).issue(["localhost"]);
   const tls = { cert: Buffer.from(cert), key: Buffer.from(key) };
   const port = createOnePort(() => {}, { ...CONNECTION_LIMITS, headersTimeout: 500 }, tls);

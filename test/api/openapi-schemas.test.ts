@@ -10,7 +10,7 @@ import { compileValidation } from "../../src/api/validation.js";
 import { Fault } from "../../src/base/fault.js";
 import type { Json } from "../../src/base/json.js";
 import { description, operations, requestValidator } from "../support/api-description.js";
-import { bodyLike } from "../support/bodies-like.js";
+import { bodyLike } from "../support/generated-bodies.js";
 import { routes } from "../support/rest-routes.js";
 
 const withObjectBody = routes.flatMap((route) => {
@@ -20,7 +20,7 @@ const withObjectBody = routes.flatMap((route) => {
 });
 
 describe("the schema of a request body", () => {
-  it.each(withObjectBody)("of $name refuses what the server refuses, and nothing else", ({ route, placed, schema }) => {
+  it.each(withObjectBody)("of $name rejects what the server rejects, and nothing else", ({ route, placed, schema }) => {
     const matches = requestValidator(placed, "application/json");
     const isTaken = serverSide(route);
     fc.assert(
@@ -32,11 +32,11 @@ describe("the schema of a request body", () => {
   });
 });
 
-describe("the schema of an answer", () => {
+describe("the schema of a response", () => {
   const answers = new Map(routes.map(({ method }) => [method.desc.output.typeName, method.desc.output]));
   const described = [...answers.values()].filter(({ name }) => name in description.components.schemas);
 
-  it.each(described)("$name needs what is always written, and lists what can be", (desc) => {
+  it.each(described)("$name requires the fields that are always present and lists the others", (desc) => {
     const { required = [], properties = {} } = description.components.schemas[desc.name] ?? {};
     const write = compileJsonWriter(desc);
     expect(Object.keys(JSON.parse(write(create(desc)))).toSorted()).toEqual(required.toSorted());
@@ -44,12 +44,12 @@ describe("the schema of an answer", () => {
   });
 });
 
-/** What the server makes of a body: reads it and checks the rules. */
+/** How the server judges a body: it parses it and checks the rules. */
 function serverSide({ method, path }: RestMethod): (body: Json) => boolean {
   const { input } = method.desc;
   const read = compileJsonReader(input);
   const validate = compileValidation(input, create(input));
-  // Path variables have rules too, and are not in question here.
+  // Path variables have rules too, which do not matter here.
   const variables = input.fields.filter(({ name }) => path.variables.includes(name));
   const bound = Object.fromEntries(
     variables.map(({ localName }) => [localName, "01980f70-1a2b-7c4d-9e5f-60718293a4b5"]),

@@ -19,7 +19,7 @@ const successesOf = ({ operation }: PlacedOperation) =>
   Object.keys(operation.responses).filter((each) => /^2/.test(each));
 
 describe("the document", () => {
-  it("is valid, to the strictest rules of a public linter", async () => {
+  it("passes a public linter with its strictest rules", async () => {
     const { stdout, stderr } = await promisify(execFile)(
       "node_modules/.bin/redocly",
       ["lint", "gen/openapi.json", "--extends=recommended-strict", "--format=json"],
@@ -41,7 +41,7 @@ describe("the document", () => {
     expect(served.length).toBeGreaterThan(70);
   });
 
-  it("has a second success only where a run may go on after its answer", () => {
+  it("has a second success status only if a run may continue after its answer", () => {
     const several = operations.filter((each) => successesOf(each).length > 1);
     expect(several.map((each) => [each.operation.operationId, successesOf(each)])).toEqual([["react", ["200", "202"]]]);
   });
@@ -52,7 +52,7 @@ describe("the document", () => {
     expect(proxies.toSorted()).toEqual(verbs.flatMap((verb) => [`${verb} /proxy`, `${verb} /proxy/{path}`]).toSorted());
   });
 
-  it("names every operation once, with a summary and a group that is explained", () => {
+  it("names every operation once, with a summary and a documented group", () => {
     const ids = operations.map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     const groups = new Map(description.tags.map((tag) => [tag.name, tag.description]));
@@ -69,14 +69,14 @@ describe("the document", () => {
     ["getApplicationByKey", ["401", "429", "503"]],
     ["createSession", ["400", "401", "403", "409", "429", "503"]],
     ["detokenize", ["400", "401", "403", "413", "415", "429", "503"]],
-  ])("says how %s can fail", (id, statuses) => {
+  ])("lists how %s can fail", (id, statuses) => {
     const { responses } = operationNamed(id).operation;
     expect(Object.keys(responses).filter((status) => /^[45]/.test(status))).toEqual(statuses);
     for (const status of statuses) expect(responses[status]?.$ref).toBe(`#/components/responses/Problem${status}`);
     expect(responses.default?.$ref).toBe("#/components/responses/Problem");
   });
 
-  it.each(["react", "getReactorResult"])("says that %s fails as the code does, with statuses of its own", (id) => {
+  it.each(["react", "getReactorResult"])("documents that %s fails with statuses chosen by code", (id) => {
     const { responses } = operationNamed(id).operation;
     expect(Object.keys(responses)).toEqual(expect.arrayContaining(["400", "402", "404", "422", "500", "503"]));
     const failed = new FunctionFailed(402, "Invalid Payment Method", { error: ["declined"] });
@@ -87,7 +87,7 @@ describe("the document", () => {
     expect([thrown, ...wrong].map((body) => validate(body))).toEqual([true, false, false, false, false]);
   });
 
-  it("takes an idempotency key where the policy does, and a merge patch where that is meant", () => {
+  it("documents an idempotency key where the policy allows one, and a merge patch where the server expects one", () => {
     const takesKey = ({ operation }: PlacedOperation) =>
       operation.parameters.some(({ $ref }) => $ref === "#/components/parameters/BT-IDEMPOTENCY-KEY");
     const mediaTypes = ({ operation }: PlacedOperation) => Object.keys(operation.requestBody?.content ?? {});
@@ -101,7 +101,7 @@ describe("the document", () => {
     }
   });
 
-  it("shows lists and maps of a query, the shape of a bare list, and names that differ", () => {
+  it("shows repeated and map parameters, bare lists, and names that differ from the proto", () => {
     const { parameters } = operationNamed("listTokens").operation;
     const query = Object.fromEntries(parameters.map((each) => [each.name, each]));
     expect(query.id).toMatchObject({ in: "query", style: "form", schema: { type: "array", maxItems: 100 } });
@@ -118,7 +118,7 @@ describe("the document", () => {
     });
   });
 
-  it("lets every field of a patch be null, and needs none", () => {
+  it("makes every field of a patch nullable and optional", () => {
     const patches = operations.filter(({ verb, path }) => verb === "PATCH" && !path.startsWith("/proxy"));
     expect(patches.map(({ operation }) => operation.operationId)).toEqual([
       "updateProxy",

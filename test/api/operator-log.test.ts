@@ -12,7 +12,8 @@ const MODULE = new URL("../../src/api/operator-log.ts", import.meta.url).href;
 
 /**
  * Runs a program that logs, with its standard output in `file`.
- * @param program may say `say(text)`, `await turns()`, and `reopen(file)`: from there on its standard output is another.
+ * @param program may call `say(text)`, `await turns()`, and `reopen(file)`, which switches its standard output to
+ * another file.
  */
 async function run(program: string, file: string): Promise<number | null> {
   const output = openSync(file, "a");
@@ -39,13 +40,13 @@ function saidIn(file: string): string[] {
 }
 
 describe("the operator's log", () => {
-  it("holds what was said in the turn in which the process ends", async () => {
+  it("contains lines written in the last turn before the process exits", async () => {
     const file = join(directory, "end");
     expect(await run(`say("first"); await turns(); say("second"); say("third"); process.exit(3);`, file)).toBe(3);
     expect(saidIn(file)).toEqual(["first", "second", "third"]);
   });
 
-  it("holds what was said before an error that nobody catches", async () => {
+  it("contains lines written before an uncaught error", async () => {
     const file = join(directory, "crash");
     expect(await run(`say("first"); throw new Error("uncaught");`, file)).toBe(1);
     expect(saidIn(file)).toEqual(["first"]);
@@ -53,7 +54,7 @@ describe("the operator's log", () => {
 });
 
 describe.runIf(existsSync("/dev/full"))("the operator's log on a full disk", () => {
-  it("ends no process, and gets its lines once there is room", async () => {
+  it("does not end the process, and writes its lines once there is space", async () => {
     const file = join(directory, "full");
     const program = `
       for (const text of ["first", "second", "third"]) { say(text); await turns(); }
@@ -64,7 +65,7 @@ describe.runIf(existsSync("/dev/full"))("the operator's log on a full disk", () 
     expect(saidIn(file)).toEqual(["first", "second", "third", "fourth"]);
   });
 
-  it("makes the process hold no more than some of its lines", async () => {
+  it("buffers only a limited number of lines", async () => {
     const file = join(directory, "flood");
     const program = `
       const long = "x".repeat(1_000);

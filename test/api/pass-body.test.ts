@@ -6,7 +6,7 @@ import { passBody } from "../../src/api/pass-body.js";
 
 const READER = new AbortController().signal;
 
-describe("a body that is passed on", () => {
+describe("a forwarded body", () => {
   let server: Server;
   let response: ServerResponse;
   let answered: Promise<IncomingMessage>;
@@ -28,7 +28,7 @@ describe("a body that is passed on", () => {
     server.close();
   });
 
-  it("comes whole, and leaves the response open", async () => {
+  it("arrives whole and leaves the response open", async () => {
     response.writeHead(200);
     await passBody(Readable.from([Buffer.from("one, "), Buffer.from("two")], { objectMode: false }), response, READER);
     expect(response.writableEnded).toBe(false);
@@ -38,7 +38,7 @@ describe("a body that is passed on", () => {
     expect(Buffer.concat(chunks).toString()).toBe("one, two, three");
   });
 
-  it("that breaks off is an error, with its reason and without", async () => {
+  it("that breaks off fails, with or without a reason", async () => {
     for (const reason of [new Error("reset"), undefined]) {
       const body = new Readable({ read() {} }).on("error", () => {});
       const passing = passBody(body, response, READER);
@@ -48,14 +48,14 @@ describe("a body that is passed on", () => {
     }
   });
 
-  it("that had broken off before is an error too", async () => {
+  it("that had already broken off fails too", async () => {
     const body = new Readable({ read() {} }).on("error", () => {}).destroy();
     await expect(passBody(body, response, READER)).rejects.toThrow("The body was cut off.");
     expect(body.closed).toBe(true);
     await expect(passBody(body, response, READER)).rejects.toThrow("The body was cut off.");
   });
 
-  it("is given up when its reader leaves, and when that had left before", async () => {
+  it("is cancelled when its reader disconnects, also if that happened before", async () => {
     const [first, second] = [new Readable({ read() {} }), new Readable({ read() {} })];
     const passing = passBody(first, response, READER);
     response.destroy();
@@ -64,7 +64,7 @@ describe("a body that is passed on", () => {
     expect([first.destroyed, second.destroyed]).toEqual([true, true]);
   });
 
-  it("asks for no more than its reader takes", async () => {
+  it("reads no more than its reader consumes", async () => {
     let given = 0;
     const body = new Readable({
       read() {

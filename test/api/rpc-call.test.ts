@@ -22,7 +22,7 @@ beforeEach(() => {
   failures = [];
 });
 
-/** What a call is answered whose handler ends like this. */
+/** The response to a call whose handler ends like this. */
 async function answerTo(
   type: string,
   serve: (request: UniversalServerRequest) => Promise<UniversalServerResponse>,
@@ -63,7 +63,7 @@ async function readAll(body: UniversalServerRequest["body"]): Promise<void> {
   for await (const chunk of body) expect(chunk).toBeInstanceOf(Uint8Array);
 }
 
-/** The error in an answer, in whichever protocol. */
+/** The error in a response, over any protocol. */
 async function errorIn({ status, header, body, trailer }: UniversalServerResponse): Promise<ConnectError | undefined> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body ?? []) chunks.push(chunk);
@@ -77,15 +77,15 @@ async function errorIn({ status, header, body, trailer }: UniversalServerRespons
 describe.each(["application/proto", "application/json", "application/grpc", "application/grpc-web+proto"])(
   "%s",
   (type) => {
-    it("an answer that fails to be made is an error of ours", async () => {
+    it("a response that fails to serialize is an internal error", async () => {
       const answer = await answerTo(type, () => Promise.reject(new Error("a text with a secret")));
       const error = await errorIn(answer);
       expect(error).toMatchObject({ code: Code.Internal, rawMessage: "Something went wrong on our side." });
       expect(failures).toEqual(["internal"]);
     });
 
-    it("a body whose caller has left is not read as one that is complete", async () => {
-      // Over HTTP/2 nothing else tells.
+    it("a body whose caller disconnected is not read as a complete one", async () => {
+      // Over HTTP/2 there is no other sign of it.
       raw.aborted = true;
       const answer = await answerTo(type, async ({ body }) => {
         await expect(readAll(body)).rejects.toThrow("This operation was aborted");

@@ -13,14 +13,14 @@ const fields = fc.dictionary(fc.string({ unit: "binary", maxLength: 200 }), text
   noNullPrototype: true,
 });
 
-/** As clients count it: names, values and 32 bytes for each (RFC 9113, 6.5.2). */
+/** The size as clients count it: names, values and 32 bytes for each header (RFC 9113, 6.5.2). */
 function sizeOf(trailers: Headers): number {
   let size = 0;
   for (const [name, value] of trailers) size += name.length + value.length + 32;
   return size;
 }
 
-it("every refusal fits the 8 KiB that gRPC's clients take of trailers", () => {
+it("every error fits into the 8 KiB of trailers that gRPC clients accept", () => {
   fc.assert(
     fc.property(fields, (wrong) => {
       const failed = new FunctionFailed(500, "Reactor Runtime Error", wrong);
@@ -35,12 +35,12 @@ it("every refusal fits the 8 KiB that gRPC's clients take of trailers", () => {
   );
 });
 
-it("the detail, which repeats the first problem, leaves room for the rest", () => {
+it("the detail leaves room for more problems, although it repeats the first one", () => {
   const wrong = { ["\u{ffff}".repeat(3_000)]: ["\u{ffff}".repeat(3_000)], b: ["x".repeat(6_000)] };
   expect(sizeOf(setTrailerStatus(new Headers(), connectErrorOf(invalidFields(wrong), trace)))).toBeLessThan(8 * 1024);
 });
 
-it("what fits is told whole, what does not is cut between characters", () => {
+it("a message that fits is sent whole; a longer one is cut between characters", () => {
   const told = (wrong: Record<string, string[]>) =>
     connectErrorOf(invalidFields(wrong))
       .findDetails(BadRequestSchema)

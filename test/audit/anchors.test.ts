@@ -9,7 +9,7 @@ const HOUR = 60 * MINUTE;
 let ledger: Ledger;
 beforeAll(async () => {
   ledger = await openLedger();
-  // Far enough behind the database's clock for all that follows.
+  // Far enough behind the database's clock for the whole test.
   ledger.clock.time -= 48 * HOUR;
 });
 afterAll(() => ledger?.[Symbol.asyncDispose]());
@@ -17,7 +17,9 @@ afterAll(() => ledger?.[Symbol.asyncDispose]());
 const later = (minutes: number) => {
   ledger.clock.time += minutes * MINUTE;
 };
-/** Runs the job, and answers what it found of this tenant and of the vault. Tenants of other tests stay tampered with. */
+/**
+ * Runs the job and returns what it found for this tenant and the vault. Other tests leave their tenants tampered with.
+ */
 const seal = async (tenantId: TenantId, server?: SealParts): Promise<string[]> => {
   const { failed, broken } = await ledger.runJob(server ? { server } : {});
   expect(failed).toEqual([]);
@@ -34,7 +36,7 @@ const copyOf = async (tenantId: TenantId, table: string) => {
   );
   return (row?.copy ?? "[]").replaceAll("'", "''");
 };
-/** Puts rows back that were copied before, in place of those that are there. */
+/** Replaces rows by copies made earlier. */
 const putBack = async (tenantId: TenantId, table: string, copy: string) => {
   await ledger.tamper(tenantId, `delete from ${table} where tenant_id = '${tenantId}'`);
   await ledger.tamper(
@@ -62,7 +64,7 @@ async function sealedTenant(): Promise<TenantId> {
   return tenantId;
 }
 
-describe("whoever owns the database and has no key is found out without an earlier answer when it", () => {
+describe("an attacker who owns the database but has no key is detected without an earlier answer when they", () => {
   it.each([
     ["deletes all seals and the head", ["audit_seals", "audit_heads"], ["chain_missing"]],
     ["deletes the whole log", ["audit_logs", "audit_seals", "audit_heads"], ["chain_missing"]],
@@ -76,7 +78,7 @@ describe("whoever owns the database and has no key is found out without an earli
     expect(verdict.findingCount).toBeGreaterThan(0);
   });
 
-  it("deletes one row with all seals and heads: nothing is signed in their place", async () => {
+  it("delete one row with all seals and heads: nothing is signed in their place", async () => {
     const tenantId = await sealedTenant();
     await ledger.tamper(tenantId, "delete from audit_logs where entity_id = 'token-1'");
     await deleteAll(tenantId, "audit_seals", "audit_heads");
@@ -90,7 +92,7 @@ describe("whoever owns the database and has no key is found out without an earli
     expect(kindsOf(await ledger.verifyAttested(tenantId))).toContain("chain_missing");
   });
 
-  it("deletes the head alone: the chain does not go on without it", async () => {
+  it("delete the head alone: the chain does not continue without it", async () => {
     const tenantId = await sealedTenant();
     await deleteAll(tenantId, "audit_heads");
     await ledger.log(tenantId, 1);
@@ -102,7 +104,7 @@ describe("whoever owns the database and has no key is found out without an earli
   it.each([
     ["this server", () => undefined],
     ["a server that was just started", () => ledger.another()],
-  ])("puts the head back that the tenant was made with: %s does not begin again", async (_, serverOf) => {
+  ])("restore the head that the tenant was created with: %s does not start over", async (_, serverOf) => {
     ledger.clock.time = Math.ceil(ledger.clock.time / MINUTE) * MINUTE;
     const tenantId = await ledger.newTenant();
     const first = await copyOf(tenantId, "audit_heads");
@@ -117,7 +119,7 @@ describe("whoever owns the database and has no key is found out without an earli
     await ledger.log(tenantId, 1);
     later(2);
     expect(await seal(tenantId, serverOf())).toEqual([tenantId]);
-    // The gap stays, whatever is sealed behind it.
+    // The gap remains, however much is sealed after it.
     expect(await numbersOf(tenantId)).not.toContain(1);
     expect(kindsOf(await ledger.verifyAttested(tenantId))).toContain("seal_missing");
   });
@@ -125,11 +127,11 @@ describe("whoever owns the database and has no key is found out without an earli
   it.each([
     ["this server", () => undefined],
     ["a server that was just started", () => ledger.another()],
-  ])("puts a tenant's whole log back to an earlier state, and %s notices", async (_, serverOf) => {
+  ])("restore a tenant's whole log to an earlier state, and %s detects it", async (_, serverOf) => {
     const tenantId = await sealedTenant();
     const tables = ["audit_logs", "audit_seals", "audit_heads"];
     const copies = await Promise.all(tables.map((table) => copyOf(tenantId, table)));
-    // More than an hour later the chain is attested again.
+    // The chain is attested again more than an hour later.
     later(90);
     await ledger.log(tenantId, 2);
     later(2);
@@ -143,7 +145,7 @@ describe("whoever owns the database and has no key is found out without an earli
     expect(kindsOf(await ledger.verify(tenantId))).toEqual(["seal_missing"]);
   });
 
-  it("says that old rows were removed in due time, and has the next seal confirm it", async () => {
+  it("say that old rows were removed by retention, and have the next seal confirm it", async () => {
     const tenantId = await sealedTenant();
     await ledger.tamper(tenantId, "update audit_heads set kept_from = now()");
     await ledger.tamper(tenantId, "delete from audit_logs where entity_id = 'token-1'");
@@ -153,7 +155,7 @@ describe("whoever owns the database and has no key is found out without an earli
     expect(kindsOf(await ledger.verify(tenantId))).toEqual(["rows_missing", "rows_missing", "seal_missing"]);
   });
 
-  it("keeps rows from being sealed: they are late once a server has been running for five minutes", async () => {
+  it("keep rows from being sealed: they are late once a server has been running for five minutes", async () => {
     const tenantId = await sealedTenant();
     await ledger.log(tenantId, 2);
     await ledger.tamper(tenantId, "delete from due where kind = 'log_seal'");
@@ -169,14 +171,14 @@ describe("whoever owns the database and has no key is found out without an earli
     );
   });
 
-  it("takes the beginning off the chain and numbers the rest anew", async () => {
+  it("remove the beginning of the chain and renumber the rest", async () => {
     const tenantId = await sealedTenant();
     await ledger.tamper(tenantId, "delete from audit_seals where number = 1");
     await ledger.tamper(tenantId, "update audit_seals set number = number - 1");
     expect(kindsOf(await ledger.verify(tenantId))).toContain("seal_changed");
   });
 
-  it("hides rows from the seals by saying that they were set aside", async () => {
+  it("hide rows from the seals by marking them as set aside", async () => {
     const tenantId = await sealedTenant();
     await ledger.log(tenantId, 2);
     await ledger.tamper(
@@ -192,7 +194,7 @@ describe("whoever owns the database and has no key is found out without an earli
 });
 
 describe("the vault's own chain", () => {
-  it("attests each tenant once an hour while it is written to", async () => {
+  it("attests each tenant once an hour while rows are written to it", async () => {
     const tenantId = await sealedTenant();
     const entries = async () =>
       (await ledger.rows(VAULT, `select number from audit_seals where subject = '${tenantId}'`)).length;
@@ -217,7 +219,7 @@ describe("the vault's own chain", () => {
     ["an entry names another tenant", `update audit_seals set subject = '${VAULT}' where number = 2`],
     ["the end is taken off", "delete from audit_seals where number = (select max(number) from audit_seals)"],
     ["its head is gone", "delete from audit_heads"],
-  ])("is found changed where %s", async (_, statement) => {
+  ])("is reported as changed if %s", async (_, statement) => {
     for (let tenant = 0; tenant < 3; tenant += 1) await sealedTenant();
     const [seals, heads] = [await copyOf(VAULT, "audit_seals"), await copyOf(VAULT, "audit_heads")];
     await ledger.tamper(VAULT, statement);
@@ -227,7 +229,7 @@ describe("the vault's own chain", () => {
     expect((await ledger.verifyVault()).findings).toEqual([]);
   });
 
-  it("is known to be cut by the heads of tenants that were attested since", async () => {
+  it("is known to be truncated by the heads of tenants that were attested since", async () => {
     const tenantId = await sealedTenant();
     const [seals, heads] = [await copyOf(VAULT, "audit_seals"), await copyOf(VAULT, "audit_heads")];
     await deleteAll(VAULT, "audit_seals", "audit_heads");
@@ -235,15 +237,15 @@ describe("the vault's own chain", () => {
     await ledger.log(tenantId, 1);
     later(2);
     expect(await seal(tenantId)).toEqual(["the vault"]);
-    // It goes on, and the gap stays.
+    // It continues, and the gap remains.
     expect((await ledger.verifyVault()).findings).toMatchObject([{ kind: "vault_changed" }]);
     await putBack(VAULT, "audit_seals", seals);
     await putBack(VAULT, "audit_heads", heads);
   });
 });
 
-describe("a chain that an operator has go on", () => {
-  it("is sealed again, and what was found is acknowledged and stays", async () => {
+describe("a chain that an operator restarts", () => {
+  it("is sealed again; the finding is acknowledged and stays on record", async () => {
     const tenantId = await sealedTenant();
     await ledger.tamper(tenantId, "delete from audit_logs where entity_id = 'token-1'");
     await deleteAll(tenantId, "audit_seals", "audit_heads");
@@ -258,12 +260,12 @@ describe("a chain that an operator has go on", () => {
     const verdict = await ledger.verifyAttested(tenantId);
     expect(verdict.findings).toEqual([]);
     expect(verdict.unsealedRows).toBe(0);
-    // From here on it is as good as any.
+    // From here on the chain is valid.
     await ledger.tamper(tenantId, "delete from audit_logs where entity_id = 'token-2'");
     expect(kindsOf(await ledger.verifyAttested(tenantId))).toContain("rows_missing");
   });
 
-  it("does not acknowledge what is done to the time before it later", async () => {
+  it("does not acknowledge later tampering with the time before it", async () => {
     const tenantId = await sealedTenant();
     await ledger.tamper(tenantId, "delete from audit_logs where entity_id = 'token-1'");
     const known = await ledger.verifyAttested(tenantId);
@@ -286,7 +288,7 @@ describe("a chain that an operator has go on", () => {
     expect(kinds).toContain("rows_unsealed");
   });
 
-  it("finds seals missing that were taken off before the place where it was restarted", async () => {
+  it("reports seals that were removed before the place of the restart as missing", async () => {
     const tenantId = await sealedTenant();
     await ledger.tamper(tenantId, "update audit_heads set number = 7");
     await restartChain(ledger, tenantId, await ledger.verifyAttested(tenantId));

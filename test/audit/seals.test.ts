@@ -20,10 +20,10 @@ const sealsOf = (tenantId: TenantId) =>
 const dueOf = (tenantId: TenantId, kind: string) =>
   ledger.rows<{ due_at: Date }>(tenantId, `select due_at from due where kind = '${kind}' order by due_at`);
 
-/** The rows that the making of a tenant leaves. */
+/** The rows that creating a tenant writes. */
 const MADE = 4;
 
-/** A tenant whose log has four minutes: that in which it was made, with 4 rows, then 5, none and 2. */
+/** A tenant whose log has four minutes: the one in which it was created, with 4 rows, then 5, none and 2. */
 async function sealedTenant() {
   const start = Math.ceil(ledger.clock.time / MINUTE) * MINUTE;
   ledger.clock.time = start;
@@ -53,7 +53,7 @@ describe("the log of a tenant", () => {
     });
   });
 
-  it("is sealed a minute after the minute's end, and not before", async () => {
+  it("is sealed one minute after the end of the minute, and not before", async () => {
     const tenantId = await ledger.newTenant();
     ledger.clock.time += 2 * MINUTE - 1;
     await ledger.runJob();
@@ -64,7 +64,7 @@ describe("the log of a tenant", () => {
     expect(await sealsOf(tenantId)).toHaveLength(1);
   });
 
-  it("is left to the next run by a server that is stopping", async () => {
+  it("is left to the next run by a server that is shutting down", async () => {
     const start = Math.ceil(ledger.clock.time / MINUTE) * MINUTE;
     ledger.clock.time = start;
     const tenantId = await ledger.newTenant();
@@ -90,13 +90,13 @@ describe("the log of a tenant", () => {
     expect((await ledger.runJob()).failed).toEqual([]);
     ledger.clock.time = time;
     expect(await sealsOf(tenantId)).toHaveLength(1);
-    // The minutes of the present stay open for everybody else.
+    // Other writers can still use the current minutes.
     later(5);
     await ledger.log(tenantId, 1);
     expect(await dueOf(tenantId, "log_seal")).toHaveLength(2);
   });
 
-  it("of many rows in one minute, over several pages, has one seal", async () => {
+  it("with many rows in one minute, over several pages, has one seal for it", async () => {
     const tenantId = await ledger.newTenant();
     for (let round = 0; round < 3; round += 1) await ledger.log(tenantId, 2_500);
     later(3);
@@ -106,7 +106,7 @@ describe("the log of a tenant", () => {
   });
 });
 
-describe("whoever has the database but no key is found out when it", () => {
+describe("an attacker who has the database but no key is detected when they", () => {
   it.each([
     [
       "changes a row",
@@ -174,7 +174,7 @@ describe("whoever has the database but no key is found out when it", () => {
     expect(findings).toMatchObject([{ kind, minute: minute(named) }]);
   });
 
-  it("takes out a seal and leaves its rows: both minutes are named", async () => {
+  it("remove a seal and leave its rows: both minutes are named", async () => {
     const { tenantId, minute, at } = await sealedTenant();
     await ledger.tamper(tenantId, `delete from audit_seals where window_start = ${at(1)}`);
     expect((await ledger.verify(tenantId)).findings).toMatchObject([
@@ -193,7 +193,7 @@ describe("whoever has the database but no key is found out when it", () => {
     expect((await ledger.verify(tenantId)).findings).toMatchObject([{ kind: "end_changed", minute: minute(3) }]);
   });
 
-  it("puts an earlier state back whole, where the last seal was noted elsewhere", async () => {
+  it("restore an earlier state completely, if the last seal was noted elsewhere", async () => {
     const tenantId = await ledger.newTenant();
     later(2);
     await ledger.runJob();
@@ -216,7 +216,7 @@ describe("whoever has the database but no key is found out when it", () => {
     ]);
   });
 
-  it("tampers before the next minute is sealed: that one does not make it good", async () => {
+  it("tamper before the next minute is sealed: that seal does not cover it up", async () => {
     const { tenantId, at } = await sealedTenant();
     await ledger.tamper(tenantId, `delete from audit_seals where window_start = ${at(3)}`);
     await ledger.tamper(tenantId, `delete from audit_logs where created_at >= ${at(3)}`);
@@ -225,14 +225,14 @@ describe("whoever has the database but no key is found out when it", () => {
     later(2);
     expect(await ledger.runJob()).toEqual({ failed: [], broken: [tenantId] });
     expect((await ledger.verify(tenantId)).findings).toMatchObject([{ kind: "seal_missing" }]);
-    // And it is not told again: the chain goes on from there.
+    // It is not reported again: the chain continues from there.
     await ledger.log(tenantId, 1);
     later(2);
     expect(await ledger.runJob()).toEqual({ failed: [], broken: [] });
     expect((await ledger.verify(tenantId)).findingCount).toBe(1);
   });
 
-  it("takes the key away: no seal counts any more", async () => {
+  it("remove the key: no seal is valid any more", async () => {
     const { tenantId } = await sealedTenant();
     await ledger.tamper(tenantId, "delete from tenant_keys where purpose = 'audit'");
     ledger.keyring.forget(tenantId);
@@ -241,13 +241,13 @@ describe("whoever has the database but no key is found out when it", () => {
   });
 });
 
-describe("a row that comes late", () => {
-  it("is written again with a new time, and never into a closed minute", async () => {
+describe("a row that arrives late", () => {
+  it("is rewritten with a new time, and never enters a closed minute", async () => {
     const tenantId = await ledger.newTenant();
     const early = ledger.clock.time;
     later(2);
     await ledger.runJob();
-    // A flight that took its time before the minute was closed, and reaches the database after.
+    // A transaction that took its time before the minute was closed and reaches the database afterwards.
     let asked = 0;
     const { now } = ledger.clock;
     ledger.clock.now = () => {
@@ -266,7 +266,7 @@ describe("a row that comes late", () => {
     expect(await ledger.verify(tenantId)).toMatchObject({ findings: [], unsealedRows: 1 });
   });
 
-  it("is refused where the server's clock stays behind, and leaves nothing", async () => {
+  it("is rejected if the server's clock is slow, and leaves nothing", async () => {
     const tenantId = await ledger.newTenant();
     const early = ledger.clock.time;
     later(2);
@@ -277,7 +277,7 @@ describe("a row that comes late", () => {
     expect(await ledger.verify(tenantId)).toMatchObject({ rows: MADE, findings: [] });
   });
 
-  it("that is under way keeps its minute open until it is there", async () => {
+  it("that is in flight keeps its minute open until it arrives", async () => {
     const tenantId = await ledger.newTenant();
     const minute = new Date(ledger.clock.time);
     const sql = await ledger.stored.owner.reserve();
@@ -306,7 +306,7 @@ describe("a row that comes late", () => {
 });
 
 describe("sealing", () => {
-  it("by several servers at once makes each seal once", async () => {
+  it("by several servers at once writes each seal once", async () => {
     const tenantId = await ledger.newTenant();
     for (let round = 0; round < 5; round += 1) {
       later(1);
@@ -323,7 +323,7 @@ describe("sealing", () => {
     expect((await ledger.verify(tenantId)).findings).toEqual([]);
   });
 
-  it("that died after closing the minute is made up for", async () => {
+  it("that crashed after closing the minute is completed later", async () => {
     const tenantId = await ledger.newTenant();
     const until = new Date(ledger.clock.time + MINUTE).toISOString();
     later(2);
@@ -332,7 +332,7 @@ describe("sealing", () => {
     expect(await sealsOf(tenantId)).toHaveLength(1);
   });
 
-  it("that died after sealing, before it forgot the minute, does nothing the next time", async () => {
+  it("that crashed after sealing, before it forgot the minute, does nothing the next time", async () => {
     const { tenantId, minute, at } = await sealedTenant();
     await ledger.tamper(tenantId, `insert into due values ('${tenantId}', 'log_seal', ${at(5)})`);
     expect(await ledger.runJob()).toEqual({ failed: [], broken: [] });
@@ -341,7 +341,7 @@ describe("sealing", () => {
     expect((await ledger.verify(tenantId)).lastSeal?.minute).toEqual(minute(3));
   });
 
-  it("reaches what an earlier release wrote, whose tenants had no head before their first seal", async () => {
+  it("covers rows of an earlier release, whose tenants had no head before their first seal", async () => {
     const tenantId = await ledger.newTenant();
     await ledger.tamper(tenantId, "delete from audit_heads");
     later(1);
@@ -353,10 +353,10 @@ describe("sealing", () => {
   });
 });
 
-describe("rows that are older than they are to be kept", () => {
+describe("rows past their retention time", () => {
   const DAY = 24 * 60;
 
-  it("are removed with the day, whole minutes only; their seals stay and the rest is intact", async () => {
+  it("are removed daily, in whole minutes; their seals stay and the rest is intact", async () => {
     const { time } = ledger.clock;
     ledger.clock.time = time - 40 * DAY * MINUTE;
     const { tenantId, minute } = await sealedTenant();
@@ -370,7 +370,7 @@ describe("rows that are older than they are to be kept", () => {
     const verdict = await ledger.verify(tenantId);
     expect(verdict).toMatchObject({ rows: 6, seals: 4, findings: [] });
     expect(verdict.keptFrom?.getTime()).toBeGreaterThan(minute(3).getTime());
-    // Seals go on, and what was not old is still found missing.
+    // Sealing continues, and the removal of newer rows is still detected.
     await ledger.log(tenantId, 1);
     later(2);
     await ledger.runJob({ retentionDays: 30 });
@@ -380,7 +380,7 @@ describe("rows that are older than they are to be kept", () => {
     ledger.clock.time = time;
   });
 
-  it("stay where all are to be kept, and are looked for again once a day", async () => {
+  it("are kept if retention is unlimited, and are looked for again once a day", async () => {
     const { time } = ledger.clock;
     ledger.clock.time = time - 400 * DAY * MINUTE;
     const { tenantId } = await sealedTenant();
@@ -394,7 +394,7 @@ describe("rows that are older than they are to be kept", () => {
     ledger.clock.time = time;
   });
 
-  it("stay as evidence where the chain was tampered with", async () => {
+  it("are kept as evidence if the chain was tampered with", async () => {
     const { time } = ledger.clock;
     ledger.clock.time = time - 40 * DAY * MINUTE;
     const { tenantId } = await sealedTenant();

@@ -15,13 +15,13 @@ beforeAll(async () => {
 });
 afterAll(() => ledger?.[Symbol.asyncDispose]());
 
-/** Both clocks, the servers' and the database's, as those of one machine. */
+/** Both clocks, the servers' and the database's, as on one machine. */
 let ahead = 0;
 const setClocks = async (milliseconds: number) => {
   ahead = milliseconds;
   await ledger.setDatabaseAhead(milliseconds);
 };
-/** Before today: the id of a tenant carries the time of its making, which must not be before its first seal. */
+/** Before today: a tenant's id contains its creation time, which must not be before its first seal. */
 const truth = Math.ceil(Date.now() / MINUTE) * MINUTE - 400 * 24 * HOUR;
 let passed = 0;
 beforeEach(async () => {
@@ -32,7 +32,7 @@ beforeEach(async () => {
 const wait = async (minutes: number) => {
   passed += minutes * MINUTE;
   ledger.clock.time = truth + passed + ahead;
-  // The database's own clock runs by itself, a little.
+  // The database's own clock runs independently.
   await ledger.setDatabaseAhead(ledger.clock.time - Date.now());
 };
 const setRight = async () => {
@@ -54,7 +54,7 @@ const numbersOf = async (tenantId: TenantId) =>
 const kindsOf = ({ findings }: { readonly findings: readonly { readonly kind: string }[] }) =>
   findings.map(({ kind }) => kind);
 
-/** A tenant that was written to for an hour while the clocks were an hour fast, minute by minute, and is sealed. */
+/** A sealed tenant whose log was written every minute for an hour while the clocks were an hour fast. */
 async function fastTenant(hour = HOUR): Promise<TenantId> {
   const tenantId = await ledger.newTenant();
   await wait(3);
@@ -70,8 +70,8 @@ async function fastTenant(hour = HOUR): Promise<TenantId> {
   return tenantId;
 }
 
-describe("after the clocks ran fast and were set right, a tenant's log", () => {
-  it("is set back and goes on, and all that was written is sealed and stays", async () => {
+describe("after fast clocks were corrected, a tenant's log", () => {
+  it("is set back and continues; everything written is sealed and kept", async () => {
     const tenantId = await fastTenant();
     const before = await ledger.verify(tenantId);
     await setRight();
@@ -94,7 +94,7 @@ describe("after the clocks ran fast and were set right, a tenant's log", () => {
     expect(row?.message).toBe("Log updated: clock set back");
   });
 
-  it("has seals for the same minutes again once real time has come so far", async () => {
+  it("has second seals for the same minutes once real time reaches them", async () => {
     const tenantId = await fastTenant();
     await setRight();
     await setBackLog(ledger, tenantId);
@@ -111,7 +111,7 @@ describe("after the clocks ran fast and were set right, a tenant's log", () => {
     expect(windows.length).toBeGreaterThan(0);
   });
 
-  it("shows what is done to rows of either time", async () => {
+  it("reveals tampering with rows of either time", async () => {
     const tenantId = await fastTenant();
     await setRight();
     await setBackLog(ledger, tenantId);
@@ -163,7 +163,7 @@ describe("after the clocks ran fast and were set right, a tenant's log", () => {
     }
   });
 
-  it("is set back again where the clocks come right in steps, and go wrong once more", async () => {
+  it("is set back again if the clocks are corrected in steps and go wrong once more", async () => {
     const tenantId = await fastTenant(2 * HOUR);
     for (const step of [HOUR, 30 * MINUTE, 0, 45 * MINUTE, 0]) {
       await beFast(step);
@@ -188,7 +188,7 @@ describe("after the clocks ran fast and were set right, a tenant's log", () => {
     expect(await ledger.verify(tenantId)).toMatchObject({ findings: [], unsealedRows: 0 });
   });
 
-  it("is set back by whichever of several servers is first, once", async () => {
+  it("is set back once, by the first of several servers", async () => {
     const tenantId = await fastTenant();
     await setRight();
     const servers: SealParts[] = [ledger, ledger.another(), ledger.another(), ledger.another()];
@@ -202,10 +202,10 @@ describe("after the clocks ran fast and were set right, a tenant's log", () => {
     expect(verdict.setBacks).toHaveLength(1);
   });
 
-  it("is set back all the same after a server died at it", async () => {
+  it("is set back even if a server crashed while doing it", async () => {
     const tenantId = await fastTenant();
     await setRight();
-    // Cut off after the rows were set aside, before the chain says so.
+    // The server crashed after setting the rows aside and before the chain says so.
     const number = Math.max(...(await numbersOf(tenantId))) + 1;
     const at = new Date(Math.floor(ledger.clock.time / MINUTE) * MINUTE).toISOString();
     await ledger.tamper(tenantId, `update tenants set audit_set_back_to = '${at}'`);
@@ -218,7 +218,7 @@ describe("after the clocks ran fast and were set right, a tenant's log", () => {
     expect(await ledger.verify(tenantId)).toMatchObject({ findings: [], unsealedRows: 0 });
   });
 
-  it("is set back where a server died between closing and sealing", async () => {
+  it("is set back if a server crashed between closing and sealing", async () => {
     const tenantId = await fastTenant();
     await ledger.log(tenantId, 2);
     await wait(2);
@@ -251,7 +251,7 @@ describe("after the clocks ran fast and were set right, a tenant's log", () => {
 });
 
 describe("a log is not set back", () => {
-  it("where a server alone is slow: that server is told", async () => {
+  it("if only one server's clock is slow: that server gets an error", async () => {
     const tenantId = await ledger.newTenant();
     await wait(3);
     await ledger.runJob();
@@ -290,7 +290,7 @@ describe("a log is not set back", () => {
     expect(await ledger.verify(tenantId)).toMatchObject({ findings: [] });
   });
 
-  it("where its chain has no head", async () => {
+  it("if its chain has no head", async () => {
     const tenantId = await fastTenant();
     await ledger.tamper(tenantId, "delete from audit_heads");
     await setRight();
@@ -298,8 +298,8 @@ describe("a log is not set back", () => {
   });
 });
 
-describe("replicas whose clocks are apart", () => {
-  it("write, seal and verify as one: what the fast one writes waits for its minute", async () => {
+describe("replicas whose clocks differ", () => {
+  it("write, seal and verify together: rows of the fast one wait for their minute", async () => {
     const tenantId = await ledger.newTenant();
     await wait(3);
     await ledger.runJob();
@@ -319,7 +319,7 @@ describe("replicas whose clocks are apart", () => {
     expect(await ledger.verify(tenantId)).toMatchObject({ findings: [], unsealedRows: 0 });
   });
 
-  it("do not remove rows before their time by the database's clock", async () => {
+  it("remove rows only when they expire by the database's clock", async () => {
     const tenantId = await ledger.newTenant();
     await ledger.log(tenantId, 5);
     await wait(3);
@@ -332,7 +332,7 @@ describe("replicas whose clocks are apart", () => {
   });
 });
 
-it("the vault's own chain is whole through all of this", async () => {
+it("the vault's own chain stays intact through all of this", async () => {
   expect((await ledger.verifyVault()).findings).toEqual([]);
   expect((await numbersOf(VAULT)).length).toBeGreaterThan(5);
 });

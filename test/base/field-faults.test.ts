@@ -21,8 +21,8 @@ function collected(
   throw new Error("nothing was refused");
 }
 
-describe("the faults of one answer", () => {
-  it("are all told while they are few, several of one field together, and each once", () => {
+describe("the faults of one response", () => {
+  it("are all listed while there are few, several for one field together, and each once", () => {
     const faults = new FieldFaultList();
     for (const field of ["a", "b", "a", "__proto__"]) faults.add(field, "must be a string");
     faults.add("a", "must be short");
@@ -33,7 +33,7 @@ describe("the faults of one answer", () => {
     ]);
   });
 
-  it("are a hundred at most where one is repeated, too", () => {
+  it("are capped at a hundred, also if one is repeated", () => {
     expect(collected(1_000_000, () => "f").added).toBeLessThan(MAX_FAULTS);
   });
 
@@ -51,20 +51,20 @@ describe("the faults of one answer", () => {
     expect(checks).toBeLessThan(3 * MAX_FAULTS);
   });
 
-  it("are a hundred at most, and collecting stops there", () => {
+  it("are capped at a hundred, and collecting stops there", () => {
     const { fault, added } = collected(1_000_000, (index) => `f[${index}]`);
     expect(Object.keys(fault.fields ?? {})).toHaveLength(MAX_FAULTS);
     expect(added).toBeLessThan(MAX_FAULTS);
   });
 
-  it("have 8 KB at most, and collecting stops there", () => {
+  it("are capped at 8 KB, and collecting stops there", () => {
     const { fault, added } = collected(1_000_000, (index) => `${index}${"k".repeat(180)}`);
     expect(Object.keys(fault.fields ?? {}).length).toBeGreaterThan(30);
     expect(bytesOf(fault.fields)).toBeLessThan(MAX_FAULT_BYTES * 1.1);
     expect(added).toBeLessThan(MAX_FAULTS);
   });
 
-  it("name a field whose name has megabytes by its beginning, in valid Unicode", () => {
+  it("show the beginning of a field name of megabytes, in valid Unicode", () => {
     const { fault } = collected(1, () => `${"x".repeat(199)}😀${"x".repeat(5_000_000)}`);
     const [name = ""] = Object.keys(fault.fields ?? {});
     expect(name).toMatch(/^x{199}/);
@@ -72,7 +72,7 @@ describe("the faults of one answer", () => {
     expect(bytesOf(fault.fields)).toBeLessThan(500);
   });
 
-  it("are bounded wherever they were collected, and so is the detail", () => {
+  it("are capped wherever they were collected, and so is the detail", () => {
     const all = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`f${index}`, ["must be one"]]));
     expect(Object.keys(invalidFields(all).fields ?? {})).toHaveLength(MAX_FAULTS);
     expect(new Fault("validation_failed", "x".repeat(5_000_000)).message.length).toBe(2_000);

@@ -22,7 +22,7 @@ describe("a time as ISO 8601", () => {
     "9999-12-31T24:00:00Z",
     "2030-02-30",
     "+12030-01-01",
-  ])("%s is none", (text) => {
+  ])("rejects %s", (text) => {
     expect(parseIsoTime(text)).toBeUndefined();
   });
 });

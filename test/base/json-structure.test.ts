@@ -7,7 +7,7 @@ const NO_LIMITS = { depth: 1e9, values: 1e9, names: 1e9 };
 const check = (text: string, limits: Partial<JsonLimits>) =>
   exceededLimit(Buffer.from(text), { ...NO_LIMITS, ...limits });
 
-/** What the text consists of, told by building it. */
+/** The structure of the text, found by parsing it. */
 function structureOf(json: Json): { depth: number; values: number; names: Set<string> } {
   const isContainer = typeof json === "object" && json !== null;
   const parts = isContainer ? Object.values(json).map(structureOf) : [];
@@ -21,7 +21,7 @@ function structureOf(json: Json): { depth: number; values: number; names: Set<st
   };
 }
 
-describe("the structure of a text of JSON", () => {
+describe("the structure of a JSON text", () => {
   it.each<[string, Partial<JsonLimits>, string | undefined]>([
     ["[]", { depth: 1, values: 1 }, undefined],
     ["[ \n ]", { values: 1 }, undefined],
@@ -39,7 +39,7 @@ describe("the structure of a text of JSON", () => {
     expect(check(text, limits)).toBe(expected);
   });
 
-  it("is counted as a parser builds it, however the text is spelled", () => {
+  it("is counted as a parser builds it, however the text is written", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), fc.constantFrom(undefined, 1, "\t"), (value, indent) => {
         const text = JSON.stringify(value, undefined, indent);

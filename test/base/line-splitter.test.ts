@@ -10,7 +10,7 @@ const collect = async (pieces: readonly (string | Buffer)[], most = 10): Promise
 };
 
 describe("lines of a stream", () => {
-  it("are the same however the stream is cut, and need no line end after the last", async () => {
+  it("are the same however the stream is chunked; the last needs no line end", async () => {
     const text = Buffer.from("one\ntwó\r\n\nlast");
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat({ max: text.length })), async (cuts) => {
@@ -22,7 +22,7 @@ describe("lines of a stream", () => {
     expect(await collect([])).toEqual([]);
   });
 
-  it("may be of a certain length, ended or not, and no longer", async () => {
+  it("may have a maximum length, ended or not, and no more", async () => {
     expect(await collect(["x".repeat(10), "\n", "y".repeat(10)])).toEqual(["x".repeat(10), "y".repeat(10)]);
     await expect(collect([`${"x".repeat(11)}\n`])).rejects.toThrow(LineTooLong);
     await expect(collect(["x\n", "y".repeat(6), "y".repeat(6)])).rejects.toThrow(LineTooLong);

@@ -22,7 +22,7 @@ describe("unknown fields", () => {
     ["Data", "data"],
     ["dta", "data"],
     ["dataa", "data"],
-  ])("that are a known one misspelt are told so: %s", (name, meant) => {
+  ])("that are misspellings of a known one are reported as such: %s", (name, meant) => {
     const expected = Math.min(name.length, meant.length) < 4 ? [] : [[name, `is not known; ${meant} is`]];
     expect(objected({ [name]: 1 })).toEqual(expected);
   });
@@ -38,30 +38,30 @@ describe("unknown fields", () => {
     "__proto__",
     "constructor",
     "",
-  ])("that may be a newer client's are ignored: %s", (name) => {
+  ])("that may come from a newer client are ignored: %s", (name) => {
     const object = JSON.parse(`{${JSON.stringify(name)}:1}`);
     expect(objectionsTo(object, names)).toEqual(name === "ID" ? [["ID", "is not known; id is"]] : []);
   });
 
-  it("beside the field that is meant are ignored", () => {
+  it("next to the correctly spelled field are ignored", () => {
     expect(objected({ container: "/a/", containers: ["/a/"] })).toEqual([]);
   });
 
-  it.each([[1], ["x"], [true], [[0]], [{ a: 1 }]])("that are not served are refused: %j", (value) => {
+  it.each([[1], ["x"], [true], [[0]], [{ a: 1 }]])("that are not supported are rejected: %j", (value) => {
     expect(objected({ encrypted: value })).toEqual([["encrypted", "is not served: send it as it is"]]);
   });
 
-  it.each([[null], [""], [false], [[]], [{}]])("that are not served and ask for nothing are ignored: %j", (value) => {
+  it.each([[null], [""], [false], [[]], [{}]])("that are not supported but empty are ignored: %j", (value) => {
     expect(objected({ encrypted: value })).toEqual([]);
   });
 
-  it("are compared with known ones in no more time than a few take, however many there are", () => {
+  it("are compared with known ones in bounded time, however many there are", () => {
     const many = Object.fromEntries(Array.from({ length: 200_000 }, (_, n) => [`field_${n}`, n]));
     expect(objectionsTo({ ...many, encrypted: "x" }, names)).toHaveLength(1);
   });
 });
 
-/** Which fields of an answer go back in a request of programs that read, change and write a resource. */
+/** Fields of a response that programs send back when they read, change and write a resource. */
 const ROUND_TRIPS = [
   ["Token", "CreateTokenRequest"],
   ["Token", "UpdateTokenRequest"],
@@ -81,20 +81,20 @@ const ROUND_TRIPS = [
   ["ReactorFormula", "ReactorFormulaReferenceInput"],
 ] as const;
 
-describe("a resource that is sent back as it was answered", () => {
+describe("a resource that is sent back as it was received", () => {
   const fieldsOf = (schema: string) => {
     const { properties } = description.components.schemas[schema] ?? {};
     if (!properties) throw new Error(`the document has no schema ${schema}`);
     return Object.keys(properties);
   };
-  it.each(ROUND_TRIPS)("holds nothing that is taken for a mistake: %s in %s", (resource, request) => {
+  it.each(ROUND_TRIPS)("contains no field that is taken for a mistake: %s in %s", (resource, request) => {
     const fields = Object.fromEntries(fieldsOf(resource).map((name) => [name, "x"]));
     expect(objectionsTo(fields, { known: fieldsOf(request), unserved: new Map() })).toEqual([]);
   });
 });
 
 describe("token requests within other JSON", () => {
-  it("have the fields of a request by itself", () => {
+  it("have the fields of a request of their own", () => {
     expect(TOKEN_FIELDS.toSorted()).toEqual(
       Object.keys(description.components.schemas.CreateTokenRequest?.properties ?? {}).toSorted(),
     );

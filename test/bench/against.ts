@@ -7,29 +7,29 @@ import { residentMemory } from "./processor-time.js";
 import { say } from "./table.js";
 import { tokenPlans } from "./tokens.js";
 
-/** Milliseconds that are measured of each build in a round, behind a warm-up. */
+/** Milliseconds measured for each build in a round, after a warm-up. */
 const SLICE = { warmUp: 300, duration: 2_000 };
 
-/** One operation by the two builds, of several rounds: medians, and the median of the ratios within each round. */
+/** One operation on both builds over several rounds: medians, and the median of the ratios within each round. */
 export interface Comparison {
   readonly operation: string;
   readonly before: Measurement;
   readonly now: Measurement;
-  /** Requests a second, now over before. */
+  /** Requests per second, now over before. */
   readonly throughput: number;
-  /** Processor time of server and database a request, now over before. */
+  /** Processor time of server and database per request, now over before. */
   readonly processor: number;
 }
 
 export interface CompareOptions {
   readonly rounds: number;
-  /** Operations whose name has this part. */
+  /** Measures operations whose name contains this. */
   readonly only: string;
 }
 
 /**
- * Measures another commit's build beside this one, on databases of their own, in turns: what else the machine does hits both
- * alike. Prints a line for each operation.
+ * Measures another commit's build next to this one, on separate databases, in turns: other load on the machine affects
+ * both alike. Prints a line for each operation.
  */
 export async function compareWith(commit: string, { rounds, only }: CompareOptions): Promise<readonly Comparison[]> {
   using old = buildCommit(commit);
@@ -55,7 +55,7 @@ export async function compareWith(commit: string, { rounds, only }: CompareOptio
   return comparisons;
 }
 
-/** One tenant's operations, and creates and reads of a thousand tenants, which take a minute to make. */
+/** One tenant's operations, and creates and reads of a thousand tenants, which take a minute to create. */
 async function plansOf(server: BenchServer, only: string): Promise<readonly Plan[]> {
   const one = await tokenPlans(server);
   if (only !== "" && !only.includes("tenants")) return one;
@@ -72,7 +72,7 @@ async function compare(before: Side, now: Side, rounds: number): Promise<Compari
   const slices: { readonly before: Measurement; readonly now: Measurement }[] = [];
   const slice = ({ server, plan }: Side) => measure(server, { ...plan, ...SLICE });
   for (let round = 0; round < rounds; round += 1) {
-    // In turns also within a round.
+    // Turns alternate within a round too.
     const first = await slice(round % 2 === 0 ? before : now);
     const second = await slice(round % 2 === 0 ? now : before);
     slices.push(round % 2 === 0 ? { before: first, now: second } : { before: second, now: first });

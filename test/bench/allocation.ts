@@ -4,10 +4,10 @@ import { measure } from "./measure.js";
 import { say } from "./table.js";
 import { tokenPlans } from "./tokens.js";
 
-/** Operations whose garbage is told, by their names. */
+/** Names of the operations whose garbage is measured. */
 const OPERATIONS = ["POST /tokens (card)", "GET /tokens/{id}, reveal", "POST /tokenize, 100 leaves, 1 caller"];
 
-/** What a request allocates on the heap of the server, as V8 tells of each collection. */
+/** What a request allocates on the server's heap, from V8's garbage-collection trace. */
 export async function allocationRows(build: string): Promise<ReadonlyMap<string, number>> {
   await using server = await startBenchServer({}, undefined, { build, flags: ["--trace-gc"] });
   const plans = await tokenPlans(server);
@@ -25,7 +25,7 @@ export async function allocationRows(build: string): Promise<ReadonlyMap<string,
   return kilobytes;
 }
 
-/** Adds up what was allocated between collections: `Scavenge 40.3 (60.1) -> 33.0 (60.3) MB`. */
+/** Adds up the allocations between collections: `Scavenge 40.3 (60.1) -> 33.0 (60.3) MB`. */
 class Collections {
   allocatedMb = 0;
   #after: number | undefined;

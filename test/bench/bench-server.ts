@@ -12,36 +12,36 @@ export interface BenchServer extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
   readonly pid: number;
-  /** Where it tells its metrics. @throws Error where it has not said so. */
+  /** The address of its metrics. @throws Error if it did not announce one. */
   adminUrl(): string;
   /** The postmaster of its embedded database. */
   readonly databasePid: number;
   readonly dataDir: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly managementKey: string;
-  /** What it writes beside its log of problems: its log, and what `--trace-gc` says. */
+  /** Its log and the output of `--trace-gc`, apart from its log of problems. */
   readonly output: Readable;
 }
 
 export interface StartOptions {
-  /** It prints its management key, since it has no tenant yet. */
+  /** It prints its management key because it has no tenant yet. */
   readonly isFirst?: boolean;
   /** The checkout whose build is started. */
   readonly build?: string;
-  /** For Node, besides those of `npm start`. */
+  /** Options for Node, besides those of `npm start`. */
   readonly flags?: readonly string[];
 }
 
-/** A database that somebody else runs. */
+/** An external database. */
 export interface OtherDatabase {
   readonly postmaster: number;
-  /** The server that set it up: another one beside it shares its key and its tenant. */
+  /** The server that set it up: another server on it uses the same key and tenant. */
   readonly beside?: Pick<BenchServer, "dataDir" | "managementKey">;
 }
 
 /**
- * Starts a server, rate limits off, with what its configuration should say besides: on an empty embedded database unless
- * `settings` name another.
+ * Starts a server without rate limits, with the given settings, on an empty embedded database unless `settings` name
+ * another.
  */
 export async function startBenchServer(
   settings: Readonly<Record<string, string>> = {},
@@ -49,7 +49,7 @@ export async function startBenchServer(
   { isFirst = other?.beside === undefined, build = process.cwd(), flags = [] }: StartOptions = {},
 ): Promise<BenchServer> {
   const directory = mkdtempSync(join(tmpdir(), "cloakroom-bench-"));
-  // PostgreSQL's own account must pass, or root's database would go where nobody removes it.
+  // PostgreSQL's own account must be able to enter, or root's database would go to a folder that is never removed.
   chmodSync(directory, 0o755);
   const dataDir = join(directory, "data");
   const environment = {
@@ -88,7 +88,7 @@ export async function startBenchServer(
 interface Greeting {
   readonly url: string;
   readonly key: string | undefined;
-  /** It is said after the rest. */
+  /** It is printed last. */
   adminUrl(): string;
 }
 
@@ -110,7 +110,7 @@ function greeting(process: ChildProcess, isFirst: boolean): Promise<Greeting> {
   });
 }
 
-/** Earlier commits print the key of the first tenant, later ones the path of the file that has it. */
+/** Earlier commits print the first tenant's key; later ones print the path of the file that contains it. */
 function firstKeyIn(said: string): string | undefined {
   const file = /^ +(\S+\/first-management-key)$/m.exec(said)?.[1];
   return file === undefined ? /key_\S+/.exec(said)?.[0] : readFileSync(file, "utf8").trim();

@@ -4,8 +4,8 @@ import type { TransactionSql } from "postgres";
 type Value = string | number | Date | Buffer | null | readonly string[];
 
 /**
- * Writes rows in the way that is fastest for the database. PostgreSQL copies nothing into a table with row-level
- * security, so that they go through a temporary one of the transaction.
+ * Writes rows in the fastest way. PostgreSQL cannot `copy` into a table with row-level security, so the rows go through
+ * a temporary table of the transaction.
  */
 export async function copyRows<Row extends Readonly<Record<string, Value>>>(
   tx: TransactionSql<{ bigint: number; date: Date }>,

@@ -1,7 +1,7 @@
 import { systemClock } from "../../src/base/clock.js";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 import { connect, type Sql } from "../../src/store/connect.js";
-import { openVault } from "../../src/vault.js";
+import { openVault } from "../../src/vault/vault.js";
 import type { BenchServer } from "./bench-server.js";
 import { Tally } from "./load.js";
 import { processorTime } from "./processor-time.js";
@@ -11,7 +11,7 @@ const WARM_UP = 500;
 const DURATION = 3_000;
 const CLIENTS = 32;
 
-/** What the database alone costs here: one row in, one row out, each in a transaction of its own, through our client. */
+/** The cost of the database alone: insert one row, read one row, each in its own transaction, with our client. */
 export async function measureDatabaseFloors(table: Table, server: BenchServer): Promise<void> {
   const config = readConfig(server.environment);
   await using vault = await openVault({ config, as: "command", announce: () => {}, clock: systemClock });

@@ -2,37 +2,36 @@ import { Authenticator } from "../../src/access/authenticate.js";
 import type { Caller } from "../../src/access/caller.js";
 import { systemClock } from "../../src/base/clock.js";
 import { newUuid } from "../../src/base/ids.js";
-import { readConfig } from "../../src/config.js";
+import { monthOf } from "../../src/base/month.js";
 import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
+import { readConfig } from "../../src/settings/config.js";
 import { connect, type DatabaseAddress, type Sql } from "../../src/store/connect.js";
 import type { TermRow } from "../../src/store/token-terms.js";
 import type { TokenRow } from "../../src/store/tokens.js";
-import { monthOf } from "../../src/tokens/activity.js";
 import { prepareToken } from "../../src/tokens/prepare.js";
 import { sealToken } from "../../src/tokens/sealing.js";
 import { termsOf } from "../../src/tokens/terms.js";
-import { openVault } from "../../src/vault.js";
+import { openVault } from "../../src/vault/vault.js";
 import type { BenchServer } from "./bench-server.js";
 import { copyRows } from "./copy-rows.js";
 import { say } from "./table.js";
 
-/** Tokens of one transaction. */
+/** Tokens per transaction. */
 const BATCH = 2_000;
 
 /** Tokens that share a value of the metadata `customer`. */
 const TOKENS_OF_CUSTOMER = 20;
 
-/** What the n-th token is found by: 20 tokens have the same `customer`, nine of ten the `country` US. */
+/** Search terms of the n-th token: 20 tokens have the same `customer`, nine of ten the `country` US. */
 export function metadataOf(n: number): Record<"customer" | "country", string> {
   return { customer: `customer-${Math.floor(n / TOKENS_OF_CUSTOMER)}`, country: n % 10 === 9 ? "FR" : "US" };
 }
 
 /**
- * Gives the tenant of a key `count` tokens more, as old as if one had been made every millisecond up to now. They are
- * whole: validated, sealed, with their terms, and counted. Two of three are cards. Only their log rows are missing:
- * written into minutes that are over, the running server would have to seal them out of turn, and no list reads them.
- *
- * The rows go past the domain's create and the flights, since those take three times as long.
+ * Adds `count` tokens to a key's tenant, dated one per millisecond up to now. They are complete: validated, sealed,
+ * with their terms, and counted. Two of three are cards. Only their log rows are missing: the running server would have
+ * to seal rows in past minutes out of turn, and no list reads them.
+ * The rows bypass the domain's create and the shared transactions, which would take three times as long.
  */
 export async function fill(server: Pick<BenchServer, "environment">, key: string, count: number): Promise<void> {
   const config = readConfig(server.environment);
@@ -46,7 +45,7 @@ export async function fill(server: Pick<BenchServer, "environment">, key: string
   for (let from = 0; from < count; from += BATCH) {
     const to = Math.min(from + BATCH, count);
     const batch = batchOf(caller, keys, from, to, oldest);
-    // The next batch is made while the database writes this one.
+    // The next batch is prepared while the database writes this one.
     await written;
     progress.reached(from);
     written = write(sql, caller, batch);
@@ -66,7 +65,7 @@ function batchOf(caller: Caller, keys: TenantKeys, from: number, to: number, old
   const now = new Date();
   const tokens: TokenRow[] = [];
   const terms: TermRow[] = [];
-  // Hashing terms is most of the work, and many tokens have the same ones.
+  // Hashing terms is most of the work, and many tokens have the same terms.
   const known = new Map<string, readonly TermRow[]>();
   for (let n = from; n < to; n += 1) {
     const prepared = prepareToken(caller, keys, { ...draftOf(n), ...NOTHING_ELSE }, now);
@@ -109,7 +108,7 @@ function draftOf(n: number) {
       };
 }
 
-/** Sixteen digits, the last of which makes the Luhn sum right. */
+/** Sixteen digits with a valid Luhn check digit. */
 function cardNumberOf(n: number): string {
   const digits = `4${String(n).padStart(14, "0")}`;
   const sum = [...digits].reduce((total, digit, place) => {
@@ -121,7 +120,7 @@ function cardNumberOf(n: number): string {
 
 async function write(sql: Sql, { tenantId }: Caller, { tokens, terms }: FilledBatch): Promise<void> {
   await sql.begin(async (tx) => {
-    // Nothing is acknowledged to anybody: the log of the database may be written when it likes.
+    // No caller waits for an acknowledgement, so the database may flush its log asynchronously.
     await tx.unsafe(`set local app.tenant_id = '${tenantId}'; set local synchronous_commit = off`);
     await copyRows(
       tx,
@@ -147,14 +146,14 @@ async function write(sql: Sql, { tenantId }: Caller, { tokens, terms }: FilledBa
   });
 }
 
-/** What the database does by itself within minutes: statistics, and a visibility map for walks over keys alone. */
+/** What the database does on its own within minutes: statistics, and a visibility map for index-only scans. */
 async function tidy(address: DatabaseAddress): Promise<void> {
   const sql = connect(address, { connections: 1, statementTimeout: 0 });
   await sql`vacuum analyze tokens, token_terms, token_counts`;
   await sql.end({ timeout: 5 });
 }
 
-/** Says how far a fill has come, every tenth of it. */
+/** Prints the progress of a fill in tenths. */
 class Progress {
   readonly #count: number;
   readonly #started = performance.now();

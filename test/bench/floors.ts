@@ -4,7 +4,7 @@ import type { LoadRequest } from "./load.js";
 import { type Measurement, measure } from "./measure.js";
 import { CARD_BODY, JSON_TYPE } from "./token-requests.js";
 
-/** What HTTP alone costs here: a bare Fastify server that parses our body and writes it again. */
+/** The cost of HTTP alone: a bare Fastify server that parses our body and writes it back. */
 export async function measureEcho(): Promise<Measurement> {
   const echo = spawn(process.execPath, ["dist/test/bench/echo-server.js"], { stdio: ["ignore", "ignore", "pipe"] });
   try {

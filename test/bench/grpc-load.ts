@@ -2,15 +2,15 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { type LoadOptions, type LoadRequest, type LoadResult, Tally } from "./load.js";
 
-/** Streams that share a connection, as gRPC clients do. */
+/** Streams per connection, as gRPC clients use them. */
 const STREAMS = 8;
-/** What a call without a message counts as. A unary call that fails carries none: its status is in its only headers. */
+/** The status of a call without a message. A failed unary call has none: its status is in its only headers. */
 const NO_MESSAGE = -1;
 
 /**
- * Sends unary gRPC calls over cleartext HTTP/2, with as many in flight as `connections` says. The body of a request is
- * the message; its frame is added here. Written on plain sockets, as for HTTP/1.1: Node's own client takes half as much
- * of the processor for a call as the server does.
+ * Sends unary gRPC calls over cleartext HTTP/2, with `connections` calls in flight. The body of a request is the
+ * message; its frame is added here. Uses plain sockets, as for HTTP/1.1: Node's own client needs half as much processor
+ * time per call as the server does.
  */
 export async function loadOverGrpc(options: LoadOptions): Promise<LoadResult> {
   const tally = new Tally(options.warmUp, options.duration);
@@ -36,25 +36,25 @@ interface Drive {
   readonly tally: Tally;
 }
 
-/** RFC 9113, 6: types of frames, and their flags. */
+/** Frame types and flags of RFC 9113, section 6. */
 const [DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE] = [0, 1, 3, 4, 6, 7, 8];
 const [END_STREAM, END_HEADERS, ACK] = [1, 4, 1];
 const FRAME_HEAD_BYTES = 9;
-/** Length prefix of a message: one byte of flags, four of length. */
+/** Length prefix of a message: one byte of flags, four bytes of length. */
 const PREFIX_BYTES = 5;
 
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-/** As much as may be (2^31-1 with the 65,535 at first): the answers of a whole run are never waited with. */
+/** The maximum (2^31-1 with the initial 65,535): flow control never blocks the responses of a run. */
 const WINDOW = Buffer.alloc(4);
 WINDOW.writeUInt32BE(2 ** 31 - 1 - 65_535);
 
-/** Keeps so many streams of a connection busy. What they send stays far below the windows that the server keeps open. */
+/** Keeps this many streams of a connection busy. They send far less than the windows that the server keeps open. */
 function drive(socket: Socket, { authority, streams, next, tally }: Drive): Promise<void> {
   return new Promise((resolve, reject) => {
     const open = new Map<number, { readonly startedAt: number; status: number }>();
     let lastId = -1;
     let pending: Buffer = Buffer.alloc(0);
-    // Clients keep calls back that the server takes no stream for. They wait all the same.
+    // Clients hold back calls for which the server allows no stream. Those calls wait all the same.
     const waiting: number[] = [];
     let mostStreams = 0;
     const call = () => {
@@ -136,12 +136,12 @@ function encodeCall(id: number, authority: string, { path, headers, body = Buffe
   return Buffer.concat([frame(HEADERS, END_HEADERS, id, block), frame(DATA, END_STREAM, id, message)]);
 }
 
-/** RFC 7541, 6.2.2: a header by name and value, neither compressed nor remembered. */
+/** RFC 7541, 6.2.2: a header with name and value, without compression or indexing. */
 function literal(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.from([0]), text(name), text(value)]);
 }
 
-/** RFC 7541, 5.2: a text with its length, 127 and more of which spill into further bytes. */
+/** RFC 7541, 5.2: a string with its length; from 127 on the length continues in further bytes. */
 function text(value: string): Buffer {
   const bytes = Buffer.from(value);
   if (bytes.length < 127) return Buffer.concat([Buffer.from([bytes.length]), bytes]);

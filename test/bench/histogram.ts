@@ -10,7 +10,7 @@ export class Histogram {
     return this.#samples.length;
   }
 
-  /** The latency that a share of all requests stays below: 0.99 for p99. */
+  /** The latency below which this share of all requests stays: 0.99 for p99. */
   percentile(share: number): number {
     if (this.#samples.length === 0) return Number.NaN;
     const sorted = this.#samples.toSorted((a, b) => a - b);

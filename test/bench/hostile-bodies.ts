@@ -7,7 +7,7 @@ import { say, type Table } from "./table.js";
 import { JSON_TYPE, makeApplication } from "./token-requests.js";
 
 const MB = 1024 * 1024;
-/** As large as a body may be, but for what surrounds its data. */
+/** The largest body, less what surrounds its data. */
 const SIZE = 5_200_000;
 const ROUNDS = 5;
 const HELD = 200;
@@ -18,7 +18,7 @@ const filled = (text: string) => repeated(text, Math.floor(SIZE / (text.length +
 const names = (count: number) => Array.from({ length: count }, (_, index) => `"k${index}":1`).join(",");
 const token = (data: string) => `{"type":"token","data":${data}}`;
 
-/** The shapes that held the event loop longest, of all that test/e2e/hostile-shapes.test.ts sends. */
+/** The shapes of test/e2e/hostile-shapes.test.ts that block the event loop longest. */
 const SHAPES: readonly (readonly [string, string, string])[] = [
   ["2.6 million numbers", "/tokens", token(`[${filled("1")}]`)],
   ["400,000 members of one object", "/tokens", token(`{${names(400_000)}}`)],
@@ -36,7 +36,7 @@ const SHAPES: readonly (readonly [string, string, string])[] = [
   ["the same to be detokenized", "/detokenize", `"${'\\"'.repeat(SIZE / 2)}"`],
 ];
 
-/** Prints for each shape the longest time, of processor time, that one such body kept the event loop from all others. */
+/** Prints for each shape the longest processor time for which one such body blocked the event loop. */
 export async function longestHolds(server: BenchServer): Promise<void> {
   const counters = new ServerCounters({ adminUrl: server.adminUrl(), process: server });
   const key = await makeApplication(server, server.managementKey);
@@ -61,7 +61,10 @@ export async function longestHolds(server: BenchServer): Promise<void> {
   say(`largest hold of the event loop by one request: ${Math.max(...holds).toFixed(0)} ms`);
 }
 
-/** What a tenant's creates take while strangers and another tenant's key hold back the last bytes of their bodies. */
+/**
+ * Latency of a tenant's creates while callers without a key and another tenant's key withhold the last bytes of their
+ * bodies.
+ */
 export async function heldBodyRows(table: Table, server: BenchServer): Promise<void> {
   const key = await makeApplication(server, server.managementKey);
   const [plan] = await tenantPlans(server, 1);
@@ -81,7 +84,7 @@ export async function heldBodyRows(table: Table, server: BenchServer): Promise<v
   say(`resident memory of the server: at most ${counters.peakMemory().toFixed(0)} MB`);
 }
 
-/** Sends all but the last byte of so many bodies: with a key, and to an address that takes none. */
+/** Sends all but the last byte of this many bodies, with a key and to a path that needs none. */
 function holdBodies({ host, port }: BenchServer, key: string): Disposable {
   const sockets = Array.from({ length: HELD }, (_, index) => {
     const isKnown = index % 2 === 0;

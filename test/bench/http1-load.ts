@@ -3,8 +3,8 @@ import { connect, type Socket } from "node:net";
 import { type LoadOptions, type LoadRequest, type LoadResult, Tally } from "./load.js";
 
 /**
- * Sends requests over HTTP/1.1 keep-alive connections, one at a time on each. Written on plain sockets: a client library
- * would take more of the two cores than the server that is measured.
+ * Sends requests over HTTP/1.1 keep-alive connections, one at a time on each. Uses plain sockets: a client library
+ * would take more of the two cores than the server under test.
  */
 export async function loadOverHttp1(options: LoadOptions): Promise<LoadResult> {
   const tally = new Tally(options.warmUp, options.duration);
@@ -32,7 +32,7 @@ export function encode(
   return body ? Buffer.concat([head, body]) : head;
 }
 
-/** The first answer of what has been read; undefined where it is not whole yet. */
+/** The first response in the buffer; undefined if it is incomplete. */
 export function answerIn(read: Buffer): { status: number; head: string; rest: Buffer } | undefined {
   const end = read.indexOf("\r\n\r\n");
   if (end < 0) return undefined;

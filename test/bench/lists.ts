@@ -4,10 +4,10 @@ import type { LoadRequest } from "./load.js";
 import type { Table } from "./table.js";
 import { createCard, getToken, JSON_TYPE, makeApplication, makeCards } from "./token-requests.js";
 
-/** As the interface has it, where a caller names no size. */
+/** The API's default page size. */
 const PAGE_SIZE = 20;
 
-/** Lists and searches of one tenant that has so many tokens, and what they cost its other work. */
+/** Lists and searches of one tenant with this many tokens, and their effect on its other requests. */
 export async function listRows(table: Table, server: BenchServer, count: number): Promise<void> {
   const key = await makeApplication(server, server.managementKey);
   await fill(server, key, count);
@@ -24,12 +24,12 @@ export async function listRows(table: Table, server: BenchServer, count: number)
     ["GET /v2/tokens, by container", () => requests.cursorList("?container=/pci/")],
     ["GET /v2/tokens, by type", () => requests.cursorList("?type=card")],
   ];
-  // Two readers: what is asked here is how long a list takes, and not how many there can be.
+  // Two readers: this measures how long a list takes, not how many are possible.
   const read = { protocol: "http1", connections: 2, expect: 200 } as const;
   const named = (operation: string) => `${operation}, of ${count}`;
   for (const [operation, request] of rows)
     await table.measure(server, { ...read, operation: named(operation), request });
-  // One reader: the page before must have been served when the next is asked for.
+  // One reader: a page must arrive before the next can be requested.
   const walk = { ...read, connections: 1, operation: named("GET /tokens, the page after the one just read") };
   await table.measure(server, { ...walk, request: (n) => requests.page(Math.ceil(count / PAGE_SIZE / 4) + n) });
   const cursors = await cursorsOf(server, key);
@@ -54,10 +54,10 @@ export async function listRows(table: Table, server: BenchServer, count: number)
   });
 }
 
-/** What lists of a tenant are asked for, of which `count` tokens were filled in. */
+/** The list requests that are measured for a tenant with `count` tokens. */
 export function listRequests(key: string, count: number) {
   const get = (path: string): LoadRequest => ({ method: "GET", path, headers: { "BT-API-KEY": key } });
-  // A prime step: no page is near the one asked for before.
+  // A prime step, so no page is near the previous one.
   const anyOf = (n: number, most: number) => 1 + ((n * 7919) % Math.max(1, Math.floor(most)));
   const customerOf = (n: number) => metadataOf(anyOf(n, count) - 1).customer;
   return {
@@ -75,7 +75,7 @@ export function listRequests(key: string, count: number) {
   };
 }
 
-/** The cursors of the first hundred pages. */
+/** Cursors of the first hundred pages. */
 async function cursorsOf(server: BenchServer, key: string): Promise<readonly string[]> {
   const cursors: string[] = [];
   for (let page = 0; page < 100; page += 1) {

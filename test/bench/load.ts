@@ -11,11 +11,11 @@ export interface LoadRequest {
 export interface LoadOptions {
   readonly host: string;
   readonly port: number;
-  /** Requests in flight; over HTTP/1.1 each has a connection of its own. */
+  /** Requests in flight; over HTTP/1.1 each has its own connection. */
   readonly connections: number;
-  /** Calls over gRPC that share a connection. Absent: as many as clients have by default. */
+  /** gRPC calls per connection. Default: as many as clients use by default. */
   readonly streams?: number | undefined;
-  /** Milliseconds that are not counted, then milliseconds that are. */
+  /** Warm-up in milliseconds, which is not counted, then the measured time in milliseconds. */
   readonly warmUp: number;
   readonly duration: number;
   /** The n-th request. */
@@ -25,11 +25,11 @@ export interface LoadOptions {
 export interface LoadResult {
   readonly requestsPerSecond: number;
   readonly latencies: Histogram;
-  /** Answers by status; gRPC answers by their grpc-status. */
+  /** Responses by status; gRPC responses by their grpc-status. */
   readonly statuses: ReadonlyMap<number, number>;
 }
 
-/** Counts what comes back while it counts: between the end of the warm-up and the end of the run. */
+/** Counts responses between the end of the warm-up and the end of the run. */
 export class Tally {
   readonly latencies = new Histogram();
   readonly statuses = new Map<number, number>();

@@ -15,11 +15,10 @@ import { Table } from "./table.js";
 import { tokenRows } from "./tokens.js";
 
 /**
- * Measures floors and ourselves in one run, on this machine: figures of two runs compare by their ratios only. Prints a
- * table and writes it as JSON to the file that `--json` names. Lists are of as many tokens as `--tokens` says.
- *
- * `--against COMMIT` measures that commit's build beside this one instead, in `--rounds` turns of each operation whose name has
- * the part that `--only` gives.
+ * Measures the floors and the server in one run on this machine: only ratios compare across runs. Prints a table and
+ * writes it as JSON to the file given by `--json`. Lists have `--tokens` tokens.
+ * `--against COMMIT` instead measures that commit's build next to this one, in `--rounds` rounds of each operation
+ * whose name contains `--only`.
  */
 const { values: options } = parseArgs({
   options: {

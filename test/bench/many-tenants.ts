@@ -1,7 +1,7 @@
 import { systemClock } from "../../src/base/clock.js";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
-import { openVault } from "../../src/vault.js";
+import { openVault } from "../../src/vault/vault.js";
 import type { BenchServer } from "./bench-server.js";
 import type { Plan } from "./measure.js";
 import { say, type Table } from "./table.js";
@@ -10,14 +10,14 @@ import { createCard, getToken, makeApplication, post } from "./token-requests.js
 export const TENANTS = 1_000;
 const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
 
-/** The same work spread over a thousand tenants, each with an application and a card of its own. */
+/** The same requests spread over a thousand tenants, each with its own application and card. */
 export async function manyTenantRows(table: Table, server: BenchServer): Promise<void> {
   for (const plan of await tenantPlans(server, TENANTS)) {
     await table.measure(server, { ...plan, operation: `${plan.operation}, ${TENANTS} tenants` });
   }
 }
 
-/** Creates and reads by 32 callers, each request of another one of so many tenants. */
+/** Creates and reads by 32 callers, each request for another of this many tenants. */
 export async function tenantPlans(server: BenchServer, count: number): Promise<readonly Plan[]> {
   const tenants = await makeTenants(server, count);
   const tenantOf = (n: number) => tenants[(n * 7919) % tenants.length] ?? { key: "", id: "" };

@@ -10,10 +10,10 @@ export interface Measurement {
   readonly requestsPerSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** Microseconds of processor time for each request, of the server and of its database. */
+  /** Microseconds of processor time per request, of the server and its database. */
   readonly serverUs: number;
   readonly databaseUs: number;
-  /** Requests that were not answered as expected. */
+  /** Requests without the expected response. */
   readonly failures: number;
 }
 
@@ -24,7 +24,7 @@ export interface Plan {
   readonly streams?: number;
   readonly warmUp?: number;
   readonly duration?: number;
-  /** What an answer must have: the HTTP status, or 0 for gRPC. */
+  /** The expected status: an HTTP status, or 0 for gRPC. */
   readonly expect: number;
   request(n: number): LoadRequest;
 }
@@ -56,7 +56,7 @@ export async function measure(target: Target | BenchServer, plan: Plan): Promise
   const before = times();
   const result = await running;
   const after = times();
-  // Processor time is read a moment after the count ends: it is scaled to the time that was counted.
+  // Processor time is read slightly after the count ends, so it is scaled to the counted time.
   const share = duration / (after.at - before.at);
   const { latencies } = result;
   const each = (spent: number) => (spent * share) / Math.max(1, latencies.count);

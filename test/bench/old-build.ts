@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-/** A checkout of another commit, built, that is removed at the end. */
+/** A built checkout of another commit, removed at the end. */
 export interface OldBuild extends Disposable {
   readonly directory: string;
 }
 
-/** Checks a commit out beside this one and builds it with the packages that are installed here. */
+/** Checks out a commit next to this one and builds it with the packages installed here. */
 export function buildCommit(commit: string): OldBuild {
   const directory = join(mkdtempSync(join(tmpdir(), "cloakroom-old-")), "checkout");
   const git = (...words: string[]) => execFileSync("git", words, { stdio: "inherit" });

@@ -8,31 +8,34 @@ import type { LoadRequest } from "./load.js";
 export interface OpenLoopOptions {
   readonly host: string;
   readonly port: number;
-  /** Requests a second that come, whatever becomes of those before them. */
+  /** Requests per second, whatever the outcome of earlier ones. */
   readonly rate: number;
   /** Milliseconds. */
   readonly duration: number;
   readonly request: LoadRequest;
 }
 
-/** What became of requests that came at a fixed rate. */
+/** Outcomes of requests that arrive at a fixed rate. */
 export class OpenLoopResult {
-  /** From the time a request was due, in milliseconds, of those that were served. */
+  /** Milliseconds from the time a request was due, for those that were served. */
   readonly served = new Histogram();
-  /** Answered with 503 and a Retry-After. */
+  /** Rejected with 503 and Retry-After. */
   shed = 0;
-  /** Any other answer, or none. */
+  /** Any other response, or none. */
   failed = 0;
-  /** Due when every connection had a request: these callers still wait to be let in. */
+  /** Due while every connection was busy: these callers still wait for a connection. */
   unsent = 0;
-  /** Milliseconds from the start until the last was shed. */
+  /** Milliseconds from the start until the last request was shed. */
   lastShedAt = 0;
 }
 
-/** Connections that callers keep. One that is opened under load waits: libuv accepts one in each turn of the event loop. */
+/**
+ * Connections that callers keep open. A connection opened under load waits: libuv accepts one in each turn of the event
+ * loop.
+ */
 const CONNECTIONS = 1_000;
 
-/** Sends requests at a fixed rate over HTTP/1.1, as many callers do who do not know of each other. */
+/** Sends requests at a fixed rate over HTTP/1.1, like many independent callers. */
 export async function loadOpenLoop({ rate, duration, request, ...target }: OpenLoopOptions): Promise<OpenLoopResult> {
   const result = new OpenLoopResult();
   const bytes = encode(target, request);
@@ -76,7 +79,7 @@ export async function loadOpenLoop({ rate, duration, request, ...target }: OpenL
   return result;
 }
 
-/** The server cuts off connections on which nothing has been said for ten seconds. */
+/** The server closes connections that were silent for ten seconds. */
 function takeOpen(idle: Connection[]): Connection | undefined {
   for (;;) {
     const connection = idle.pop();

@@ -5,29 +5,29 @@ import { residentMemory } from "./processor-time.js";
 import { say } from "./table.js";
 import { createCard, getToken, makeApplication, makeCards } from "./token-requests.js";
 
-/** What more requests than can be served do to those that are. */
+/** The effect of more requests than the server can handle on those that it serves. */
 export interface Overload {
   readonly operation: string;
-  /** Requests a second that 128 callers get served, each of whom waits for its answer, and their p99 in ms. */
+  /** Requests per second served to 128 callers, each of whom waits for its response, and their p99 in ms. */
   readonly sustained: number;
   readonly sustainedP99: number;
-  /** Requests a second that come then. */
+  /** Requests per second that then arrive. */
   readonly offered: number;
   readonly served: number;
   readonly servedP99: number;
   readonly shed: number;
   readonly failed: number;
   readonly unsent: number;
-  /** Bytes of memory, at most. */
+  /** Peak memory in bytes. */
   readonly memory: number;
-  /** Milliseconds after the end of it until no request is shed any more, at half of what is sustained. */
+  /** Milliseconds after the overload until no request is shed any more, at half of the sustained rate. */
   readonly recoveredAfter: number;
 }
 
 const SECONDS = 15;
 const RECOVERY_SECONDS = 8;
 
-/** Sends twice what is sustained, then half of it. */
+/** Sends twice the sustained rate, then half of it. */
 export async function overload(server: BenchServer): Promise<readonly Overload[]> {
   const key = await makeApplication(server, server.managementKey);
   const [id = ""] = await makeCards(server, key, 1);
@@ -44,7 +44,7 @@ export async function overload(server: BenchServer): Promise<readonly Overload[]
     const watch = setInterval(() => {
       memory = Math.max(memory, residentMemory(server.pid));
     }, 250);
-    // Two seconds first that are not counted: a burst is served, however late.
+    // The first two seconds are not counted: a burst is served, however late.
     await loadOpenLoop({ ...server, rate: offered, duration: 2_000, request });
     const flood = await loadOpenLoop({ ...server, rate: offered, duration: SECONDS * 1_000, request });
     clearInterval(watch);

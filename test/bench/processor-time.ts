@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 /** Linux counts processor time in hundredths of a second. */
 const TICK_US = 10_000;
 
-/** Processor time of a process and all below it, in microseconds, user and system together. */
+/** Processor time of a process and all its descendants in microseconds, user and system together. */
 export function processorTime(pid: number): number {
   const all = readAll();
   const below = (parent: number): number =>
@@ -18,12 +18,12 @@ export function ownProcessorTime(pid: number): number {
   return readAll().find((process) => process.pid === pid)?.time ?? 0;
 }
 
-/** The one process that another has started: the postmaster of a server. */
+/** The only child of a process: the postmaster of a server. */
 export function childOf(pid: number): number {
   return readAll().find(({ parent }) => parent === pid)?.pid ?? 0;
 }
 
-/** The child of a process whose command line holds this. @throws Error when there is none. */
+/** The child of a process whose command line contains this. @throws Error if there is none. */
 export function childNamed(parent: number, part: string): number {
   const found = readAll().find(
     (process) => process.parent === parent && readFileSync(`/proc/${process.pid}/cmdline`, "utf8").includes(part),
@@ -49,7 +49,7 @@ function readAll(): ProcessTime[] {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       try {
-        // The command's name stands in parentheses and may hold blanks. Time of children that ended is counted too.
+        // The command's name is in parentheses and may contain blanks. The time of finished children is counted too.
         const stat = readFileSync(`/proc/${name}/stat`, "utf8");
         const fields = stat
           .slice(stat.lastIndexOf(")") + 2)

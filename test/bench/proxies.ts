@@ -10,14 +10,14 @@ import { JSON_TYPE, makeApplication, makeCards, post } from "./token-requests.js
 const SHORT = { protocol: "http1", expect: 200, warmUp: 1_000, duration: 3_000 } as const;
 const COLD_CALLS = 100;
 
-/** `variant` makes the code of one proxy another than that of all others. */
+/** A different `variant` gives a proxy its own code. */
 const transform = (variant: number) => ({
   code: `module.exports = async (req) => ({ headers: req.args.headers, body: { ...req.args.body, variant: ${variant} } });`,
 });
 
 /**
- * What a proxy adds to a call: the rows of the direct call are to be subtracted. The destination answers what it was sent,
- * in a process of its own.
+ * The overhead of a proxy: subtract the rows of the direct call. The destination echoes requests and runs in its own
+ * process.
  */
 export async function proxyRows(table: Table, server: BenchServer): Promise<void> {
   const echo = spawn(process.execPath, ["dist/test/bench/echo-server.js"], { stdio: ["ignore", "ignore", "pipe"] });
@@ -58,7 +58,7 @@ export async function proxyRows(table: Table, server: BenchServer): Promise<void
   }
 }
 
-/** First calls of proxies that have never been called. */
+/** First calls of proxies that were never called before. */
 async function coldCalls(table: Table, server: BenchServer, port: number, key: string): Promise<void> {
   const latencies = new Histogram();
   let failures = 0;
@@ -80,7 +80,7 @@ async function coldCalls(table: Table, server: BenchServer, port: number, key: s
   });
 }
 
-/** A JSON body of about this length with these cards in it. */
+/** A JSON body of about this length that contains these cards. */
 function bodyOf(length: number, ids: readonly string[]): Buffer {
   const cards = ids.map((id) => `{{ ${id} | json: '$.number' }}`);
   const filler = "x".repeat(Math.max(0, length - JSON.stringify(cards).length));

@@ -11,11 +11,14 @@ const FUNCTIONS = 500;
 const CALLS = 10_000;
 const MB = 1024 * 1024;
 
-/** Gives back what it was sent. `variant` makes the code of one reactor another than that of all others. */
+/** Echoes its arguments. A different `variant` gives a reactor its own code. */
 const echo = (variant: number) => `module.exports = async (req) => ({ raw: { args: req.args, variant: ${variant} } });`;
 const ROUND_TRIP = "module.exports = async ({ bt, args }) => ({ raw: (await bt.tokens.retrieve(args.id)).id });";
 
-/** Reactors as their callers see them: over HTTP, with rights, log row and audit in the transaction before each run. */
+/**
+ * Reactors as their callers see them: over HTTP, with permission checks, log row and audit in the transaction before
+ * each run.
+ */
 export async function reactorRows(table: Table, server: BenchServer): Promise<void> {
   const { id: application, key } = await makeActor(server);
   const warm = await makeReactor(server, echo(0));
@@ -45,7 +48,7 @@ export async function reactorRows(table: Table, server: BenchServer): Promise<vo
   await coldCalls(table, server, key);
 }
 
-/** First calls of reactors that have never been called. */
+/** First calls of reactors that were never called before. */
 async function coldCalls(table: Table, server: BenchServer, key: string): Promise<void> {
   const latencies = new Histogram();
   for (let n = 1; n <= COLD_CALLS; n += 1) {
@@ -62,7 +65,7 @@ async function coldCalls(table: Table, server: BenchServer, key: string): Promis
   });
 }
 
-/** What the sandbox's process holds while many functions take turns: far more than are kept warm. */
+/** Memory of the sandbox process while many functions take turns: far more than are kept warm. */
 export async function runnerMemory(server: BenchServer): Promise<void> {
   const { key } = await makeActor(server);
   const reactors: string[] = [];

@@ -7,7 +7,7 @@ import { getToken, makeApplication, makeCards } from "./token-requests.js";
 
 const TOKENS = 30_000;
 
-/** What callers notice while all values of their tenant are sealed anew beside the server. */
+/** What callers notice while the server re-encrypts all values of their tenant. */
 export async function rotationRows(table: Table, server: BenchServer): Promise<void> {
   const key = await makeApplication(server, server.managementKey);
   const ids = await makeCards(server, key, 20);

@@ -11,7 +11,7 @@ const MB = 1024 * 1024;
 const SIZE = 1024 * MB;
 const PIECE = Buffer.alloc(256 * 1024, 7);
 
-/** What the server's process holds while 1 GB goes through a proxy, each way: the most that was seen, every 20 ms. */
+/** Peak memory of the server's process while 1 GB goes through a proxy in each direction, sampled every 20 ms. */
 export async function streamedMemory(server: BenchServer): Promise<void> {
   await using destination = await startSink();
   const key = await makeApplication(server, server.managementKey);
@@ -53,7 +53,7 @@ function* pieces(): Generator<Buffer> {
   for (let sent = 0; sent < SIZE; sent += PIECE.length) yield PIECE;
 }
 
-/** A destination that swallows what it is posted, and sends 1 GB to whoever gets. */
+/** A destination that discards posted bodies and answers GET with 1 GB. */
 async function startSink(): Promise<AsyncDisposable & { readonly url: string }> {
   const sink: Server = createServer(async (request, response) => {
     for await (const _ of request);

@@ -1,13 +1,13 @@
 import { type Measurement, measure, type Plan, type Target } from "./measure.js";
 
-/** One line of the table, with its throughput over that of the floor: what the same machine does without our work. */
+/** One line of the table, with its throughput relative to the floor: the same machine without our work. */
 export interface Row extends Measurement {
   readonly ofFloor: number | undefined;
 }
 
 const HEAD = ["req/s", "p50 ms", "p99 ms", "srv us", "db us", "/floor"].map((title) => title.padStart(8)).join("");
 
-/** What has been measured in this run, printed as it comes. The first row is the floor of the others. */
+/** Results of this run, printed as they arrive. The first row is the floor of the others. */
 export class Table {
   readonly rows: Row[] = [];
 

@@ -16,7 +16,7 @@ const CARD_MESSAGE = Buffer.from(
 );
 const LEAVES = Buffer.from(JSON.stringify(Array.from({ length: 100 }, (_, n) => `value ${n}`)));
 
-/** A request of the setup, outside of what is measured. */
+/** A setup request, which is not measured. */
 export async function post(server: BenchServer, path: string, key: string, body: unknown) {
   const response = await fetch(`http://${server.host}:${server.port}${path}`, {
     method: "POST",
@@ -27,7 +27,7 @@ export async function post(server: BenchServer, path: string, key: string, body:
   return JSON.parse(await response.text());
 }
 
-/** Makes an application that may do everything with tokens, and sees them in the clear. */
+/** Creates an application with all token permissions that sees tokens in the clear. */
 export async function makeApplication(server: BenchServer, managementKey: string): Promise<string> {
   const permissions = ["token:create", "token:read", "token:search", "token:update", "token:delete", "token:use"];
   const rules = [{ priority: 1, container: "/", transform: "reveal", permissions }];
@@ -35,7 +35,7 @@ export async function makeApplication(server: BenchServer, managementKey: string
   return key;
 }
 
-/** Makes `hundreds` times a hundred cards, and gives their ids. */
+/** Creates `hundreds` times a hundred cards and returns their ids. */
 export async function makeCards(server: BenchServer, key: string, hundreds: number): Promise<string[]> {
   const ids: string[] = [];
   const cards = Array.from({ length: 100 }, () => ({ type: "card", data: CARD }));

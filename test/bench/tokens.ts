@@ -12,16 +12,16 @@ import {
   tokenizeLeaves,
 } from "./token-requests.js";
 
-/** The token's own operations, of one tenant, over REST and gRPC. */
+/** Operations on single tokens of one tenant, over REST and gRPC. */
 export async function tokenRows(table: Table, server: BenchServer): Promise<void> {
   for (const plan of await tokenPlans(server)) await table.measure(server, plan);
 }
 
-/** The same, to be measured in any order. */
+/** The same requests, for measuring in any order. */
 export async function tokenPlans(server: BenchServer): Promise<readonly Plan[]> {
   const key = await makeApplication(server, server.managementKey);
   const ids = await makeCards(server, key, 20);
-  // A prime step: neighbours in time are no neighbours in the table.
+  // A prime step: consecutive requests are not neighbours in the table.
   const idOf = (n: number) => ids[(n * 7919) % ids.length] ?? "";
   const create = { protocol: "http1", expect: 201, request: () => createCard(key) } as const;
   const read = { protocol: "http1", expect: 200, request: (n: number) => getToken(key, idOf(n)) } as const;

@@ -75,7 +75,7 @@ describe.each(holders)("a root key held by %s", (_, make) => {
     [key, other] = await make();
   });
 
-  it("gives back what it wrapped, in the same context", async () => {
+  it("unwraps what it wrapped, in the same context", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uint8Array({ minLength: 1, maxLength: 64 }),
@@ -89,7 +89,7 @@ describe.each(holders)("a root key held by %s", (_, make) => {
     );
   });
 
-  it("wraps one secret differently each time, and never shows it", async () => {
+  it("wraps the same secret differently each time, and never shows it", async () => {
     const [one, two] = [await key.wrap(SECRET, CONTEXT), await key.wrap(SECRET, CONTEXT)];
     expect(one.equals(two)).toBe(false);
     for (const wrapped of [one, two]) {
@@ -98,7 +98,7 @@ describe.each(holders)("a root key held by %s", (_, make) => {
     }
   });
 
-  it("refuses another context, another key's work, and what was never wrapped", async () => {
+  it("refuses another context, values wrapped by another key, and values that were never wrapped", async () => {
     const wrapped = await key.wrap(SECRET, CONTEXT);
     await expect(key.unwrap(wrapped, Buffer.from("another context"))).rejects.toMatchObject(refused);
     await expect(other.unwrap(wrapped, CONTEXT)).rejects.toMatchObject(refused);
@@ -107,12 +107,12 @@ describe.each(holders)("a root key held by %s", (_, make) => {
     }
   });
 
-  it("refuses a wrapped key that was changed or cut anywhere", async () => {
+  it("refuses a wrapped key that was changed or truncated anywhere", async () => {
     const wrapped = await key.wrap(SECRET, CONTEXT);
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: wrapped.length - 1 }), fc.boolean(), async (at, isCut) => {
         const changed = isCut ? wrapped.subarray(0, at) : Buffer.from(wrapped);
-        // The last digit of base64 may hold bits that mean nothing: another letter is a certain change further in front.
+        // The last base64 digit may hold unused bits, so the change is made further to the front.
         if (!isCut) changed[Math.min(at, wrapped.length - 5)] = 0x21;
         if (changed.equals(wrapped)) return;
         await expect(key.unwrap(changed, CONTEXT)).rejects.toMatchObject(refused);
@@ -121,7 +121,7 @@ describe.each(holders)("a root key held by %s", (_, make) => {
     );
   });
 
-  it("is known again by its check value, and no other is taken for it", async () => {
+  it("is recognized by its check value, and no other key is", async () => {
     const check = await makeCheckValue(key);
     expect(await fitsCheckValue(key, check)).toBe(true);
     expect(await fitsCheckValue(other, check)).toBe(false);
@@ -129,7 +129,7 @@ describe.each(holders)("a root key held by %s", (_, make) => {
   });
 });
 
-/** Each way in which a holder fails, and what the operator is told. */
+/** Each way in which a holder fails, and the message for the operator. */
 const failures: [string, () => RootKey, string, RegExp][] = [
   [
     "Transit that is sealed",
@@ -150,13 +150,13 @@ const failures: [string, () => RootKey, string, RegExp][] = [
     /does not answer \(nothing within 500 ms\)/,
   ],
   [
-    "an address that nobody listens at",
+    "an address without a listener",
     () => new TransitRootKey({ ...transitSettings(), origin: "https://127.0.0.1:1" }),
     "RootKeyUnreachable",
     /does not answer \(ECONNREFUSED\)/,
   ],
   [
-    "a certificate of an authority that nobody named",
+    "a certificate of an unknown authority",
     () => new TransitRootKey({ ...transitSettings(), ca: undefined }),
     "RootKeyUnreachable",
     /does not answer \((UNABLE_TO_VERIFY_LEAF_SIGNATURE|SELF_SIGNED_CERT_IN_CHAIN)\)/,
@@ -202,7 +202,7 @@ const failures: [string, () => RootKey, string, RegExp][] = [
   ],
 ];
 
-describe("the operator is told in one line", () => {
+describe("the operator gets a one-line message", () => {
   it.each(failures)("of %s", async (_, make, name, message) => {
     const key = make();
     const error = await key.wrap(SECRET, CONTEXT).catch((thrown: unknown) => thrown);
@@ -213,12 +213,12 @@ describe("the operator is told in one line", () => {
 });
 
 describe("a Transit key", () => {
-  it("is asked within its namespace", async () => {
+  it("is used within its namespace", async () => {
     await new TransitRootKey({ ...transitSettings(), namespace: "team/vault" }).wrap(SECRET, CONTEXT);
     expect(transit.namespace).toBe("team/vault");
   });
 
-  it("opens what it wrapped before it was renewed, and tells that it is older", async () => {
+  it("unwraps values from before its rotation and reports that they are older", async () => {
     const key = new TransitRootKey(transitSettings());
     const before = await key.wrap(SECRET, CONTEXT);
     await key.renew();
@@ -227,7 +227,7 @@ describe("a Transit key", () => {
     expect((await key.unwrap(before, CONTEXT)).equals(SECRET)).toBe(true);
   });
 
-  it("whose login has run out logs in again, once", async () => {
+  it("whose login has expired logs in again, once", async () => {
     const credentials = { kind: "approle", roleId: "role", secretId: new Sensitive("secret") } as const;
     const key = new TransitRootKey({ ...transitSettings(), credentials });
     await key.wrap(SECRET, CONTEXT);
@@ -242,7 +242,7 @@ describe("a Transit key", () => {
 });
 
 describe("AWS KMS", () => {
-  it("is told a digest of the context, not the tenant", async () => {
+  it("receives a digest of the context, not the tenant", async () => {
     kms.requests.length = 0;
     await new KmsRootKey(KMS_KEYS[0]).wrap(SECRET, CONTEXT);
     expect(kms.requests[0]?.body.EncryptionContext).toEqual({ cloakroom: expect.stringMatching(/^[0-9a-f]{64}$/) });
@@ -250,7 +250,7 @@ describe("AWS KMS", () => {
 });
 
 describe("a key file", () => {
-  it("holds the old key beside the new one, which is the last", async () => {
+  it("contains the old key and the new one, which is last", async () => {
     const path = join(directory, "growing.key");
     const first = await createKeyFile(path);
     const wrapped = await first.wrap(SECRET, CONTEXT);

@@ -9,7 +9,7 @@ const newKey = (id = "00112233445566ff") => new LocalRootKey(id, new Sensitive(r
 const CONTEXT = Buffer.from("context");
 
 describe("shares of a root key", () => {
-  it("bring it back, any so many of them, in any order", async () => {
+  it("recover it, any k of them, in any order", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 2, max: 9 }), fc.integer({ min: 2, max: 9 }), fc.nat(), async (a, b, turn) => {
         const [threshold, shares] = a < b ? [a, b] : [b, a];
@@ -27,7 +27,7 @@ describe("shares of a root key", () => {
     );
   });
 
-  it("count once, however often they are handed in", async () => {
+  it("count once, however often they are submitted", async () => {
     const key = newKey();
     const [one = new Sensitive("")] = await splitRootKey(key, { shares: 3, threshold: 2 });
     const collection = new ShareCollection(key.id);
@@ -35,7 +35,7 @@ describe("shares of a root key", () => {
     expect(collection.held).toBe(1);
   });
 
-  it("that were mistyped anywhere are found out one by one", async () => {
+  it("with a typing mistake are identified one by one", async () => {
     const [share] = await splitRootKey(newKey(), { shares: 3, threshold: 2 });
     const text = share?.reveal() ?? "";
     fc.assert(
@@ -47,7 +47,7 @@ describe("shares of a root key", () => {
     );
   });
 
-  it("of another key, or of another splitting of the same, do not go with them", async () => {
+  it("of another key, or of another split of the same key, do not fit", async () => {
     const key = newKey();
     const [mine, other] = [
       await splitRootKey(key, { shares: 2, threshold: 2 }),

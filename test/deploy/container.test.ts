@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 import { startFlags } from "../support/start-flags.js";
 
 const dockerfile = readFileSync("deploy/Dockerfile", "utf8");
 
-describe("the container's file", () => {
+describe("the Dockerfile", () => {
   it("passes the public linter", async () => {
     const { stdout } = await promisify(execFile)("node_modules/.bin/dockerfilelint", [
       "-o",
@@ -19,7 +19,7 @@ describe("the container's file", () => {
     expect(JSON.parse(stdout)).toMatchObject({ totalIssues: 0 });
   });
 
-  it("runs as nobody special, tells its health, and starts what the build makes", () => {
+  it("runs as an unprivileged user, has a health check, and starts what the build produces", () => {
     const last = dockerfile.slice(dockerfile.lastIndexOf("FROM "));
     expect(last).toMatch(/^FROM node:24-bookworm-slim$/m);
     expect(last).toMatch(/^USER node$/m);
@@ -30,7 +30,7 @@ describe("the container's file", () => {
     expect(existsSync(entry), `${entry} after npm run build`).toBe(true);
   });
 
-  it("copies what is there, and nothing else gets into its context", () => {
+  it("copies only existing files, and nothing else enters its context", () => {
     const ignored = readFileSync("deploy/Dockerfile.dockerignore", "utf8").trim().split("\n");
     expect(ignored[0]).toBe("*");
     const context = ignored.slice(1).map((line) => line.replace(/^!/, ""));
@@ -40,7 +40,7 @@ describe("the container's file", () => {
     expect(context).not.toContain(".cloakroom");
   });
 
-  it("sets only what the server knows", () => {
+  it("sets only variables that the server knows", () => {
     const settings = [...dockerfile.matchAll(/\b(CLOAKROOM_\w+)=(\S+)/g)].map(([, name = "", value]) => [name, value]);
     expect(settings.length).toBeGreaterThan(2);
     expect(readConfig(Object.fromEntries(settings))).toMatchObject({ host: "0.0.0.0", dataDir: "/data" });
@@ -51,7 +51,7 @@ describe("the compose file", () => {
   const compose = parse(readFileSync("deploy/compose.yaml", "utf8"), { merge: true });
   const services: Record<string, Record<string, unknown>> = compose.services;
 
-  it("starts PostgreSQL, Valkey, a set-up that ends, and the server after them", () => {
+  it("starts PostgreSQL, Valkey, a set-up that ends, and then the server", () => {
     expect(Object.keys(services).sort()).toEqual(["cloakroom", "init", "postgres", "valkey"]);
     expect(services.init).toMatchObject({ command: ["init"], restart: "no" });
     expect(services.cloakroom).toMatchObject({
@@ -63,7 +63,7 @@ describe("the compose file", () => {
     expect(services.init?.depends_on).toEqual({ postgres: { condition: "service_healthy" } });
   });
 
-  it("names only files, volumes and networks that exist", () => {
+  it("names only existing files, volumes and networks", () => {
     for (const service of Object.values(services)) {
       const mounts: unknown = service.volumes ?? [];
       for (const mount of Array.isArray(mounts) ? mounts : []) {
@@ -78,10 +78,10 @@ describe("the compose file", () => {
     expect(existsSync(join("deploy", context, file))).toBe(true);
   });
 
-  it("gives the server what it can read, and asks for passwords instead of bringing any", () => {
+  it("gives the server readable files, and requires passwords instead of bringing any", () => {
     const environment: Record<string, string> = {};
     for (const [name, value] of Object.entries<string | null>(compose.services.cloakroom.environment)) {
-      // Taken from the shell, and not set where the shell has none.
+      // Taken from the shell, and unset if the shell has none.
       if (value === null) continue;
       environment[name] = value.replace(/\$\{\w+:\?[^}]*\}/g, "from-env").replace(/\$\{\w+:-([^}]*)\}/g, "$1");
     }

@@ -18,9 +18,9 @@ const paragraph = (text: string, start: string) =>
 const EXAMPLE =
   /```js\n([\s\S]*?)```\n\nCalled with\n\n```json\n([\s\S]*?)```\n\nit (returns|fails with)\n\n```json\n([\s\S]*?)```/g;
 
-/** Globals of the engine that are of the language, and that Node.js does not have in every version. */
+/** Globals of the engine that belong to the language but that not every version of Node.js has. */
 const AHEAD_OF_NODE = ["InternalError", "SuppressedError", "DisposableStack", "AsyncDisposableStack", "Float16Array"];
-/** Node.js counts these among the language: here they are ours. */
+/** Node.js counts these as part of the language; here we provide them. */
 const NOT_OF_LANGUAGE = new Set(["Atomics", "Intl", "console"]);
 
 const opened = openSandbox({ threads: 1 });
@@ -33,7 +33,7 @@ function parsed(text: string): Json {
 describe("the guide to code", () => {
   const examples = [...guide.matchAll(EXAMPLE)];
 
-  it("has nothing but examples that are run", () => {
+  it("has only examples that run", () => {
     expect(guide.match(/```js\n/g)).toHaveLength(examples.length);
     expect(examples.length).toBeGreaterThan(3);
   });
@@ -49,7 +49,7 @@ describe("the guide to code", () => {
     },
   );
 
-  it("lists every module there is, and no other", async () => {
+  it("lists every module, and no other", async () => {
     const text = String(await opened.thrown("module.exports = () => require('none of all');"));
     const available = (/Available here: (.*)\.$/.exec(text)?.[1] ?? "").split(", ");
     const modules = section("Modules");
@@ -59,7 +59,7 @@ describe("the guide to code", () => {
     expect([...ofNode, ...quoted(packages), ...others].sort()).toEqual(available.sort());
   });
 
-  it("tells the major versions of packages as they are", () => {
+  it("gives the right major versions of packages", () => {
     const catalogue: { packages: { name: string; from?: string }[] } = JSON.parse(
       readFileSync("src/sandbox/packages.json", "utf8"),
     );
@@ -78,7 +78,7 @@ describe("the guide to code", () => {
     }
   });
 
-  it("lists what is refused, each with a reason in its error", async () => {
+  it("lists what is refused, each with the reason in its error", async () => {
     const { refused }: { refused: { names: string[] }[] } = JSON.parse(
       readFileSync("src/sandbox/packages.json", "utf8"),
     );
@@ -88,9 +88,10 @@ describe("the guide to code", () => {
     for (const message of [await opened.value(code)].flat()) expect(message).toMatch(/is not available: \w+/);
   });
 
-  it("lists every global that is not of the language itself", async () => {
+  it("lists every global that does not belong to the language", async () => {
     const found = await opened.value("module.exports = () => Object.getOwnPropertyNames(globalThis);");
-    // A bare context has the language itself. Newer parts of it may be here before Node.js has them, and Error types of the engine.
+    // A bare context has only the language. Its newer parts may be here before Node.js has them, as may the engine's
+    // Error types.
     const bare: Json = runInNewContext("Object.getOwnPropertyNames(globalThis)");
     const language = new Set(
       [bare]
@@ -106,14 +107,14 @@ describe("the guide to code", () => {
     expect(quoted(paragraph(section("Globals"), "the web:\n\n")).sort()).toEqual(globals.sort());
   });
 
-  it("tells statuses and details of the errors as they are", () => {
+  it("gives the right statuses and details of errors", () => {
     const rows = [...section("Fail").matchAll(/^\| `(\w+)` \| (\d+) \| (.*) \|$/gm)];
     expect(
       Object.fromEntries(rows.map(([, name, status, detail]) => [name, { status: Number(status), detail }])),
     ).toEqual(publishedErrors);
   });
 
-  it("tells the limits as they are", () => {
+  it("gives the right limits", () => {
     const { wallMs, loadMs, memoryBytes, hostCalls, hostCallsInFlight, hostCallBytes, consoleBytes, timers } =
       defaultLimits("reactor");
     const MB = 1024 * 1024;
@@ -133,7 +134,7 @@ describe("the guide to code", () => {
     }
   });
 
-  it("has a command that tests code as it says", async () => {
+  it("has a command that tests code as described", async () => {
     const tenant = await newTenant();
     const author = await tenant.application({ type: "management", permissions: ["reactor:create"] });
     const page = new WalkThrough("docs/code.md", { KEY: author.key }, tenant.url);
@@ -146,7 +147,7 @@ describe("the guide to code", () => {
     expect(page.isAtEnd).toBe(true);
   });
 
-  it("links only to files that there are", () => {
+  it("links only to existing files", () => {
     for (const [, target = ""] of guide.matchAll(/\]\(([^)#]+)\)/g)) {
       expect(existsSync(join("docs", target)), target).toBe(true);
     }

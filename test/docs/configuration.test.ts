@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { configurationPage } from "../../scripts/configuration-page.js";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 import { NAMES } from "../../src/settings/environment.js";
 import { SETTING_GROUPS, SETTINGS } from "../../src/settings/settings.js";
 
@@ -27,7 +27,7 @@ describe("docs/configuration.md", () => {
   });
 });
 
-describe("defaults and bounds of the configuration reference", () => {
+describe("defaults and bounds in the configuration reference", () => {
   const wholes = Object.entries(SETTINGS).flatMap(([name, setting]) =>
     setting.kind === "whole" || setting.kind === "optional_whole" ? [{ name: `CLOAKROOM_${name}`, ...setting }] : [],
   );
@@ -41,8 +41,7 @@ describe("defaults and bounds of the configuration reference", () => {
       logLevel: "info",
       bodyLimit: 5_242_880,
       requestTimeout: 30_000,
-      fastConnections: 8,
-      slowConnections: 4,
+      connections: 16,
       logRetentionDays: 365,
       rpcFastPath: true,
       sandbox: {
@@ -53,7 +52,7 @@ describe("defaults and bounds of the configuration reference", () => {
     });
   });
 
-  it.each(wholes)("$name takes $least to $most and nothing beyond", ({ name, least, most }) => {
+  it.each(wholes)("$name accepts $least to $most and nothing beyond", ({ name, least, most }) => {
     expect(() => readConfig({ [name]: String(least) })).not.toThrow();
     expect(() => readConfig({ [name]: String(most) })).not.toThrow();
     const refusal = `${name} must be a whole number from ${least} to ${most}`;

@@ -7,7 +7,7 @@ import { evaluate } from "../../src/expressions/expression.js";
 
 const PAGE = readFileSync("docs/expressions.md", "utf8");
 
-/** A row of a table of examples: what the page says that an expression gives. */
+/** A row of a table of examples: the result that the page gives for an expression. */
 interface Row {
   readonly data: string;
   readonly expression: string;
@@ -15,7 +15,7 @@ interface Row {
   readonly error: string | undefined;
 }
 
-/** The examples of the page, in order. The data of a table without such a column is the block of JSON before it. */
+/** The examples of the page, in order. A table without a data column uses the JSON block above it. */
 function rowsOf(page: string): Row[] {
   const rows: Row[] = [];
   let block = "";
@@ -56,7 +56,7 @@ describe("docs/expressions.md", () => {
     expect(PAGE).toBe(expressionPage());
   });
 
-  it("tells every filter there is, once, and no other", () => {
+  it("describes every filter once, and no other", () => {
     const names = FILTER_GROUPS.flatMap(({ entries }) => entries.map(({ name }) => name));
     expect([...names].sort()).toEqual(filterNames());
   });

@@ -5,10 +5,10 @@ import { describe, expect, it } from "vitest";
 /** Every document of the repository. */
 const DOCUMENTS = globSync(["*.md", "docs/**/*.md"]).sort();
 
-/** Folders whose files documents name. A path is looked for as it is written, from the root of the repository. */
+/** Folders whose files documents name. A path is resolved from the root of the repository. */
 const PATH = /(?<![\w./-])(?:src|test|scripts|docs|proto|gen|deploy|examples)\/[\w./-]*/g;
 
-/** As GitHub and the served guides name the places of a page. */
+/** Anchors as GitHub and the served guides generate them. */
 function slugOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -20,7 +20,7 @@ function headingsOf(text: string): string[] {
   return [...text.matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = ""]) => slugOf(heading.replaceAll("`", "")));
 }
 
-/** Relative links of a document, with the place that they point to. */
+/** Relative links of a document, with their anchors. */
 function linksOf(text: string): { readonly path: string; readonly place: string | undefined }[] {
   return [...text.matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = ""]) => {
     if (/^[a-z]+:/.test(target)) return [];
@@ -36,13 +36,13 @@ describe("documents", () => {
     );
   });
 
-  it.each(DOCUMENTS)("%s names only paths that exist", (document) => {
+  it.each(DOCUMENTS)("%s names only existing paths", (document) => {
     const text = readFileSync(document, "utf8").replaceAll(/\]\([^)]*\)/g, "]");
     const paths = [...text.matchAll(PATH)].map(([path]) => path.replace(/[.-]+$/, ""));
     expect(paths.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  it.each(DOCUMENTS)("%s links only to files and headings that exist", (document) => {
+  it.each(DOCUMENTS)("%s links only to existing files and headings", (document) => {
     const broken = linksOf(readFileSync(document, "utf8")).filter(({ path, place }) => {
       const target = path === "" ? document : join(dirname(document), path);
       if (!existsSync(target)) return true;
@@ -56,7 +56,7 @@ describe("the index of decisions", () => {
   const files = globSync("docs/decisions/[0-9]*.md").sort();
   const index = readFileSync("docs/decisions/README.md", "utf8");
 
-  it("lists every record once, with the title that it has", () => {
+  it("lists every record once, with its title", () => {
     const listed = [...index.matchAll(/\[(\d{4})\]\(([^)]+)\) \| ([^|]+) \|/g)].map(([, number, file, title = ""]) => ({
       ...{ number, file },
       title: title.trim(),
@@ -68,7 +68,7 @@ describe("the index of decisions", () => {
     expect(listed).toEqual(records);
   });
 
-  it.each(files)("%s has a number of its own, a date, a status and every section", (path) => {
+  it.each(files)("%s has a unique number, a date, a status and every section", (path) => {
     const text = readFileSync(path, "utf8");
     const number = /\/(\d{4})-/.exec(path)?.[1];
     expect(files.filter((file) => file.includes(`/${number}-`))).toEqual([path]);

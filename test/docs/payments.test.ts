@@ -14,13 +14,13 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-/** Types the next block. Answers with what it printed, as JSON documents. */
+/** Types the next block and returns its output as JSON documents. */
 async function typeBlock(): Promise<unknown[]> {
   const printed = await walk.type();
   return printed === "" ? [] : printed.split(/\n(?=\{)/).map((text): unknown => JSON.parse(text));
 }
 
-/** Looks at a page as the cardholder does, and presses a button. */
+/** Opens a page as the cardholder does and presses a button. */
 async function press(address: unknown, button: string): Promise<string> {
   const page = await browser.newPage();
   const complaints: string[] = [];
@@ -38,14 +38,14 @@ async function press(address: unknown, button: string): Promise<string> {
   }
 }
 
-describe("the walk-through of docs/payments.md, as it is written", () => {
-  it("makes an application and a connection, and authorizes a payment", async () => {
+describe("the walk-through of docs/payments.md", () => {
+  it("creates an application and a connection, and authorizes a payment", async () => {
     expect(await typeBlock()).toEqual([]);
     expect(await typeBlock()).toEqual([]);
     expect(walk.variable("TRANSACTION")).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it("captures a part, and returns a part of that", async () => {
+  it("captures a part, and refunds a part of that", async () => {
     expect(await typeBlock()).toEqual([
       { status: "capture_succeeded", authorized_amount: 1000, captured_amount: 800 },
       { status: "succeeded", amount: 300 },

@@ -9,7 +9,7 @@ const tableOf = (first: string) => guide.slice(guide.indexOf(`| ${first} |`)).sp
 const quoted = (text: string) => [...text.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
 
 describe("the guide to proxies", () => {
-  it("lists every header that does not pass, and none that does", () => {
+  it("lists every header that is removed, and no other", () => {
     const rows = tableOf("Does not pass").split("\n").slice(2);
     const listed = rows.flatMap((row) => quoted(row.split("|")[1] ?? "")).map((name) => name.toLowerCase());
     const groups = [...ORIGIN_HEADERS, ...BROWSER_HEADERS];
@@ -19,7 +19,7 @@ describe("the guide to proxies", () => {
     expect(listed.filter((name) => !others.has(name)).sort()).toEqual([...inCode].sort());
   });
 
-  it("shows paths that are refused, and paths that pass", () => {
+  it("shows paths that are rejected and paths that pass", () => {
     const refused = tableOf("Spelling")
       .split("\n")
       .slice(2)
@@ -31,7 +31,7 @@ describe("the guide to proxies", () => {
     for (const spelled of passing) expect([spelled, hasDotSegment(`/${spelled}/x`)]).toEqual([spelled, false]);
   });
 
-  it("links only to files that there are", () => {
+  it("links only to existing files", () => {
     for (const [, target = ""] of guide.matchAll(/\]\(([^)#]+)\)/g)) {
       expect(existsSync(join("docs", target)), target).toBe(true);
     }

@@ -19,7 +19,7 @@ describe("the README, as it is written", () => {
     readme.skip();
   });
 
-  it("makes an application with the key that the start printed", async () => {
+  it("creates an application with the key that the start printed", async () => {
     await readme.type((name, printed) =>
       name === "MANAGEMENT_KEY" ? tenant.managementKey : String(JSON.parse(printed).key),
     );
@@ -35,7 +35,7 @@ describe("the README, as it is written", () => {
     expect(JSON.parse(await readme.type())).toMatchObject({ id: expect.any(String), type: "card" });
   });
 
-  it("makes the key of a page, whose snippet bundles and tokenizes a card", async () => {
+  it("creates a page's key; its snippet bundles and tokenizes a card", async () => {
     await readme.type(read("key"));
     const publicKey = readme.variable("PUBLIC_KEY") ?? "";
     expect(publicKey).toMatch(/^key_prod_pub_/);

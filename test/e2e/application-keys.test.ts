@@ -12,7 +12,7 @@ function fromBase62(text: string): bigint {
   return [...text].reduce((value, char) => value * 62n + BigInt(ALPHABET.indexOf(char)), 0n);
 }
 
-/** A key with its checksum made right again. */
+/** A key with a recomputed checksum. */
 function withChecksum(body: string): string {
   let rest = crc32(body);
   let sum = "";
@@ -23,7 +23,7 @@ function withChecksum(body: string): string {
   return `${body}_${sum}`;
 }
 
-describe("keys of applications", () => {
+describe("application keys", () => {
   let tenant: TestTenant;
   let applicationId: string;
   let stored: Stored;
@@ -48,7 +48,7 @@ describe("keys of applications", () => {
     expect(withChecksum(key.slice(0, -7))).toBe(key);
   });
 
-  it("are made on demand, shown once, and work at once", async () => {
+  it("are created on demand, shown once, and work at once", async () => {
     const path = `/applications/${applicationId}/keys`;
     const { status, body } = await tenant.manage("POST", path);
     expect(status).toBe(201);
@@ -84,7 +84,7 @@ describe("keys of applications", () => {
       { raw: "", headers: { "content-type": "application/x-www-form-urlencoded" } },
     ],
     ["an empty object", { body: {} }],
-  ])("are made with %s", async (_, request) => {
+  ])("are created with %s", async (_, request) => {
     expect(await tenant.manage("POST", `/applications/${applicationId}/keys`, request)).toMatchObject({ status: 201 });
   });
 
@@ -104,7 +104,7 @@ describe("keys of applications", () => {
     });
   });
 
-  it("are gone after they are deleted, and are found only below their own application", async () => {
+  it("are gone after they are deleted, and are found only under their own application", async () => {
     const path = `/applications/${applicationId}/keys`;
     const { body } = await tenant.manage("POST", path);
     const other = await tenant.application({ type: "private", permissions: ["token:create"] });
@@ -122,7 +122,7 @@ describe("keys of applications", () => {
     ["POST", "/applications/nope/keys", "id"],
     ["GET", "/applications/{id}/keys/nope", "key_id"],
     ["DELETE", "/applications/{id}/keys/nope", "key_id"],
-  ])("%s %s names the id that is none", async (method, path, field) => {
+  ])("%s %s names the malformed id", async (method, path, field) => {
     const { status, body } = await tenant.manage(method, path.replace("{id}", applicationId));
     expect({ status, fields: Object.keys(body.errors ?? {}) }).toEqual({ status: 400, fields: [field] });
   });
@@ -142,7 +142,7 @@ describe("keys of applications", () => {
     expect((await holder(method, `/applications/${applicationId}/keys`)).status).toBeLessThan(300);
   });
 
-  it("stand nowhere in the database but as a hash", async () => {
+  it("are stored only as a hash", async () => {
     const { body } = await tenant.manage("POST", `/applications/${applicationId}/keys`);
     const secret = body.key.split("_")[4];
     const rows = await stored.textOf(tenant.id, "application_keys");
@@ -152,7 +152,7 @@ describe("keys of applications", () => {
     }
   });
 
-  it("that are not good are refused alike, whatever is wrong with them", async () => {
+  it("are rejected alike, whatever is wrong with them", async () => {
     const { key } = await tenant.application({ type: "private", permissions: ["token:create", "token:read"] });
     const [, tenantText = "", secret = ""] = /^key_prod_pvt_(\w{22})_(\w{43})_/.exec(key) ?? [];
     const another = await newTenant();
@@ -166,7 +166,7 @@ describe("keys of applications", () => {
       "the kind of sessions": withChecksum(`key_prod_ses_${tenantText}_${secret}`),
       "the kind of proxies": withChecksum(`key_prod_prx_${tenantText}_${secret}`),
       "another tenant": withChecksum(`key_prod_pvt_${otherTenant}_${secret}`),
-      "a tenant that is none": withChecksum(`key_prod_pvt_${"z".repeat(22)}_${secret}`),
+      "an invalid tenant": withChecksum(`key_prod_pvt_${"z".repeat(22)}_${secret}`),
       "a longer text": `${key}x`,
       "blanks around it": `x ${key}`,
       "another case": key.toUpperCase(),

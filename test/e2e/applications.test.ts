@@ -20,7 +20,7 @@ describe("applications", () => {
   };
   const refused = (...fields: string[]) => ({ status: 400, code: "validation_failed", fields });
 
-  it("are created with everything they are given, and one key", async () => {
+  it("are created with all their fields and one key", async () => {
     const rules = [{ ...rule, description: "Cards" }];
     const { status, body } = await create({ name: "Back end", type: "private", permissions: ["token:create"], rules });
     expect(status).toBe(201);
@@ -40,7 +40,7 @@ describe("applications", () => {
     });
   });
 
-  it("are created without a key when none is wanted", async () => {
+  it("are created without a key on request", async () => {
     const { status, body } = await create({ type: "private", permissions: ["token:create"], create_key: false });
     expect(status).toBe(201);
     expect(body).not.toHaveProperty("key");
@@ -63,14 +63,14 @@ describe("applications", () => {
     }
   });
 
-  it("are read by id, in any case of it", async () => {
+  it("are read by id, in upper or lower case", async () => {
     const { body: created } = await create({ type: "public", permissions: ["token:create"] });
     const { key: _, ...shown } = created;
     expect((await tenant.manage("GET", `/applications/${created.id}`)).body).toEqual(shown);
     expect((await tenant.manage("GET", `/applications/${created.id.toUpperCase()}`)).body).toEqual(shown);
   });
 
-  it("can be asked for by any key of theirs, whatever that may do", async () => {
+  it("can be read with any key of theirs, whatever its permissions", async () => {
     const page = await tenant.application({ type: "public", permissions: ["token:create"] });
     expect(await page("GET", "/applications/key")).toMatchObject({
       status: 200,
@@ -79,7 +79,7 @@ describe("applications", () => {
     expect(await page("GET", `/applications/${page.id}`)).toMatchObject({ status: 403 });
   });
 
-  it("are replaced as a whole, but for their type", async () => {
+  it("are replaced as a whole, except for their type", async () => {
     const { body: created } = await create({
       type: "private",
       permissions: ["token:read", "token:create"],
@@ -122,9 +122,9 @@ describe("applications", () => {
     expect(await tenant.manage("PUT", path, put)).toMatchObject({ status: 404 });
   });
 
-  it("are the tenant's own", async () => {
+  it("are invisible to other tenants", async () => {
     const { body } = await create({ type: "private", permissions: ["token:read"] });
-    const stranger = await newTenant();
+    const outsider = await newTenant();
     const path = `/applications/${body.id}`;
     for (const [method, suffix] of [
       ["GET", ""],
@@ -132,14 +132,14 @@ describe("applications", () => {
       ["GET", "/keys"],
       ["POST", "/keys"],
     ] as const) {
-      expect(await stranger.manage(method, path + suffix)).toMatchObject({ status: 404 });
+      expect(await outsider.manage(method, path + suffix)).toMatchObject({ status: 404 });
     }
-    const listed = await stranger.manage("GET", `/applications?id=${body.id}`);
+    const listed = await outsider.manage("GET", `/applications?id=${body.id}`);
     expect(listed.body).toMatchObject({ pagination: { total_items: 0 }, data: [] });
     expect(await tenant.manage("GET", path)).toMatchObject({ status: 200 });
   });
 
-  describe("are refused", () => {
+  describe("are rejected", () => {
     it.each([
       ["nothing at all", {}, ["type"]],
       ["an unknown type", { type: "admin", permissions: ["token:read"] }, ["type"]],
@@ -200,13 +200,13 @@ describe("applications", () => {
       ["public", ["token:read", "token:delete", "token:use", "token:search", "log:read"]],
       ["private", ["log:read", "application:create", "tenant:read"]],
       ["management", ["token:create", "token:read", "token:use"]],
-    ])("a %s one with permissions that it cannot hold", async (type, permissions) => {
+    ])("a %s application with permissions that it cannot hold", async (type, permissions) => {
       for (const permission of permissions) {
         expect(await refusal({ type, permissions: [permission] })).toEqual(refused("permissions[0]"));
       }
     });
 
-    it("when replaced by something that could not be created, and stay as they are", async () => {
+    it("when replaced by something that could not be created, and stay unchanged", async () => {
       const { body } = await create({ type: "public", permissions: ["token:create"] });
       const path = `/applications/${body.id}`;
       expect(await refusal({ permissions: ["token:read"] }, "PUT", path)).toEqual(refused("permissions[0]"));
@@ -257,7 +257,7 @@ describe("the list of applications", () => {
     expect(await list(query)).toMatchObject({ page: { total_items: 6 }, ids: [] });
   });
 
-  it("is narrowed by ids and types, each repeated", async () => {
+  it("is filtered by ids and types, each repeatable", async () => {
     expect((await list(`?id=${ids[3]}&id=${ids[1]}`)).ids).toEqual([ids[1], ids[3]]);
     expect((await list("?type=public")).page.total_items).toBe(2);
     expect((await list("?type=public&type=private")).page.total_items).toBe(5);
@@ -283,7 +283,7 @@ describe("the list of applications", () => {
     });
   });
 
-  it("says what the limit is", async () => {
+  it("reports the limit", async () => {
     const { body } = await tenant.manage("GET", "/applications?size=101");
     expect(body.errors.size).toEqual([expect.stringContaining("100")]);
   });

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { logEntry } from "../../src/audit/log-entry.js";
 import { sealLog } from "../../src/audit/seal-log.js";
 import { isTenantId, type TenantId } from "../../src/base/ids.js";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 import { writeLog } from "../../src/store/audit-logs.js";
 import { connect } from "../../src/store/connect.js";
-import { openVault, type Vault } from "../../src/vault.js";
+import { openVault, type Vault } from "../../src/vault/vault.js";
 import { cloakroom } from "../support/command.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
@@ -23,7 +23,7 @@ interface Shown {
   readonly acknowledged?: readonly { readonly kind: string }[];
 }
 
-/** Each attack is made by the database's owner, who has no key, and looked for without an earlier answer. */
+/** Each attack is made by the database's owner, who has no key, and detected without an earlier answer. */
 describe("audit verify finds, without an earlier answer,", () => {
   const directory = newDirectory();
   const environment = { CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")) };
@@ -37,7 +37,7 @@ describe("audit verify finds, without an earlier answer,", () => {
   };
   const openedVault = (): Promise<Vault> =>
     openVault({ config: readConfig(environment), as: "command", announce: () => {}, clock });
-  /** Writes a row into each log at the time it is, and seals it. */
+  /** Writes a row into each log at the current time and seals it. */
   const seal = async (...ids: readonly TenantId[]) => {
     await using vault = await openedVault();
     const outcomes: string[] = [];
@@ -56,7 +56,7 @@ describe("audit verify finds, without an earlier answer,", () => {
     const sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
     const tables = ["tenants", "tenant_keys", "audit_logs", "audit_seals", "audit_heads"];
     const force = (how: string) => tables.map((table) => `alter table ${table} ${how} force row level security`);
-    // The embedded database's login owns the tables, and row-level security holds it only while it wants to.
+    // The embedded database's login owns the tables and can switch row-level security off.
     const disable = tables.map((table) => `alter table ${table} disable row level security`);
     const enable = tables.map((table) => `alter table ${table} enable row level security`);
     await sql.unsafe(
@@ -75,20 +75,20 @@ describe("audit verify finds, without an earlier answer,", () => {
     const server = await startReplica(environment);
     for (let index = 0; index < 7; index += 1) tenants.push(await newTenant(server.url, environment));
     expect(new Set(await seal(...tenants.map((_, index) => tenant(index))))).toEqual(new Set(["sealed"]));
-    // Deleted as it should be.
+    // Deleted through the API.
     expect((await tenants[6]?.manage("DELETE", "/tenants/self"))?.status).toBe(204);
     await server.stop();
     expect(await verify()).toMatchObject({ code: 0 });
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-  it("nothing in an untouched vault, also not a tenant that was deleted by its owner", async () => {
+  it("nothing in an untouched vault, even after the owner of a tenant deleted it", async () => {
     const { code, of } = await verify();
     expect(code).toBe(0);
     expect(of(tenant(6))).toBeUndefined();
   });
 
-  it("a row that was deleted with all seals and the head, and the server signs nothing in their place", async () => {
+  it("a row that was deleted with all seals and the head; the server signs nothing in their place", async () => {
     const of = `where tenant_id = '${tenant(0)}'`;
     await asOwner(
       `delete from audit_logs ${of} and entity_id = 'one'`,
@@ -101,13 +101,13 @@ describe("audit verify finds, without an earlier answer,", () => {
     expect([kinds(tenant(0)), kinds(tenant(1))]).toEqual([["chain_missing"], []]);
   });
 
-  it("a log that is gone as a whole", async () => {
+  it("a log that is missing completely", async () => {
     const of = `where tenant_id = '${tenant(2)}'`;
     await asOwner(...["audit_logs", "audit_seals", "audit_heads"].map((table) => `delete from ${table} ${of}`));
     expect((await verify()).kinds(tenant(2))).toEqual(["chain_missing"]);
   });
 
-  it("a tenant that somebody else declared deleted, and one whose row is gone", async () => {
+  it("a tenant that an attacker marked as deleted, and one whose row is missing", async () => {
     await asOwner(
       `update tenants set state = 'deleted', modified_at = now(), modified_by = tenant_id,
         closing_mac = (select closing_mac from tenants where tenant_id = '${tenant(6)}')
@@ -122,7 +122,7 @@ describe("audit verify finds, without an earlier answer,", () => {
     expect(of(tenant(6))).toBeUndefined();
   });
 
-  it("rows that no server has sealed, while one has been running for more than five minutes", async () => {
+  it("rows that no server has sealed, although one has been running for more than five minutes", async () => {
     await using vault = await openedVault();
     await vault.database.fast.run(tenant(5), "unguarded", async (tx) => {
       writeLog(tx, logEntry(undefined, "token", "two", "read"));
@@ -139,7 +139,7 @@ describe("audit verify finds, without an earlier answer,", () => {
     await asOwner("delete from leases");
   });
 
-  it("no more of what an operator has looked at and had go on, and all that comes later", async () => {
+  it("only newer changes, once an operator has reviewed a chain and restarted it", async () => {
     const restart = (...args: string[]) => cloakroom(environment, "audit", "restart", "--json", ...args);
     for (const index of [0, 2, 3, 4]) expect((await restart("--tenant", tenant(index))).code).toBe(0);
     expect(await seal(tenant(0), tenant(2))).toEqual(["sealed", "sealed"]);
@@ -150,7 +150,7 @@ describe("audit verify finds, without an earlier answer,", () => {
     expect(new Set((await verify()).kinds(tenant(0)))).toEqual(new Set(["rows_missing"]));
   });
 
-  it("the vault's own record cut off, and goes on from there by command", async () => {
+  it("that the vault's own chain was truncated, and lets an operator restart it", async () => {
     const before = await verify();
     await asOwner("delete from audit_seals where kind = 'attestation'");
     const { code, answer } = await verify();
@@ -168,7 +168,7 @@ describe("audit verify finds, without an earlier answer,", () => {
 
   it.each([
     [[], "Choose one of --tenant ID and --vault"],
-    [["--tenant", "nobody"], "--tenant must be the id of a tenant"],
+    [["--tenant", "unknown"], "--tenant must be the id of a tenant"],
     [["--tenant", "x", "--vault"], "Choose one of --tenant ID and --vault"],
   ])("what is wrong with a call of restart: %j", async (args, message) => {
     const { code, stderr } = await cloakroom(environment, "audit", "restart", ...args);

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { logEntry } from "../../src/audit/log-entry.js";
 import { sealLog } from "../../src/audit/seal-log.js";
 import { isTenantId, type TenantId } from "../../src/base/ids.js";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 import { writeLog } from "../../src/store/audit-logs.js";
 import { connect } from "../../src/store/connect.js";
-import { openVault, type Vault } from "../../src/vault.js";
+import { openVault, type Vault } from "../../src/vault/vault.js";
 import { cloakroom } from "../support/command.js";
 import { asTenant } from "../support/databases.js";
 import { canMount, SmallDisk } from "../support/small-disk.js";
@@ -19,7 +19,7 @@ const MINUTE = 60_000;
 describe("the audit commands", () => {
   const directory = mkdtempSync(join(tmpdir(), "cloakroom-audit-"));
   const environment = inject("serverEnvironment");
-  // Behind the clock of the server, so that rows of the past can be written and sealed.
+  // Behind the server's clock, so past rows can be written and sealed.
   const start = Math.floor(Date.now() / MINUTE) * MINUTE - 30 * MINUTE;
   const clock = { time: start, now: () => clock.time };
   let vault: Vault;
@@ -52,7 +52,7 @@ describe("the audit commands", () => {
   const seen = join(directory, "seen.json");
   const at = (minute: number) => new Date(start + minute * MINUTE).toISOString();
 
-  it("verify says that an untouched log is intact, and notes its last seal", async () => {
+  it("verify reports an untouched log as intact, and prints its last seal", async () => {
     const { code, stdout } = await run("verify", "--tenant", tenant.id, "--json");
     expect(code).toBe(0);
     const last_seal = { number: 3, minute: at(2), mac: expect.stringMatching(/^[0-9a-f]{64}$/) };
@@ -95,7 +95,7 @@ describe("the audit commands", () => {
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("is there already") });
   });
 
-  it.runIf(canMount)("export says that the disk is full, and leaves nothing of its file", async () => {
+  it.runIf(canMount)("export reports a full disk, and leaves no partial file", async () => {
     using disk = new SmallDisk(1);
     disk.fill();
     const file = join(disk.directory, "log.ndjson");
@@ -107,7 +107,7 @@ describe("the audit commands", () => {
     expect(readdirSync(disk.directory)).toEqual(["filler"]);
   });
 
-  it("verify names the minute of a row that was changed, and fails", async () => {
+  it("verify names the minute of a changed row, and fails", async () => {
     await tamper("update audit_logs set entity_id = 'another' where entity_id = 'two-1'");
     const { code, stdout } = await run("verify", "--tenant", tenant.id);
     expect(code).toBe(1);
@@ -118,7 +118,7 @@ describe("the audit commands", () => {
     await tamper("update audit_logs set entity_id = 'two-1' where entity_id = 'another'");
   });
 
-  it("verify with an earlier answer finds out that the end was taken away", async () => {
+  it("verify with an earlier answer detects a truncated log", async () => {
     await tamper(`delete from audit_logs where created_at >= '${at(2)}' and created_at < '${at(3)}'`);
     await tamper(`delete from audit_seals where window_start = '${at(2)}'`);
     await tamper("delete from audit_heads");
@@ -131,12 +131,12 @@ describe("the audit commands", () => {
   });
 
   it.each([
-    [["verify", "--tenant", "nobody"], "--tenant must be the id of a tenant"],
+    [["verify", "--tenant", "unknown"], "--tenant must be the id of a tenant"],
     [["verify", "--tenant", "01890000-0000-7000-8000-000000000000"], "--tenant must be the id of a tenant"],
     [["verify", "--since", "/nowhere/file"], "--since /nowhere/file cannot be read"],
     [["verify", "--since", "package.json"], "--since package.json is not what audit verify --json prints"],
     [["export", "--file", "/nowhere/file"], "--file /nowhere/file cannot be made"],
-  ])("say what is wrong with a call: %j", async (args, message) => {
+  ])("report what is wrong with a call: %j", async (args, message) => {
     const { code, stderr } = await run(...args);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
   });

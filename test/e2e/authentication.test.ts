@@ -19,7 +19,7 @@ describe("authentication", () => {
     ["a made-up key", () => "let-me-in"],
     ["a key that was cut off", () => tenant.managementKey.slice(0, -1)],
     ["a key of 10,000 characters", () => "k".repeat(10_000)],
-  ])("with %s is refused on every protocol alike, and leaves no row", async (_, keyOf) => {
+  ])("with %s is rejected on every protocol alike, and leaves no row", async (_, keyOf) => {
     const key = keyOf();
     const before = await logRows();
     const rest = await tenant.manage("GET", "/logs", { key, headers: key === "" ? { "BT-API-KEY": "" } : {} });
@@ -33,7 +33,7 @@ describe("authentication", () => {
     expect(await logRows()).toBe(before);
   });
 
-  it("is by the header alone: not by a query, a form or another header", async () => {
+  it("uses the header alone: not a query parameter, a form field or another header", async () => {
     const key = tenant.managementKey;
     for (const request of [
       { path: `/logs?BT-API-KEY=${key}&bt-api-key=${key}&key=${key}`, headers: {} },
@@ -53,7 +53,7 @@ describe("authentication", () => {
     }
   });
 
-  it("comes before anything else is looked at", async () => {
+  it("comes before any other check", async () => {
     for (const [method, path, request] of [
       ["POST", "/tokens", { raw: "{" }],
       ["POST", "/tokens", { raw: "x", headers: { "content-type": "text/plain" } }],
@@ -62,7 +62,7 @@ describe("authentication", () => {
       ["GET", "/logs?size=0", {}],
       ["POST", "/cloakroom.v1.TokenService/GetToken", { raw: "{" }],
     ] as const) {
-      expect(await tenant.manage(method, path, { ...request, key: "nobody" })).toMatchObject({ status: 401 });
+      expect(await tenant.manage(method, path, { ...request, key: "unknown" })).toMatchObject({ status: 401 });
     }
     for (const [method, path, request] of [
       ["POST", "/tokens", { raw: "{" }],
@@ -82,7 +82,7 @@ describe("authentication", () => {
     expect(JSON.stringify(logs.body)).not.toContain(tenant.id);
   });
 
-  it("without the permission is 403 on every protocol, and leaves a row each time", async () => {
+  it("fails with 403 without the permission on every protocol, and leaves a row each time", async () => {
     const before = await logRows();
     const rest = await tenant.manage("GET", "/tokens/abc");
     expect(rest).toMatchObject({ status: 403, body: { code: "permission_denied", title: "Forbidden" } });

@@ -13,7 +13,7 @@ import { newTenant } from "../support/tenant.js";
 
 const run = promisify(execFile);
 
-describe("a backup as the operator's guide has it", () => {
+describe("a backup as described in the operator's guide", () => {
   const directory = newDirectory();
   let old: PostgresCluster;
   let fresh: PostgresCluster;
@@ -25,7 +25,7 @@ describe("a backup as the operator's guide has it", () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it("brings everything back on another machine, with the root key and not without", async () => {
+  it("restores everything on another machine with the root key, and not without it", async () => {
     const before = {
       DATABASE_URL: await old.login("vault", { attributes: "createrole" }),
       CLOAKROOM_DATA_DIR: join(directory, "before"),

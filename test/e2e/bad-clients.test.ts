@@ -10,7 +10,7 @@ import { firstTenant, newTenant, type TestTenant } from "../support/tenant.js";
 import { type Destination, startDestination } from "./proxy/support/destination.js";
 
 const MEGABYTE = 1024 * 1024;
-/** What all of them together may make the server hold beside what it holds anyway. */
+/** Memory that all of them together may add to the server. */
 const MOST_GROWTH = 256 * MEGABYTE;
 
 let server: ServerProcess;
@@ -18,7 +18,7 @@ let counters: ServerCounters;
 let tenant: TestTenant;
 let destination: Destination;
 let client: RestClient & { readonly key: string };
-/** Somebody who has nothing to do with them. */
+/** A client that is not involved. */
 let other: RestClient;
 let id: string;
 let port: number;
@@ -69,23 +69,23 @@ const request = () => `GET /tokens/${id} HTTP/1.1\r\nhost: x\r\nbt-api-key: ${cl
 
 const isServed = async () => expect((await other("GET", "/tokens")).status).toBe(200);
 
-/** Others are served, and the server has not grown beyond its measure. */
+/** Other clients are served, and the server's memory stays within its limit. */
 async function isUnharmed(before: number): Promise<void> {
   await isServed();
   expect(residentMemory() - before).toBeLessThan(MOST_GROWTH);
 }
 
-/** Senders of a large body each, which they do not end. */
+/** Senders of one large, unfinished body each. */
 const SENDERS = 60;
 const NEARLY_ALL = 4_900_000;
 
-/** Over HTTP/1.1. Resolves with how many were told to try again later. */
+/** Over HTTP/1.1. Resolves with the number of senders that were asked to retry later. */
 async function sendOverRest(): Promise<number> {
   const head = `POST /tokens HTTP/1.1\r\nhost: x\r\nbt-api-key: ${client.key}\r\ncontent-type: application/json\r\ncontent-length: 5000000\r\n\r\n`;
   return sendAll(head, NEARLY_ALL);
 }
 
-/** Sends so much of a body behind a head. */
+/** Sends this much of a body after a request head. */
 async function sendAll(head: string, bytes: number): Promise<number> {
   let refused = 0;
   for (const socket of await openMany(SENDERS)) {
@@ -99,20 +99,20 @@ async function sendAll(head: string, bytes: number): Promise<number> {
   return refused;
 }
 
-/** Waits until a good part of the senders are told to try again later, or wait for their share of the memory. */
+/** Waits until a good part of the senders are asked to retry later, or wait for their share of the memory. */
 async function untilTurnedAway(refused: () => number): Promise<void> {
   const turnedAway = async () => refused() + (await counters.metric("cloakroom_bodies_waiting"));
   await expect.poll(turnedAway, { timeout: 10_000 }).toBeGreaterThan(SENDERS / 4);
 }
 
-/** To a proxy that does not exist anywhere. */
+/** To a proxy that does not exist. */
 async function sendToProxy(method: string): Promise<number> {
   const headers = `bt-api-key: ${client.key}\r\nbt-proxy-url: https://destination.example.com`;
   const length = "content-type: application/json\r\ncontent-length: 5000000";
   return sendAll(`${method} /proxy HTTP/1.1\r\nhost: x\r\n${headers}\r\n${length}\r\n\r\n`, NEARLY_ALL);
 }
 
-/** To a proxy whose destination begins an answer of that size, which a transform waits for the end of. */
+/** To a proxy whose destination begins an answer of that size and never ends it; a transform needs it all. */
 async function askForLargeAnswers(): Promise<number> {
   const transform = { code: "module.exports = async (req) => req;" };
   const definition = { name: "Large", destination_url: destination.url, response_transform: transform };
@@ -157,7 +157,7 @@ const closed = (socket: Socket) =>
   new Promise<void>((resolve) => (socket.closed ? resolve() : socket.once("close", () => resolve())));
 
 describe("the server serves others within its memory while clients", () => {
-  it("say nothing on 10,000 connections, or send headers a byte at a time on 200: they are cut off", async () => {
+  it("are silent on 10,000 connections, or send headers a byte at a time on 200: they are disconnected", async () => {
     const before = residentMemory();
     const slow = await openMany(200);
     const head = `GET /tokens/${id} HTTP/1.1\r\nhost: x\r\n`;
@@ -172,14 +172,14 @@ describe("the server serves others within its memory while clients", () => {
     await Promise.all([...slow, ...idle].map(closed));
   });
 
-  it("ask again and again over HTTP/1.1 and never read an answer", async () => {
+  it("send requests over HTTP/1.1 without ever reading a response", async () => {
     const before = residentMemory();
     for (const socket of await openMany(20)) socket.pause().write(request().repeat(90));
     for (let asked = 0; asked < 20; asked += 1) await isServed();
     await isUnharmed(before);
   });
 
-  it("ask a thousand times before they read an answer: they are cut off", async () => {
+  it("send a thousand requests before they read a response: they are disconnected", async () => {
     const before = residentMemory();
     const hasty = await openMany(20);
     for (const socket of hasty) socket.resume().write(request().repeat(1_000));
@@ -187,7 +187,7 @@ describe("the server serves others within its memory while clients", () => {
     await isUnharmed(before);
   });
 
-  it("ask over HTTP/2 on all the streams there may be and never read an answer", async () => {
+  it("send requests on all HTTP/2 streams without ever reading a response", async () => {
     const before = residentMemory();
     const session = connectHttp2(server.url, { settings: { initialWindowSize: 0 } });
     session.on("error", () => {});
@@ -201,7 +201,7 @@ describe("the server serves others within its memory while clients", () => {
     session.destroy();
   });
 
-  it("reset their HTTP/2 streams as fast as they open them: their connection is ended", async () => {
+  it("reset their HTTP/2 streams as fast as they open them: their connection is closed", async () => {
     const before = residentMemory();
     const session = connectHttp2(server.url);
     const errors: string[] = [];
@@ -245,7 +245,7 @@ describe("the server serves others within its memory while clients", () => {
   it.each([
     ["a header without end", `x: ${"a".repeat(64)}`, 2_000],
     ["thousands of headers", "x-some: thing", 20_000],
-  ])("send %s over HTTP/1.1: they are refused and cut off", async (_, line, count) => {
+  ])("send %s over HTTP/1.1: they are rejected and disconnected", async (_, line, count) => {
     const before = residentMemory();
     const socket = await open();
     socket.setEncoding("utf8");
@@ -254,12 +254,12 @@ describe("the server serves others within its memory while clients", () => {
     const separator = line.startsWith("x:") ? "" : "\r\n";
     socket.write(`GET / HTTP/1.1\r\nhost: x\r\n${`${line}${separator}`.repeat(count)}`);
     await closed(socket);
-    // Whoever is cut off while sending may not get to see the answer.
+    // A client that is disconnected while it sends may never see the response.
     expect(["", "HTTP/1.1 431"]).toContain(answer.slice(0, 12));
     await isUnharmed(before);
   });
 
-  it("send headers beyond the limit over HTTP/2: the stream is refused", async () => {
+  it("send headers beyond the limit over HTTP/2: the stream is rejected", async () => {
     const before = residentMemory();
     const session = connectHttp2(server.url);
     session.on("error", () => {});

@@ -31,7 +31,7 @@ const token = (data: string) => `{"type":"token","data":${data}}`;
 const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
 const type = (contentType: string) => ({ "content-type": contentType });
 
-describe("a REST body that cannot be read", () => {
+describe("a REST body that cannot be parsed", () => {
   it.each<[string, RestRequest, number, string, string[]]>([
     ["is cut off", { raw: '{"type":"token","data":' }, 400, "malformed_body", ["body"]],
     ["has a trailing comma", { raw: '{"type":"token","data":1,}' }, 400, "malformed_body", ["body"]],
@@ -101,7 +101,7 @@ describe("a REST body that cannot be read", () => {
     ["Application/JSON"],
     ["text/json"],
     ["application/vnd.api+json"],
-  ])("is not one that is called %s", async (contentType) => {
+  ])("is accepted although it is called %s", async (contentType) => {
     expect(await backEnd("POST", "/tokens", { raw: token("1"), headers: type(contentType) })).toMatchObject({
       status: 201,
     });
@@ -169,7 +169,7 @@ describe("a REST body with a wrong field", () => {
     for (const texts of Object.values(answer.body.errors)) expect(texts).toEqual([expect.stringMatching(/\S/)]);
   });
 
-  it("says of a number that does not fit what to do about it", async () => {
+  it("explains what to do about a number that is out of range", async () => {
     const { body } = await backEnd("POST", "/tokens", { raw: token("4111111111111111111") });
     expect(body.errors.data[0]).toContain("send it as a string");
     expect(JSON.stringify(body)).not.toContain("4111");
@@ -191,7 +191,7 @@ describe("a REST body with a wrong field", () => {
       token("[1.0000000000000000,12345678901234567000]"),
       [1, 12345678901234567000],
     ],
-  ])("is not one that has %s, which is no matter", async (_, raw, data) => {
+  ])("is accepted although it has %s", async (_, raw, data) => {
     const created = await backEnd("POST", "/tokens", { raw });
     expect(created).toMatchObject({ status: 201 });
     expect((await backEnd("GET", `/tokens/${created.body.id}`)).body.data).toEqual(data);
@@ -234,7 +234,7 @@ describe("a REST body in other places", () => {
     expect(brief(answer)).toEqual({ status: 400, code: "validation_failed", fields });
   });
 
-  it("as a tokenize of more than 100 values stores nothing", async () => {
+  it("of a tokenize request with more than 100 values stores nothing", async () => {
     const answer = await leavingNothing(() =>
       backEnd("POST", "/tokenize", { body: Array.from({ length: 101 }, (_, index) => index) }),
     );
@@ -252,7 +252,7 @@ describe("a REST body in other places", () => {
 });
 
 describe("a REST request that is answered before its body is read", () => {
-  /** Sends a body of `megabytes` and gives everything that comes back. */
+  /** Sends a body of this many megabytes and returns everything that is received. */
   function send(
     key: string,
     framing: "Content-Length" | "chunked",
@@ -265,7 +265,7 @@ describe("a REST request that is answered before its body is read", () => {
       let received = "";
       socket.on("data", (chunk: Buffer) => {
         received += chunk.toString();
-        // The last chunk of the answer: nothing more comes.
+        // The last chunk of the response: nothing follows.
         if (/\r\n\r\n[\s\S]*\}$/.test(received)) socket.end();
       });
       socket.on("error", (error) =>
@@ -294,7 +294,7 @@ describe("a REST request that is answered before its body is read", () => {
   it.each(["Content-Length", "chunked"] as const)(
     "because the key is unknown (%s) reaches its sender",
     async (framing) => {
-      expect(await send("nobody", framing, 12)).toMatch(/^HTTP\/1\.1 401 /);
+      expect(await send("unknown", framing, 12)).toMatch(/^HTTP\/1\.1 401 /);
     },
   );
 
@@ -302,7 +302,7 @@ describe("a REST request that is answered before its body is read", () => {
     "by the proxy (%s) reaches its sender, whether or not the body was to be read",
     async (framing) => {
       const to = "POST /proxy HTTP/1.1\r\nBT-PROXY-URL: https://destination.example.com";
-      expect(await send("nobody", framing, 12, to)).toMatch(/^HTTP\/1\.1 401 /);
+      expect(await send("unknown", framing, 12, to)).toMatch(/^HTTP\/1\.1 401 /);
       expect(await send(backEnd.key, framing, 12, to)).toMatch(/^HTTP\/1\.1 413 /);
       const unknown = "POST /proxy HTTP/1.1\r\nBT-PROXY-KEY: none";
       expect(await send(backEnd.key, framing, 12, unknown)).toMatch(/^HTTP\/1\.1 404 /);
@@ -316,7 +316,7 @@ describe("a REST request that is answered before its body is read", () => {
     },
   );
 
-  it("leaves the connection good for the next request", async () => {
+  it("leaves the connection usable for the next request", async () => {
     const answers: number[] = [];
     for (const raw of [
       token(`"${"x".repeat(6 * MEGABYTE)}"`),

@@ -50,7 +50,7 @@ async function refusalOf(
   return failureIn(error);
 }
 
-/** What every refusal of a wrong message has in common. */
+/** The common part of every error for an invalid message. */
 function expectRefusal(failure: RpcFailure, reason: string, fields: readonly string[]): void {
   expect(failure).toMatchObject({ code: "InvalidArgument", reason, fields });
   expect(failure.metadata.get("bt-trace-id")).toMatch(/^[0-9a-f-]{36}$/);
@@ -76,12 +76,12 @@ describe.each(RPC_PROTOCOLS)("over %s a message with a wrong field", (protocol) 
       ["search_indexes[0]"],
     ],
     ["a wrong expiry", { type: "token", data: toValue(1), expiresAt: "never" }, ["expires_at"]],
-  ])("such as %s is refused, and the field named as REST names it", async (_, draft, fields) => {
+  ])("such as %s is rejected, and the field named as REST names it", async (_, draft, fields) => {
     const tokens = rpcClient(TokenService, protocol, { key: backEnd.key });
     expectRefusal(await leavingNothing(() => failureOf(tokens.createToken(draft))), "validation_failed", fields);
   });
 
-  it("such as an id that is no UUID, or a page that is none, is refused", async () => {
+  it("such as an id that is not a UUID, or an invalid page, is rejected", async () => {
     const applications = rpcClient(ApplicationService, protocol, { key: tenant.managementKey });
     expectRefusal(await failureOf(applications.getApplication({ id: "nope" })), "validation_failed", ["id"]);
     expectRefusal(await failureOf(applications.listApplications({ page: 0, size: 101 })), "validation_failed", [
@@ -91,7 +91,7 @@ describe.each(RPC_PROTOCOLS)("over %s a message with a wrong field", (protocol) 
     expectRefusal(await failureOf(applications.listApplications({ id: ["x"] })), "validation_failed", ["id[0]"]);
   });
 
-  it("such as rules of a wrong kind is refused", async () => {
+  it("such as rules of the wrong kind is rejected", async () => {
     const applications = rpcClient(ApplicationService, protocol, { key: tenant.managementKey });
     const rule = { priority: 0, container: "pci", transform: "show", permissions: [] };
     const failure = await leavingNothing(() =>
@@ -104,7 +104,7 @@ describe.each(RPC_PROTOCOLS)("over %s a message with a wrong field", (protocol) 
     );
   });
 
-  it("in a tokenize of 101 values stores nothing", async () => {
+  it("in a tokenize request of 101 values stores nothing", async () => {
     const tokenize = rpcClient(TokenizeService, protocol, { key: backEnd.key });
     const many = toValue(Array.from({ length: 101 }, (_, index) => index));
     expectRefusal(await leavingNothing(() => failureOf(tokenize.tokenize({ value: many }))), "validation_failed", [
@@ -117,7 +117,7 @@ describe.each(RPC_PROTOCOLS)("over %s a message with a wrong field", (protocol) 
     expectRefusal(await leavingNothing(() => failureOf(tokenize.tokenize({}))), "validation_failed", ["value"]);
   });
 
-  it("is not one that nests 64 levels; one more is", async () => {
+  it("may nest 64 levels, and not 65", async () => {
     const tokens = rpcClient(TokenService, protocol, { key: backEnd.key });
     const { id } = await tokens.createToken({ type: "token", data: nested(64) });
     expect((await tokens.getToken({ id })).data).toEqual(nested(64));
@@ -126,7 +126,7 @@ describe.each(RPC_PROTOCOLS)("over %s a message with a wrong field", (protocol) 
     expect(failure.fields).toHaveLength(1);
   });
 
-  it("that is too large is refused as such, and the connection is good for the next", async () => {
+  it("that is too large is rejected as such, and the connection stays usable", async () => {
     const tokens = rpcClient(TokenService, protocol, { key: backEnd.key });
     const large = { type: "token", data: toValue("x".repeat(6 * 1024 * 1024)) };
     const failure = await leavingNothing(() => failureOf(tokens.createToken(large)));
@@ -149,7 +149,7 @@ describe.each(BINARY_ENCODINGS)("over %s", (encoding) => {
     ["infinity", list(number(1), number(Number.POSITIVE_INFINITY)), "data[1]"],
     ["a value without a kind", value({ case: undefined }), "data"],
     ["such a value deep within", list(list(), list(value({ case: undefined }))), "data[1][0]"],
-  ])("%s is refused, and its place named", async (_, data, field) => {
+  ])("%s is rejected, and its position named", async (_, data, field) => {
     expectRefusal(await leavingNothing(() => send({ type: "token", data })), "validation_failed", [field]);
   });
 
@@ -159,14 +159,14 @@ describe.each(BINARY_ENCODINGS)("over %s", (encoding) => {
     ["a text that is no UTF-8", Buffer.from([0x12, 0x02, 0xc3, 0x28])],
     ["a field of another wire type", Buffer.from([0x10, 0x01])],
     ["a group that never ends", Buffer.from([0x0b])],
-  ])("%s is refused: the caller is at fault, not the server", async (_, bytes) => {
+  ])("%s is rejected as the caller's fault, not the server's", async (_, bytes) => {
     const failure = await leavingNothing(() => refusalOf(encoding, bytes));
     expect(failure).toMatchObject({ code: "InvalidArgument" });
     expect(["malformed_body", "validation_failed"]).toContain(failure.reason);
     expect(failure.fields.length).toBeGreaterThan(0);
   });
 
-  it("nesting without end is refused", async () => {
+  it("unlimited nesting is rejected", async () => {
     let bytes = Buffer.from([0x32, 0x00]);
     for (let depth = 0; depth < 2_000; depth += 1) {
       const item = Buffer.concat([Buffer.from([0x0a]), varint(bytes.length), bytes]);
@@ -182,7 +182,7 @@ describe.each(BINARY_ENCODINGS)("over %s", (encoding) => {
     expect(await leavingNothing(() => refusalOf(encoding, message))).toMatchObject({ code: "InvalidArgument" });
   });
 
-  it("fields that are not known are no matter", async () => {
+  it("unknown fields are ignored", async () => {
     const draft = toBinary(
       CreateTokenRequestSchema,
       create(CreateTokenRequestSchema, { type: "token", data: toValue(1) }),
@@ -223,12 +223,12 @@ describe.each(JSON_ENCODINGS)("over %s", (encoding) => {
       ["data.a[0]"],
     ],
     ["has an infinite number", '{"type":"token","data":1e400}', "validation_failed", ["data"]],
-  ])("a message that %s is refused", async (_, message, reason, fields) => {
+  ])("a message that %s is rejected", async (_, message, reason, fields) => {
     const failure = await leavingNothing(() => refusalOf(encoding, message));
     expectRefusal(failure, reason, fields);
   });
 
-  it("nothing of a message is quoted", async () => {
+  it("no part of a message is quoted", async () => {
     for (const message of [
       '{"data":"4242424242424242"',
       '{"type":4242424242424242}',
@@ -239,7 +239,7 @@ describe.each(JSON_ENCODINGS)("over %s", (encoding) => {
     }
   });
 
-  it("unknown fields and members called __proto__ are no matter", async () => {
+  it("unknown fields and members called __proto__ are ignored", async () => {
     const message = '{"type":"token","id":"proto-%s","data":{"__proto__":{"a":1}},"unknown":[1]}'.replace(
       "%s",
       encoding.replace(" ", "-"),
@@ -250,21 +250,21 @@ describe.each(JSON_ENCODINGS)("over %s", (encoding) => {
   });
 });
 
-describe("what holds a message", () => {
+describe("the framing of a message", () => {
   const message = toBinary(
     CreateTokenRequestSchema,
     create(CreateTokenRequestSchema, { type: "token", data: toValue(1) }),
   );
   const framedEncodings = BINARY_ENCODINGS.filter((encoding) => encoding !== "Connect binary");
 
-  it.each(framedEncodings)("over %s must be whole", async (encoding) => {
+  it.each(framedEncodings)("over %s must be complete", async (encoding) => {
     for (const framed of [Buffer.from([0, 0, 0]), Buffer.from(encodeEnvelope(0, message)).subarray(0, 8)]) {
       const failure = await leavingNothing(() => refusalOf(encoding, framed, { framed: true }));
       expectRefusal(failure, "malformed_body", ["body"]);
     }
   });
 
-  it.each(framedEncodings)("over %s must be there once: gRPC's own code says so", async (encoding) => {
+  it.each(framedEncodings)("over %s must contain one message, or fails with gRPC's own code", async (encoding) => {
     const once = Buffer.from(encodeEnvelope(0, message));
     for (const framed of [Buffer.alloc(0), Buffer.concat([once, once])]) {
       const failure = await leavingNothing(() => refusalOf(encoding, framed, { framed: true }));
@@ -282,12 +282,12 @@ describe("what holds a message", () => {
     ["Connect JSON", "content-encoding"],
     ["gRPC binary", "grpc-encoding"],
     ["gRPC-Web binary", "grpc-encoding"],
-  ] as const)("over %s is refused in a compression that is not known", async (encoding, header) => {
+  ] as const)("over %s is rejected in an unknown compression", async (encoding, header) => {
     const failure = await leavingNothing(() => refusalOf(encoding, message, { headers: { [header]: "zstd" } }));
     expect(failure).toMatchObject({ code: "Unimplemented" });
   });
 
-  it("that claims to be compressed and is not is refused", async () => {
+  it("that claims to be compressed and is not is rejected", async () => {
     const failure = await leavingNothing(() =>
       refusalOf("Connect JSON", "{}", { headers: { "content-encoding": "gzip" } }),
     );
@@ -318,7 +318,7 @@ describe("a deadline", () => {
     expect(await sendMessage(encoding, CREATE, message, { key: backEnd.key, headers })).toBeUndefined();
   });
 
-  it.each(ENCODINGS)("over %s that is none is refused, by the name of its header", async (encoding) => {
+  it.each(ENCODINGS)("over %s is rejected by the name of its header if it is malformed", async (encoding) => {
     const header = encoding.startsWith("Connect") ? "connect-timeout-ms" : "grpc-timeout";
     for (const text of ["soon", "", "1.5", "-1", "99999999999", "5S, 5S"]) {
       const failure = await refusalOf(encoding, "{}", { headers: { [header]: text } });
@@ -335,13 +335,13 @@ function varint(length: number): Buffer {
   return Buffer.from(bytes);
 }
 
-describe.each(ENCODINGS.filter((encoding) => encoding.endsWith("JSON")))("over %s a long refusal", (encoding) => {
-  it("comes whole to a caller who takes compressed answers", async () => {
+describe.each(ENCODINGS.filter((encoding) => encoding.endsWith("JSON")))("over %s a long error", (encoding) => {
+  it("arrives complete at a caller that accepts compressed responses", async () => {
     const names = Array.from({ length: 20 }, (_, index) => `a${index}`);
     const data = names.map((name) => `"${name}":4111111111111111111`).join();
     const failure = await refusalOf(encoding, `{"type":"token","data":{${data}}}`, {
       headers: {
-        // By its parameter it is Connect's handlers that serve it.
+        // Connect's handlers serve it because of its parameter.
         ...(encoding === "Connect JSON" ? { "content-type": "application/json; charset=utf-8" } : {}),
         ...{ "accept-encoding": "gzip", "grpc-accept-encoding": "gzip" },
       },

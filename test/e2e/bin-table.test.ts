@@ -7,7 +7,7 @@ import { makeProxy } from "./proxy/support/proxies.js";
 
 const ISSUER = { card_brand: "VISA", type: "Debit", prepaid: false, bank: { name: "Example Bank" } };
 
-describe("a server whose operator knows of card issuers", () => {
+describe("a server with a table of card issuers", () => {
   let server: ServerProcess;
   let tenant: TestTenant;
   let backEnd: RestClient;
@@ -20,7 +20,7 @@ describe("a server whose operator knows of card issuers", () => {
   afterAll(() => server?.[Symbol.asyncDispose]());
   const card = (number: string) => ({ type: "card", data: { number } });
 
-  it("tells of them wherever a card is shown", async () => {
+  it("shows them wherever a card is shown", async () => {
     const { body: made } = await backEnd("POST", "/tokens", { body: card("4242424242424242") });
     const { id } = made;
     const headers = { "Content-Type": "application/merge-patch+json" };
@@ -39,7 +39,7 @@ describe("a server whose operator knows of card issuers", () => {
     expect(other.body.card).toEqual({ bin: "55555555", last4: "4444", brand: "mastercard" });
   });
 
-  it("gives expressions the entry as it stands, in detokenization, reactors and proxies", async () => {
+  it("gives expressions the entry unchanged, in detokenization, reactors and proxies", async () => {
     await using destination = await startDestination();
     const { id } = (await backEnd("POST", "/tokens", { body: card("4242424242424242") })).body;
     const bank = `{{ token: ${id} | json: '$.enrichments.bin_details.bank.name' }}`;

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { launchBrowser } from "../support/browser.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
-/** What a shop's page would run, as the README has it. */
+/** The code that a shop's page would run, as the README shows it. */
 const PAGE = `
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web";
@@ -79,7 +79,7 @@ describe("a page on another origin", () => {
     expect(stored.body.data.number).toBe("4242424242424242");
   });
 
-  it.each(["connect", "grpc-web"])("is told what is wrong over %s, without the number", async (protocol) => {
+  it.each(["connect", "grpc-web"])("gets an error over %s without the card number", async (protocol) => {
     const answer = await tokenizeInPage(protocol, publicKey, "4242424242424241");
     expect(answer.code).toBe("InvalidArgument");
     expect(JSON.stringify(answer)).not.toContain("4242424242424241");

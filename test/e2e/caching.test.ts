@@ -9,7 +9,7 @@ import { answer, startDestination } from "./proxy/support/destination.js";
 
 const caching = ({ headers }: { readonly headers: Headers }) => headers.get("cache-control");
 
-describe("nobody on the way may keep", () => {
+describe("caches may not keep", () => {
   let tenant: TestTenant;
   let client: RestClient & { readonly key: string };
   let id: string;
@@ -23,17 +23,17 @@ describe("nobody on the way may keep", () => {
     ["a token that is made", "POST", () => "/tokens", { body: { type: "token", data: 1 } }],
     ["a token that is read", "GET", () => `/tokens/${id}`, {}],
     ["a body that cannot be read", "POST", () => "/tokens", { raw: "{" }],
-    ["a refusal for want of a key", "GET", () => `/tokens/${id}`, { key: undefined }],
+    ["a refusal without a key", "GET", () => `/tokens/${id}`, { key: undefined }],
     ["a token that is not there", "GET", () => "/tokens/00000000-0000-4000-8000-000000000000", {}],
-    ["a path that is none", "GET", () => "/nothing", {}],
+    ["an invalid path", "GET", () => "/nothing", {}],
     ["a path that cannot be read", "GET", () => "/tokens/%", {}],
-    ["a method that is none", "PUT", () => "/tokens", {}],
+    ["an invalid method", "PUT", () => "/tokens", {}],
     ["a proxy that is not told where to go", "GET", () => "/proxy", {}],
   ])("%s", async (_, method, path, request) => {
     expect(caching(await client(method, path(), request))).toBe("no-store");
   });
 
-  it("answers of HTTP/2", async () => {
+  it("responses over HTTP/2", async () => {
     const session = connect(inject("serverUrl"));
     const stream = session.request({ ":path": `/tokens/${id}`, "bt-api-key": client.key });
     const [headers] = await once(stream.resume(), "response");
@@ -41,7 +41,7 @@ describe("nobody on the way may keep", () => {
     expect(headers).toMatchObject({ ":status": 200, "cache-control": "no-store" });
   });
 
-  it.each(RPC_PROTOCOLS)("answers and refusals over %s", async (protocol) => {
+  it.each(RPC_PROTOCOLS)("responses and errors over %s", async (protocol) => {
     const tokens = rpcClient(TokenService, protocol, { key: client.key });
     let told = new Headers();
     await tokens.getToken({ id }, { onHeader: (headers) => (told = headers) });
@@ -50,7 +50,7 @@ describe("nobody on the way may keep", () => {
     expect(metadata.get("cache-control")).toBe("no-store");
   });
 
-  it("what comes through a proxy, unless its destination says otherwise", async () => {
+  it("proxied answers, unless the destination allows it", async () => {
     const through = async (headers: readonly string[]) => {
       await using destination = await startDestination(answer("200 OK", headers, "x"));
       return caching(await client("GET", "/proxy", { headers: { "BT-PROXY-URL": destination.url } }));

@@ -10,7 +10,7 @@ import { newTenant, type TestTenant } from "../support/tenant.js";
 import { startDestination } from "./proxy/support/destination.js";
 import { code, makeProxy } from "./proxy/support/proxies.js";
 
-/** Longer than any of its callers waits here. */
+/** Longer than any caller in this file waits. */
 const SLOW =
   "module.exports = async () => { await new Promise((done) => setTimeout(done, 20_000)); return { raw: 1 }; };";
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 const lineOf = async (trace: string) => JSON.parse(await logLineOf(new Headers({ "bt-trace-id": trace })));
 
-describe("work is broken off, and is no failure of the server's", () => {
+describe("work is cancelled, and does not count as a server error,", () => {
   it.each(RPC_PROTOCOLS)("when the deadline of its call over %s has passed", async (protocol) => {
     const trace = `late-${protocol.replace(" ", "-")}`;
     const timeout = protocol.startsWith("Connect") ? { "connect-timeout-ms": "500" } : { "grpc-timeout": "500m" };
@@ -42,7 +42,7 @@ describe("work is broken off, and is no failure of the server's", () => {
     ["REST, HTTP/2", 2, () => `/reactors/${id}/react`, () => "{}"],
     ["RPC, HTTP/1.1", 1, () => rpc, () => JSON.stringify({ id })],
     ["RPC, HTTP/2", 2, () => rpc, () => JSON.stringify({ id })],
-  ])("when its caller over %s leaves", async (name, version, path, body) => {
+  ])("when its caller over %s disconnects", async (name, version, path, body) => {
     const trace = `gone-${name.replaceAll(/\W+/g, "-")}`;
     const headers = { "bt-api-key": key, "bt-trace-id": trace, "content-type": "application/json" };
     const before = await runs();
@@ -52,7 +52,7 @@ describe("work is broken off, and is no failure of the server's", () => {
     expect(await lineOf(trace)).toMatchObject({ level: 30, status: 499, code: "canceled", msg: "cancelled" });
   });
 
-  it("when the caller of a proxy leaves while its request is transformed", async () => {
+  it("when the caller of a proxy disconnects while its request is transformed", async () => {
     const definition = { destination_url: "https://destination.example.com", request_transform: { code: SLOW } };
     const proxy = await makeProxy(tenant, definition);
     const session = connect(inject("serverUrl"));
@@ -60,7 +60,7 @@ describe("work is broken off, and is no failure of the server's", () => {
     const headers = { "bt-api-key": key, "bt-proxy-key": proxy.key, "bt-trace-id": "gone-through-proxy" };
     const stream = session.request({ ":method": "GET", ":path": "/proxy", ...headers });
     stream.on("error", () => {}).on("close", () => session.close());
-    // By its answer the request has come in.
+    // The request has arrived once this response has.
     await new Promise((resolve) => session.ping(resolve));
     stream.close(constants.NGHTTP2_CANCEL);
     expect(await lineOf("gone-through-proxy")).toMatchObject({ level: 30, status: 499, code: "canceled" });
@@ -76,7 +76,7 @@ describe("work is broken off, and is no failure of the server's", () => {
     ["read for a transform, HTTP/1.1", halfAnswered, 1, "/proxy"],
     ["read for a transform, HTTP/2", halfAnswered, 2, "/proxy"],
     ["read, RPC over HTTP/2", halfAnswered, 2, invoke],
-  ])("when the caller of a proxy leaves while its destination is %s", async (name, said, version, path) => {
+  ])("when the caller of a proxy disconnects while its destination is %s", async (name, said, version, path) => {
     await using destination = await startDestination((socket) => void (said && socket.write(said)));
     const transforms = path === invoke ? {} : { response_transform: code("return req;") };
     const proxy = await makeProxy(tenant, { destination_url: destination.url, ...transforms });
@@ -91,7 +91,7 @@ describe("work is broken off, and is no failure of the server's", () => {
     expect(await lineOf(trace)).toMatchObject({ level: 30, status: 499, code: "canceled", msg: "cancelled" });
   });
 
-  it("when the deadline of a call has passed before its destination has answered", async () => {
+  it("when the deadline of a call passes before its destination has answered", async () => {
     await using destination = await startDestination(() => {});
     const headers = { "grpc-timeout": "500m", "bt-trace-id": "late-destination" };
     const call = rpcClient(ProxyService, "gRPC", { key, headers }).invokeProxy({

@@ -20,7 +20,7 @@ describe("a card's verification code", () => {
   const card = (more: object, cvc = CODE) => ({ type: "card", data: { number: NUMBER, cvc }, ...more });
   const create = (more: object, cvc?: string) => backEnd("POST", "/tokens", { body: card(more, cvc) });
 
-  it("can be no search index, which would find it for as long as the token lives", async () => {
+  it("cannot be a search index, which would find it for as long as the token lives", async () => {
     const refused = { status: 400, body: { errors: { "search_indexes[0]": [expect.any(String)] } } };
     expect(await create({ search_indexes: ["{{ data.cvc }}"] })).toMatchObject(refused);
     const { id } = (await create({})).body;
@@ -29,7 +29,7 @@ describe("a card's verification code", () => {
     expect((await backEnd("DELETE", `/tokens/${id}`)).status).toBe(204);
   });
 
-  it("is in no fingerprint, which could be tried out for all codes", async () => {
+  it("is not part of a fingerprint, which could be tried for all codes", async () => {
     const expression = { fingerprint_expression: "{{ data | stringify }}" };
     const one = (await create(expression, "123")).body;
     const other = (await create(expression, "456")).body;
@@ -42,7 +42,7 @@ describe("a card's verification code", () => {
     expect((await backEnd("GET", `/tokens/${one.id}`)).body.data.cvc).toBe("789");
   });
 
-  it("is in no id", async () => {
+  it("is not part of an id", async () => {
     expect((await create({ id: "card-of-{{ data.cvc }}-{{ data.number | last4 }}" })).body.id).toBe("card-of--4242");
     expect((await create({ id: "{{ data.cvc }}" })).status).toBe(400);
   });
@@ -55,7 +55,7 @@ describe("a card's verification code", () => {
       { last4: "4242" },
     ],
     ["as all there is", "{{ data.cvc }}", CODE, null],
-  ])("is not kept for an idempotency key, where a mask shows it %s", async (_, mask, shown, kept) => {
+  ])("is not kept for an idempotency key if a mask shows it %s", async (_, mask, shown, kept) => {
     const clerk = await tenant.application({ type: "private", permissions: ["token:create", "token:update"] });
     const headers = { "BT-IDEMPOTENCY-KEY": `masked ${JSON.stringify(mask)}` };
     const create = () => clerk("POST", "/tokens", { headers, body: card({ mask }) });
@@ -76,8 +76,8 @@ describe("a card's verification code", () => {
   });
 });
 
-describe("a token whose search indexes are another at each evaluation", () => {
-  it("is found by the values that it was written with, and leaves none of them behind", async () => {
+describe("a token whose search indexes change at each evaluation", () => {
+  it("is found by the values it was written with, and leaves none of them behind", async () => {
     const tenant = await newTenant();
     const backEnd = await tenant.backEnd();
     await using stored = await openStored();

@@ -6,8 +6,8 @@ const MERGE_PATCH = { "Content-Type": "application/merge-patch+json" };
 const NUMBER = "4242424242424242";
 const CARD = { number: NUMBER, expiration_month: 12, expiration_year: 2030, cvc: "987" };
 
-/** What whoever may change tokens, and not see them, can find out by changing them. */
-describe("whoever may not see a value", () => {
+/** What a caller who may change tokens, and not see them, can find out by changing them. */
+describe("a caller who may not see a value", () => {
   let tenant: TestTenant;
   let backEnd: RestClient;
   let page: RestClient;
@@ -35,7 +35,7 @@ describe("whoever may not see a value", () => {
   const card = (more: object = {}) => make({ type: "card", data: CARD, ...more });
   const patch = (client: RestClient, id: string, body: object) =>
     client("PATCH", `/tokens/${id}`, { headers: MERGE_PATCH, body });
-  /** Everything that a client is shown of a token, by all ways there are. */
+  /** Everything that a client can see of a token, in all ways. */
   const everythingOf = async (client: RestClient, id: string): Promise<string> => {
     const answers = [
       await client("GET", `/tokens/${id}`),
@@ -51,7 +51,7 @@ describe("whoever may not see a value", () => {
     ["all of it", "{{ data }}"],
     ["a part of it", { digits: "{{ data.number }}", code: "{{ data.cvc }}" }],
     ["a part of a part", { number: "{{ data.number | reveal_last: 15 }}" }],
-  ])("is not shown %s by a mask of its own, in the answer or later", async (_, mask) => {
+  ])("does not see %s through a mask of its own, in the response or later", async (_, mask) => {
     for (const client of [page, blind]) {
       const id = await card();
       const { status, body } = await patch(client, id, { mask });
@@ -81,13 +81,13 @@ describe("whoever may not see a value", () => {
       const twin = { type: "card", data: { number: NUMBER }, fingerprint_expression: "4", deduplicate_token: true };
       const folded = await client("POST", "/tokens", { body: twin });
       expect(folded.body.id).not.toBe(id);
-      // Nor by being folded into a token that it knows.
+      // Nor by having it deduplicated onto a token with a known value.
       expect(await patch(client, id, { metadata: { a: "b" } })).toMatchObject({ status: 200, body: { id } });
       await backEnd("DELETE", `/tokens/${folded.body.id}`);
     }
   });
 
-  it("cannot have a fingerprint made that there was not", async () => {
+  it("cannot create a fingerprint that did not exist", async () => {
     const id = await card();
     const { status, body } = await patch(page, id, { deduplicate_token: true });
     expect(status).toBe(200);
@@ -95,7 +95,7 @@ describe("whoever may not see a value", () => {
     expect((await patch(backEnd, id, { deduplicate_token: true })).body).toHaveProperty("fingerprint");
   });
 
-  it("finds no token by a search index of its own, and is told of no result", async () => {
+  it("finds no token by a search index of its own, and learns no result", async () => {
     const found = async (query: string) =>
       (await clerk("POST", "/tokens/search", { body: { query } })).body.pagination.total_items;
     for (const client of [page, blind]) {
@@ -111,7 +111,7 @@ describe("whoever may not see a value", () => {
     }
   });
 
-  it("does not bring a type's mask and indexes back that were taken away", async () => {
+  it("does not restore a type's mask and indexes that were removed", async () => {
     const hidden = { mask: "hidden", search_indexes: ["known"], fingerprint_expression: "own" };
     const id = await make({ type: "social_security_number", data: "123-45-6789", ...hidden });
     const cleared = { mask: null, search_indexes: null, fingerprint_expression: null };
@@ -125,7 +125,7 @@ describe("whoever may not see a value", () => {
     expect(await everythingOf(clerk, id)).not.toContain("6789");
   });
 
-  it("may hide more, which holds at once", async () => {
+  it("may hide more, with immediate effect", async () => {
     const mask = { a: "{{ data.a }}", b: { c: "{{ data.b | last4 }}" }, d: "{{ data.d }}" };
     const id = await make({ type: "token", data: { a: 1, b: "long text", d: 2 }, mask });
     const { body } = await patch(page, id, { mask: { a: null, d: "no number" } });
@@ -140,7 +140,7 @@ describe("whoever may not see a value", () => {
     expect([await found("data:x"), await found("data:y")]).toEqual([0, 1]);
   });
 
-  it("says how it is shown where it replaces all of the value", async () => {
+  it("decides how it is shown if it replaces the whole value", async () => {
     const id = await make({ type: "token", data: { a: "secret" } });
     const all = { data: { a: null, b: "mine" }, mask: { seen: "{{ data.b }}" }, search_indexes: ["{{ data.b }}"] };
     expect((await patch(page, id, all)).body.data).toEqual({ seen: "mine" });
@@ -151,11 +151,11 @@ describe("whoever may not see a value", () => {
     );
   });
 
-  it("is overruled by whoever may see it, field by field", async () => {
+  it("is overruled by a caller who may see it, field by field", async () => {
     const id = await card();
     const planted = { number: "{{ data.number }}", last4: "{{ data.number | last4 }}" };
     await patch(page, id, { mask: planted });
-    // A merge of something else does not bless what was planted beside it.
+    // Merging something else does not activate the planted expression.
     await patch(backEnd, id, { mask: { year: "{{ data.expiration_year }}" } });
     expect((await clerk("GET", `/tokens/${id}`)).body).not.toHaveProperty("data");
     await patch(backEnd, id, { mask: { ...planted, number: null } });
@@ -169,7 +169,7 @@ describe("whoever may not see a value", () => {
     expect((await clerk("GET", `/tokens/${id}`)).body.data).toEqual({ ...lasting, number: "XXXXXXXXXXXX4242" });
   });
 
-  it("has its masks and indexes count all the same where it is a back end's key with plain permissions", async () => {
+  it("sets active masks and indexes with a back end's key and plain permissions", async () => {
     const id = await make({ type: "token", data: { name: "Ada", code: "abc123" } });
     const change = {
       mask: { code: "{{ data.code | last4 }}" },
@@ -184,7 +184,7 @@ describe("whoever may not see a value", () => {
     expect(found.body.data).toMatchObject([{ id, data: { code: "c123" } }]);
   });
 
-  it("meets an older token of the same content as that token's own mask shows it", async () => {
+  it("sees an older token with the same content through that token's own mask", async () => {
     const data = { number: "5555555555554444" };
     const id = await make({ type: "card", data, deduplicate_token: true, mask: "hidden" });
     const open = { type: "card", data, mask: "{{ data }}", deduplicate_token: true };
@@ -198,7 +198,7 @@ describe("whoever may not see a value", () => {
 });
 
 describe("a token that is moved", () => {
-  it("is redacted where any of its containers says so, and masked elsewhere", async () => {
+  it("is redacted if any of its containers says so, and masked otherwise", async () => {
     const tenant = await newTenant();
     const backEnd = await tenant.backEnd();
     const mover = await tenant.application({

@@ -16,7 +16,7 @@ describe("cloakroom", () => {
       expect(stdout).toContain(name);
   });
 
-  it.each(["--version", "-V", "version"])("%s says which version it is", async (word) => {
+  it.each(["--version", "-V", "version"])("%s prints the version", async (word) => {
     const { version } = JSON.parse(readFileSync("package.json", "utf8"));
     const { node } = process.versions;
     const plain = await run(word);
@@ -52,13 +52,13 @@ describe("cloakroom", () => {
     [["tenants", "create"], /--name is missing/],
     [["tenants", "create", "--name", "X"], /--owner-email is missing/],
     [["tenants", "create", "--name", " ", "--owner-email", "a@b"], /--name is missing/],
-    [["tenants", "create", "--name", "X", "--owner-email", "nobody"], /--owner-email must be an e-mail address/],
+    [["tenants", "create", "--name", "X", "--owner-email", "nowhere"], /--owner-email must be an e-mail address/],
     [["tenants", "create", "--name", "x".repeat(201), "--owner-email", "a@b"], /at most 200/],
     [["tenants", "create", "--nmae", "X"], /--nmae.*cloakroom tenants create --help/s],
     [["tenants", "create", "X"], /Unexpected argument.*--help/s],
     [["tenants", "list", "--name", "X"], /--name/],
     [["serve", "--port", "1"], /--port/],
-  ])("%j is a wrong call: exit code 2, and words on standard error", async (args, words) => {
+  ])("%j is a usage error: exit code 2, and a message on standard error", async (args, words) => {
     const { code, stderr } = await run(...args);
     expect(code).toBe(2);
     expect(stderr).toMatch(words);
@@ -81,7 +81,7 @@ describe("cloakroom", () => {
       expect(made.stdout.trim().split("\n")).toHaveLength(1);
     });
 
-    it("makes a tenant that works at once beside the running server", async () => {
+    it("creates a tenant that works at once on the running server", async () => {
       const { tenant_id, application_id, key } = JSON.parse(made.stdout);
       const client = restClient(inject("serverUrl"), key);
       expect(await client("GET", "/tenants/self")).toMatchObject({
@@ -96,13 +96,13 @@ describe("cloakroom", () => {
       );
     });
 
-    it("says it in lines where no JSON is wanted", async () => {
+    it("prints lines unless JSON is requested", async () => {
       const { code, stdout } = await run("tenants", "create", "--name", "Lines", "--owner-email", "owner@example.com");
       expect(code).toBe(0);
       expect(stdout).toMatch(/^tenant_id: [0-9a-f-]{36}\napplication_id: [0-9a-f-]{36}\nkey: key_prod_mgt_\w+\n$/);
     });
 
-    it("can run several times at once", async () => {
+    it("can run several times concurrently", async () => {
       const all = await Promise.all(
         ["A", "B", "C"].map((name) =>
           run("tenants", "create", "--name", name, "--owner-email", "owner@example.com", "--json"),
@@ -129,7 +129,7 @@ describe("cloakroom", () => {
     expect(stdout).not.toMatch(/key_|@/);
   });
 
-  it("doctor finds a running server's database well", async () => {
+  it("doctor finds no problem with a running server's database", async () => {
     const { code, stdout } = await run("doctor", "--json");
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -142,7 +142,7 @@ describe("cloakroom", () => {
     });
   });
 
-  it("doctor says what is wrong with a root key that is another, and exits with 1", async () => {
+  it("doctor reports a wrong root key, and exits with 1", async () => {
     const directory = mkdtempSync(join(tmpdir(), "cloakroom-cli-"));
     try {
       const environment = { ...inject("serverEnvironment"), CLOAKROOM_ROOT_KEY_FILE: join(directory, "missing.key") };
@@ -157,14 +157,14 @@ describe("cloakroom", () => {
     }
   });
 
-  it("a second server on the same directory is refused, and the first goes on", async () => {
+  it("a second server on the same directory is refused, and the first continues", async () => {
     const { code, stderr } = await run("serve");
     expect(code).toBe(1);
     expect(stderr).not.toMatch(/^\s+at /m);
     expect(await restClient(inject("serverUrl"))("GET", "/readyz")).toMatchObject({ status: 200 });
   });
 
-  it("a wrong setting is told by every command in one line", async () => {
+  it("every command reports a wrong setting in one line", async () => {
     const { code, stderr } = await cloakroom(
       { ...inject("serverEnvironment"), CLOAKROOM_COLOUR: "red" },
       "tenants",

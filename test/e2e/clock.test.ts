@@ -1,8 +1,8 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { readConfig } from "../../src/config.js";
-import type { RunningServer } from "../../src/running-server.js";
+import type { RunningServer } from "../../src/server/running-server.js";
+import { readConfig } from "../../src/settings/config.js";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { startEmbeddedDatabase } from "../../src/store/embedded/embedded-database.js";
 import { cloakroom } from "../support/command.js";
@@ -14,10 +14,10 @@ import { newTenant, type TestTenant } from "../support/tenant.js";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** As built, since it starts processes of its own. */
-const builtServer: string = "../../dist/src/serve.js";
+/** The built program, because it starts processes of its own. */
+const builtServer: string = "../../dist/src/server/start-server.js";
 
-describe("a machine whose clock ran an hour fast and was set right", () => {
+describe("a machine whose clock ran an hour fast and was corrected", () => {
   const directory = newDirectory();
   const environment = {
     CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")),
@@ -31,7 +31,7 @@ describe("a machine whose clock ran an hour fast and was set right", () => {
   let server: RunningServer;
   let sql: Sql;
   const tenants: TestTenant[] = [];
-  /** The clock of the server and that of the database. */
+  /** The clocks of the server and the database. */
   const setAhead = async (milliseconds: number) => {
     ahead = milliseconds;
     await sql`update test_clock set milliseconds = ${milliseconds}`;
@@ -57,7 +57,7 @@ describe("a machine whose clock ran an hour fast and was set right", () => {
     await movableClock(owner);
     await owner.end({ timeout: 5 });
     await database.stop();
-    const { startServer }: typeof import("../../src/serve.js") = await import(builtServer);
+    const { startServer }: typeof import("../../src/server/start-server.js") = await import(builtServer);
     const say = (line: string) => {
       admin = /Health at (\S+)\/readyz/.exec(line)?.[1] ?? admin;
     };
@@ -84,7 +84,7 @@ describe("a machine whose clock ran an hour fast and was set right", () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it("says so when the doctor is asked, and what to do", async () => {
+  it("is reported by doctor, with what to do", async () => {
     const { code, stdout } = await cloakroom(environment, "doctor", "--json");
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -93,7 +93,7 @@ describe("a machine whose clock ran an hour fast and was set right", () => {
     });
   });
 
-  it("serves the first request of a tenant, and all that come with it", async () => {
+  it("serves the first request of a tenant, and all concurrent ones", async () => {
     const { manage } = tenant(0);
     const answers = await Promise.all(Array.from({ length: 24 }, () => manage("GET", "/tenants/self")));
     expect(answers.map(({ status }) => status)).toEqual(Array(24).fill(200));
@@ -103,7 +103,7 @@ describe("a machine whose clock ran an hour fast and was set right", () => {
     expect((await fetch(`${admin}/readyz`)).status).toBe(200);
   });
 
-  it("folds tokens of one content into one, whichever request meets the log first", async () => {
+  it("deduplicates tokens of the same content, whichever request meets the log first", async () => {
     const backEnd = await tenant(1).backEnd();
     for (let round = 0; round < 3; round += 1) {
       await setAhead(HOUR + (5 + round) * MINUTE);
@@ -117,7 +117,7 @@ describe("a machine whose clock ran an hour fast and was set right", () => {
     }
   });
 
-  it("is mended by command as well", async () => {
+  it("can be repaired by command as well", async () => {
     const { id } = tenant(2);
     const { code, stdout } = await cloakroom(environment, "audit", "reopen", "--json");
     expect(code).toBe(0);
@@ -128,7 +128,7 @@ describe("a machine whose clock ran an hour fast and was set right", () => {
     expect((await tenant(2).manage("GET", "/tenants/self")).status).toBe(200);
   });
 
-  it("has logs that verify, and say when they were set back", async () => {
+  it("has logs that verify, and report when they were set back", async () => {
     const { code, stdout } = await cloakroom(environment, "audit", "verify", "--json");
     expect(JSON.parse(stdout).flatMap(({ findings }: { findings: unknown[] }) => findings)).toEqual([]);
     expect(code).toBe(0);
@@ -138,7 +138,7 @@ describe("a machine whose clock ran an hour fast and was set right", () => {
     );
   });
 
-  it("refuses writes while this server alone is slow, says why, and serves again once it is right", async () => {
+  it("rejects writes and says why while only this server's clock is slow, and recovers once it is right", async () => {
     const { manage } = tenant(0);
     expect((await manage("GET", "/tenants/self")).status).toBe(200);
     await vi.waitFor(async () => expect(await sealedUntil(tenant(0))).toBeGreaterThan(Date.now() - 5 * MINUTE), {

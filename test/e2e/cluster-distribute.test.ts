@@ -21,7 +21,7 @@ describe("cloakroom cluster distribute on a plain PostgreSQL", () => {
   });
   const distribute = (...options: string[]) => cloakroom(environment, "cluster", "distribute", ...options);
 
-  it("asks for init first, then says that there is no cluster, and changes nothing", async () => {
+  it("asks for init first, then reports that there is no cluster, and changes nothing", async () => {
     expect(await distribute()).toMatchObject({
       code: 1,
       stdout: "",
@@ -45,7 +45,7 @@ describe("cloakroom cluster distribute on a plain PostgreSQL", () => {
     expect(roles.map(({ canLogIn }) => canLogIn)).toEqual([false, false]);
   });
 
-  it.each(["0", "-1", "many", "1.5", "64001"])("refuses --shards %s", async (shards) => {
+  it.each(["0", "-1", "many", "1.5", "64001"])("rejects --shards %s", async (shards) => {
     expect(await distribute(`--shards=${shards}`)).toMatchObject({
       code: 2,
       stdout: "",
@@ -53,7 +53,7 @@ describe("cloakroom cluster distribute on a plain PostgreSQL", () => {
     });
   });
 
-  it("needs a database that DATABASE_URL names", async () => {
+  it("needs a database in DATABASE_URL", async () => {
     const embedded = { CLOAKROOM_DATA_DIR: join(directory, "embedded") };
     const { code, stderr } = await cloakroom(embedded, "cluster", "distribute");
     expect([code, stderr]).toEqual([1, expect.stringContaining("Set DATABASE_URL")]);

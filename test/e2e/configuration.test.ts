@@ -28,7 +28,7 @@ describe("a wrong setting", () => {
     [{ CLOAKROOM_REQUEST_TIMEOUT_MS: "0" }, /CLOAKROOM_REQUEST_TIMEOUT_MS must be/],
     [{ CLOAKROOM_LOG_LEVEL: "loud" }, /CLOAKROOM_LOG_LEVEL must be one of debug, info, warn, error, silent/],
     [{ CLOAKROOM_LOG_RETENTION_DAYS: "forever" }, /CLOAKROOM_LOG_RETENTION_DAYS must be/],
-    [{ CLOAKROOM_DB_POOL_FAST: "0" }, /CLOAKROOM_DB_POOL_FAST must be/],
+    [{ CLOAKROOM_DB_CONNECTIONS: "2" }, /CLOAKROOM_DB_CONNECTIONS must be/],
     [{ CLOAKROOM_PROCESSES: "many" }, /CLOAKROOM_PROCESSES must be auto or a whole number from 1 to 64; it is "many"/],
     [{ CLOAKROOM_PUBLIC_URL: "vault.example.com" }, /CLOAKROOM_PUBLIC_URL must be an address such as https:/],
     [{ CLOAKROOM_CORS_ORIGINS: "shop.example.com" }, /CLOAKROOM_CORS_ORIGINS must be/],
@@ -64,7 +64,7 @@ describe("a wrong setting", () => {
     [{ CLOAKROOM_API_SERVICE_PORT_HTTP: "80" }, /CLOAKROOM_API_SERVICE_PORT_HTTP is no setting: Kubernetes/],
     [{ CLOAKROOM_PORT_80_TCP_ADDR: "10.0.0.1" }, /CLOAKROOM_PORT_80_TCP_ADDR is no setting: Kubernetes/],
     [{ DATABASE_URL_FILE: "/does/not/exist" }, /DATABASE_URL_FILE names a file that cannot be read/],
-  ])("%j stops the start with one line that says what to do, and nothing is made", async (settings, words) => {
+  ])("%j stops the start with one line that says what to do, and creates nothing", async (settings, words) => {
     const environment = { CLOAKROOM_DATA_DIR: join(directory, "data"), ...settings };
     const { code, stdout, stderr } = await cloakroom(environment, "serve");
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -80,20 +80,20 @@ describe("a wrong setting", () => {
       { CLOAKROOM_TLS_CERT_FILE: "/does/not/exist", CLOAKROOM_TLS_KEY_FILE: "/does/not/exist" },
     ],
     [
-      "a certificate that is none",
+      "an invalid certificate",
       { CLOAKROOM_TLS_CERT_FILE: "{directory}/some-file", CLOAKROOM_TLS_KEY_FILE: "{directory}/some-file" },
     ],
     ["a BIN table that is not there", { CLOAKROOM_BIN_TABLE_FILE: "/does/not/exist" }],
-    ["a BIN table that is none", { CLOAKROOM_BIN_TABLE_FILE: "{directory}/some-file" }],
+    ["an invalid BIN table", { CLOAKROOM_BIN_TABLE_FILE: "{directory}/some-file" }],
     ["a port that is taken", {}],
     ["an address that is not this machine's", { CLOAKROOM_HOST: "203.0.113.1" }],
     ["a database that cannot be reached", { DATABASE_URL: "postgres://someone:s3cr3t-word@127.0.0.1:1/none" }],
-  ])("such as %s stops the start with one line, without a stack and without secrets", async (name, settings) => {
+  ])("such as %s stops the start with one line, without a stack or secrets", async (name, settings) => {
     const own = newDirectory();
     try {
       const environment: Record<string, string> = {
         CLOAKROOM_DATA_DIR: copyMigratedData(join(own, "data")),
-        // The shared server's, where it is to be taken.
+        // The shared server's port, if the test needs one that is taken.
         CLOAKROOM_PORT: name.includes("port") ? new URL(inject("serverUrl")).port : "0",
         CLOAKROOM_ADMIN_PORT: "0",
       };
@@ -115,7 +115,7 @@ describe("a wrong setting", () => {
 });
 
 describe("an older Node", () => {
-  it("is told which one is needed, in one line", async () => {
+  it("gets the required version in one line", async () => {
     const own = newDirectory();
     try {
       const preload = join(own, "older.mjs");
@@ -145,17 +145,17 @@ describe("a setting", () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it("is the address that is announced", () => {
+  it("sets the address that is announced", () => {
     expect(server.url).toBe("https://vault.example.com/base");
   });
 
-  it("is where the root key is made, and that the operator's log is quiet", () => {
+  it("sets where the root key is created, and silences the operator's log", () => {
     expect(server.said()).toMatch(/Made the root key .*elsewhere\.key\./);
     expect(server.said()).not.toContain('"msg":"served"');
   });
 });
 
-describe("the limit of bodies", () => {
+describe("the size limit of bodies", () => {
   let server: ServerProcess;
   let backEnd: RestClient & { readonly key: string };
   beforeAll(async () => {
@@ -164,7 +164,7 @@ describe("the limit of bodies", () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it("holds on every protocol as it is set", async () => {
+  it("applies to every protocol as it is set", async () => {
     const body = (length: number) => ({ body: { type: "token", data: "x".repeat(length) } });
     expect(await backEnd("POST", "/tokens", body(1_900))).toMatchObject({ status: 201 });
     const over = await backEnd("POST", "/tokens", body(2_048));
@@ -175,7 +175,7 @@ describe("the limit of bodies", () => {
     expect(await call(2_048)).toMatchObject({ status: 429, body: { code: "resource_exhausted" } });
   });
 
-  it("does not keep answers small", async () => {
+  it("does not limit responses", async () => {
     const made = await Promise.all(
       Array.from({ length: 3 }, () => backEnd("POST", "/tokens", { body: { type: "token", data: "x".repeat(1_900) } })),
     );

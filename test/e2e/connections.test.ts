@@ -44,7 +44,7 @@ describe("formulas", () => {
 });
 
 describe("a connection", () => {
-  it("is pending when created, without its method and fields, and available as soon as its credentials are checked", async () => {
+  it("is pending when created, without its method and fields, and available as soon as its credentials are verified", async () => {
     const { status, body } = await tenant.manage("POST", "/orchestration/connections", { body: SIMULATOR });
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -61,7 +61,7 @@ describe("a connection", () => {
     await vi.waitFor(async () => expect(await statusOf(body.id)).toBe("available"), { timeout: 5_000 });
   });
 
-  it("fails when the payment service refuses its credentials, and waits while that is unclear", async () => {
+  it("fails if the payment service rejects its credentials, and stays pending while that is unclear", async () => {
     const made = async (result: string) => {
       const fields = [...SIMULATOR.fields, { key: "verify_result", value: result }];
       return (await tenant.manage("POST", "/orchestration/connections", { body: { ...SIMULATOR, fields } })).body.id;
@@ -83,7 +83,7 @@ describe("a connection", () => {
     expect(put.body.map(({ id }: { id: string }) => id)).toEqual(body.map(({ id }: { id: string }) => id));
   });
 
-  it("keeps its status when only its name changes, and is checked anew when its fields do", async () => {
+  it("keeps its status if only its name changes, and is checked again if its fields do", async () => {
     const { id } = (await tenant.manage("POST", "/orchestration/connections", { body: SIMULATOR })).body;
     await vi.waitFor(async () => expect(await statusOf(id)).toBe("available"), { timeout: 5_000 });
     const path = `/orchestration/connections/${id}`;
@@ -94,7 +94,7 @@ describe("a connection", () => {
     await vi.waitFor(async () => expect(await statusOf(id)).toBe("available"), { timeout: 5_000 });
   });
 
-  it("takes codes of countries and currencies in lower case, and shows them in upper case", async () => {
+  it("accepts country and currency codes in lower case, and shows them in upper case", async () => {
     const lower = { accepted_countries: ["us", "US", "de"], accepted_currencies: ["eur"] };
     const { status, body } = await tenant.manage("POST", "/orchestration/connections", {
       body: { ...SIMULATOR, ...lower },
@@ -103,7 +103,7 @@ describe("a connection", () => {
     expect(body).toMatchObject({ accepted_countries: ["US", "DE"], accepted_currencies: ["EUR"] });
   });
 
-  it("keeps a secret that is left out, and loses one that is sent empty", async () => {
+  it("keeps a secret that is omitted, and clears one that is sent empty", async () => {
     const secret = { key: "webhook_secret", value: "s-1" };
     const fields = [...SIMULATOR.fields, secret];
     const { id } = (await tenant.manage("POST", "/orchestration/connections", { body: { ...SIMULATOR, fields } })).body;
@@ -112,20 +112,20 @@ describe("a connection", () => {
       const body = { ...SIMULATOR, fields: [...SIMULATOR.fields, ...more] };
       return tenant.manage("PUT", `/orchestration/connections/${id}`, { body });
     };
-    // A connection whose fields are as they were is not checked again.
+    // A connection whose fields are unchanged is not checked again.
     expect((await replaced()).body.status).toBe("available");
     expect((await replaced({ key: "webhook_secret" })).status).toBe(400);
     expect((await replaced({ key: "webhook_secret", value: "" })).body.status).toBe("pending");
   });
 
-  it("is gone after it was deleted", async () => {
+  it("is gone after it is deleted", async () => {
     const { id } = (await tenant.manage("POST", "/orchestration/connections", { body: SIMULATOR })).body;
     expect((await tenant.manage("DELETE", `/orchestration/connections/${id}`)).status).toBe(204);
     expect((await tenant.manage("GET", `/orchestration/connections/${id}`)).status).toBe(404);
     expect((await tenant.manage("DELETE", `/orchestration/connections/${id}`)).status).toBe(404);
   });
 
-  it("leaves log rows that hold no secret", async () => {
+  it("leaves log rows without secrets", async () => {
     const { body } = await tenant.manage("GET", "/logs?entity_type=connection&size=100");
     const operations = body.data.map(({ operation }: { operation: string }) => operation);
     expect(new Set(operations)).toEqual(new Set(["create", "read", "list", "update", "delete"]));
@@ -145,7 +145,7 @@ describe("bad input", () => {
     ["a field that is empty", { fields: [{ key: "merchant_id", value: "" }] }, "fields[0].value"],
     ["a missing field", { fields: [] }, "fields"],
     ["a field given twice", { fields: [SIMULATOR.fields[0], SIMULATOR.fields[0]] }, "fields[1].key"],
-    ["a number that is none", { fields: [{ key: "latency_ms", value: "slow" }] }, "fields[0].value"],
+    ["an invalid number", { fields: [{ key: "latency_ms", value: "slow" }] }, "fields[0].value"],
     [
       "a missing secret",
       { connection_formula_id: "adyen-card", fields: [{ key: "merchant_account", value: "a" }] },
@@ -161,13 +161,13 @@ describe("bad input", () => {
     expect(Object.keys(body.errors)).toEqual([field]);
   });
 
-  it("an application without the permission is refused", async () => {
+  it("an application without the permission gets 403", async () => {
     const backEnd = await tenant.backEnd();
     expect((await backEnd("POST", "/orchestration/connections", { body: SIMULATOR })).status).toBe(403);
     expect((await backEnd("GET", "/orchestration/connection_formulas")).status).toBe(403);
   });
 
-  it("a connection of another tenant is not there", async () => {
+  it("a connection of another tenant is not found", async () => {
     const other = await newTenant();
     const { id } = (await other.manage("POST", "/orchestration/connections", { body: SIMULATOR })).body;
     expect((await tenant.manage("GET", `/orchestration/connections/${id}`)).status).toBe(404);

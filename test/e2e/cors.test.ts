@@ -38,7 +38,7 @@ describe("a page of another origin", () => {
     ["POST", "/cloakroom.v1.TokenService/CreateToken", "bt-api-key,grpc-timeout,x-grpc-web,x-user-agent,content-type"],
     ["POST", "/proxy", "bt-proxy-key,bt-proxy-url,authorization,x-anything_else"],
     ["GET", "/nope", "bt-api-key"],
-  ])("is told before a %s of %s that it may, with the headers it asks for", async (method, path, headers) => {
+  ])("is allowed by a preflight to send a %s of %s, with the requested headers", async (method, path, headers) => {
     const { status, body, headers: answered } = await preflight(client, path, SHOP, method, headers);
     expect({ status, body }).toEqual({ status: 204, body: "" });
     expect(answered.get("access-control-allow-origin")).toBe("*");
@@ -48,10 +48,10 @@ describe("a page of another origin", () => {
     expect(answered.has("access-control-allow-credentials")).toBe(false);
   });
 
-  it("may read the headers that matter, of successes and of errors, on every path", async () => {
+  it("may read the documented headers, of successes and of errors, on every path", async () => {
     for (const [method, path, request] of [
       ["POST", "/tokens", { key, body: { type: "token", data: 1 } }],
-      ["GET", "/tokens/abc", { key: "nobody" }],
+      ["GET", "/tokens/abc", { key: "unknown" }],
       ["POST", "/tokens", { key, raw: "{" }],
       ["GET", "/nope", {}],
       ["PUT", "/tokens", {}],
@@ -72,13 +72,13 @@ describe("a page of another origin", () => {
     }
   });
 
-  it("is not mentioned where there is none", async () => {
+  it("is not mentioned if there is none", async () => {
     const { headers } = await client("GET", "/healthz");
     for (const [name] of headers) expect(name).not.toMatch(/^access-control-/);
     expect(await client("OPTIONS", "/tokens")).toMatchObject({ status: 204 });
   });
 
-  it("is not allowed headers that are no headers", async () => {
+  it("is not allowed malformed headers", async () => {
     for (const headers of ["a b", "x\u00e4", "", ",", "a,,b", "x:y"]) {
       const answer = await preflight(client, "/tokens", SHOP, "POST", Buffer.from(headers).toString("latin1"));
       expect(answer.status).toBe(204);
@@ -96,7 +96,7 @@ describe("with origins configured, a page", () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it.each([SHOP, "http://localhost:3000"])("of %s may call", async (origin) => {
+  it.each([SHOP, "http://localhost:3000"])("of %s is allowed", async (origin) => {
     const before = await preflight(client, "/tokens", origin, "POST", "bt-api-key");
     const answer = await client("GET", "/tokens/abc", { headers: { Origin: origin } });
     for (const { headers } of [before, answer]) {
@@ -113,7 +113,7 @@ describe("with origins configured, a page", () => {
     "https://shop.example.com.evil.test",
     "https://shop.example.com:8443",
     "HTTPS://SHOP.EXAMPLE.COM",
-  ])("of %s may not", async (origin) => {
+  ])("of %s is not allowed", async (origin) => {
     const before = await preflight(client, "/tokens", origin, "POST", "bt-api-key");
     const answer = await client("GET", "/tokens/abc", { headers: { Origin: origin } });
     for (const { headers } of [before, answer]) {

@@ -2,8 +2,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
-import { readConfig } from "../../src/config.js";
-import { openVault } from "../../src/vault.js";
+import { readConfig } from "../../src/settings/config.js";
+import { openVault } from "../../src/vault/vault.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 import { type Replica, startReplica } from "../support/replica.js";
@@ -28,7 +28,7 @@ describe("a server that is killed while tokens are changed and deleted", () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  /** Checks a token against what its client was told, and that its log tells of exactly the steps it has gone. */
+  /** Checks a token against the acknowledged steps, and its log for exactly those steps. */
   async function expectWhole(client: RestClient, manage: RestClient, token: ChangedToken): Promise<"there" | "gone"> {
     const { status, body } = await client("GET", `/tokens/${token.id}`);
     const { body: log } = await manage("GET", `/logs?entity_id=${token.id}&size=100`);
@@ -46,7 +46,7 @@ describe("a server that is killed while tokens are changed and deleted", () => {
     return "there";
   }
 
-  /** Found by its last step, and by neither the one before nor the one after. */
+  /** Found by its last step, and by neither the previous nor the next one. */
   async function expectFound(client: RestClient, tokens: readonly ChangedToken[]): Promise<void> {
     const answers = await Promise.all(tokens.map(({ id }) => client("GET", `/tokens/${id}`)));
     const stepOf = new Map(answers.map(({ body }) => [String(body.id), Number(body.data.step)]));
@@ -58,11 +58,11 @@ describe("a server that is killed while tokens are changed and deleted", () => {
     }
   }
 
-  it("keeps every step that it acknowledged, and none by halves", async () => {
+  it("keeps every acknowledged step, and none partially", async () => {
     for (let round = 0; round < 3; round += 1) {
       const doomed = restClient(server.url, key);
       const tokens = await makeChanged(doomed, 60);
-      // Every third is deleted early; the others are in the middle of their steps when the end comes.
+      // Every third token is deleted early; the others are in the middle of their steps when the server is killed.
       const running = tokens.map((token, index) => changeOn(doomed, token, index % 3 === 0 ? 2 + (index % 7) : 90));
       const deleted = () => tokens.filter(({ deletion }) => deletion === "acknowledged").length;
       await expect.poll(deleted, { interval: 2, timeout: 20_000 }).toBeGreaterThan(4);
@@ -81,7 +81,7 @@ describe("a server that is killed while tokens are changed and deleted", () => {
       const there = tokens.filter((_, index) => fates[index] === "there");
       expect(stored).toBe(there.length);
       await expectFound(client, there);
-      // The next round begins with nothing.
+      // The next round starts empty.
       for (const { id } of there) expect((await client("DELETE", `/tokens/${id}`)).status).toBe(204);
     }
   });

@@ -2,8 +2,8 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
-import { readConfig } from "../../src/config.js";
-import { openVault } from "../../src/vault.js";
+import { readConfig } from "../../src/settings/config.js";
+import { openVault } from "../../src/vault/vault.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 import { type Replica, startReplica } from "../support/replica.js";
@@ -30,7 +30,7 @@ describe("with its embedded database, a vault", () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  /** Looks into the database as a command beside the server does. */
+  /** Reads the database as a command next to the server does. */
   async function books() {
     const config = readConfig(environment);
     await using vault = await openVault({ config, as: "command", announce: () => {}, clock: systemClock });
@@ -41,7 +41,7 @@ describe("with its embedded database, a vault", () => {
     return Number(readFileSync(join(directory, "data", "pg18", "data", "postmaster.pid"), "utf8").split("\n")[0]);
   }
 
-  it("that is killed under load, again and again, keeps all that it acknowledged and nothing by halves", async () => {
+  it("that is killed under load repeatedly keeps all acknowledged work and nothing partial", async () => {
     for (let round = 0; round < 3; round += 1) {
       await underLoad(load, server, key, 150, () => server.stop("SIGKILL"));
       expect(load.unacknowledged.length, "requests that were under way").toBeGreaterThan(0);
@@ -53,10 +53,10 @@ describe("with its embedded database, a vault", () => {
     expect({ tokens, answers }).toEqual({ tokens: tokensOf(load), answers: load.requests.length });
   });
 
-  it("whose database loses a process under load goes on, and answers 503 at worst", async () => {
+  it("whose database loses a process under load continues, and answers 503 at worst", async () => {
     load.refusals.clear();
     await underLoad(load, server, key, 100, async () => {
-      // One backend that dies takes all others with it: PostgreSQL recovers as after a crash.
+      // A backend that dies takes all others with it: PostgreSQL recovers as after a crash.
       const children = readFileSync(`/proc/${postmaster()}/task/${postmaster()}/children`, "utf8").trim().split(" ");
       const backend = children.find((pid) => /cloakroom cloakroom/.test(readFileSync(`/proc/${pid}/cmdline`, "utf8")));
       process.kill(Number(backend), "SIGKILL");
@@ -69,7 +69,7 @@ describe("with its embedded database, a vault", () => {
     expect(tokens).toBe(tokensOf(load));
   });
 
-  it("whose database is killed as a whole ends, says so, and has lost nothing when it is started again", async () => {
+  it("whose database is killed completely exits with a message, and has lost nothing after a restart", async () => {
     await underLoad(load, server, key, 100, async () => process.kill(postmaster(), "SIGKILL"));
     expect(await server.ended).toBe(1);
     expect(server.said()).toMatch(/The embedded database has ended: PostgreSQL (was ended by SIGKILL|ended)\./);

@@ -16,7 +16,7 @@ describe("creating a token", () => {
     clerk = await tenant.application({ type: "private", permissions: ["token:create", "token:read"] });
   });
 
-  it("answers everything that is known of it, and nothing else", async () => {
+  it("returns all of its fields, and nothing else", async () => {
     const { status, body } = await backEnd("POST", "/tokens", { body: { type: "token", data: "secret" } });
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -47,7 +47,7 @@ describe("creating a token", () => {
     ["an empty object", {}],
     ["an object with nulls", { a: null, b: { c: [null] } }],
     ["an object with odd names", { "": 1, "a.b": 2, "[0]": 3, constructor: 4, "naïve 👋": 5 }],
-  ])("keeps %s as it is", async (_, data) => {
+  ])("keeps %s unchanged", async (_, data) => {
     const created = await backEnd("POST", "/tokens", { body: { type: "token", data } });
     expect(created.status).toBe(201);
     expect(created.body).not.toHaveProperty("data");
@@ -55,7 +55,7 @@ describe("creating a token", () => {
     expect(read.body.data).toStrictEqual(data);
   });
 
-  it("keeps members called __proto__, and takes none of them for a prototype", async () => {
+  it("keeps members called __proto__ without using them as a prototype", async () => {
     const raw = '{"type":"token","data":{"__proto__":{"admin":true},"list":[{"__proto__":1}]}}';
     const created = await backEnd("POST", "/tokens", { raw });
     expect(created.status).toBe(201);
@@ -68,7 +68,7 @@ describe("creating a token", () => {
     const data = { number, expiration_month: 7, expiration_year: 2031, cvc: "042" };
     const masked = { number: "XXXXXXXXXXXX4444", expiration_month: 7, expiration_year: 2031 };
 
-    it("shows the evaluated mask as data and as mask to whoever sees masks", async () => {
+    it("shows the evaluated mask as data and as mask to a caller who sees masks", async () => {
       const created = await clerk("POST", "/tokens", { body: { type: "card", data } });
       expect(created).toMatchObject({ status: 201, body: { data: masked, mask: masked } });
       expect(created.body.fingerprint_expression).toBe("{{ data.number }}");
@@ -82,14 +82,14 @@ describe("creating a token", () => {
       }
     });
 
-    it("is masked in the answer under a rule that reveals, and in the clear only when it is read", async () => {
+    it("is masked in the response under a rule that reveals, and in the clear only when it is read", async () => {
       const created = await backEnd("POST", "/tokens", { body: { type: "card", data } });
       expect(created).toMatchObject({ status: 201, body: { data: masked, mask: masked } });
       expect(JSON.stringify(created.body)).not.toMatch(/5555555555554444|042/);
       expect(await backEnd("GET", `/tokens/${created.body.id}`)).toMatchObject({ body: { data, mask: masked } });
     });
 
-    it("shows no details beside a mask of its own", async () => {
+    it("shows no details next to a mask of its own", async () => {
       const hidden = { type: "card", data, mask: "hidden" };
       const created = await backEnd("POST", "/tokens", { body: hidden });
       expect(created).toMatchObject({ status: 201, body: { data: "hidden", mask: "hidden" } });
@@ -106,12 +106,12 @@ describe("creating a token", () => {
       expect((await backEnd("GET", `/tokens/${id}`)).body.card).toMatchObject({ bin: "55555555", last4: "4444" });
     });
 
-    it("leaves out of the mask what the card does not have", async () => {
+    it("omits from the mask what the card does not have", async () => {
       const { body } = await clerk("POST", "/tokens", { body: { type: "card", data: { number } } });
       expect(body.data).toEqual({ number: "XXXXXXXXXXXX4444" });
     });
 
-    it("takes a month and a year that came as text", async () => {
+    it("accepts a month and a year as strings", async () => {
       const given = { number, expiration_month: "07", expiration_year: "2031" };
       const { status, body } = await backEnd("POST", "/tokens", { body: { type: "card", data: given } });
       expect(status).toBe(201);
@@ -120,7 +120,7 @@ describe("creating a token", () => {
       expect(stored).toStrictEqual({ number, expiration_month: 7, expiration_year: 2031 });
     });
 
-    it("takes a cvc that came as a number", async () => {
+    it("accepts a cvc as a number", async () => {
       const { status, body } = await backEnd("POST", "/tokens", { body: { type: "card", data: { number, cvc: 123 } } });
       expect(status).toBe(201);
       expect((await backEnd("GET", `/tokens/${body.id}`)).body.data.cvc).toBe("123");
@@ -132,7 +132,7 @@ describe("creating a token", () => {
       ["separators", { number: "4242 4242 4242 4242" }, ["data.number"]],
       ["a number that is no text", { number: 4242424242424242 }, ["data.number"]],
       ["no number", {}, ["data.number"]],
-      ["a month that is none", { number, expiration_month: 13 }, ["data.expiration_month"]],
+      ["an invalid month", { number, expiration_month: 13 }, ["data.expiration_month"]],
       ["a month as text of three digits", { number, expiration_month: "007" }, ["data.expiration_month"]],
       ["a month in words", { number, expiration_month: "July" }, ["data.expiration_month"]],
       ["a year of two digits", { number, expiration_year: 31 }, ["data.expiration_year"]],
@@ -140,7 +140,7 @@ describe("creating a token", () => {
       ["fields that cards do not have", { number, holder: "Ada", pin: 1 }, ["data.holder", "data.pin"]],
       ["several faults", { number: "1", cvc: "x" }, ["data.number", "data.cvc"]],
       ["a text", "4242424242424242", ["data"]],
-    ])("refuses %s", async (_, wrong, fields) => {
+    ])("rejects %s", async (_, wrong, fields) => {
       const answer = await backEnd("POST", "/tokens", { body: { type: "card", data: wrong } });
       expect(answer).toMatchObject({ status: 400, body: { code: "validation_failed" } });
       expect(Object.keys(answer.body.errors)).toEqual(fields);
@@ -156,7 +156,7 @@ describe("creating a token", () => {
       expect(created).toMatchObject({ status: 201, body: { data: masked, containers: ["/bank/high/"] } });
       expect(created.body.bank).toEqual({ routing_number: "021000021", account_number_last4: "7890" });
       expect(created.body.fingerprint_expression).toBe("{{ data.account_number }}|{{ data.routing_number }}");
-      // Only a card's own mask is shown evaluated: of all others `mask` is the definition.
+      // Only a card's own mask is shown evaluated: for all other types `mask` is the definition.
       expect(created.body.mask).toEqual({
         routing_number: "{{ data.routing_number }}",
         account_number: "{{ data.account_number | reveal_last: 4 }}",
@@ -164,7 +164,7 @@ describe("creating a token", () => {
       expect(await clerk("GET", `/tokens/${created.body.id}`)).toMatchObject({ status: 200, body: { data: masked } });
     });
 
-    it.each(["1", "12", "00000000000000001"])("takes the account number %s", async (account_number) => {
+    it.each(["1", "12", "00000000000000001"])("accepts the account number %s", async (account_number) => {
       const answer = await backEnd("POST", "/tokens", { body: { type: "bank", data: { ...data, account_number } } });
       expect(answer.status).toBe(201);
       expect((await backEnd("GET", `/tokens/${answer.body.id}`)).body.data).toEqual({ ...data, account_number });
@@ -175,7 +175,7 @@ describe("creating a token", () => {
       ["an account number of 18 digits", { ...data, account_number: "1".repeat(18) }, ["data.account_number"]],
       ["missing fields", {}, ["data.routing_number", "data.account_number"]],
       ["unknown fields", { ...data, bank: "x" }, ["data.bank"]],
-    ])("refuses %s", async (_, wrong, fields) => {
+    ])("rejects %s", async (_, wrong, fields) => {
       const answer = await backEnd("POST", "/tokens", { body: { type: "bank", data: wrong } });
       expect(answer).toMatchObject({ status: 400, body: { code: "validation_failed" } });
       expect(Object.keys(answer.body.errors)).toEqual(fields);
@@ -197,7 +197,7 @@ describe("creating a token", () => {
     });
   });
 
-  it("shows no data of a token without a mask to whoever sees masks", async () => {
+  it("shows no data of a token without a mask to a caller who sees masks", async () => {
     const created = await clerk("POST", "/tokens", { body: { type: "token", data: "secret" } });
     expect(created.status).toBe(201);
     expect(created.body).not.toHaveProperty("data");
@@ -228,7 +228,7 @@ describe("creating a token", () => {
     expect((await backEnd("GET", `/tokens/${created.body.id}`)).body).toMatchObject({ data, mask });
   });
 
-  it("shows the mask of a card whose creator gave one as it was given", async () => {
+  it("shows a card's mask as given if its creator chose one", async () => {
     const mask = { last: "{{ data.number | last4 }}" };
     const created = await clerk("POST", "/tokens", {
       body: { type: "card", data: { number: "4242424242424242" }, mask },
@@ -236,7 +236,7 @@ describe("creating a token", () => {
     expect(created).toMatchObject({ status: 201, body: { data: { last: "4242" }, mask } });
   });
 
-  it("keeps metadata and containers, the latter in lower case and each once", async () => {
+  it("keeps metadata and containers, the latter in lower case and without duplicates", async () => {
     const metadata = { order: "A-1", näme: "Zoë", "a.b": "" };
     const created = await backEnd("POST", "/tokens", {
       body: { type: "token", data: 1, metadata, containers: ["/Customer-1/High_9/", "/customer-1/high_9/", "/"] },
@@ -256,7 +256,7 @@ describe("creating a token", () => {
     },
   );
 
-  it("takes a container of any depth, but not twenty that lie in thousands", async () => {
+  it("accepts a container of any depth, but not twenty within thousands", async () => {
     const deep = (name: string) => `/${name}${"/a".repeat(190)}/`;
     const body = (containers: string[]) => ({ body: { type: "token", data: 1, containers } });
     expect((await backEnd("POST", "/tokens", body([deep("one"), deep("two")]))).status).toBe(201);
@@ -284,7 +284,7 @@ describe("fingerprints", () => {
   });
   const fingerprintOf = async (body: object) => (await backEnd("POST", "/tokens", { body })).body.fingerprint;
 
-  it("are there when an expression is given, and tell content apart", async () => {
+  it("are present if an expression is given, and differ by content", async () => {
     const fingerprint_expression = "{{ data.email }}";
     const make = (email: string, type = "token") =>
       fingerprintOf({ type, data: { email, salt: Math.random() }, fingerprint_expression });
@@ -313,7 +313,7 @@ describe("fingerprints", () => {
     );
   });
 
-  it("are there for every token once the tenant wants them", async () => {
+  it("are present on every token once the tenant enables them", async () => {
     const settings = { fingerprint_tokens: "true" };
     expect(await tenant.manage("PUT", "/tenants/self", { body: { name: "Test", settings } })).toMatchObject({
       status: 200,
@@ -324,7 +324,7 @@ describe("fingerprints", () => {
     expect(await fingerprintOf({ ...card, data: { ...card.data, expiration_year: 2031 } })).toBe(fingerprint);
   });
 
-  it("are there for a token that is deduplicated, which folds the second into the first", async () => {
+  it("are present on a deduplicated token, and the second create returns the first token", async () => {
     const body = { type: "token", data: { a: 1, b: [2] }, deduplicate_token: true };
     const first = await backEnd("POST", "/tokens", { body });
     expect(first.body).toMatchObject({ fingerprint: expect.any(String), _extras: { deduplicated: false } });

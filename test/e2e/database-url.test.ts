@@ -10,7 +10,7 @@ import { newTenant, type TestTenant } from "../support/tenant.js";
 
 const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
 
-/** What a newcomer tries: everything that the database takes part in. */
+/** What a newcomer tries: everything that involves the database. */
 async function smoke(tenant: TestTenant): Promise<void> {
   const backEnd = await tenant.backEnd();
   const card = await backEnd("POST", "/tokens", {
@@ -53,7 +53,7 @@ async function smoke(tenant: TestTenant): Promise<void> {
   expect(operations).toEqual(["delete", "read", "read", "create"]);
 }
 
-describe.each(["system", "bundled"] as const)("the vault on a PostgreSQL (%s) that DATABASE_URL names", (binaries) => {
+describe.each(["system", "bundled"] as const)("the vault on a PostgreSQL (%s) in DATABASE_URL", (binaries) => {
   let cluster: PostgresCluster;
   let environment: Record<string, string>;
   const directory = newDirectory();
@@ -67,7 +67,7 @@ describe.each(["system", "bundled"] as const)("the vault on a PostgreSQL (%s) th
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it("is set up by the commands, serves, and reads what it stored after a restart", async () => {
+  it("is set up by the commands, serves, and reads its data after a restart", async () => {
     const init = await cloakroom(environment, "init", "--json");
     expect([init.code, JSON.parse(init.stdout)]).toMatchObject([0, { ready: true }]);
 
@@ -79,7 +79,7 @@ describe.each(["system", "bundled"] as const)("the vault on a PostgreSQL (%s) th
       const backEnd = await tenant.backEnd();
       kept.key = backEnd.key;
       kept.card = (await backEnd("POST", "/tokens", { body: { type: "card", data: CARD } })).body.id;
-      // Nothing of it stands in what the operator reads.
+      // The operator's output contains none of it.
       expect(server.said()).not.toMatch(/4242424242424242|ünïcode|key_prod/);
       expect(await server.stop()).toBe(0);
     }
@@ -90,7 +90,7 @@ describe.each(["system", "bundled"] as const)("the vault on a PostgreSQL (%s) th
 });
 
 describe("a database that is not set up", () => {
-  it("is not served, and doctor says what to run, until init has run", async () => {
+  it("is not served, and doctor prints the command to run, until init has run", async () => {
     await using cluster = await PostgresCluster.start();
     const directory = newDirectory();
     const url = await cluster.login("vault", { attributes: "createrole" });
@@ -117,8 +117,8 @@ describe("a database that is not set up", () => {
   });
 });
 
-describe("a login that may not make roles", () => {
-  it("has doctor and start print what an administrator runs", async () => {
+describe("a login that may not create roles", () => {
+  it("makes doctor and start print the statements for an administrator", async () => {
     await using cluster = await PostgresCluster.start();
     const directory = newDirectory();
     const environment = { DATABASE_URL: await cluster.login("vault"), CLOAKROOM_DATA_DIR: join(directory, "data") };

@@ -14,7 +14,7 @@ async function filesOfPage(): Promise<string[]> {
 }
 
 describe("the documentation's files", () => {
-  it("are the description that is committed, and a page", async () => {
+  it("are the committed description, and a page", async () => {
     const description = await fetch(`${url}/openapi.json`);
     expect(description.status).toBe(200);
     expect(description.headers.get("content-type")).toBe("application/json; charset=utf-8");
@@ -25,7 +25,7 @@ describe("the documentation's files", () => {
     expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
   });
 
-  it("come from our own origin, and hold no script of their own", async () => {
+  it("come from our own origin, and contain no inline script", async () => {
     const html = await (await fetch(`${url}/docs`)).text();
     expect(html.replace(/xmlns%3D%22[^"]*?%22/, "")).not.toMatch(/https?:/);
     expect(html).not.toMatch(/<script(?![^>]* src=)|<style| on[a-z]+=/);
@@ -34,7 +34,7 @@ describe("the documentation's files", () => {
     for (const path of files) expect((await fetch(`${url}${path}`)).status, path).toBe(200);
   });
 
-  it("may run nothing else, whatever a description holds", async () => {
+  it("may run nothing else, whatever a description contains", async () => {
     const policy = (await fetch(`${url}/docs`)).headers.get("content-security-policy") ?? "";
     const directives = Object.fromEntries(policy.split("; ").map((text) => [text.split(" ")[0], text]));
     expect(directives["default-src"]).toBe("default-src 'none'");
@@ -45,7 +45,7 @@ describe("the documentation's files", () => {
     expect(policy).not.toContain("unsafe");
   });
 
-  it.each(["/openapi.json", "/docs", "/docs/"])("%s answers HEAD as it would GET, without a body", async (path) => {
+  it.each(["/openapi.json", "/docs", "/docs/"])("%s answers HEAD like GET, without a body", async (path) => {
     const get = await fetch(`${url}${path}`);
     const head = await fetch(`${url}${path}`, { method: "HEAD" });
     expect(head.status).toBe(200);
@@ -54,7 +54,7 @@ describe("the documentation's files", () => {
     expect(await head.text()).toBe("");
   });
 
-  it("are not sent again while they are the same", async () => {
+  it("are not sent again while they are unchanged", async () => {
     for (const path of ["/openapi.json", "/docs", ...(await filesOfPage())]) {
       const etag = (await fetch(`${url}${path}`)).headers.get("etag") ?? "";
       const again = await fetch(`${url}${path}`, { headers: { "If-None-Match": etag } });
@@ -64,7 +64,7 @@ describe("the documentation's files", () => {
     }
   });
 
-  it("may be kept where their path names their content, and are asked for again otherwise", async () => {
+  it("may be cached if their path names their content, and are revalidated otherwise", async () => {
     const caching = async (path: string) => (await fetch(`${url}${path}`)).headers.get("cache-control");
     expect(await caching("/docs")).toBe("no-cache");
     expect(await caching("/openapi.json")).toBe("no-cache");
@@ -80,7 +80,7 @@ describe("the documentation's files", () => {
     expect(answer.headers.get("access-control-allow-origin")).toBe("*");
   });
 
-  it("have the guides beside the reference, with links that lead somewhere", async () => {
+  it("include the guides next to the reference, with working links", async () => {
     const guides = (await filesOfPage()).filter((path) => path.startsWith("/docs/guides/"));
     expect(guides).toContain("/docs/guides/operations");
     expect(guides[0]).toBe("/docs/guides/start");
@@ -99,7 +99,7 @@ describe("the documentation's files", () => {
     }
   });
 
-  it("are where a browser is led that opens the base URL; programs get a 404 there", async () => {
+  it("open in a browser at the base URL; programs get a 404 there", async () => {
     const browser = await fetch(url, { headers: { Accept: "text/html,*/*;q=0.8" }, redirect: "manual" });
     expect([browser.status, browser.headers.get("location")]).toEqual([302, "/docs"]);
     const program = await fetch(url);
@@ -107,7 +107,7 @@ describe("the documentation's files", () => {
     expect(await program.json()).toMatchObject({ code: "not_found" });
   });
 
-  it("are nothing else below /docs", async () => {
+  it("are the only files below /docs", async () => {
     for (const path of ["/docs/none", "/docs/..%2fpackage.json", "/docs/swagger-ui.js", "/openapi.yaml"]) {
       expect((await fetch(`${url}${path}`)).status, path).toBe(404);
     }
@@ -148,7 +148,7 @@ describe("the page in a browser", () => {
     expect(await page.locator(".info .title").textContent()).toContain("Cloakroom");
   });
 
-  it("sends a request with the key that was entered, and shows the answer", async () => {
+  it("sends a request with the entered key, and shows the response", async () => {
     const tenant = await newTenant();
     await page.getByRole("button", { name: "Authorize" }).first().click();
     await page.locator(".auth-container input").fill(tenant.managementKey);
@@ -165,7 +165,7 @@ describe("the page in a browser", () => {
     expect(await answer.locator(".highlight-code").first().textContent()).toContain(tenant.id);
   });
 
-  it("asked no other origin for anything, and broke no rule of its policy", () => {
+  it("made no request to another origin, and violated no rule of its policy", () => {
     const origins = requested.map((each) => new URL(each)).filter(({ protocol }) => protocol !== "data:");
     expect(new Set(origins.map(({ origin }) => origin))).toEqual(new Set([url]));
     expect(complaints).toEqual([]);

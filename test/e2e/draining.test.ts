@@ -12,7 +12,7 @@ let server: ServerProcess;
 let tenant: TestTenant;
 let key: string;
 let destination: Destination;
-/** Ends the destination's answers, which wait for it. */
+/** Ends the destination's pending answers. */
 let finish: () => void;
 
 beforeEach(async () => {
@@ -35,11 +35,11 @@ interface Seen {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
   readonly body: string;
-  /** The connection had served a request before. */
+  /** The connection has served a request before. */
   readonly isReused: boolean;
 }
 
-/** Sends one request. @throws what the connection failed with. */
+/** Sends one request. @throws the connection's error. */
 function send(agent: Agent, path: string, headers: Record<string, string> = {}, method = "GET"): Promise<Seen> {
   const { hostname, port } = new URL(server.url);
   return new Promise((resolve, reject) => {
@@ -60,7 +60,7 @@ function send(agent: Agent, path: string, headers: Record<string, string> = {}, 
 const keptAlive = () => new Agent({ keepAlive: true, maxSockets: 1 });
 const codeOf = (error: unknown) => String(Object(error).code);
 
-/** Tells the server to stop, and gives its exit code and how long that took. */
+/** Asks the server to stop, and returns its exit code and how long it took. */
 async function stop(): Promise<{ readonly code: number | null; readonly seconds: number }> {
   const start = performance.now();
   const code = await server.stop();
@@ -68,8 +68,8 @@ async function stop(): Promise<{ readonly code: number | null; readonly seconds:
 }
 const untilStopping = () => vi.waitFor(() => expect(server.said()).toContain("Stopping"), { interval: 5 });
 
-describe("a server that is told to stop", () => {
-  it("closes the connections of busy clients by an answer: none of them is reset", async () => {
+describe("a server that is asked to stop", () => {
+  it("closes the connections of busy clients with a response: none of them is reset", async () => {
     const isOver = new AbortController();
     const outcomes: { readonly agent: number; readonly seen: Seen | string }[] = [];
     const client = async (agent: number) => {
@@ -102,7 +102,7 @@ describe("a server that is told to stop", () => {
     }
   });
 
-  it("takes no more work on any face, finishes what it has begun, and is not ready at once", async () => {
+  it("accepts no new work on any API, finishes what it has begun, and reports not ready at once", async () => {
     const agents = [keptAlive(), keptAlive(), keptAlive(), keptAlive()] as const;
     for (const agent of agents) await send(agent, "/healthz");
     const begun = send(keptAlive(), "/proxy/begun", { "BT-PROXY-URL": destination.url });
@@ -132,7 +132,7 @@ describe("a server that is told to stop", () => {
     expect((await stopped).code).toBe(0);
   });
 
-  it("sends HTTP/2 clients away, answers what is on its way, and finishes open streams", async () => {
+  it("sends GOAWAY to HTTP/2 clients, answers requests on their way, and finishes open streams", async () => {
     const session: ClientHttp2Session = connect(server.url);
     const ask = async (path: string, headers: Record<string, string>) => {
       const stream = session.request({ ":path": path, "bt-api-key": key, ...headers });
@@ -154,7 +154,7 @@ describe("a server that is told to stop", () => {
     expect((await stopped).code).toBe(0);
   });
 
-  it("ends a call that does not end, 25 s after the signal, names it, and is gone within 28 s", async () => {
+  it("ends a call that does not finish 25 s after the signal, names it, and exits within 28 s", async () => {
     const begun = send(keptAlive(), "/proxy/begun", { "BT-PROXY-URL": destination.url });
     const dripping = await drip();
     await vi.waitFor(() => expect(destination.requests.length).toBeGreaterThan(0));
@@ -163,14 +163,14 @@ describe("a server that is told to stop", () => {
     expect(code).toBe(0);
     expect(seconds).toBeGreaterThan(24);
     expect(seconds).toBeLessThan(28);
-    // The destination's time is up at about the same moment.
+    // The destination times out at about the same moment.
     await begun.catch(codeOf);
     const lines = server.said().split("\n");
     expect(lines.filter((line) => line.includes("stopping: requests are in flight"))[0]).toContain("POST /tokens");
     expect(lines.find((line) => line.includes("stopping: requests were cut off"))).toContain("POST /tokens");
   }, 60_000);
 
-  it("ends soon where nobody is waiting: idle and silent connections are closed", async () => {
+  it("exits soon if no request is in flight: idle and silent connections are closed", async () => {
     const { hostname, port } = new URL(server.url);
     const silent = connectSocket(Number(port), hostname).on("error", () => {});
     await once(silent, "connect");
@@ -184,14 +184,15 @@ describe("a server that is told to stop", () => {
   });
 });
 
-/** A request whose body comes a byte at a time and never ends. */
+/** A request whose body arrives a byte at a time and never ends. */
 async function drip(): Promise<Socket> {
   const { hostname, port } = new URL(server.url);
   const socket = connectSocket(Number(port), hostname).on("error", () => {});
   await once(socket, "connect");
   const head = `POST /tokens HTTP/1.1\r\nHost: x\r\nBT-API-KEY: ${key}\r\nContent-Type: application/json\r\n`;
-  socket.write(`${head}Content-Length: 1000000\r\n\r\n{`);
-  const timer = setInterval(() => socket.write(" "), 500);
+  socket.write(`${head}Content-Length: 4000000\r\n\r\n{`);
+  // Bodies must grow by 32 KB in 5 s, and arrive within 60 s.
+  const timer = setInterval(() => socket.write(" ".repeat(8_192)), 500);
   socket.once("close", () => clearInterval(timer));
   return socket;
 }

@@ -5,8 +5,8 @@ import { openStored, type Stored } from "../support/stored.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
 /*
- * What the owner of the database can try without the root key: to give rights by editing rows, and to have a sealed value
- * open where it does not belong.
+ * What the owner of the database can try without the root key: to grant permissions by editing rows, and to have a
+ * sealed value opened where it does not belong.
  */
 
 const SECRET = "edited-rows-secret";
@@ -32,14 +32,14 @@ async function create(more: object = {}): Promise<string> {
 }
 
 const edit = (statement: string) => stored.change(tenant.id, statement);
-/** Each starts with a key that no server has seen yet, so that nothing is remembered of its rights. */
+/** Each starts with a key that no server has seen yet, so none of its permissions are cached. */
 const newClerk = () => tenant.application({ type: "private", permissions: ["token:create"] });
 const secondKeyOf = async (id: string) => {
   const { body } = await tenant.manage("POST", `/applications/${id}/keys`);
   return { client: restClient(tenant.url, body.key), keyId: String(body.id) };
 };
 
-/** Failing is how a server tells that a row is not one that it wrote. Nothing of the value is in the answer. */
+/** The server fails on a row that it did not write. Nothing of the value is in the response. */
 async function expectClosed(client: RestClient, id = token): Promise<void> {
   const answer = await client("GET", `/tokens/${id}`);
   expect(answer).toMatchObject({ status: 500, body: { code: "internal" } });
@@ -49,7 +49,7 @@ async function expectClosed(client: RestClient, id = token): Promise<void> {
 const REVEAL = JSON.stringify([{ priority: 1, container: "/", transform: "reveal", permissions: ["token:read"] }]);
 const WIDER = `permissions = '{token:read}', rules = '${REVEAL}'`;
 
-describe("the rights of an application", () => {
+describe("the permissions of an application", () => {
   it("are not those of the plain columns", async () => {
     const clerk = await newClerk();
     await edit(`update applications set ${WIDER} where id = '${clerk.id}'`);
@@ -67,7 +67,7 @@ describe("the rights of an application", () => {
          where id = '${id}'`,
     ],
     ["under another type", (id: string) => `update applications set type = 'management' where id = '${id}'`],
-  ])("give nothing %s", async (_, statement) => {
+  ])("grant nothing %s", async (_, statement) => {
     const clerk = await newClerk();
     await edit(statement(clerk.id));
     await expectClosed(clerk);
@@ -109,7 +109,7 @@ describe("a session", () => {
   it.each([
     ["ends later than it was made to", "expires_at = expires_at + interval '1 hour'"],
     ["has no seal", `rights = null, permissions = '{token:read}', rules = '${REVEAL}'`],
-    ["is authorized by nobody", "authorized_by = null"],
+    ["has no authorizer", "authorized_by = null"],
     ["is authorized by another application", `authorized_by = application_id`],
   ])("opens nothing that %s", async (_, change) => {
     const { nonce, session, page } = await open();
@@ -129,7 +129,7 @@ describe("a session", () => {
     expect((await strong.session("GET", `/tokens/${token}`)).status).toBe(200);
   });
 
-  it("that another one's nonce was moved to is not authorized", async () => {
+  it("that another session's nonce was moved to is not authorized", async () => {
     const [mine, theirs] = [await open(), await open()];
     await edit(`
       with taken as (delete from sessions ${ofPage(theirs.page)} returning nonce_hash)
@@ -166,8 +166,8 @@ describe("a token", () => {
   });
 });
 
-describe("what else a tenant stores", () => {
-  it("is found under its name, which is not in the database", async () => {
+describe("other stored data of a tenant", () => {
+  it("is stored under an opaque key in place of its name", async () => {
     const name = `Edited rows ${process.pid}`;
     const code = "module.exports = async () => ({ raw: 1 });";
     const bodies = {
@@ -203,7 +203,7 @@ describe("what else a tenant stores", () => {
     expect((await tenant.manage("GET", `/reactors/${reactor.id}`)).status).toBe(500);
   });
 
-  it("does not pay in another currency, from another card or by another payment's record", async () => {
+  it("does not pay in another currency, with another card or from another payment's record", async () => {
     const shop = await openShop([], tenant);
     const paid = await shop.pay();
     expect(paid.status).toBe(201);

@@ -33,7 +33,7 @@ describe("an error over REST", () => {
       415,
       "unsupported_media_type",
     ],
-  ])("for %s is a problem in the one form", async (_, method, path, request, status, code) => {
+  ])("for %s has the common problem format", async (_, method, path, request, status, code) => {
     const answer = await backEnd(method, path, {
       ...request,
       headers: { "BT-TRACE-ID": "T-1", ...("headers" in request ? request.headers : {}) },
@@ -56,7 +56,7 @@ describe("an error over REST", () => {
     }
   });
 
-  it("says the first problem and how many there are, and names all of them at once, whatever step would find them", async () => {
+  it("shows the first problem and their number, and lists all at once, whichever step finds them", async () => {
     const rules = [
       { priority: 1, container: "/pci", transform: "show", permissions: ["token:raed"] },
       { priority: 1, container: "/", transform: "mask", permissions: ["token:read"] },
@@ -85,7 +85,7 @@ describe("an error over REST", () => {
     expect(Object.keys(leaves.body.errors)).toEqual(["[0].type", "[2].data"]);
   });
 
-  it("tells which kind of key to use where this kind can never hold the permission", async () => {
+  it("names the kind of key to use if this kind can never have the permission", async () => {
     const touched = await tenant.manage("POST", "/tokens", { body: { type: "token", data: 1 } });
     expect(touched.body.detail).toBe(
       "The key used lacks the permission token:create for this: a management key manages applications and never touches tokens. Use the key of a private or public application.",
@@ -95,7 +95,7 @@ describe("an error over REST", () => {
     );
   });
 
-  it("names every field that is wrong, as it was sent", async () => {
+  it("names every invalid field as it was sent", async () => {
     const { body } = await backEnd("POST", "/tokens", {
       body: { type: 1, data: 1, containers: ["/a/", 2], metadata: { "my.key": 3 }, expires_at: {} },
     });
@@ -107,7 +107,7 @@ describe("an error over REST", () => {
     });
   });
 
-  it("has a field of errors, empty if need be, wherever it is 400: clients look for it", async () => {
+  it("has a field `errors`, possibly empty, on every 400: clients look for it", async () => {
     const { status, body } = await backEnd("POST", "/detokenize", { body: "{{ not-there }}" });
     expect({ status, errors: body.errors }).toEqual({ status: 400, errors: {} });
   });
@@ -118,7 +118,7 @@ describe.each(RPC_PROTOCOLS)("an error over %s", (protocol) => {
 
   it.each([
     ["InvalidArgument", "validation_failed", () => tokens().createToken({ type: "nope", data: toValue(1) }), ["type"]],
-    ["Unauthenticated", "unauthenticated", () => tokens("nobody").getToken({ id: "taken" }), []],
+    ["Unauthenticated", "unauthenticated", () => tokens("unknown").getToken({ id: "taken" }), []],
     ["PermissionDenied", "permission_denied", () => tokens(tenant.managementKey).getToken({ id: "taken" }), []],
     ["NotFound", "not_found", () => tokens().getToken({ id: "not-there" }), []],
     [
@@ -133,13 +133,13 @@ describe.each(RPC_PROTOCOLS)("an error over %s", (protocol) => {
       () => tokens().createToken({ type: "token", data: toValue("x".repeat(6_000_000)) }),
       [],
     ],
-  ] as const)("is %s, and its details say %s", async (code, reason, call, fields) => {
+  ] as const)("is %s, and its details contain %s", async (code, reason, call, fields) => {
     const failure = await failureOf(call());
     expect(failure).toMatchObject({ code, reason, fields, retryAfter: undefined });
     expect(failure.message).toMatch(/\S/);
   });
 
-  it("has the same words as over REST", async () => {
+  it("has the same message as over REST", async () => {
     const { body } = await backEnd("GET", "/tokens/not-there");
     expect((await failureOf(tokens().getToken({ id: "not-there" }))).message).toBe(body.detail);
   });
@@ -160,7 +160,7 @@ describe("the trace of a request", () => {
     ["a look at the health", "GET", "/healthz", 200],
     ["a call over Connect", "POST", "/cloakroom.v1.TokenService/GetToken", 400],
     ["a call of a wrong method", "GET", "/cloakroom.v1.TokenService/GetToken", 405],
-  ])("is told again in %s, or replaced where it is malformed", async (_, method, path, status) => {
+  ])("is returned in %s, or replaced if it is malformed", async (_, method, path, status) => {
     const send = (headers: Record<string, string>) =>
       backEnd(method, path, { headers, ...(method === "POST" ? { body: {} } : {}) });
     for (const trace of wellFormed) {
@@ -177,7 +177,7 @@ describe("the trace of a request", () => {
     expect((await send({})).headers.get("bt-trace-id")).toMatch(ours);
   });
 
-  it.each(RPC_PROTOCOLS)("is told again over %s, in answers and in errors", async (protocol) => {
+  it.each(RPC_PROTOCOLS)("is returned over %s, in responses and in errors", async (protocol) => {
     const tokens = rpcClient(TokenService, protocol, { key: backEnd.key, headers: { "bt-trace-id": "rpc-1" } });
     let seen: string | null = null;
     await tokens.getToken(
@@ -197,7 +197,7 @@ describe("the trace of a request", () => {
     expect((await failureOf(without.getToken({ id: "not-there" }))).metadata.get("bt-trace-id")).toMatch(ours);
   });
 
-  it("stands in the operator's log, once for each request, with nothing that a caller wrote", async () => {
+  it("is in the operator's log, once per request, without any caller input", async () => {
     const trace = `operator-${process.pid}-${Date.now()}`;
     const secret = `needle-${Date.now()}`;
     const headers = { "BT-TRACE-ID": trace, "BT-IDEMPOTENCY-KEY": secret };

@@ -12,7 +12,7 @@ import { restClient } from "../support/rest.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
 const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year: 2031 };
-/** More than a stream holds: the last piece of a table fills it. */
+/** More than a stream buffers: the last piece of a table fills it. */
 const LONG = "long ".repeat(40_000);
 const TEXT = "tab\t, line\n, \\. backslash \\N, ünïcode ✓";
 
@@ -24,7 +24,7 @@ describe("an export", () => {
   const file = join(directory, "vault.export");
   let server: Replica;
   let cluster: PostgresCluster;
-  /** An empty database of an operator's, on a machine with the root key. */
+  /** An empty database of an operator, on a machine with the root key. */
   let elsewhere: Record<string, string>;
   const tenants: { tenant: TestTenant; key: string; card: string; text: string; long: string }[] = [];
   beforeAll(async () => {
@@ -49,7 +49,7 @@ describe("an export", () => {
       DATABASE_URL: await cluster.login("vault", { attributes: "createrole" }),
     };
     expect(await cloakroom(elsewhere, "init")).toMatchObject({ code: 0 });
-    // What comes later is not in it.
+    // Later changes are not included.
     await restClient(server.url, tenants[0]?.key)("DELETE", `/tokens/${tenants[0]?.card}`);
   });
   afterAll(async () => {
@@ -65,7 +65,7 @@ describe("an export", () => {
     return machine(name);
   };
 
-  it("is for its owner alone, and holds neither values nor the root key", () => {
+  it("is readable by its owner only, and contains neither values nor the root key", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const content = gunzipSync(readFileSync(file)).toString("latin1");
     const [, , secret = "nothing"] = readFileSync(keyOf("source"), "utf8").trim().split(".");
@@ -77,7 +77,7 @@ describe("an export", () => {
     expect(content).toContain(tenants[0]?.card);
   });
 
-  it("brings everything to an empty machine with the root key, where it serves as before", async () => {
+  it("restores everything on an empty machine with the root key, where it serves as before", async () => {
     const target = emptyMachine("target");
     const imported = await cloakroom(target, "import", "--file", file, "--json");
     expect(imported).toMatchObject({ code: 0 });
@@ -103,14 +103,14 @@ describe("an export", () => {
       await restored.stop();
     }
     expect(await cloakroom(target, "audit", "verify")).toMatchObject({ code: 0 });
-    // Tenants are held apart there as they were.
+    // Tenants are separated there as they were.
     expect(await cloakroom(target, "import", "--file", file)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("holds tenants or formulas already"),
     });
   });
 
-  it("is refused whole when a byte of it was changed, it was cut off, or something was added", async () => {
+  it("is rejected completely if a byte was changed, it was truncated, or something was added", async () => {
     const target = elsewhere;
     const bytes = readFileSync(file);
     const lines = gunzipSync(bytes).toString("latin1");
@@ -137,12 +137,12 @@ describe("an export", () => {
     }
     writeFileSync(join(directory, "other"), "not ours at all");
     expect(await cloakroom(target, "import", "--file", join(directory, "other"))).toMatchObject({ code: 1 });
-    // Nothing of them is there: the right file still finds the database empty.
+    // None of it is stored: the right file still finds the database empty.
     expect(await cloakroom(target, "tenants", "list", "--json")).toMatchObject({ code: 0, stdout: "[]\n" });
     expect(await cloakroom(target, "import", "--file", file)).toMatchObject({ code: 0 });
   }, 60_000);
 
-  it("is told to be damaged, and not to be of another root key or release, where a byte of its head was changed", async () => {
+  it("is reported as damaged, and not as of another root key or release, if a byte of its head was changed", async () => {
     const lines = gunzipSync(readFileSync(file)).toString("latin1");
     const head = lines.slice(0, lines.indexOf("\n"));
     const { root_keys, key } = JSON.parse(head);
@@ -163,7 +163,7 @@ describe("an export", () => {
     for (const text of [root_keys[0].id, root_keys[0].check_value, key.root_key_id, key.wrapped]) {
       await expectDamaged(text, gzipSync(Buffer.from(changed(text), "latin1")));
     }
-    // Packed, of a release that wrote no digest: the sum of gzip tells.
+    // A compressed file from a release that wrote no digest: gzip's checksum detects the change.
     const older = lines.replace(/,"sha256":"[0-9a-f]{64}"/, "");
     expect(older.length).toBe(lines.length - 76);
     const packed = gzipSync(Buffer.from(older.replace(root_keys[0].check_value, "A".repeat(44)), "latin1"));
@@ -172,7 +172,7 @@ describe("an export", () => {
     await expectDamaged("without a digest", packed);
   }, 60_000);
 
-  it("is refused without its root key, with another, and by another release", async () => {
+  it("is rejected without its root key, with another one, and by another release", async () => {
     const without = { ...elsewhere, ...machine("without") };
     expect(await cloakroomFed(without, { lines: [] }, "import", "--file", file)).toMatchObject({
       code: 1,
@@ -203,7 +203,7 @@ describe("an export", () => {
     expect(await cloakroom(source, "export", "--file", nowhere)).toMatchObject(refused);
   });
 
-  it("is made beside what an earlier one left behind that was killed, and where two are made at once one is whole", async () => {
+  it("succeeds next to the remains of a killed export, and one of two concurrent ones is complete", async () => {
     const target = mkdirSync(join(directory, "exports"), { recursive: true }) ?? "";
     const twice = join(target, "twice.export");
     writeFileSync(`${twice}.unfinished`, "of a killed run");

@@ -7,7 +7,7 @@ describe("a first card", () => {
     tenant = await newTenant();
   });
 
-  it("is tokenized and read back by whoever may see it, and masked for everybody else", async () => {
+  it("is tokenized and read back by a caller who may see it, and masked for all others", async () => {
     const backEnd = await tenant.backEnd();
     const data = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030, cvc: "123" };
     const created = await backEnd("POST", "/tokens", { body: { type: "card", data } });

@@ -48,7 +48,7 @@ async function killedBeforeFirstTenant(): Promise<CommandResult> {
   return { code: child.signalCode === "SIGKILL" ? 137 : (child.exitCode ?? 1), stdout: "", stderr };
 }
 
-it("the first start that succeeds makes the first tenant and shows its key, whatever commands and starts came before it and failed", async () => {
+it("the first successful start creates the first tenant and shows its key, whatever failed before it", async () => {
   expect(await cloakroom(environment, "tenants", "list")).toMatchObject({
     code: 1,
     stderr: "The database has no root key yet. Run: cloakroom init\n",
@@ -68,19 +68,19 @@ it("the first start that succeeds makes the first tenant and shows its key, what
   await expect.poll(() => server.said(), { timeout: 10_000 }).toContain(KEY_FILE);
   expect(server.said()).toContain("Welcome to Cloakroom. Your first tenant is ready.");
   expect(server.said()).toContain(`API, page by page: ${server.url}/docs`);
-  // What a service prints is kept in logs: the key is not in it.
+  // A service's output is kept in logs: the key is not in it.
   expect(server.said()).not.toContain("key_prod_mgt");
   expect(statSync(KEY_FILE).mode & 0o777).toBe(0o600);
   const key = readFileSync(KEY_FILE, "utf8").trim();
   const manage = restClient(server.url, key);
   expect((await manage("GET", "/tenants/self")).body).toMatchObject({ name: "First tenant" });
-  // A vault whose tenants are all deleted is no new one.
+  // A vault whose tenants are all deleted is not a new one.
   expect((await manage("DELETE", "/tenants/self")).status).toBe(204);
 });
 
-it("a first tenant is made once: a later start has nothing to show", async () => {
+it("a first tenant is created once: a later start shows no key", async () => {
   const server = await startReplica(environment);
-  // What it has to show it shows before it stops.
+  // It prints everything before it stops.
   expect(await server.stop()).toBe(0);
   expect(server.said()).not.toContain("Welcome");
 });
@@ -105,7 +105,7 @@ it.runIf(process.platform === "linux")(
   },
 );
 
-it("a command where there is no vault makes none, and says what to do", async () => {
+it("a command without a vault creates none, and says what to do", async () => {
   const dataDir = join(root, "elsewhere");
   const made = ["tenants", "create", "--name", "T", "--owner-email", "a@example.com"];
   const { code, stdout, stderr } = await cloakroom({ CLOAKROOM_DATA_DIR: dataDir }, ...made);

@@ -6,8 +6,8 @@ import { startServerProcess } from "../support/server.js";
 import { canMount, SmallDisk } from "../support/small-disk.js";
 import { firstTenant } from "../support/tenant.js";
 
-describe.runIf(canMount)("a disk that is full", () => {
-  it("refuses what must be logged with 503, keeps the server alive, and is over when there is room again", async () => {
+describe.runIf(canMount)("a full disk", () => {
+  it("fails logged operations with 503, keeps the server alive, and recovers once there is space", async () => {
     using disk = new SmallDisk(400);
     await using server = await startServerProcess({ DATA_DIR: `${disk.directory}/data` });
     const backEnd = await (await firstTenant(server)).backEnd();
@@ -42,7 +42,7 @@ describe.runIf(canMount)("a disk that is full", () => {
         database: "takes no writes: its disk may be full",
       });
     }
-    // A read shows nothing without its log row.
+    // A read returns nothing without its log row.
     await vi.waitFor(
       async () => {
         const [id = ""] = stored.keys();
@@ -59,7 +59,7 @@ describe.runIf(canMount)("a disk that is full", () => {
     expect(await server.stop()).toBe(0);
   });
 
-  it("keeps a server that was killed from starting again, with a sentence and no stack, until there is room", async () => {
+  it("keeps a killed server from restarting, with a message and no stack, until there is space", async () => {
     using disk = new SmallDisk(400);
     const environment = { CLOAKROOM_DATA_DIR: copyMigratedData(`${disk.directory}/data`) };
     const killed = await startReplica(environment);

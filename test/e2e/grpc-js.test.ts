@@ -12,7 +12,7 @@ import {
 import { toJson, toValue } from "../../src/services/value.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
-/** The reference implementation of gRPC for Node, which knows nothing of Connect. */
+/** The reference implementation of gRPC for Node, which does not use Connect. */
 describe("a client made with grpc-js", () => {
   let client: Client;
   let tenant: TestTenant;
@@ -68,14 +68,14 @@ describe("a client made with grpc-js", () => {
     expect(read.data && toJson(read.data, "data")).toEqual({ number: "4242424242424242" });
   });
 
-  it("may have a deadline that is longer than the server's", async () => {
+  it("may set a deadline longer than the server's", async () => {
     const deadline = new Date(Date.now() + 10 * 60_000);
     expect(
       await call("CreateToken", createRequest({ type: "token", data: toValue(1) }), undefined, deadline),
     ).toMatchObject({ type: "token" });
   });
 
-  it("is told what went wrong in the codes of gRPC", async () => {
+  it("gets errors in gRPC status codes", async () => {
     expect(await errorOf(call("GetToken", getRequest("not-there")))).toMatchObject({
       code: status.NOT_FOUND,
       details: "There is no such token.",
@@ -88,8 +88,8 @@ describe("a client made with grpc-js", () => {
     expect(await errorOf(call("CreateToken", large))).toMatchObject({ code: status.RESOURCE_EXHAUSTED });
   });
 
-  it("is told which fields are wrong, as many as its 8 KiB of trailers hold", async () => {
-    const rules = Array.from({ length: 2_000 }, () => ({ priority: 1, container: "none", transform: "mask" }));
+  it("gets as many invalid fields as its 8 KiB of trailers hold", async () => {
+    const rules = Array.from({ length: 100 }, () => ({ priority: 1, container: "none", transform: "mask" }));
     const request = create(CreateApplicationRequestSchema, { name: "Rules", type: "private", rules });
     const made = call(
       "CreateApplication",

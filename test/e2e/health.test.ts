@@ -13,7 +13,7 @@ describe("the health of the server", () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it("is told on the main port and on the operator's, without a key", async () => {
+  it("is served on the main port and on the operator's, without a key", async () => {
     for (const url of [server.url, server.adminUrl]) {
       const client = restClient(url);
       expect(await client("GET", "/healthz")).toMatchObject({ status: 200, body: { status: "ok" } });
@@ -25,23 +25,20 @@ describe("the health of the server", () => {
     }
   });
 
-  it.each(RPC_PROTOCOLS)("is told over %s, of the whole and of each service", async (protocol) => {
+  it.each(RPC_PROTOCOLS)("is served over %s, for the whole and for each service", async (protocol) => {
     const health = rpcClient(Health, protocol, { url: server.url });
     expect(await health.check({})).toMatchObject({ status: Status.SERVING });
     expect(await health.check({ service: "cloakroom.v1.TokenService" })).toMatchObject({ status: Status.SERVING });
     expect(await failureOf(health.check({ service: "cloakroom.v1.Nope" }))).toMatchObject({ code: "NotFound" });
   });
 
-  it.each(RPC_PROTOCOLS)(
-    "is not looked for over %s under a name that is none: nobody needs a key to ask",
-    async (protocol) => {
-      const health = rpcClient(Health, protocol, { url: server.url });
-      const failure = await failureOf(health.check({ service: "x".repeat(17_000) }));
-      expect(failure).toMatchObject({ code: "ResourceExhausted" });
-    },
-  );
+  it.each(RPC_PROTOCOLS)("rejects a long service name over %s, without requiring a key", async (protocol) => {
+    const health = rpcClient(Health, protocol, { url: server.url });
+    const failure = await failureOf(health.check({ service: "x".repeat(17_000) }));
+    expect(failure).toMatchObject({ code: "ResourceExhausted" });
+  });
 
-  it("is told again when it changes to whoever watches, until the server stops", async () => {
+  it("is streamed to watchers when it changes, until the server stops", async () => {
     const own = await startServerProcess();
     try {
       const health = rpcClient(Health, "gRPC", { url: own.url });
@@ -60,7 +57,7 @@ describe("the health of the server", () => {
     }
   });
 
-  it("of a service that does not exist is unknown to whoever watches it", async () => {
+  it("of a service that does not exist is unknown to a watcher", async () => {
     const stop = new AbortController();
     const health = rpcClient(Health, "gRPC", { url: server.url });
     for await (const { status } of health.watch({ service: "cloakroom.v1.Nope" }, { signal: stop.signal })) {
@@ -82,7 +79,7 @@ describe("the health of the server", () => {
       expect(await client("GET", "/healthz")).toMatchObject({ status: 200 });
       const health = rpcClient(Health, "gRPC", { url: server.url });
       expect(await health.check({})).toMatchObject({ status: Status.NOT_SERVING });
-      // The operator is told which job failed, why, and when it is tried again.
+      // The operator sees which job failed, why, and when it is retried.
       const failures = () => server.said().match(/^.*"a job failed and will be tried again".*$/gm) ?? [];
       await vi.waitFor(() => expect(failures()).not.toEqual([]), { timeout: 15_000, interval: 200 });
       expect(JSON.parse(failures()[0] ?? "{}")).toMatchObject({
@@ -99,7 +96,7 @@ describe("the health of the server", () => {
   });
 });
 
-/** PostgreSQL and the processes that it has made for connections. */
+/** PostgreSQL and its connection processes. */
 function databaseProcesses(dataDir: string): number[] {
   const postmaster = Number(readFileSync(join(dataDir, "pg18", "data", "postmaster.pid"), "utf8").split("\n", 1)[0]);
   const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, "utf8")

@@ -9,10 +9,10 @@ import { firstTenant, newTenant, type TestTenant } from "../support/tenant.js";
 
 const MB = 1024 * 1024;
 const LARGEST = 5 * MB;
-/** What all of them together may add to the memory of the process. */
+/** Memory that all of them together may add to the process. */
 const MOST_GROWTH_MB = 150;
 
-/** Who still sends is answered after a second. */
+/** A caller that is still sending gets its response after a second. */
 const PATIENT = { timeout: 15_000 };
 
 let server: ServerProcess;
@@ -20,7 +20,7 @@ let counters: ServerCounters;
 let tenant: TestTenant;
 let page: RestClient & { readonly key: string };
 let backEnd: RestClient & { readonly key: string };
-/** Somebody who has nothing to do with any of it. */
+/** A client that is not involved. */
 let other: RestClient;
 let freeMemory: number;
 let held: HeldBodies;
@@ -38,14 +38,14 @@ beforeAll(async () => {
 afterAll(() => server?.[Symbol.asyncDispose]());
 afterEach(async () => {
   held?.[Symbol.dispose]();
-  // All of it is given back once they have left.
+  // All memory is released once they have left.
   await expect.poll(free, PATIENT).toBe(freeMemory);
 });
 
 const free = () => counters.metric("cloakroom_body_memory_free_bytes");
 const waiting = () => counters.metric("cloakroom_bodies_waiting");
 
-/** Small and large bodies of somebody are taken. */
+/** Small and large bodies of an uninvolved client are accepted. */
 async function isServed(client: RestClient, largest = MB): Promise<void> {
   for (const size of [10, 10, 10, 60_000, largest - 100]) {
     const { status } = await client("POST", "/tokens", { body: { type: "token", data: "x".repeat(size) } });
@@ -53,8 +53,8 @@ async function isServed(client: RestClient, largest = MB): Promise<void> {
   }
 }
 
-describe("bodies whose last byte does not come", () => {
-  it("are not read at an address that we did not make: it is not found, and nothing is reserved", async () => {
+describe("bodies whose last byte never arrives", () => {
+  it("are not read at unknown paths, which are answered with 404 and reserve no memory", async () => {
     held = new HeldBodies(server.url);
     const before = counters.residentMemory();
     await held.send(150, { path: "/orchestration/webhooks/nope", length: MB });
@@ -64,7 +64,7 @@ describe("bodies whose last byte does not come", () => {
     expect(counters.residentMemory() - before).toBeLessThan(MOST_GROWTH_MB);
   });
 
-  it("of a thousand connections without a key leave everybody else served", async () => {
+  it("of a thousand connections without a key do not affect other callers", async () => {
     held = new HeldBodies(server.url);
     const before = counters.residentMemory();
     const paths = ["/orchestration/webhooks/nope", "/tokens", "/proxy", "/3ds/challenges/nope"];
@@ -74,7 +74,7 @@ describe("bodies whose last byte does not come", () => {
     expect(counters.residentMemory() - before).toBeLessThan(MOST_GROWTH_MB);
   });
 
-  it("are not read at the addresses of pages that we did not make either", async () => {
+  it("are not read at unknown paths of pages either", async () => {
     const paths = ["/simulator/approvals/nope", "/3ds/challenges/nope", "/invitations/nope", "/no/such/path"];
     held = new HeldBodies(server.url);
     const headers = { "content-type": "application/x-www-form-urlencoded" };
@@ -83,7 +83,7 @@ describe("bodies whose last byte does not come", () => {
     expect(await free()).toBe(freeMemory);
   });
 
-  it("have a small share at a webhook's address: others are served, its own tenant too", async () => {
+  it("get a small share of memory at a webhook's path: others are served, including its own tenant", async () => {
     const id = await openConnection(tenant);
     const { body: connection } = await tenant.manage("GET", `/orchestration/connections/${id}`);
     const { pathname } = new URL(connection.webhook_url);
@@ -97,7 +97,7 @@ describe("bodies whose last byte does not come", () => {
     expect(await free()).toBeGreaterThan(freeMemory / 2);
   });
 
-  it("have a share with the key of a page: others are served, and so are other keys of the tenant", async () => {
+  it("get a share with a page's key: others are served, including other keys of the tenant", async () => {
     held = new HeldBodies(server.url);
     await held.send(60, { path: "/tokens", headers: { "bt-api-key": page.key }, length: LARGEST });
     await isServed(other, LARGEST);
@@ -105,7 +105,7 @@ describe("bodies whose last byte does not come", () => {
     expect(await free()).toBeGreaterThan(freeMemory / 2);
   });
 
-  it("have the same share from many addresses and with many sessions", async () => {
+  it("get the same share from many addresses and with many sessions", async () => {
     const sessions = await Promise.all(Array.from({ length: 20 }, () => page("POST", "/sessions")));
     const keys = sessions.map(({ body }) => String(body.session_key));
     await Promise.all(
@@ -122,7 +122,7 @@ describe("bodies whose last byte does not come", () => {
     await isServed(backEnd);
   });
 
-  it("have the share of one address, whatever keys they come with; a proxy that is trusted says whose it is", async () => {
+  it("get the share of one address, whatever their keys; a trusted proxy says which address that is", async () => {
     const applications = await Promise.all(Array.from({ length: 4 }, () => tenant.backEnd()));
     const headersOf = (index: number) => ({ "bt-api-key": applications[index % 4]?.key ?? "" });
     held = new HeldBodies(server.url);
@@ -155,13 +155,13 @@ describe("bodies whose last byte does not come", () => {
   });
 });
 
-describe("a caller without a good key", () => {
+describe("a caller without a valid key", () => {
   const PROTOCOLS = ["application/proto", "application/json", "application/grpc", "application/grpc-web+proto"];
   const METHOD = "/cloakroom.v1.TokenService/CreateToken";
 
   const CALLS = [["/tokens", "application/json"], ...PROTOCOLS.map((type) => [METHOD, type])] as const;
 
-  it("is refused before its body is read, over HTTP/1.1", async () => {
+  it("is rejected before its body is read, over HTTP/1.1", async () => {
     const keys = ["", `${page.key.slice(0, -1)}0`, page.key.replace("pub", "pvt")];
     const requests = CALLS.flatMap(([path = "", type = ""]) =>
       keys.map((key) => ({ path, length: LARGEST, headers: { "content-type": type, "bt-api-key": key } })),
@@ -170,30 +170,30 @@ describe("a caller without a good key", () => {
     await held.send(requests.length, (index) => requests[index] ?? { path: "/", length: 1 });
     const answered = () => held.answers.filter((answer) => answer.includes("\r\n\r\n")).length;
     await expect.poll(answered, PATIENT).toBe(requests.length);
-    // gRPC is spoken over HTTP/2 alone, which is what its callers are told.
+    // gRPC requires HTTP/2, and the error says so.
     for (const answer of held.answers) expect(answer).toMatch(/^HTTP\/1.1 (?:401|200|505|415|400)/);
     expect(await free()).toBe(freeMemory);
   });
 
-  it("is refused before its body is read, over HTTP/2", async () => {
+  it("is rejected before its body is read, over HTTP/2", async () => {
     const session = connectHttp2(server.url);
     const said = CALLS.map(([path, type]) => {
-      const told: string[] = [];
+      const received: string[] = [];
       const stream = session.request({ ":method": "POST", ":path": path, "content-type": type, te: "trailers" });
-      stream.on("response", (headers) => told.push(JSON.stringify(headers)));
-      stream.on("trailers", (headers) => told.push(JSON.stringify(headers)));
-      stream.on("data", (chunk: Buffer) => told.push(chunk.toString("latin1"))).on("error", () => {});
+      stream.on("response", (headers) => received.push(JSON.stringify(headers)));
+      stream.on("trailers", (headers) => received.push(JSON.stringify(headers)));
+      stream.on("data", (chunk: Buffer) => received.push(chunk.toString("latin1"))).on("error", () => {});
       stream.write(Buffer.alloc(60_000));
-      return told;
+      return received;
     });
-    for (const told of said) {
-      await expect.poll(() => told.join(), PATIENT).toMatch(/unauthenticated|"grpc-status":"16"|grpc-status: 16/);
+    for (const received of said) {
+      await expect.poll(() => received.join(), PATIENT).toMatch(/unauthenticated|"grpc-status":"16"|grpc-status: 16/);
     }
     expect(await free()).toBe(freeMemory);
     session.destroy();
   });
 
-  it("may send little where no key is needed, and wait for nothing", async () => {
+  it("may send little where no key is needed, and never waits", async () => {
     const call = (size: number, key?: string) =>
       fetch(`${server.url}/cloakroom.v1.ProxyService/InvokeProxy`, {
         method: "POST",
@@ -208,8 +208,8 @@ describe("a caller without a good key", () => {
   });
 });
 
-describe("streams of HTTP/2 that nobody reads", () => {
-  it("take 64 KB of memory each, also where they wait for their turn", async () => {
+describe("HTTP/2 streams that the client never reads", () => {
+  it("take 64 KB of memory each, also while they wait for their turn", async () => {
     const before = counters.residentMemory();
     const sessions = Array.from({ length: 4 }, () => connectHttp2(server.url));
     for (const session of sessions) {
@@ -231,6 +231,6 @@ describe("streams of HTTP/2 that nobody reads", () => {
   });
 });
 
-it("nothing of it was an error of ours", async () => {
+it("none of it was an internal error", async () => {
   expect(await counters.metric("cloakroom_operations_total", 'code="internal"')).toBe(0);
 });

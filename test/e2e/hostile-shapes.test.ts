@@ -13,11 +13,13 @@ import type { Answer, RestClient } from "../support/rest.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
 import { firstTenant, newTenant, type TestTenant } from "../support/tenant.js";
 
-/** As large as a body may be, but for its frame. */
+/** The largest body, less its frame. */
 const SIZE = 5_200_000;
-/** Milliseconds of processor time that one request may hold the event loop for. Measured without other load: 20 to 75. */
+/**
+ * Milliseconds of processor time for which one request may block the event loop. Measured without other load: 20 to 75.
+ */
 const MOST_HOLD_MS = 250;
-/** The most that a refusal may have. */
+/** The largest size of an error response. */
 const MOST_ANSWER_BYTES = 16 * 1024;
 /** Of the whole process, after all of these bodies. */
 const MOST_MEMORY_MB = 600;
@@ -26,7 +28,7 @@ let server: ServerProcess;
 let counters: ServerCounters;
 let tenant: TestTenant;
 let client: RestClient & { readonly key: string };
-/** Somebody who has nothing to do with any of it. */
+/** A client that is not involved. */
 let other: RestClient;
 beforeAll(async () => {
   server = await startServerProcess({ EGRESS_ALLOW: "127.0.0.1" });
@@ -34,7 +36,7 @@ beforeAll(async () => {
   tenant = await firstTenant(server);
   client = await tenant.backEnd();
   other = await (await newTenant(server.url, { ...server.environment })).backEnd();
-  // What is compiled at the first use is no hold of a request.
+  // Compilation at first use does not count against a request.
   for (let round = 0; round < 3; round += 1) {
     await client("POST", "/tokens", {
       body: { type: "token", data: Array.from({ length: 20_000 }, () => ({ a: 1 })) },
@@ -56,7 +58,7 @@ const names = (count: number, value = "1") =>
   Array.from({ length: count }, (_, index) => `"k${index}":${value}`).join(",");
 const token = (data: string) => `{"type":"token","data":${data}}`;
 
-/** Sends one body beside the probe of another tenant, and looks at what it did to the process. */
+/** Sends one body next to another tenant's probe, and measures its effect on the process. */
 async function attack(send: () => Promise<Answer>): Promise<Answer> {
   await counters.longestHold();
   const [answer] = await Promise.all([send(), probe()]);
@@ -83,7 +85,7 @@ const WIDE: readonly (readonly [string, string])[] = [
   ["numbers that no double keeps", `[${filled("1234567890123456789")}]`],
 ];
 
-describe("a body of too many values is refused at once", () => {
+describe("a body of too many values is rejected at once", () => {
   const paths = ["/tokens", "/tokenize", "/detokenize"] as const;
   it.each(WIDE.flatMap(([name, json]) => paths.map((path) => [name, path, json] as const)))(
     "%s, at %s",
@@ -147,7 +149,7 @@ async function call(method: string, schema: DescMessage, message: Message, binar
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
 }
 
-describe("a body within the limits is served, and holds nobody up", () => {
+describe("a body within the limits is served, and does not delay other callers", () => {
   const rows = Array.from({ length: 9_000 }, (_, id) => ({ id, name: `name ${id}`, amount: 1.5, isPaid: true }));
   const shapes: readonly (readonly [string, Json])[] = [
     ["a text of 5 MB", "x".repeat(SIZE)],
@@ -179,7 +181,7 @@ describe("a body within the limits is served, and holds nobody up", () => {
   });
 });
 
-describe("texts that are not JSON, or hardly", () => {
+describe("texts that are not, or barely, JSON", () => {
   const texts: readonly (readonly [string, string | Uint8Array<ArrayBuffer>])[] = [
     ["opening brackets", "[".repeat(SIZE)],
     ["quotes", '"'.repeat(SIZE)],
@@ -195,13 +197,13 @@ describe("texts that are not JSON, or hardly", () => {
     expect((await attack(() => client("POST", "/tokens", { raw }))).status).toBe(400);
   });
 
-  it("are read where they are JSON, however they are escaped", async () => {
+  it("are parsed if they are JSON, however they are escaped", async () => {
     const raw = token(`"${"\\u00e4".repeat(SIZE / 6 - 10)}"`);
     expect((await attack(() => client("POST", "/tokens", { raw }))).status).toBe(201);
   });
 });
 
-describe("faults are told up to a hundred", () => {
+describe("up to a hundred faults are listed", () => {
   it.each<[string, string, string]>([
     ["/tokens", "metadata", `{"type":"token","data":1,"metadata":{${names(50)}}}`],
     ["/tokens", "data", `{"type":"card","data":{${names(9_000)}}}`],
@@ -228,7 +230,7 @@ describe("faults are told up to a hundred", () => {
     expect(told.length).toBeLessThanOrEqual(100);
   });
 
-  it("over RPC too, of a list of thousands beside much data", async () => {
+  it("over RPC too, for a list of thousands next to much data", async () => {
     const data = toValue(Array.from({ length: 9_000 }, () => 1));
     for (const path of ["x", "/a/"]) {
       const containers = Array.from({ length: 40_000 }, () => path);
@@ -256,7 +258,7 @@ describe("frames of gRPC-Web", () => {
     ["application/grpc-web-text", "paddings", Buffer.from(`A${"=".repeat(SIZE)}`)],
     ["application/grpc-web+proto", "trailers", Buffer.alloc(SIZE, Buffer.from([0x80, 0, 0, 0, 0]))],
     ["application/grpc-web+proto", "compressed trailers", Buffer.alloc(SIZE, Buffer.from([0x81, 0, 0, 0, 0]))],
-  ])("%s of millions of %s hold nobody up", async (type, _, body) => {
+  ])("%s of millions of %s do not delay other callers", async (type, _, body) => {
     const send = async (): Promise<Answer> => {
       const headers = { "bt-api-key": client.key, "content-type": type };
       const url = `${server.url}/cloakroom.v1.TokenService/CreateToken`;
@@ -268,8 +270,8 @@ describe("frames of gRPC-Web", () => {
   });
 });
 
-describe("what refers to a large token many times", () => {
-  it("is refused before the answer has grown", async () => {
+describe("a large token that is referenced many times", () => {
+  it("is rejected before the response has grown", async () => {
     const { body: made } = await client("POST", "/tokens", { body: { type: "token", data: "x".repeat(5_000_000) } });
     const references = Array.from({ length: 2_000 }, () => `{{ ${made.id} }}`);
     const { status } = await attack(() => client("POST", "/detokenize", { body: references }));
@@ -281,7 +283,7 @@ describe("what refers to a large token many times", () => {
 });
 
 describe("queries", () => {
-  it("of thousands of metadata parameters hold nobody up", async () => {
+  it("of thousands of metadata parameters do not delay other callers", async () => {
     const parameters = Array.from({ length: 2_500 }, (_, index) => `metadata.k${index}=v`)
       .join("&")
       .slice(0, 31_000);
@@ -291,6 +293,6 @@ describe("queries", () => {
   });
 });
 
-it("the process stays within its memory", () => {
+it("the process stays within its memory limit", () => {
   expect(counters.peakMemory()).toBeLessThan(MOST_MEMORY_MB);
 });

@@ -41,7 +41,7 @@ const secondKeyOf = async ({ id }: Application) => {
   const { body } = await tenant.manage("POST", `/applications/${id}/keys`);
   return restClient(tenant.url, body.key);
 };
-/** The operations in the log about an entity, newest first. */
+/** The logged operations on an entity, newest first. */
 const logOf = async (id: string): Promise<string[]> => {
   const { body } = await tenant.manage("GET", `/logs?entity_id=${encodeURIComponent(id)}&size=20`);
   return body.data.map(({ operation }: { operation: string }) => operation);
@@ -68,7 +68,7 @@ describe("a replayed token", () => {
     expect(await logOf(id)).toEqual(["replay", "replay", "replay", "delete", "create"]);
   });
 
-  it("is masked, whatever the rule reveals", async () => {
+  it("is masked even if the rule reveals", async () => {
     const application = await revealing();
     const key = newKey();
     const { id } = (await application("POST", "/tokens", withKey(key, { body: CARD }))).body;
@@ -91,7 +91,7 @@ describe("a replayed token", () => {
     expect(textOf(again)).not.toContain("4242");
   });
 
-  it("is refused where the right is gone for its containers, and the refusal is logged", async () => {
+  it("is refused without the permission for its containers, and the refusal is logged", async () => {
     const application = await revealing();
     const key = newKey();
     const { id } = (await application("POST", "/tokens", withKey(key, { body: { ...CARD, containers: ["/a/"] } })))
@@ -103,14 +103,14 @@ describe("a replayed token", () => {
       expect(again.headers.get("bt-idempotency-replayed")).toBeNull();
     }
     expect(await logOf(id)).toEqual(["refuse", "refuse", "create"]);
-    // Also when the token is gone: it lay in that container.
+    // Also if the token is gone: it was in that container.
     await setRules(application, [rule("reveal", "/")]);
     await application("DELETE", `/tokens/${id}`);
     await setRules(application, [rule("reveal", "/b/")]);
     expect((await application("POST", "/tokens", withKey(key, { body: CARD }))).status).toBe(403);
   });
 
-  it("is refused once it was moved to where the caller may not create", async () => {
+  it("is refused once it was moved to a container where the caller may not create", async () => {
     const owner = await revealing();
     const application = await revealing("/a/");
     const key = newKey();
@@ -121,7 +121,7 @@ describe("a replayed token", () => {
     expect((await application("POST", "/tokens", withKey(key, { body: CARD }))).status).toBe(403);
   });
 
-  it("shows what others wrote into it since only to callers that may read it", async () => {
+  it("shows later changes by others only to callers that may read it", async () => {
     const owner = await revealing();
     const page = await tenant.application({ type: "public", permissions: ["token:create"] });
     const key = newKey();
@@ -158,7 +158,7 @@ describe("a replayed token", () => {
     expect(again.body).not.toHaveProperty("data");
   });
 
-  it("that met an older one of the same content is shown as reading it would show it", async () => {
+  it("that was deduplicated onto an older one is shown as reading it would show it", async () => {
     const owner = await revealing();
     const clerk = await tenant.application({
       type: "private",
@@ -177,7 +177,7 @@ describe("a replayed token", () => {
     expect(again.body).not.toHaveProperty("data");
   });
 
-  it("of a PATCH is masked or redacted by the right to change it, and refused without that", async () => {
+  it("of a PATCH is masked or redacted by the permission to change it, and refused without that", async () => {
     const application = await revealing();
     const { id } = (await application("POST", "/tokens", { body: CARD })).body;
     const key = newKey();
@@ -199,7 +199,7 @@ describe("a replayed token", () => {
     expect((await logOf(id)).slice(0, 6)).toEqual(["replay", "delete", "refuse", "replay", "replay", "update"]);
   });
 
-  it("of tokenize is read again wherever it stands in the answer", async () => {
+  it("of tokenize is read again wherever it appears in the response", async () => {
     const application = await revealing();
     const key = newKey();
     const body = { people: [{ card: CARD, name: "Ada" }], none: null, _extras: { deduplicated: "x" }, empty: {} };
@@ -221,7 +221,7 @@ describe("a replayed token", () => {
     expect(gone.body.people[0].card).toMatchObject({ id: card, type: "card" });
     expect(textOf(gone)).not.toContain("4242");
     expect(await logOf(card)).toEqual(["replay", "delete", "replay", "replay", "create"]);
-    // One of its tokens may not be made any more: nothing is shown, and no other token is said to be replayed.
+    // One of its tokens may no longer be created: nothing is shown, and no other token is reported as replayed.
     await setRules(application, [rule("reveal", "/pci/high/")]);
     const before = await stored.counts(tenant.id);
     expect((await again()).status).toBe(403);
@@ -239,7 +239,7 @@ describe("a replayed token", () => {
     const first = await application("POST", "/tokens", withKey(newKey(), { body }));
     await application("POST", "/tokenize", withKey(newKey(), { body: { a: body } }));
     const rows = await stored.textOf(own.id, "idempotency_keys");
-    // Sealed, so that its length tells: the whole answer has some 700 bytes, what is kept less than 300.
+    // Sealed, so its length shows: the whole response has some 700 bytes, the stored one less than 300.
     expect(rows.length / 2).toBeLessThan(1_200);
     expect(first.status).toBe(201);
   });
@@ -271,8 +271,8 @@ describe("a replayed token", () => {
   });
 });
 
-describe("what was shown once", () => {
-  it("of a new application's key is shown again to the key that made it alone", async () => {
+describe("a secret that was shown once", () => {
+  it("of a new application's key is replayed only to the key that created it", async () => {
     const { body: maker } = await tenant.manage("POST", "/applications", {
       body: { name: "M", type: "management", permissions: ["application:create", "application:read"] },
     });
@@ -291,7 +291,7 @@ describe("what was shown once", () => {
     expect(await logOf(first.body.id)).toEqual(["replay", "replay", "replay", "create"]);
   });
 
-  it("of a key is shown again to the key that made it alone", async () => {
+  it("of a key is replayed only to the key that created it", async () => {
     const target = await tenant.application({ type: "private", permissions: ["token:read"] });
     const { body: managing } = await tenant.manage("GET", "/applications/key");
     const other = await secondKeyOf(Object.assign(tenant.manage, { id: String(managing.id), key: "" }));
@@ -315,7 +315,7 @@ describe("what was shown once", () => {
     expect(textOf(again)).not.toContain(first.body.session_key);
   });
 
-  it("is not shown where the database's owner says another key made the request", async () => {
+  it("is not shown if the database's owner attributes the request to another key", async () => {
     const { body: maker } = await tenant.manage("POST", "/applications", {
       body: { name: "M", type: "management", permissions: ["application:create"] },
     });
@@ -338,7 +338,7 @@ describe("what was shown once", () => {
 });
 
 describe("a replayed payment", () => {
-  it("needs the right to its token still, and leaves its row", async () => {
+  it("still needs the permission for its token, and leaves its row", async () => {
     const shop = await openShop();
     const { body: application } = await shop.backEnd("GET", "/applications/key");
     const token = await shop.card();

@@ -30,7 +30,7 @@ describe("a request with an idempotency key", () => {
   });
   afterAll(() => stored[Symbol.asyncDispose]());
 
-  /** A first request, another one that differs, and how many log rows each replay leaves. */
+  /** A first request, another one that differs, and the number of log rows of each replay. */
   const operations: readonly [
     string,
     string,
@@ -148,8 +148,8 @@ describe("a request with an idempotency key", () => {
       ],
     ],
     ["POST", "/orchestration/connections", () => tenant.manage, connection, [{ ...connection, method: "nope" }]],
-    ["POST", "/tenants/self/invitations", () => tenant.manage, { email: "a@example.com" }, [{ email: "nobody" }]],
-  ])("is answered as before where what comes again is wrong: %s %s", async (method, template, client, good, wrong) => {
+    ["POST", "/tenants/self/invitations", () => tenant.manage, { email: "a@example.com" }, [{ email: "anonymous" }]],
+  ])("is replayed even if the repeated request is invalid: %s %s", async (method, template, client, good, wrong) => {
     const path = template.replace("{id}", applicationId);
     const key = newKey();
     const send = (request: RestRequest, id = key) => client()(method, path, withKey(id, request));
@@ -170,7 +170,7 @@ describe("a request with an idempotency key", () => {
     expect(await stored.counts(tenant.id)).toEqual({ ...after, audit_logs: after.audit_logs + requests.length });
   });
 
-  it("does not answer a wrong request for the right one of another resource or caller", async () => {
+  it("does not replay the response of another resource or caller for an invalid request", async () => {
     const key = newKey();
     const put = { name: "One", permissions: ["token:create"] };
     expect((await tenant.manage("PUT", `/applications/${applicationId}`, withKey(key, { body: put }))).status).toBe(
@@ -181,11 +181,11 @@ describe("a request with an idempotency key", () => {
     expect(wrong).toMatchObject({ status: 400, body: { code: "validation_failed" } });
     await backEnd("POST", "/tokens", withKey(key, { body: { type: "token", data: 1 } }));
     expect(await other("POST", "/tokens", withKey(key, { body: {} }))).toMatchObject({ status: 400 });
-    const nobody = await other("POST", "/tokens", { ...withKey(key, { body: {} }), key: "nobody" });
-    expect(nobody.status).toBe(401);
+    const anonymous = await other("POST", "/tokens", { ...withKey(key, { body: {} }), key: "anonymous" });
+    expect(anonymous.status).toBe(401);
   });
 
-  it("keeps the right of whoever makes it: it is read again by a masked eye as it was answered", async () => {
+  it("keeps its creator's permission: a caller who sees masks gets the response read again", async () => {
     const clerk = await tenant.application({ type: "private", permissions: ["token:create"] });
     const key = newKey();
     const one = await clerk("POST", "/tokens", withKey(key, { body: card("4242424242424242") }));
@@ -194,7 +194,7 @@ describe("a request with an idempotency key", () => {
     expect(JSON.stringify(again.body)).not.toContain("4242424242424242");
   });
 
-  it("does not keep a card's cvc: the answer again is without it", async () => {
+  it("does not store a card's cvc: the replayed response omits it", async () => {
     const key = newKey();
     const body = { ...card("4242424242424242"), mask: { code: "{{ data.cvc }}", last: "{{ data.number | last4 }}" } };
     const one = await backEnd("POST", "/tokens", withKey(key, { body }));
@@ -212,7 +212,7 @@ describe("a request with an idempotency key", () => {
     expect(JSON.stringify(repeated.body)).not.toContain("987");
   });
 
-  it("is answered as before where a mask unfolds deep data deep inside", async () => {
+  it("is replayed if a mask expands deep data deep inside", async () => {
     const nested = (levels: number, innermost: unknown): unknown =>
       Array.from({ length: levels }).reduce((inner) => ({ a: inner }), innermost);
     // The body's own object is one of the 64 levels that JSON may have.
@@ -233,12 +233,12 @@ describe("a request with an idempotency key", () => {
     expect(await twice("PATCH", `/tokens/${id}`, patch)).toMatchObject({ data: shown });
   });
 
-  it("that fails is not kept: the key is free for another try", async () => {
+  it("that fails is not stored: the key can be used for another attempt", async () => {
     const key = newKey();
     const wrong = [
       await backEnd("POST", "/tokens", withKey(key, { body: { type: "nope", data: 1 } })),
       await backEnd("POST", "/tokens", withKey(key, { raw: "{" })),
-      await backEnd("POST", "/tokens", { ...withKey(key, { body: { type: "token", data: 1 } }), key: "nobody" }),
+      await backEnd("POST", "/tokens", { ...withKey(key, { body: { type: "token", data: 1 } }), key: "anonymous" }),
     ];
     expect(wrong.map(({ status }) => status)).toEqual([400, 400, 401]);
     await backEnd("POST", "/tokens", { body: { type: "token", id: "idem-taken", data: 1 } });
@@ -254,7 +254,7 @@ describe("a request with an idempotency key", () => {
     expect(again.body.id).toBe(good.body.id);
   });
 
-  it("is answered as before, although what it asks for could not be made any more", async () => {
+  it("is replayed although it could not be executed any more", async () => {
     const expires_at = new Date(Date.now() + 2_500).toISOString();
     const body = { type: "token", data: "x", mask: "{{ data }}", expires_at };
     const [one, several] = [newKey(), newKey()];
@@ -274,7 +274,7 @@ describe("a request with an idempotency key", () => {
     expect(late).toMatchObject({ status: 400, body: { errors: { expires_at: [expect.any(String)] } } });
   });
 
-  it("that is refused is not kept: it works once the right is there", async () => {
+  it("that is refused is not stored: it works once the permission is there", async () => {
     const client = await tenant.application({ type: "private", permissions: ["token:read"] });
     const key = newKey();
     const create = () => client("POST", "/tokens", withKey(key, { body: { type: "token", data: 1 } }));
@@ -285,7 +285,7 @@ describe("a request with an idempotency key", () => {
     expect((await create()).body.id).toBe(one.body.id);
   });
 
-  it("needs the right each time: what was answered is not told to a key that lost it", async () => {
+  it("needs the permission each time: a key that lost it does not see the response", async () => {
     const client = await tenant.backEnd();
     const key = newKey();
     const body = { type: "token", data: "secret", mask: "masked" };
@@ -297,7 +297,7 @@ describe("a request with an idempotency key", () => {
     expect(await create()).toMatchObject({ status: 401 });
   });
 
-  it("is of its application: another one may use the same key", async () => {
+  it("is scoped to its application: another one may use the same key", async () => {
     const key = newKey();
     const other = await tenant.backEnd();
     const body = { type: "token", data: "x" };
@@ -305,13 +305,13 @@ describe("a request with an idempotency key", () => {
     const theirs = await other("POST", "/tokens", withKey(key, { body }));
     expect(theirs.status).toBe(201);
     expect(theirs.body.id).not.toBe(mine.body.id);
-    const stranger = await (await newTenant()).backEnd();
-    const elsewhere = await stranger("POST", "/tokens", withKey(key, { body }));
+    const outsider = await (await newTenant()).backEnd();
+    const elsewhere = await outsider("POST", "/tokens", withKey(key, { body }));
     expect(elsewhere.status).toBe(201);
     expect(elsewhere.body.id).not.toBe(mine.body.id);
   });
 
-  it("is of its operation and its resource", async () => {
+  it("is scoped to its operation and its resource", async () => {
     const key = newKey();
     const token = await backEnd("POST", "/tokens", withKey(key, { body: { type: "token", data: "x" } }));
     const tokenized = await backEnd("POST", "/tokenize", withKey(key, { body: "x" }));
@@ -328,7 +328,7 @@ describe("a request with an idempotency key", () => {
     expect((await tenant.manage("PUT", `/applications/${other.id}`, withKey(key, put))).body.id).toBe(other.id);
   });
 
-  it("is an ordinary one where nothing is created: reads, deletions and detokenizing", async () => {
+  it("is an ordinary request if nothing is created: reads, deletions and detokenizing", async () => {
     const key = newKey();
     const { body } = await backEnd("POST", "/tokens", { body: { type: "token", data: 1 } });
     const before = await stored.counts(tenant.id);
@@ -340,7 +340,7 @@ describe("a request with an idempotency key", () => {
     expect((await stored.counts(tenant.id)).idempotency_keys).toBe(before.idempotency_keys);
   });
 
-  it("is carried out once when it comes many times at the same moment", async () => {
+  it("is executed once when it arrives many times concurrently", async () => {
     const key = newKey();
     const before = await stored.counts(tenant.id);
     const answers = await Promise.all(
@@ -361,7 +361,7 @@ describe("a request with an idempotency key", () => {
     expect(replayed).toHaveLength(served.length - 1);
   });
 
-  it("does not fail the others that come with it", async () => {
+  it("does not fail the requests it shares a transaction with", async () => {
     const key = newKey();
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
@@ -378,12 +378,12 @@ describe("a request with an idempotency key", () => {
   it.each([
     ["an empty key", ""],
     ["a key of 256 characters", "x".repeat(256)],
-  ])("is refused with %s", async (_, key) => {
+  ])("is rejected with %s", async (_, key) => {
     const { status, body } = await backEnd("POST", "/tokens", withKey(key, { body: { type: "token", data: 1 } }));
     expect({ status, fields: Object.keys(body.errors ?? {}) }).toEqual({ status: 400, fields: ["BT-IDEMPOTENCY-KEY"] });
   });
 
-  it("stands in the database sealed: neither key nor answer can be read there", async () => {
+  it("is sealed in the database: neither key nor response is readable there", async () => {
     const key = newKey();
     await backEnd("POST", "/tokens", withKey(key, { body: { type: "token", data: "needle-in-a-haystack" } }));
     const hex = (text: string) => Buffer.from(text).toString("hex");
@@ -418,7 +418,7 @@ describe("a request with an idempotency key", () => {
     expect(await failureOf(other.updateToken({ ...change, id: "another" }))).toMatchObject({ fields: ["update_mask"] });
   });
 
-  it("is the same request whatever protocol it comes by", async () => {
+  it("is the same request over every protocol", async () => {
     const key = newKey();
     const rest = await backEnd("POST", "/tokens", withKey(key, { body: { type: "token", data: "x" } }));
     for (const protocol of RPC_PROTOCOLS) {
@@ -429,7 +429,7 @@ describe("a request with an idempotency key", () => {
   });
 });
 
-describe("a request whose twin does not end", () => {
+describe("a request whose duplicate does not finish", () => {
   let server: ServerProcess;
   let stored: Stored;
   beforeAll(async () => {
@@ -441,7 +441,7 @@ describe("a request whose twin does not end", () => {
     await server[Symbol.asyncDispose]();
   });
 
-  it("is told so, and when to try again, on every protocol", async () => {
+  it("gets 409 and when to retry, on every protocol", async () => {
     // A tenant for each protocol: the requests of one tenant would wait for each other.
     const callers = await Promise.all(
       ["REST", ...RPC_PROTOCOLS].map(async () => {

@@ -48,7 +48,7 @@ const opens = async (email: string, which: number) => {
 describe("the message of an invitation", () => {
   const WAITING = ["reader@example.com", "twice@example.com", "a@[192.0.2.1]", REFUSED, GREYLISTED];
 
-  it("is sent once the mail server is back that was away, and once only", async () => {
+  it("is sent once the mail server is back, and once only", async () => {
     await tenant.manage("PUT", "/tenants/self", { body: { name: "Müller & Söhne\u2028Bcc: eve@example.com" } });
     for (const email of WAITING) await invite(email);
     await vi.waitFor(() => expect(server.said()).toContain("the mail server cannot be reached"), { timeout: 10_000 });
@@ -61,7 +61,7 @@ describe("the message of an invitation", () => {
     expect(mailbox.mails).toHaveLength(WAITING.length);
   }, 60_000);
 
-  it("says what it is about, from whom the operator chose", async () => {
+  it("contains what it is about, from the operator's address", async () => {
     const [mail] = mailsTo("reader@example.com");
     expect(mail).toMatchObject({ to: ["reader@example.com"], from: "vault@example.com" });
     expect(mail?.raw).toMatch(/^From: The Vault <vault@example\.com>\r$/m);
@@ -75,7 +75,7 @@ describe("the message of an invitation", () => {
     );
   });
 
-  it("is tried again where the server asks for patience, and not where it refuses", () => {
+  it("is retried if the server asks for that, and not if it refuses", () => {
     expect(server.said()).toContain("the mail server refused a message for good");
     expect(asked.get(GREYLISTED)).toBe(2);
     expect(asked.get(REFUSED)).toBe(1);
@@ -100,7 +100,7 @@ describe("the message of an invitation", () => {
     expect(await opens("twice@example.com", 1)).toBe(404);
   }, 30_000);
 
-  it("leaves neither links nor addresses nor the password in what the server says", () => {
+  it("leaves neither links nor addresses nor the password in the server's output", () => {
     const said = server.said();
     for (const { text } of mailbox.mails) expect(said).not.toContain(linkIn(text).split("/").at(-1));
     expect(said).not.toContain("@example.com");

@@ -22,7 +22,7 @@ beforeAll(async () => {
   await Promise.all(NAMES.map(async (name) => invitations.set(name, await invite(name, tenant))));
 });
 
-/** Messages of all files stand in one directory: addresses are this file's own. */
+/** Messages of all files are in one directory: addresses are this file's own. */
 const addressOf = (name: string) => `${name}-${run}@example.com`;
 const invite = async (name: string, by: TestTenant) => {
   const { status, body } = await by.manage("POST", "/tenants/self/invitations", { body: { email: addressOf(name) } });
@@ -59,7 +59,7 @@ describe("without a mail server", () => {
 });
 
 describe("accepting", () => {
-  it("makes a user and a member, and ends the invitation", async () => {
+  it("creates a user and a member, and ends the invitation", async () => {
     const { id, link } = invited("ada");
     const answer = await accept(link, { first_name: " Ada ", last_name: "Lovelace" });
     expect(answer.status).toBe(200);
@@ -85,7 +85,7 @@ describe("accepting", () => {
     expect([again.status, Object.keys(again.body.errors)]).toEqual([400, ["email"]]);
   });
 
-  it("makes one, however often it is done at the same moment and later", async () => {
+  it("creates one, however often it is done concurrently and later", async () => {
     const { id, link } = invited("eager");
     const answers = await Promise.all(Array.from({ length: 12 }, () => accept(link)));
     answers.push(await accept(link));
@@ -97,13 +97,13 @@ describe("accepting", () => {
     expect(await logOf(id)).toHaveLength(2);
   });
 
-  it("happens by the button alone: looking changes nothing", async () => {
+  it("needs the button: viewing the page changes nothing", async () => {
     const { link } = invited("scanned");
     for (const method of ["GET", "HEAD", "GET"]) expect((await fetch(link, { method })).status).toBe(200);
     expect(await membersCalled("scanned")).toEqual([]);
   });
 
-  it("is refused for what is no form of two short names", async () => {
+  it("is rejected unless it is a form with two short names", async () => {
     const { link } = invited("careful");
     expect((await accept(link, { first_name: "x".repeat(201) })).status).toBe(400);
     expect((await accept(link, { first_name: "x".repeat(20_000) })).status).toBe(413);
@@ -160,7 +160,7 @@ describe("the page", () => {
     await browser?.close();
   });
 
-  it("takes a name and a click, and shows the same when it is opened again", async () => {
+  it("asks for a name and a click, and shows the same when it is opened again", async () => {
     const { link } = invited("grace");
     await page.goto(link);
     expect(await page.locator("p").textContent()).toBe(
@@ -179,7 +179,7 @@ describe("the page", () => {
     expect(await membersCalled("grace")).toHaveLength(1);
   });
 
-  it("says so when the link is over", async () => {
+  it("says when the link is over", async () => {
     const { id, link } = invited("late");
     await tenant.manage("DELETE", `/tenants/self/invitations/${id}`);
     const answer = await page.goto(link);
@@ -190,7 +190,7 @@ describe("the page", () => {
     expect(complaints.filter((text) => !text.includes("404"))).toEqual([]);
   });
 
-  it("asked no other origin for anything, and may not", async () => {
+  it("makes no request to another origin, and may not", async () => {
     expect(new Set(requested.map((each) => new URL(each).origin))).toEqual(new Set([url]));
     const { link } = invited("headers");
     const { headers } = await fetch(link);

@@ -4,7 +4,7 @@ import { newTenant, type TestTenant } from "../support/tenant.js";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const HOURS_72 = 72 * 60 * 60_000;
-const NOBODY = "01900000-0000-7000-8000-000000000000";
+const UNKNOWN_ID = "01900000-0000-7000-8000-000000000000";
 
 let tenant: TestTenant;
 beforeAll(async () => {
@@ -54,7 +54,7 @@ describe("an invitation", () => {
     ["331 characters", `${"x".repeat(319)}@example.com`, {}, "email"],
     ["the role of the owner", "x@example.com", { role: "OWNER" }, "role"],
     ["an unknown role", "x@example.com", { role: "READER" }, "role"],
-  ])("is not made with %s", async (_, email, more, field) => {
+  ])("is not created with %s", async (_, email, more, field) => {
     const { status, body } = await invite(email, more);
     expect({ status, code: body.code, fields: Object.keys(body.errors ?? {}) }).toEqual({
       status: 400,
@@ -63,7 +63,7 @@ describe("an invitation", () => {
     });
   });
 
-  it("is not made for who is invited or a member already, whatever the case", async () => {
+  it("is not created for an invited person or member, in upper or lower case", async () => {
     await invite("twice@example.com");
     for (const email of ["twice@example.com", "Twice@Example.com", '"twice"@example.com', "OWNER@example.com"]) {
       const { status, body } = await invite(email);
@@ -71,12 +71,12 @@ describe("an invitation", () => {
     }
   });
 
-  it("is made once by several requests at the same moment", async () => {
+  it("is created once by several concurrent requests", async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => invite("raced@example.com")));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 400, 400, 400, 400, 400, 400, 400]);
   });
 
-  it("is made once by a request that is repeated with its idempotency key", async () => {
+  it("is created once by a request that is repeated with its idempotency key", async () => {
     const headers = { "BT-IDEMPOTENCY-KEY": "invite-once" };
     const body = { email: "repeated@example.com" };
     const first = await tenant.manage("POST", "/tenants/self/invitations", { body, headers });
@@ -85,7 +85,7 @@ describe("an invitation", () => {
     expect(again.body).toEqual(first.body);
   });
 
-  it("is sent again as often as it is asked for at the same time", async () => {
+  it("is sent again once for each of several concurrent requests", async () => {
     const { body: made } = await invite("often@example.com");
     const answers = await Promise.all(
       [1, 2, 3, 4].map(() => tenant.manage("POST", `/tenants/self/invitations/${made.id}/resend`)),
@@ -95,7 +95,7 @@ describe("an invitation", () => {
     expect(Date.parse(body.expires_at)).toBe(Date.parse(made.expires_at) + 4 * HOURS_72);
   });
 
-  it("is sent again with 72 hours more", async () => {
+  it("is sent again with another 72 hours", async () => {
     const { body: made } = await invite("again@example.com");
     const { status, body } = await tenant.manage("POST", `/tenants/self/invitations/${made.id}/resend`);
     expect(status).toBe(200);
@@ -123,7 +123,7 @@ describe("an invitation", () => {
     expect(await operationsOn(made.id)).toEqual(["delete", "create"]);
   });
 
-  it("is nobody else's", async () => {
+  it("is invisible to other tenants", async () => {
     const other = await newTenant();
     const { body: made } = await invite("mine@example.com");
     for (const [method, path] of [
@@ -133,7 +133,7 @@ describe("an invitation", () => {
     ] as const) {
       expect((await other.manage(method, `/tenants/self/invitations/${made.id}${path}`)).status).toBe(404);
     }
-    expect((await tenant.manage("GET", `/tenants/self/invitations/${NOBODY}`)).status).toBe(404);
+    expect((await tenant.manage("GET", `/tenants/self/invitations/${UNKNOWN_ID}`)).status).toBe(404);
     expect((await tenant.manage("GET", "/tenants/self/invitations/none")).status).toBe(400);
   });
 });
@@ -185,7 +185,7 @@ describe("the list", () => {
     expect(await list("?status=EXPIRED")).toMatchObject({ pagination: { total_items: 0 }, data: [] });
   });
 
-  it.each(["page=0", "size=0", "size=101", "status=OPEN", "page=x"])("refuses ?%s", async (query) => {
+  it.each(["page=0", "size=0", "size=101", "status=OPEN", "page=x"])("rejects ?%s", async (query) => {
     const { status, body } = await tenant.manage("GET", `/tenants/self/invitations?${query}`);
     expect([status, Object.keys(body.errors)]).toEqual([400, [query.split("=")[0]]]);
   });

@@ -12,7 +12,7 @@ import { type RestClient, restClient } from "../support/rest.js";
 import { newTenant, type TestTenant, tenantOf } from "../support/tenant.js";
 import { startTransit } from "../support/transit-server.js";
 
-/** What is rotated; all else keeps its first key. */
+/** The keys that are rotated; all others keep their first version. */
 const ROTATED = ["data", "cvc"];
 
 const directory = newDirectory();
@@ -78,7 +78,7 @@ const cardOf = (n: number) => ({
   cvc: "123",
 });
 
-/** Callers that create, change and read tokens, until they are stopped. All that they store is remembered. */
+/** Callers that create, change and read tokens until they are stopped. They remember everything they store. */
 class Traffic {
   readonly expected = new Map<string, unknown>();
   readonly failures: string[] = [];
@@ -152,7 +152,7 @@ describe("keys rotate --tenant", () => {
     }
   });
 
-  it("refuses a call that does not say which keys, or names no tenant", async () => {
+  it("rejects a call that does not say which keys, or names no tenant", async () => {
     const calls: [string[], string][] = [
       [[], "Choose one of --root, --tenant ID and --all."],
       [["--tenant", "019a0000-0000-7000-8000-000000000000"], "There is no such tenant."],
@@ -164,9 +164,9 @@ describe("keys rotate --tenant", () => {
     }
   });
 
-  it("under load, killed and run again, leaves every value readable and none under the old keys", async () => {
+  it("under load, killed and restarted, leaves every value readable and none under the old keys", async () => {
     traffic.start(3);
-    // Tokens come before stored answers: some is done by then, and some is left.
+    // Tokens come before stored responses: some are done by then, and some are left.
     const preload = join(directory, "killed.mjs");
     writeFileSync(preload, killedBefore('update "idempotency_keys"'));
     const fed = { lines: [], preload };
@@ -201,7 +201,7 @@ describe("keys rotate --tenant", () => {
     }
   });
 
-  it("leaves what is found by search terms, and what was stored beside tokens, as it was", async () => {
+  it("leaves search terms, and values stored besides tokens, working", async () => {
     const found = await backEnd(0)("GET", "/tokens?metadata.n=7&size=1");
     expect(found.body.pagination.total_items).toBeGreaterThan(50);
     const repeated = await backEnd(0)("POST", "/tokens", {
@@ -218,7 +218,7 @@ describe("keys rotate --tenant", () => {
     expect(failed.data[0].console).toEqual([{ level: "log", text: "of the run" }]);
   });
 
-  it("shows no key bytes in its list, and which keys there are", async () => {
+  it("shows no key bytes in its list, and which keys exist", async () => {
     const { stdout } = await cloakroom(environment, "keys", "list", "--json");
     const keys: Record<string, unknown>[] = JSON.parse(stdout);
     const mine = keys.filter(({ tenant_id }) => tenant_id === tenant.id);
@@ -232,7 +232,7 @@ describe("keys rotate --tenant", () => {
 });
 
 describe("keys rotate --all", () => {
-  it("goes past values that do not open: it names their rows, keeps the old keys for them, and ends all other tenants'", async () => {
+  it("skips values that do not open: it names their rows, keeps the old keys for them, and retires all others", async () => {
     const other = await newTenant(replicas[0]?.url, environment);
     const kept = await (await other.backEnd())("POST", "/tokens", { body: { type: "token", data: "kept" } });
     expect(kept.status).toBe(201);
@@ -277,8 +277,8 @@ describe("keys rotate --all", () => {
     expect(await versionsOf(other.id)).not.toContain("data 1 retired");
     const versions = await versionsOf(tenant.id);
     expect(versions).toContain("data 2 retired");
-    // Those rows keep their values as a whole: two of the proxy, two of one token, and of the other the attributes, since
-    // its data names no key. All else, behind them too, is under the new one.
+    // Those rows keep all of their values: two of the proxy, two of one token, and the attributes of the other, whose
+    // data names no key. All other values, also those after them, are under the new key.
     expect((await valuesByVersion(tenant.id))[2]).toBe(5);
 
     const mended = `update proxies set definition = ${turn("definition")} where ${of(proxy)};
@@ -296,7 +296,7 @@ describe("keys rotate --all", () => {
       "--json",
     );
     expect(again.code, again.stderr).toBe(0);
-    // A server may have been first: not which process did it counts.
+    // A server may have done it first: it does not matter which process did.
     expect(JSON.parse(again.stdout)).toEqual([{ tenant_id: tenant.id, resealed: expect.any(Number) }]);
     expect(Object.keys(await valuesByVersion(tenant.id))).toEqual(["3"]);
     expect(await versionsOf(tenant.id)).not.toContain("data 2 retired");
@@ -314,7 +314,7 @@ describe("keys rotate --root", () => {
     };
   };
 
-  it("wraps all keys of tenants by a new root key, retires the old file, and running servers serve on", async () => {
+  it("wraps all tenant keys with a new root key, retires the old file, and servers keep running", async () => {
     const before = readFileSync(keyFile, "utf8");
     const { code, stderr, stdout } = await cloakroom(environment, "keys", "rotate", "--root", "--json");
     expect(code, stderr).toBe(0);
@@ -332,12 +332,12 @@ describe("keys rotate --root", () => {
     expect(stderr).toContain(retired);
     expect(stderr + stdout).not.toContain(before.trim().split(".").at(-1));
 
-    // A tenant that running servers have never met is wrapped by the new key, which they find in the file.
+    // A tenant that the running servers have never seen is wrapped by the new key, which they find in the file.
     const made = await newTenant(replicas[0]?.url, environment);
     const client = await made.backEnd();
     expect((await client("POST", "/tokens", { body: { type: "token", data: "x" } })).status).toBe(201);
 
-    // The old key is none of this database any more.
+    // The old key no longer belongs to this database.
     writeFileSync(keyFile, before, { mode: 0o600 });
     const refused = await cloakroom(environment, "tenants", "list");
     expect(refused.code).toBe(1);
@@ -345,7 +345,7 @@ describe("keys rotate --root", () => {
     writeFileSync(keyFile, after, { mode: 0o600 });
   });
 
-  it("goes on where it was cut off, also when the new key was not registered yet", async () => {
+  it("resumes where it was interrupted, even if the new key was not registered yet", async () => {
     const { addToKeyFile } = await import("../../src/crypto/key-file.js");
     const added = await addToKeyFile(keyFile);
     expect((await cloakroom(environment, "tenants", "list")).code).toBe(0);
@@ -355,7 +355,7 @@ describe("keys rotate --root", () => {
     expect(await rootsOf()).toEqual({ roots: [`${added.id} current`], wrapping: new Set([added.id]) });
   });
 
-  it("moves to a key that Transit holds, renews it there, and refuses the start without it", async () => {
+  it("moves to a key in Transit, rotates it there, and refuses to start without it", async () => {
     await using transit = await startTransit();
     writeFileSync(join(directory, "ca.pem"), transit.ca);
     writeFileSync(join(directory, "token"), "good-token\n");
@@ -391,7 +391,7 @@ describe("keys rotate --root", () => {
     for (let n = 0; n < 20; n += 1) {
       expect((await client("POST", "/tokens", { body: { type: "token", data: "x" } })).status).toBe(201);
     }
-    // Whether the vault's own keys are needed by now, to attest a seal, is up to the time.
+    // Whether the vault's own keys are already needed, to attest a seal, depends on the time.
     const each = KEY_PURPOSES.length;
     expect([each, 2 * each], "one for each key, none for requests").toContain(transit.requests.length);
     transit.mood = "sealed";

@@ -35,7 +35,7 @@ describe("the log of a tenant", () => {
   };
   const brief = (rows: readonly Log[]) => rows.map(({ entity_type, operation }) => `${entity_type} ${operation}`);
 
-  it("tells who did what to which token, and nothing of its content", async () => {
+  it("shows who did what to which token, and nothing of its content", async () => {
     const secret = "5555555555554444";
     const rows = await rowsOf(async () => {
       const created = await backEnd("POST", "/tokens", {
@@ -77,7 +77,7 @@ describe("the log of a tenant", () => {
     expect(read.map(({ entity_id }) => entity_id).toSorted()).toEqual(ids.toSorted());
   });
 
-  it("has a row for each touch of applications, keys and the tenant", async () => {
+  it("has a row for each operation on applications, keys and the tenant", async () => {
     const rows = await rowsOf(async () => {
       const { id } = await tenant.application({ type: "private", permissions: ["token:read"] });
       await tenant.manage("GET", `/applications/${id}`);
@@ -121,7 +121,7 @@ describe("the log of a tenant", () => {
     expect(rows[0]?.entity_id).toBe(token.body.id);
   });
 
-  it("has none for what the request was wrong about, for what is not there, for unknown keys and for itself", async () => {
+  it("has none for invalid requests, missing entities, unknown keys and for itself", async () => {
     const rows = await rowsOf(async () => {
       const wrong = [
         await backEnd("POST", "/tokens", { body: { type: "nope", data: 1 } }),
@@ -131,7 +131,7 @@ describe("the log of a tenant", () => {
         await backEnd("POST", "/detokenize", { body: "{{ not-there }}" }),
         await tenant.manage("GET", "/applications/nope"),
         await tenant.manage("GET", "/applications/01890000-0000-7000-8000-000000000000"),
-        await backEnd("GET", "/tokens/abc", { key: "nobody" }),
+        await backEnd("GET", "/tokens/abc", { key: "unknown" }),
         await backEnd("GET", "/tokens/abc", { key: undefined }),
         await backEnd("PUT", "/tokens"),
       ];
@@ -143,13 +143,13 @@ describe("the log of a tenant", () => {
     expect(brief(rows)).toEqual([]);
   });
 
-  it("is the tenant's own", async () => {
+  it("is invisible to other tenants", async () => {
     const other = await newTenant();
     expect((await logsOf(other)).every(({ tenant_id }) => tenant_id === other.id)).toBe(true);
     expect(await logsOf(other, "&entity_type=card")).toEqual([]);
   });
 
-  it("names the kinds of entities that there can be", async () => {
+  it("names the kinds of entities", async () => {
     const { status, body } = await tenant.manage("GET", "/logs/entity-types");
     expect(status).toBe(200);
     expect(body).toEqual(
@@ -192,7 +192,7 @@ describe("the list of logs", () => {
     expect(all.length).toBeGreaterThan(25);
   });
 
-  it("is walked by cursor, each row once, and ends without a cursor", async () => {
+  it("is paged by cursor, each row once, and ends without a cursor", async () => {
     const walked: Log[] = [];
     let start = "";
     for (;;) {
@@ -208,7 +208,7 @@ describe("the list of logs", () => {
     expect(walked).toEqual(all);
   });
 
-  it("is walked by page number too, and is empty past its end", async () => {
+  it("is paged by page number too, and is empty past its end", async () => {
     const walked: Log[] = [];
     for (let page = 1; ; page += 1) {
       const { status, body } = await tenant.manage("GET", `/logs?size=10&page=${page}`);
@@ -221,13 +221,13 @@ describe("the list of logs", () => {
     expect((await tenant.manage("GET", "/logs?page=2147483647&size=100")).body.data).toEqual([]);
   });
 
-  it("has pages of 20 where nothing else is asked for", async () => {
+  it("has pages of 20 by default", async () => {
     const { body } = await tenant.manage("GET", "/logs");
     expect(body.pagination).toMatchObject({ page_size: 20, page_number: 1 });
     expect(body.data).toEqual(all.slice(0, 20));
   });
 
-  it("stays as it was while it is walked and grows", async () => {
+  it("is stable while it is paged and grows", async () => {
     const own = await newTenant();
     const first = await own.manage("GET", "/logs?size=2");
     await own.manage("GET", "/tenants/self");
@@ -238,7 +238,7 @@ describe("the list of logs", () => {
     expect(second.body.data[0].created_at <= first.body.data[1].created_at).toBe(true);
   });
 
-  it("is narrowed by the kind and the id of entities", async () => {
+  it("is filtered by the kind and the id of entities", async () => {
     const cards = await logsOf(tenant, "&entity_type=card");
     expect(cards.map(({ entity_id }) => entity_id)).toEqual(["four"]);
     const two = await logsOf(tenant, "&entity_id=two");
@@ -269,7 +269,7 @@ describe("the list of logs", () => {
     );
   });
 
-  it("is narrowed by time: from the start on, and before the end", async () => {
+  it("is filtered by time: from the start on, and before the end", async () => {
     const three = all.find(({ entity_id }) => entity_id === "three");
     const at = three?.created_at ?? "";
     const since = await logsOf(tenant, `&start_date=${at}`);
@@ -283,7 +283,7 @@ describe("the list of logs", () => {
     expect(await logsOf(tenant, "&end_date=2020-01-01T00:00:00")).toEqual([]);
   });
 
-  it("takes a cursor only for the list that it was made for", async () => {
+  it("accepts a cursor only for the list that it was made for", async () => {
     const page = await tenant.manage("GET", "/logs?size=2&entity_type=token");
     const cursor: string = page.body.pagination.after;
     const follow = (client: RestClient, query: string) =>
@@ -302,7 +302,7 @@ describe("the list of logs", () => {
     }
   });
 
-  it("refuses a cursor that was forged", async () => {
+  it("rejects a forged cursor", async () => {
     const page = await tenant.manage("GET", "/logs?size=2");
     const cursor: string = page.body.pagination.after;
     const bytes = Buffer.from(cursor, "base64url");
@@ -335,7 +335,7 @@ describe("the list of logs", () => {
     [`entity_type=${"x".repeat(51)}`, "entity_type"],
     [`start=${"x".repeat(501)}`, "start"],
     ["entity_id=%00", "entity_id"],
-  ])("refuses %s", async (query, field) => {
+  ])("rejects %s", async (query, field) => {
     const { status, body } = await tenant.manage("GET", `/logs?${query}`);
     expect({ status, fields: Object.keys(body.errors ?? {}) }).toEqual({ status: 400, fields: [field] });
   });

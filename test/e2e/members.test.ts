@@ -4,7 +4,7 @@ import { newTenant, type TestTenant } from "../support/tenant.js";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
-const NOBODY = "01900000-0000-7000-8000-000000000000";
+const UNKNOWN_ID = "01900000-0000-7000-8000-000000000000";
 const MEMBERS = "/tenants/self/members";
 
 interface Shown {
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 
 describe("members", () => {
-  it("are the owner and whoever accepted, newest first, in pages of up to 50", async () => {
+  it("are the owner and everyone who accepted, newest first, in pages of up to 50", async () => {
     const all = await list();
     expect(all).toHaveLength(4);
     expect(all.at(-1)).toEqual({
@@ -67,12 +67,12 @@ describe("members", () => {
 
   it("are found by their users", async () => {
     const [one, two] = admins;
-    const found = await list(`?user_id=${one?.user.id}&user_id=${two?.user.id.toUpperCase()}&user_id=${NOBODY}`);
+    const found = await list(`?user_id=${one?.user.id}&user_id=${two?.user.id.toUpperCase()}&user_id=${UNKNOWN_ID}`);
     expect(new Set(found.map(({ id }) => id))).toEqual(new Set([one?.id, two?.id]));
-    expect(await list(`?user_id=${NOBODY}`)).toEqual([]);
+    expect(await list(`?user_id=${UNKNOWN_ID}`)).toEqual([]);
   });
 
-  it("have an owner, and roles that are listed", async () => {
+  it("have an owner, and the roles can be listed", async () => {
     expect(await tenant.manage("GET", "/tenants/self/owner")).toMatchObject({ status: 200, body: owner });
     expect(await tenant.manage("GET", "/roles")).toMatchObject({
       status: 200,
@@ -80,7 +80,7 @@ describe("members", () => {
     });
   });
 
-  it("are another tenant's business in another tenant", async () => {
+  it("are invisible to other tenants", async () => {
     const other = await newTenant();
     const id = admins[0]?.id ?? "";
     expect((await other.manage("DELETE", `${MEMBERS}/${id}`)).status).toBe(404);
@@ -90,7 +90,7 @@ describe("members", () => {
 });
 
 describe("a role", () => {
-  it.each(["application/json", "application/json-patch+json", "text/json"])("is given by %s", async (type) => {
+  it.each(["application/json", "application/json-patch+json", "text/json"])("is set with %s", async (type) => {
     const [member] = admins;
     expect(await put(member?.id ?? "", { role: "ADMIN" }, type)).toMatchObject({
       status: 200,
@@ -109,20 +109,20 @@ describe("a role", () => {
     expect([answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([400, ["role"]]);
   });
 
-  it("of the owner stays", async () => {
+  it("of the owner cannot be changed", async () => {
     expect(await put(owner.id, { role: "ADMIN" })).toMatchObject({ status: 422, body: { code: "unprocessable" } });
     expect(await put(owner.id, { role: "OWNER" })).toMatchObject({ status: 200, body: { role: "OWNER" } });
-    expect((await put(NOBODY, { role: "ADMIN" })).status).toBe(404);
+    expect((await put(UNKNOWN_ID, { role: "ADMIN" })).status).toBe(404);
   });
 });
 
 describe("removing", () => {
-  it("the owner is refused", async () => {
+  it("the owner is rejected", async () => {
     expect(await tenant.manage("DELETE", `${MEMBERS}/${owner.id}`)).toMatchObject({ status: 422 });
     expect((await tenant.manage("GET", "/tenants/self/owner")).body.id).toBe(owner.id);
   });
 
-  it("a member ends its links and lets it be invited anew", async () => {
+  it("a member ends their links and allows another invitation", async () => {
     const link = await join("gone");
     const [member] = (await list()).filter(({ user }) => user.email === addressOf("gone"));
     expect((await fetch(link)).status).toBe(200);
@@ -137,7 +137,7 @@ describe("removing", () => {
     expect((await list()).filter(({ user }) => user.email === addressOf("gone"))).toHaveLength(1);
   });
 
-  it("happens once when several ask at the same moment", async () => {
+  it("happens once for several concurrent requests", async () => {
     const [member] = admins;
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => tenant.manage("DELETE", `${MEMBERS}/${member?.id}`)),
@@ -161,8 +161,8 @@ describe("each permission", () => {
       GET: await client("GET", MEMBERS),
       "GET owner": await client("GET", "/tenants/self/owner"),
       "GET roles": await client("GET", "/roles"),
-      PUT: await client("PUT", `${MEMBERS}/${NOBODY}`, { body: { role: "ADMIN" } }),
-      DELETE: await client("DELETE", `${MEMBERS}/${NOBODY}`),
+      PUT: await client("PUT", `${MEMBERS}/${UNKNOWN_ID}`, { body: { role: "ADMIN" } }),
+      DELETE: await client("DELETE", `${MEMBERS}/${UNKNOWN_ID}`),
     };
     const forbidden = Object.entries(answers).filter(([, { status }]) => status === 403);
     expect(forbidden.map(([name]) => name)).toEqual(refused);

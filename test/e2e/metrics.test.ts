@@ -39,7 +39,7 @@ describe("/metrics", () => {
     expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
     return response.text();
   };
-  /** The values of a metric whose labels are at least these. */
+  /** The values of a metric with at least these labels. */
   const valuesOf = (page: string, name: string, labels: Record<string, string>): number[] =>
     page.split("\n").flatMap((line) => {
       const [, metric, inside = "", value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
@@ -94,7 +94,7 @@ describe("/metrics", () => {
     expect(valuesOf(page, "process_resident_memory_bytes", {})[0]).toBeGreaterThan(1e7);
   });
 
-  it("tells of bodies that were refused, of their memory, and of the event loop's longest hold", async () => {
+  it("reports rejected bodies, their memory, and the event loop's longest block", async () => {
     const refused = await restClient(server.url, applicationKey)("POST", "/tokens", { raw: `${"[".repeat(70)}` });
     expect(refused.status).toBe(400);
     const page = await scrape();
@@ -105,7 +105,7 @@ describe("/metrics", () => {
     expect(valuesOf(page, "cloakroom_event_loop_hold_seconds", {})[0]).toBeGreaterThan(0);
   });
 
-  it("counts what jobs do", async () => {
+  it("counts the work of jobs", async () => {
     await vi.waitFor(
       async () => {
         const runs = valuesOf(await scrape(), "cloakroom_job_duration_seconds_count", { outcome: "done" });
@@ -115,7 +115,7 @@ describe("/metrics", () => {
     );
   });
 
-  it("names nobody and shows nothing that was sent", async () => {
+  it("names no tenant and shows nothing that was sent", async () => {
     const page = await scrape();
     for (const secret of [CANARY, tokenId, tenant.id, applicationKey, tenant.managementKey, "/no/such/path"]) {
       expect(page).not.toContain(secret);

@@ -7,9 +7,9 @@ import type { RestClient, RestRequest } from "../support/rest.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
 import { newTenant } from "../support/tenant.js";
 
-/** In every value that is to stay secret. */
+/** Part of every value that must stay secret. */
 const CORE = `canary${randomBytes(12).toString("hex")}`;
-/** In a container's name, which is stored in the clear: whoever finds no canary must find this. */
+/** Part of a container's name, which is stored in the clear: a search that misses the canary must find this. */
 const CONTROL = `control${randomBytes(12).toString("hex")}`;
 let markers = 0;
 const secret = () => {
@@ -32,14 +32,14 @@ function luhn(digits: string): string {
   return `${digits}${(10 - (sum % 10)) % 10}`;
 }
 
-/** A text as it may lie in a file: as it is, in two bytes a character, in hex, and in base64 at each offset. */
+/** The forms of a text in a file: as it is, in two bytes per character, in hex, and in base64 at each offset. */
 function formsOf(text: string): Buffer[] {
   const bytes = Buffer.from(text);
   const base64 = [0, 1, 2].map((offset) => {
     const encoded = Buffer.concat([Buffer.alloc(offset), bytes])
       .toString("base64")
       .replaceAll("=", "");
-    // What stands at the ends depends on the neighbours too.
+    // The characters at the ends depend on the neighbours too.
     return encoded.slice(Math.ceil((offset * 8) / 6) + 1, -2);
   });
   const hex = bytes.toString("hex");
@@ -60,7 +60,7 @@ function filesWith(files: readonly string[], text: string): string[] {
   });
 }
 
-describe("values that went in by every path", () => {
+describe("values that arrived on every path", () => {
   let server: ServerProcess;
   let destination: TestServer;
   let manage: RestClient;
@@ -88,7 +88,7 @@ describe("values that went in by every path", () => {
     });
     return answer.body;
   };
-  /** What is refused: the answer must say so without the value. */
+  /** Rejected requests: the response must not contain the value. */
   const refused = async (status: number, verb: string, path: string, request: RestRequest) => {
     errorBodies.push(JSON.stringify(await sent(status, verb, path, request)));
   };
@@ -136,7 +136,7 @@ describe("values that went in by every path", () => {
     const { id: reactor } = await sent(201, "POST", "/reactors", { body }, manage);
     const args = { plain: secret(), value: `{{ ${id} }}`, pan: PAN };
     await sent(200, "POST", `/reactors/${reactor}/react`, { body: { args } });
-    // What a tenant's own code throws is told to its caller, and to nobody else.
+    // An error thrown by a tenant's own code is shown to its caller only.
     await sent(500, "POST", `/reactors/${reactor}/react`, { body: { args: { fails: secret() } } });
     for (const given of [args, { fails: secret() }]) {
       const run = await sent(202, "POST", `/reactors/${reactor}/react-async`, { body: { args: given } });
@@ -202,7 +202,7 @@ describe("values that went in by every path", () => {
 
     const metrics = await (await fetch(`${server.adminUrl}/metrics`)).text();
     const audit = JSON.stringify(await sent(200, "GET", "/logs?size=100", {}, manage));
-    // PostgreSQL writes everything to its tables before it ends.
+    // PostgreSQL writes everything to its tables before it exits.
     expect(await server.stop()).toBe(0);
     for (const [place, text] of Object.entries({
       errors: errorBodies.join("\n"),

@@ -10,7 +10,7 @@ interface Asked {
   readonly headers?: Record<string, string>;
 }
 
-/** Sends what the document describes, and holds the answer against what it promises for the status. */
+/** Sends what the document describes, and checks the response against what it promises for the status. */
 async function ask(client: RestClient, id: string, { path = {}, query = "", body, headers = {} }: Asked = {}) {
   const placed = operationNamed(id);
   const url = placed.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
@@ -39,13 +39,13 @@ function expectAsDescribed(id: string, { status, headers, body }: Answer): void 
   expect(validate.errors ?? [], `${id} ${status}: ${JSON.stringify(body)}`).toEqual([]);
 }
 
-/** The requests that the document shows for an operation. */
+/** The example requests of an operation. */
 function examplesOf(id: string): [string, unknown][] {
   const content = operationNamed(id).operation.requestBody?.content["application/json"];
   return Object.entries(content?.examples ?? {}).map(([name, { value }]) => [name, value]);
 }
 
-describe("answers of the server are as the document describes them", () => {
+describe("responses match the document", () => {
   let tenant: TestTenant;
   let backEnd: RestClient & { readonly key: string; readonly id: string };
   let clerk: RestClient;
@@ -103,7 +103,7 @@ describe("answers of the server are as the document describes them", () => {
     expect(detokenized).toMatchObject({ status: 200, body: { plain: "one" } });
   });
 
-  it("for applications, their keys and what they may hold", async () => {
+  it("for applications, their keys and permissions", async () => {
     const { manage } = tenant;
     const rule = { priority: 1, container: "/pci/", transform: "mask", permissions: ["token:read"] };
     const created = await ask(manage, "createApplication", { body: { name: "One", type: "private", rules: [rule] } });
@@ -167,7 +167,7 @@ describe("answers of the server are as the document describes them", () => {
     expect(twice).toMatchObject({ status: 409, body: { code: "already_exists" } });
   });
 
-  it("for a proxy that cannot be asked", async () => {
+  it("for a proxy that cannot be called", async () => {
     const errors = [
       await ask(backEnd, "proxyPost", { headers: { "BT-PROXY-KEY": "none" } }),
       await ask(backEnd, "proxyGetPath", { path: { path: "a" }, headers: { "BT-PROXY-URL": "http://127.0.0.1:1/" } }),

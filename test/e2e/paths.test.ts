@@ -51,7 +51,7 @@ describe("paths", () => {
     ["POST", "/cloakroom.v1.TokenService/Nope"],
     ["POST", "/cloakroom.v1.NopeService/GetToken"],
     ["POST", "/cloakroom.v1.TokenService"],
-  ])("that lead nowhere are 404, also without a key: %s %s", async (method, path) => {
+  ])("that do not exist are 404, also without a key: %s %s", async (method, path) => {
     for (const key of [backEnd.key, undefined]) {
       const { status, body, headers } = await backEnd(method, path, {
         key,
@@ -71,7 +71,7 @@ describe("paths", () => {
     ["PUT", "/tokens/abc", ["GET", "DELETE"]],
     ["PATCH", "/applications/01890000-0000-7000-8000-000000000000", ["GET", "PUT", "DELETE"]],
     ["PUT", "/applications/01890000-0000-7000-8000-000000000000/keys", ["POST", "GET"]],
-  ])("that take other methods are 405 and say which: %s %s", async (method, path, methods) => {
+  ])("that support other methods are 405 and list them: %s %s", async (method, path, methods) => {
     const answer = await backEnd(method, path, method === "GET" ? {} : { raw: "{" });
     expect(answer).toMatchObject({ status: 405, body: { code: "method_not_allowed", status: 405 } });
     const allowed = answer.headers.get("allow")?.split(", ") ?? [];
@@ -80,7 +80,7 @@ describe("paths", () => {
     for (const one of allowed) expect(answer.body.detail).toContain(one);
   });
 
-  it("that exist answer a method that nothing takes like any other", async () => {
+  it("that exist answer an unsupported method like any other", async () => {
     // fetch refuses to send it.
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       const sent = request(`${inject("serverUrl")}/tokens`, { method: "TRACE" }, resolve);
@@ -90,7 +90,7 @@ describe("paths", () => {
     expect(JSON.parse(await text(answer))).toMatchObject({ code: "method_not_allowed" });
   });
 
-  it("of RPC methods take POST alone", async () => {
+  it("of RPC methods accept POST only", async () => {
     for (const method of ["GET", "PUT", "DELETE"]) {
       const answer = await backEnd(method, "/cloakroom.v1.TokenService/GetToken");
       expect(answer).toMatchObject({ status: 405, body: { code: "method_not_allowed" } });
@@ -98,7 +98,7 @@ describe("paths", () => {
     }
   });
 
-  it("of RPC methods take the content types of RPC alone", async () => {
+  it("of RPC methods accept the content types of RPC only", async () => {
     for (const type of [
       "text/plain",
       "application/xml",
@@ -142,7 +142,7 @@ describe("paths", () => {
     ["broken percent-encoding", "/tokens/%E0%A4%A"],
     ["percent-encoding that is no UTF-8", "/tokens/%ff%fe"],
     ["an id far beyond the limit", `/tokens/${"x".repeat(5_000)}`],
-  ])("with %s are 400, in the form of every other error, and not quoted", async (_, path) => {
+  ])("with %s are 400, in the usual error format, and are not quoted", async (_, path) => {
     const { status, body, headers } = await backEnd("GET", path, { headers: { "BT-TRACE-ID": "path-trace" } });
     expect(status).toBe(400);
     expect(body).toMatchObject({ code: "malformed_body", status: 400, instance: "urn:cloakroom:trace:path-trace" });
@@ -167,7 +167,7 @@ describe("paths", () => {
     ["GET", "/applications/{id}/keys", "id"],
     ["POST", "/applications/{id}/keys", "id"],
     ["GET", "/applications/01890000-0000-7000-8000-000000000000/keys/{id}", "key_id"],
-  ])("with an id that is no UUID name it: %s %s", async (method, template, field) => {
+  ])("with an id that is not a UUID name it: %s %s", async (method, template, field) => {
     const wrong = [
       "x",
       "01890000-0000-7000-8000-00000000000",
@@ -199,12 +199,12 @@ describe("paths", () => {
       expect(head).toMatchObject({ status: get.status, body: "" });
       for (const name of ["content-type", "content-length"]) expect(head.headers.get(name)).toBe(get.headers.get(name));
     }
-    expect(await backEnd("HEAD", "/tokens/x", { key: "nobody" })).toMatchObject({ status: 401, body: "" });
+    expect(await backEnd("HEAD", "/tokens/x", { key: "unknown" })).toMatchObject({ status: 401, body: "" });
     expect(await backEnd("HEAD", "/tokenize")).toMatchObject({ status: 405, body: "" });
   });
 
   const withRules = SERVICES.flatMap(({ methods }) => methods).filter((method) => hasOption(method, http));
-  it("are there for every method of the protos", () => {
+  it("exist for every method of the protos", () => {
     expect(withRules.length).toBeGreaterThan(60);
   });
 
@@ -212,13 +212,13 @@ describe("paths", () => {
     "and RPC serve the same methods: %s by both, or by none",
     async (_, method) => {
       if (getOption(method, policy).auth === AuthMode.OPTIONAL) return;
-      const rpc = await backEnd("POST", `/${method.parent.typeName}/${method.name}`, { key: "nobody", body: {} });
+      const rpc = await backEnd("POST", `/${method.parent.typeName}/${method.name}`, { key: "unknown", body: {} });
       expect([401, 501]).toContain(rpc.status);
       const rule = getOption(method, http);
       for (const binding of [rule, ...rule.additionalBindings]) {
         const [verb, template] = routeOf(binding);
         const path = template.replaceAll(/\{\w+\}/g, "01890000-0000-7000-8000-000000000000");
-        const rest = await backEnd(verb, path, { key: "nobody" });
+        const rest = await backEnd(verb, path, { key: "unknown" });
         if (rpc.status === 401) expect(rest.status).toBe(401);
         else expect([404, 405]).toContain(rest.status);
       }

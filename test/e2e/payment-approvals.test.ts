@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 const read = async (id: string) => (await shop.backEnd("GET", `/orchestration/transactions/${id}`)).body;
 
-/** What a buyer's browser does: opens the page, presses a button, and follows where that leads. */
+/** What a buyer's browser does: opens the page, presses a button, and follows the redirects. */
 async function decide(approvalUrl: string, choice: string): Promise<string> {
   const page = await (await fetch(approvalUrl)).text();
   expect(page).toContain('value="approve"');
@@ -39,7 +39,7 @@ describe("a payment that the buyer must approve", () => {
     });
   });
 
-  it("is captured at once where the intent says so", async () => {
+  it("is captured at once if the intent says so", async () => {
     const { body } = await shop.pay({ intent: "capture" }, CHALLENGED);
     await decide(body.payment_method.approval_url, "approve");
     expect(await read(body.id)).toMatchObject({ status: "capture_succeeded", captured_amount: 1000 });
@@ -64,7 +64,7 @@ describe("a payment that the buyer must approve", () => {
     expect(await read(body.id)).toMatchObject({ status: "authorization_declined", error_code: "issuer_decline" });
   });
 
-  it("believes no forged return, and no address of another payment", async () => {
+  it("accepts no forged return, and no address of another payment", async () => {
     const { body } = await shop.pay({}, CHALLENGED);
     const { url } = shop.tenant;
     const [, address = ""] = body.payment_method.approval_url.split("/approvals/");
@@ -74,7 +74,7 @@ describe("a payment that the buyer must approve", () => {
     expect((await read(body.id)).status).toBe("buyer_approval_pending");
   });
 
-  it("needs nobody when it was authenticated without a challenge, or is a merchant's", async () => {
+  it("needs no approval if it was authenticated without a challenge, or is merchant-initiated", async () => {
     expect((await shop.pay({}, "4000000000003055")).body).toMatchObject({
       status: "authorization_succeeded",
       three_d_secure: { status: "complete", method: "frictionless" },
@@ -102,7 +102,7 @@ describe("a payment that the buyer must approve", () => {
     });
   });
 
-  it("that was approved too late is looked up when the buyer comes back, and is not approved", async () => {
+  it("that was approved too late is looked up when the buyer returns, and is not approved", async () => {
     const short = await openShop([{ key: "approval_ttl_s", value: "1" }], shop.tenant);
     const { body } = await short.pay({ amount: 600010, intent: "capture" });
     await short.until(body.id, "authorization_failed");
@@ -125,7 +125,7 @@ describe("a webhook", () => {
     });
   };
 
-  it("that is signed makes us look, and repeated changes nothing more", async () => {
+  it("that is signed triggers a look-up, and a repetition changes nothing more", async () => {
     const { body } = await shop.pay({}, CHALLENGED);
     const event = { id: "evt-1", payment: body.connection_transaction_id };
     expect((await post(event)).status).toBe(200);
@@ -141,7 +141,7 @@ describe("a webhook", () => {
     expect(await read(body.id)).toEqual(after);
   });
 
-  it("with a wrong signature is refused and changes nothing; one that makes no sense is a 400", async () => {
+  it("with a wrong signature is rejected and changes nothing; a malformed one is a 400", async () => {
     expect((await post({ id: "evt-2", payment: "x" }, "00".repeat(32))).status).toBe(401);
     expect((await post("no json")).status).toBe(400);
     expect(
@@ -157,7 +157,7 @@ describe("a webhook", () => {
     await shop.until(body.id, "authorization_succeeded", 4_000);
   });
 
-  it("tells of what was charged before its answer was lost, and may tell so twice", async () => {
+  it("reports a charge whose answer was lost, and may do so twice", async () => {
     const lost = (await shop.pay({ amount: 600001 })).body;
     expect(await shop.until(lost.id, "authorization_succeeded", 4_000)).toMatchObject({ authorized_amount: 600001 });
     const twice = (await shop.pay({ amount: 600009, intent: "capture" })).body;
@@ -170,7 +170,7 @@ describe("a webhook", () => {
     expect(captured).toHaveLength(1);
   });
 
-  it("is verified with the same secret after a replacement of the connection that left it out", async () => {
+  it("is verified with the same secret after a replacement of the connection that omitted it", async () => {
     const replaced = await shop.tenant.manage("PUT", `/orchestration/connections/${shop.connectionId}`, {
       body: {
         ...{ connection_formula_id: "simulator-card", method: "card", display_name: "Renamed" },
@@ -183,7 +183,7 @@ describe("a webhook", () => {
     expect((await post({ id: "evt-kept", payment: "sim_unknown" })).status).toBe(200);
   });
 
-  it("about a payment that is not ours is taken and ignored", async () => {
+  it("about an unknown payment is accepted and ignored", async () => {
     expect((await post({ id: "evt-3", payment: "sim_unknown" })).status).toBe(200);
   });
 });

@@ -22,7 +22,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Lets the time pass for which a process that is gone had its work reserved, and reads the bank's books. */
+/** Waits out the reservation of a process that is gone, and reads the bank's books. */
 async function afterTheLeases(): Promise<string[]> {
   await using stored = await openStored(environment);
   await stored.endLeases(tenant.id);
@@ -30,8 +30,8 @@ async function afterTheLeases(): Promise<string[]> {
   return pages === "" ? [] : pages.split("\n");
 }
 
-describe("a process that is killed while a payment is under way", () => {
-  it("leaves a payment that the next one brings to its end: charged once, and told once", async () => {
+describe("a process that is killed during a payment", () => {
+  it("leaves a payment that the next process completes: charged once, and reported once", async () => {
     const application = await tenant.application({ type: "private", permissions: PAYING });
     const connection_id = await connect(tenant, [{ key: "latency_ms", value: "2000" }]);
     const data = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030, cvc: "123" };
@@ -53,7 +53,7 @@ describe("a process that is killed while a payment is under way", () => {
     const client = restClient(server.url, application.key);
     const list = async () => (await client("GET", "/orchestration/transactions?external_identifier=cut")).body.data;
     expect((await list()).map(({ status }: { status: string }) => status)).toEqual(["processing"]);
-    // Whoever was first may still be at work, as far as anybody can know.
+    // As far as anyone can know, the first process may still be at work.
     expect((await client("POST", "/orchestration/transactions", request)).status).toBe(409);
     expect(await afterTheLeases()).toEqual([]);
 

@@ -17,7 +17,7 @@ async function booked(reconciliationId: string) {
   return { authorization: count("authorization"), capture: count("capture"), void: count("void") };
 }
 
-describe("an answer that is lost", () => {
+describe("a lost answer", () => {
   it.each([
     [600001, "the connection was lost after the charge"],
     [600002, "the connection was lost before the charge"],
@@ -28,7 +28,7 @@ describe("an answer that is lost", () => {
     const { status, body } = await shop.pay({ amount });
     expect(status).toBe(201);
     expect(body).toMatchObject({ status: "processing", intent_outcome: "pending" });
-    // While the end is not known, nothing else may be done.
+    // While the outcome is unknown, no other step is possible.
     expect((await shop.backEnd("POST", `/orchestration/transactions/${body.id}/capture`, { body: {} })).status).toBe(
       409,
     );
@@ -38,7 +38,7 @@ describe("an answer that is lost", () => {
     expect(await booked(body.reconciliation_id)).toEqual({ authorization: 1, capture: 0, void: 0 });
   });
 
-  it("is looked after without being asked", async () => {
+  it("is reconciled without a request", async () => {
     const { body } = await shop.pay({ amount: 600001, intent: "capture" });
     const after = await shop.until(body.id, "capture_succeeded", 20_000);
     expect(after.captured_amount).toBe(600001);
@@ -46,8 +46,8 @@ describe("an answer that is lost", () => {
   });
 });
 
-describe("captures and voids at once", () => {
-  it("end with the money taken or let go, and our record as the bank's", async () => {
+describe("concurrent captures and voids", () => {
+  it("end with the money captured or released, and our record matches the bank's", async () => {
     const { body } = await shop.pay();
     const path = `/orchestration/transactions/${body.id}`;
     await Promise.all(

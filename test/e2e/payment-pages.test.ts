@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-/** Looks at a page as the cardholder does, and presses a button. */
+/** Opens a page as the cardholder does and presses a button. */
 async function press(address: unknown, button: string): Promise<string> {
   const page = await browser.newPage();
   const complaints: string[] = [];

@@ -28,7 +28,7 @@ describe.each(RPC_PROTOCOLS)("over %s", (protocol) => {
     ...{ amount: 1000n, currency: "USD", connectionId: shop.connectionId, token: await shop.card(number) },
   });
 
-  it("connections are made, listed, replaced and deleted, and never show their secrets", async () => {
+  it("connections are created, listed, replaced and deleted, and never show their secrets", async () => {
     const connections = rpcClient(ConnectionService, protocol, { key: shop.tenant.managementKey });
     const { data: formulas } = await connections.listConnectionFormulas({});
     expect(formulas.map(({ id }) => id)).toContain("authorizenet-card");
@@ -65,7 +65,7 @@ describe.each(RPC_PROTOCOLS)("over %s", (protocol) => {
     expect(body).toMatchObject({ captured_amount: 700, refunded_amount: 200, status: read.status });
   });
 
-  it("what is in no state for it is refused, and a key makes one payment", async () => {
+  it("an operation that the state does not allow is rejected, and an idempotency key creates one payment", async () => {
     const headers = { "bt-idempotency-key": `rpc-${protocol}` };
     const keyed = rpcClient(TransactionService, protocol, { key, headers });
     const wanted = await order();
@@ -83,7 +83,7 @@ describe.each(RPC_PROTOCOLS)("over %s", (protocol) => {
     expect(declined).toMatchObject({ status: "authorization_declined", errorCode: "issuer_decline" });
   });
 
-  it("a 3DS session is authenticated, and spares its payment the challenge", async () => {
+  it("a 3DS session is authenticated, and its payment needs no challenge", async () => {
     const sessions = rpcClient(ThreeDSService, protocol, { key });
     const wanted = await order("4000000000003220");
     const { id } = await sessions.createThreeDSSession({ tokenId: wanted.token, device: "browser" });

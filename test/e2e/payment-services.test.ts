@@ -45,7 +45,7 @@ async function post(url: string, { headers, body }: WebhookDelivery): Promise<nu
   return (await fetch(url, { method: "POST", headers: Object.fromEntries(given), body: body.toString() })).status;
 }
 
-/** Asks, and hears webhooks, until the transaction is what it should be. */
+/** Looks up the transaction and delivers webhooks until it is as expected. */
 async function until(id: string, bench: Bench, webhookUrl: string, expected: object): Promise<void> {
   const look = async () => {
     for (const delivery of bench.webhooks()) expect(await post(webhookUrl, delivery)).toBe(200);
@@ -54,7 +54,7 @@ async function until(id: string, bench: Bench, webhookUrl: string, expected: obj
   await expect.poll(look, { timeout: 20_000 }).toMatchObject(expected);
 }
 
-test.each(BENCHES)("%s: a payment and its capture, both with their answers lost, happen once", async (name) => {
+test.each(BENCHES)("%s: a payment and its capture, both with lost answers, happen once", async (name) => {
   const bench = benches.get(name);
   if (!bench) throw new Error("no bench");
   const { id: connection_id, webhook_url } = await connect(name, bench);
@@ -77,7 +77,7 @@ test.each(BENCHES)("%s: a payment and its capture, both with their answers lost,
 
   expect(bench.ledger.of(reconciliation_id, "authorize")).toHaveLength(1);
   expect(bench.ledger.of(reconciliation_id, "capture").map(({ amount }) => amount)).toEqual([1000]);
-  // What the first start prints for people has a card in it; the log has not.
+  // The first start prints an example with a card for people; the log does not.
   const log = server
     .said()
     .split("\n")

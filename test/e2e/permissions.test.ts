@@ -30,7 +30,7 @@ describe("permissions", () => {
     return body;
   };
 
-  it("are a bare list, in which every specified one is described", async () => {
+  it("are a bare list that describes every specified one", async () => {
     const all = await list();
     expect(all.map(({ type }) => type)).toEqual(expect.arrayContaining(SPECIFIED));
     for (const { type, description, application_types } of all) {
@@ -58,12 +58,12 @@ describe("permissions", () => {
     },
   );
 
-  it("of an unknown type are refused", async () => {
+  it("of an unknown type are rejected", async () => {
     const { status, body } = await tenant.manage("GET", "/permissions?application_type=admin");
     expect({ status, fields: Object.keys(body.errors) }).toEqual({ status: 400, fields: ["application_type"] });
   });
 
-  it("can be read with any key, and with none of them not", async () => {
+  it("can be read with any key, but not without one", async () => {
     const page = await tenant.application({ type: "public", permissions: ["token:create"] });
     expect(await page("GET", "/permissions")).toMatchObject({ status: 200 });
     expect(await tenant.manage("GET", "/permissions", { key: undefined })).toMatchObject({ status: 401 });
@@ -88,7 +88,7 @@ describe("permissions", () => {
     ["DELETE", "/tokens/abc", "token:delete"],
     ["POST", "/tokenize", "token:create"],
     ["POST", "/detokenize", "token:read"],
-  ])("decide who may %s %s: whoever holds %s, and nobody else", async (method, template, permission) => {
+  ])("decide who may %s %s: callers with %s, and no others", async (method, template, permission) => {
     const path = template.replaceAll("{id}", "01890000-0000-7000-8000-000000000000");
     const type = permission.startsWith("token:") ? "private" : "management";
     const all = (await list(`?application_type=${type}`)).map((one) => one.type);

@@ -14,7 +14,7 @@ import { bothOf, isAlive, logLines, processId, servedBy } from "./support/proces
 const LATER = { timeout: 20_000, interval: 50 };
 const BODY = JSON.stringify({ type: "token", data: "x".repeat(1_000) });
 
-/** Requests whose heads a server has read, and has asked for the rest of, each on a connection of its own. */
+/** Requests whose heads a server has read and whose bodies it has asked for, each on its own connection. */
 async function slowRequests(url: string, key: string, count: number) {
   const { hostname, port } = new URL(url);
   const head = `POST /tokens HTTP/1.1\r\nHost: x\r\nBT-API-KEY: ${key}\r\nContent-Type: application/json\r\n`;
@@ -42,14 +42,14 @@ async function slowRequests(url: string, key: string, count: number) {
   );
 }
 
-describe("a server of two processes that is to end", () => {
+describe("a server of two processes", () => {
   let server: ServerProcess | undefined;
   afterEach(async () => {
     await server?.[Symbol.asyncDispose]();
     server = undefined;
   });
 
-  it("by SIGTERM lets the requests of both end, takes no more, and leaves no process behind", async () => {
+  it("finishes the requests of both on SIGTERM, accepts no more, and leaves no process behind", async () => {
     server = await startServerProcess({ PROCESSES: "2" });
     const { said, url } = server;
     const { key } = await (await firstTenant(server)).backEnd();
@@ -66,7 +66,7 @@ describe("a server of two processes that is to end", () => {
     expect(pids.filter(isAlive)).toEqual([]);
   });
 
-  it("by a second signal ends at once, with all of its processes", async () => {
+  it("exits at once on a second signal, with all of its processes", async () => {
     server = await startServerProcess({ PROCESSES: "2" });
     const { key } = await (await firstTenant(server)).backEnd();
     const requests = await slowRequests(server.url, key, 2);
@@ -79,7 +79,7 @@ describe("a server of two processes that is to end", () => {
     expect(await Promise.all(requests.map((request) => request.answer()))).toEqual(["", ""]);
   });
 
-  it("when the first process is killed ends the others, and the next start serves what they stored", async () => {
+  it("ends all processes when the first one is killed, and the next start serves their data", async () => {
     const directory = newDirectory();
     const environment = {
       CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")),
@@ -102,7 +102,7 @@ describe("a server of two processes that is to end", () => {
     }
   }, 60_000);
 
-  it("since a process cannot be started again ends, and says why", async () => {
+  it("exits with a reason if a process cannot be restarted", async () => {
     server = await startServerProcess(
       { PROCESSES: "2", BIN_TABLE_FILE: "{directory}/bins.json" },
       { "bins.json": JSON.stringify({ "42424242": { card_brand: "VISA" } }) },

@@ -14,7 +14,7 @@ import { bothOf, servedBy } from "./support/processes.js";
 const LATER = { timeout: 20_000, interval: 50 };
 
 describe("a server of two processes that cannot start", () => {
-  it("says once that its port is taken", async () => {
+  it("says once that its port is in use", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
     const address = taken.address();

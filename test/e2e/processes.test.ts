@@ -28,7 +28,7 @@ describe("a server of two processes", () => {
   const times = <T>(count: number, run: (index: number) => Promise<T>) =>
     Promise.all(Array.from({ length: count }, (_, index) => run(index)));
 
-  it("says once what a server says at its start, and makes one first tenant", async () => {
+  it("prints the messages of a start once, and creates one first tenant", async () => {
     const said = server.said();
     expect(said.match(/Serving REST/g)).toHaveLength(1);
     expect(said.match(/Health at/g)).toHaveLength(1);
@@ -37,7 +37,7 @@ describe("a server of two processes", () => {
     await vi.waitFor(() => expect([...processIds(server.said()).keys()].sort()).toEqual([1, 2]), LATER);
   });
 
-  it("serves with both, says in the log which one served, and each sees what the other stored", async () => {
+  it("serves with both, logs which one served, and each sees what the other stored", async () => {
     const made = await times(30, (n) => backEnd("POST", "/tokens", { body: { type: "token", data: `value ${n}` } }));
     expect(new Set(made.map(({ status }) => status))).toEqual(new Set([201]));
     const read = await times(30, (n) => backEnd("GET", `/tokens/${made[n]?.body.id}`));
@@ -45,7 +45,7 @@ describe("a server of two processes", () => {
     await vi.waitFor(() => expect(servedBy(server.said(), "CreateToken")).toEqual(new Set([1, 2])), LATER);
   });
 
-  it("refuses a revoked key at both at once", async () => {
+  it("rejects a revoked key on both at once", async () => {
     const other = await tenant.application({ type: "private", permissions: ["token:create"] });
     const body = { type: "token", data: "x" };
     expect((await times(12, () => other("POST", "/tokens", { body }))).map(({ status }) => status)).toEqual(
@@ -56,7 +56,7 @@ describe("a server of two processes", () => {
     expect(new Set(after.map(({ status }) => status))).toEqual(new Set([401]));
   });
 
-  it("counts the requests of a client for all processes together", async () => {
+  it("counts the requests of a client across all processes", async () => {
     const client = restClient(server.url);
     const search = () => client("POST", "/tokens/search", { headers: { "X-Forwarded-For": "203.0.113.9" } });
     const statuses = (await times(50, search)).map(({ status }) => status);
@@ -69,7 +69,7 @@ describe("a server of two processes", () => {
     expect(metric(await scrape(), "cloakroom_rate_limited_total", 'scope="token_search"')).toBe(31);
   });
 
-  it("tells the health and the metrics of the whole on its admin port", async () => {
+  it("serves combined health and metrics on its admin port", async () => {
     const ready = await fetch(`${server.adminUrl}/readyz`);
     expect(ready.status).toBe(200);
     expect(await ready.json()).toMatchObject({ checks: { serving: "ok", database: "ok", keys: "ok" } });
@@ -82,7 +82,7 @@ describe("a server of two processes", () => {
     expect(metric(page, "db_client_connection_max", '"fast"')).toBe(16);
   });
 
-  it("runs tenants' code in one runner, which both use and which is replaced when it is gone", async () => {
+  it("runs tenants' code in one runner, which both share and which is replaced when it dies", async () => {
     const code = "module.exports = async (req) => ({ raw: { twice: 2 * req.args.n } });";
     const { body: reactor } = await tenant.manage("POST", "/reactors", { body: { name: "Twice", code } });
     const reactAll = async () => {
@@ -101,7 +101,7 @@ describe("a server of two processes", () => {
     await vi.waitFor(reactAll, LATER);
   });
 
-  it("loses nothing that was acknowledged when one is killed, serves on, and starts another in its place", async () => {
+  it("loses nothing acknowledged when one is killed, keeps serving, and starts another in its place", async () => {
     const operations = async () => metric(await scrape(), "cloakroom_operations_total", 'rpc="CreateToken",code="ok"');
     const killed = processId(server.said(), 1);
     const counted = await operations();
@@ -123,14 +123,14 @@ describe("a server of two processes", () => {
     );
   });
 
-  it("replaces a process that SIGTERM ends, which lets its requests end first", async () => {
+  it("replaces a process that SIGTERM ends after its requests have finished", async () => {
     const ended = processId(server.said(), 2);
     load.refusals.clear();
     await underLoad(load, server, backEnd.key, 50, async () => {
       process.kill(ended, "SIGTERM");
       await expect.poll(() => processIds(server.said()).get(2), LATER).not.toBe(ended);
     });
-    // New requests over its open connections are refused, to be sent again.
+    // New requests over its open connections are refused and can be sent again.
     expect([...load.refusals.keys()].filter((status) => status !== 503)).toEqual([]);
     await expectNothingLost(load, server.url, backEnd.key);
   });

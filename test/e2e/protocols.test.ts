@@ -60,7 +60,7 @@ describe.each(RPC_PROTOCOLS)("over %s", (protocol) => {
     expect(await backEnd("GET", `/tokens/${created.id}`)).toMatchObject({ status: 404 });
   });
 
-  it("answers of writes are masked, whatever the rule reveals", async () => {
+  it("responses of writes are masked even if the rule reveals", async () => {
     const tokens = rpcClient(TokenService, protocol, { key: backEnd.key });
     const tokenize = rpcClient(TokenizeService, protocol, { key: backEnd.key });
     const deduplicated = { type: "card", data: toValue(card), deduplicateToken: true };
@@ -90,7 +90,7 @@ describe.each(RPC_PROTOCOLS)("over %s", (protocol) => {
     await tokens.deleteToken({ id: created.id });
   });
 
-  it("masks are what a caller sees that may see no more", async () => {
+  it("a caller with limited permissions sees masks", async () => {
     const { key } = await tenant.application({ type: "private", permissions: ["token:create", "token:read"] });
     const tokens = rpcClient(TokenService, protocol, { key });
     const { id, data } = await tokens.createToken({ type: "card", data: toValue(card) });
@@ -101,7 +101,7 @@ describe.each(RPC_PROTOCOLS)("over %s", (protocol) => {
     expect(plain.data).toBeUndefined();
   });
 
-  it("every kind of value comes back as it was", async () => {
+  it("every kind of value is returned unchanged", async () => {
     const tokens = rpcClient(TokenService, protocol, { key: backEnd.key });
     const value = { "": [null, true, false, 0, -1.5, 1e21, "", "👋\u0000"], nested: [[], {}, [{}]], __proto__x: 1 };
     const { id } = await tokens.createToken({ type: "token", data: toValue(value) });
@@ -109,7 +109,7 @@ describe.each(RPC_PROTOCOLS)("over %s", (protocol) => {
     expect(data && toJson(data, "data")).toEqual(value);
   });
 
-  it("JSON is tokenized and put together again", async () => {
+  it("JSON is tokenized and detokenized", async () => {
     const tokenize = rpcClient(TokenizeService, protocol, { key: backEnd.key });
     const made = await tokenize.tokenize({
       value: toValue({ name: "Ada", none: null, card: { type: "card", data: card } }),
@@ -179,7 +179,7 @@ describe.each(RPC_PROTOCOLS)("over %s", (protocol) => {
     expect((await logs.listLogEntityTypes({})).data.map(({ value }) => value)).toContain("token");
   });
 
-  it("many calls at once are each answered with their own", async () => {
+  it("many concurrent calls each get their own response", async () => {
     const tokens = rpcClient(TokenService, protocol, { key: backEnd.key });
     const made = await Promise.all(
       Array.from({ length: 60 }, async (_, index) => {
@@ -191,7 +191,7 @@ describe.each(RPC_PROTOCOLS)("over %s", (protocol) => {
     expect(made).toEqual(Array.from({ length: 60 }, (_, index) => index));
   });
 
-  it("a token answers with its place in a header", async () => {
+  it("the response of a create has the token's location in a header", async () => {
     const tokens = rpcClient(TokenService, protocol, { key: backEnd.key });
     const seen: (string | null)[] = [];
     const onHeader = (headers: Headers) => seen.push(headers.get("location"));
@@ -200,7 +200,7 @@ describe.each(RPC_PROTOCOLS)("over %s", (protocol) => {
   });
 });
 
-it("Connect JSON keeps protobuf's own spelling, and takes that of REST too", async () => {
+it("Connect JSON keeps protobuf's own spelling, and accepts that of REST too", async () => {
   const tenant = await newTenant();
   const backEnd = await tenant.backEnd();
   const call = (body: object) => backEnd("POST", "/cloakroom.v1.TokenService/CreateToken", { body });

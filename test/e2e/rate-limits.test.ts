@@ -10,13 +10,13 @@ import { type ServerProcess, startServerProcess } from "../support/server.js";
 describe("the documented rate limits", () => {
   let server: ServerProcess;
   beforeAll(async () => {
-    // As they are unless an operator changes them. What comes from this machine is believed to be from elsewhere.
+    // The default limits. Requests from this machine may claim to come from elsewhere.
     server = await startServerProcess({ RATE_LIMITS: "global=1000", TRUSTED_PROXIES: "127.0.0.0/8" });
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
   let clients = 0;
-  /** An address of its own, as a proxy in front would tell it. */
+  /** An address of its own, as a proxy in front would report it. */
   const newAddress = (): string => {
     clients += 1;
     return `203.0.113.${clients}`;
@@ -54,7 +54,7 @@ describe("the documented rate limits", () => {
     ["DELETE", "/nowhere", 1_000],
     ["GET", "/tokens/%E0%A4%A", 1_000],
     ["GET", `/tokens/${"x".repeat(2_000)}`, 1_000],
-  ])("%s %s serves its requests and refuses all that follow, before it asks for a key", async (method, path, limit) => {
+  ])("%s %s serves its requests and rejects all that follow, before it asks for a key", async (method, path, limit) => {
     const client = from(newAddress());
     const answers = await many(limit, () => client(method, path));
     expect(new Set(answers.map(({ status }) => status))).not.toContain(429);
@@ -85,7 +85,7 @@ describe("the documented rate limits", () => {
     const waited = performance.now() - blocked;
     const late = await busy("POST", "/tokens/search", { body: {} });
     expect(late).toMatchObject({ status: 429 });
-    // What is sent while blocked does not make the block of 10 s longer: of that what has passed is gone, in whole seconds.
+    // Requests sent while blocked do not extend the block of 10 s: the elapsed time is subtracted, in whole seconds.
     const wait = Number(late.headers.get("retry-after"));
     expect(wait).toBeGreaterThanOrEqual(1);
     expect(wait).toBeLessThanOrEqual(Math.ceil((10_000 - waited) / 1_000));
@@ -94,7 +94,7 @@ describe("the documented rate limits", () => {
     expect(performance.now() - start).toBeGreaterThanOrEqual(10_000);
   });
 
-  it("tell in each answer how the client stands", async () => {
+  it("report the client's remaining budget in each response", async () => {
     const client = from(newAddress());
     const standing = ({ headers }: Answer) =>
       ["limit", "remaining", "reset"].map((name) => Number(headers.get(`ratelimit-${name}`)));
@@ -105,7 +105,7 @@ describe("the documented rate limits", () => {
     expect(standing(await client("GET", "/tenants/self")).slice(0, 2)).toEqual([1_000, 997]);
   });
 
-  it("are told over REST as a problem, whose headers a browser may read", async () => {
+  it("are reported over REST as a problem, whose headers a browser may read", async () => {
     const client = from(newAddress());
     await many(50, () => client("POST", "/tokens/search"));
     const answer = await client("POST", "/tokens/search", {
@@ -123,7 +123,7 @@ describe("the documented rate limits", () => {
     expect(answer.headers.get("access-control-expose-headers")).toContain("Retry-After");
   });
 
-  it.each(RPC_PROTOCOLS)("are told over %s with the code, the reason and the wait", async (protocol) => {
+  it.each(RPC_PROTOCOLS)("are reported over %s with the code, the reason and the wait", async (protocol) => {
     const address = newAddress();
     await many(50, () => from(address)("POST", "/tokens/search"));
     const rpc = rpcClient(TokenService, protocol, { url: server.url, headers: { "x-forwarded-for": address } });
@@ -134,20 +134,20 @@ describe("the documented rate limits", () => {
     expect(failure.metadata.get("ratelimit-limit")).toBe("50");
   });
 
-  describe("for one who has used up everything", () => {
+  describe("for a client that has used up everything", () => {
     const address = "198.51.100.1";
     const client: RestClient = (method, path, request) => from(address)(method, path, request);
     beforeAll(async () => {
       await many(1_001, () => client("GET", "/tenants/self"));
     });
 
-    it("hold on the proxy's route, in the proxy's form", async () => {
+    it("apply to the proxy's route, in the proxy's format", async () => {
       const answer = await client("POST", "/proxy/some/path", { raw: "x".repeat(100_000) });
       expect(answer).toMatchObject({ status: 429, body: { proxy_error: { status: 429, code: "rate_limited" } } });
       expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
     });
 
-    it("hold on wrong methods, wrong types, pages and paths that do not exist", async () => {
+    it("apply to wrong methods, wrong types, pages and missing paths", async () => {
       const rpc = "/cloakroom.v1.TokenService/GetToken";
       const wrong: Promise<Answer>[] = [
         client("PUT", "/tokens"),
@@ -170,7 +170,7 @@ describe("the documented rate limits", () => {
       expect(await failureOf(ask())).toMatchObject({ code: "ResourceExhausted", reason: "rate_limited" });
     });
 
-    it("spare health checks and preflights", async () => {
+    it("exempt health checks and preflights", async () => {
       expect(await client("GET", "/healthz")).toMatchObject({ status: 200 });
       expect(await client("GET", "/readyz")).toMatchObject({ status: 200 });
       const health = rpcClient(Health, "gRPC", { url: server.url, headers: { "x-forwarded-for": address } });
@@ -185,7 +185,7 @@ describe("the documented rate limits", () => {
 async function* noQuestions(): AsyncGenerator<never> {}
 
 describe("rate limits without trusted proxies", () => {
-  it("count whoever connects, whatever X-Forwarded-For says, by the operator's numbers", async () => {
+  it("count by connection, whatever X-Forwarded-For says, with the operator's numbers", async () => {
     const server = await startServerProcess({ RATE_LIMITS: "token_search=5" });
     try {
       const client = restClient(server.url);

@@ -17,7 +17,7 @@ type Question =
       readonly value: { readonly containingType: string; readonly extensionNumber: number };
     };
 
-/** Both versions ask and answer alike, under names of their own. */
+/** Both versions use the same messages under different names. */
 interface Answer {
   readonly case: string | undefined;
   readonly value?: unknown;
@@ -30,7 +30,7 @@ const versions: readonly [string, Ask][] = [
 ];
 
 describe.each(versions)("reflection %s", (_, askAll) => {
-  /** Asks all questions in one stream, without a key, and gives the answers in their order. */
+  /** Sends all requests in one stream, without a key, and returns the responses in order. */
   const ask = async (...questions: readonly Question[]): Promise<Answer[]> => {
     const answers: Answer[] = [];
     const stream = askAll(
@@ -86,7 +86,7 @@ describe.each(versions)("reflection %s", (_, askAll) => {
     expect(filesIn(answer).map(({ name }) => name)).toContain("cloakroom/v1/tokens.proto");
   });
 
-  it("gives everything that is needed to call a method without having its protos", async () => {
+  it("returns everything that is needed to call a method without having its protos", async () => {
     const known = new Map<string, FileDescriptorProto>();
     const wanted = ["cloakroom/v1/tokens.proto"];
     for (let name = wanted.pop(); name !== undefined; name = wanted.pop()) {
@@ -103,7 +103,7 @@ describe.each(versions)("reflection %s", (_, askAll) => {
     expect(service?.method.getToken?.input.fields.map(({ name }) => name)).toEqual(["id"]);
   });
 
-  it("finds our extensions of options, and their numbers", async () => {
+  it("finds our option extensions, and their numbers", async () => {
     const type = "google.protobuf.MethodOptions";
     const [numbers, file] = await ask(
       { case: "allExtensionNumbersOfType", value: type },
@@ -114,7 +114,7 @@ describe.each(versions)("reflection %s", (_, askAll) => {
     expect(filesIn(file).map(({ name }) => name)).toContain("cloakroom/v1/options.proto");
   });
 
-  it("says of what is not there that it is not, and goes on", async () => {
+  it("reports a missing symbol as such, and continues", async () => {
     const [missing, found] = await ask(
       { case: "fileContainingSymbol", value: "cloakroom.v1.Nope" },
       { case: "fileByFilename", value: "cloakroom/v1/logs.proto" },
@@ -124,7 +124,7 @@ describe.each(versions)("reflection %s", (_, askAll) => {
   });
 });
 
-/** A registry wants each file after those that it imports. */
+/** A registry needs each file after those that it imports. */
 function inOrder(files: ReadonlyMap<string, FileDescriptorProto>): FileDescriptorProto[] {
   const ordered = new Set<FileDescriptorProto>();
   const visit = (name: string) => {

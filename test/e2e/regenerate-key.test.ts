@@ -12,7 +12,7 @@ const regenerate = (id: string, client: RestClient = tenant.manage, headers: Rec
 const works = async (key: string) => (await restClient(tenant.url, key)("GET", "/applications/key")).status === 200;
 
 describe("regenerating the key of an application", () => {
-  it("answers the application with its new key, the only one that works", async () => {
+  it("returns the application with its new key, the only one that works", async () => {
     const { id, key } = await tenant.application({ type: "private", permissions: ["token:create"] });
     const before = (await tenant.manage("GET", `/applications/${id}`)).body;
     const { status, body } = await regenerate(id);
@@ -23,13 +23,13 @@ describe("regenerating the key of an application", () => {
     expect((await tenant.manage("GET", `/applications/${id}`)).body.keys).toEqual(body.keys);
   });
 
-  it("takes a management key its own away, which still is answered the new one", async () => {
+  it("may replace the management key that it is called with; the response still has the new one", async () => {
     const own = await tenant.application({ type: "management", permissions: ["application:update"] });
     const { status, body } = await regenerate(own.id, own);
     expect([status, await works(own.key), await works(body.key)]).toEqual([200, false, true]);
   });
 
-  it("tells a repeat with the same idempotency key the same key", async () => {
+  it("returns the same key for a repeat with the same idempotency key", async () => {
     const { id } = await tenant.application({ type: "public", permissions: ["token:create"] });
     const headers = { "BT-IDEMPOTENCY-KEY": "once" };
     const [first, second] = [
@@ -40,7 +40,7 @@ describe("regenerating the key of an application", () => {
     expect(await works(first.body.key)).toBe(true);
   });
 
-  it("is refused for an application with more keys than one, or none, which stay as they are", async () => {
+  it("is rejected for an application with several keys or none, which stay unchanged", async () => {
     const { id, key } = await tenant.application({ type: "private", permissions: ["token:create"] });
     const more = await tenant.manage("POST", `/applications/${id}/keys`);
     const refused = await regenerate(id);
@@ -59,7 +59,7 @@ describe("regenerating the key of an application", () => {
       "another tenant's application",
       async () => (await newTenant()).application({ type: "private", permissions: ["token:read"] }),
     ],
-    ["an application that is none", async () => ({ id: "01980f70-1a2b-7c4d-9e5f-60718293a4b5" })],
+    ["an invalid application", async () => ({ id: "01980f70-1a2b-7c4d-9e5f-60718293a4b5" })],
   ])("is a 404 for %s", async (_, application) => {
     expect((await regenerate((await application()).id)).status).toBe(404);
   });
@@ -71,7 +71,7 @@ describe("regenerating the key of an application", () => {
     expect((await regenerate(id, clerk)).status).toBe(403);
   });
 
-  it("leaves exactly one key, whose value somebody was told, however many do so at once", async () => {
+  it("leaves exactly one key, known to some caller, after any number of concurrent calls", async () => {
     const { id } = await tenant.application({ type: "private", permissions: ["token:create"] });
     const answers = await Promise.all(Array.from({ length: 24 }, () => regenerate(id)));
     const served = answers.filter(({ status }) => status === 200);
@@ -84,7 +84,7 @@ describe("regenerating the key of an application", () => {
     expect(working.filter(Boolean)).toHaveLength(1);
   });
 
-  it("beside new and deleted keys never leaves a key that nobody was told", async () => {
+  it("never leaves an unknown key when other keys are created and deleted concurrently", async () => {
     const { id, key } = await tenant.application({ type: "private", permissions: ["token:create"] });
     const keyPath = `/applications/${id}/keys`;
     const [{ id: first }] = (await tenant.manage("GET", `/applications/${id}`)).body.keys;

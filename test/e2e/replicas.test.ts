@@ -16,7 +16,7 @@ describe("two replicas on one database", () => {
   let environment: Record<string, string>;
   let tenant: TestTenant;
   beforeAll(async () => {
-    // Over TLS, as databases elsewhere are reached. The certificate is the test's own, so that it is not checked.
+    // Over TLS, as remote databases are reached. The certificate is the test's own and is not verified.
     const { cert, key } = await (await createAuthority()).issue(["localhost"]);
     cluster = await PostgresCluster.start({
       settings: { ssl: "on", ssl_cert_file: "../../server.crt", ssl_key_file: "../../server.key" },
@@ -37,7 +37,7 @@ describe("two replicas on one database", () => {
 
   const clientsOf = (key: string): RestClient[] => replicas.map(({ url }) => restClient(url, key));
 
-  it("serve one tenant over TLS: what one has stored the other reads at once", async () => {
+  it("serve one tenant over TLS: each reads at once what the other stored", async () => {
     const { key } = await tenant.backEnd();
     const [one, two] = clientsOf(key);
     for (let round = 0; round < 20; round += 1) {
@@ -52,7 +52,7 @@ describe("two replicas on one database", () => {
     expect([...sessions]).toEqual([{ ssl: true }]);
   });
 
-  it("answer a repeated idempotency key with one token, whichever is asked", async () => {
+  it("answer a repeated idempotency key with one token, whichever replica is asked", async () => {
     const { key } = await tenant.backEnd();
     for (let round = 0; round < 5; round += 1) {
       const body = { headers: { "BT-IDEMPOTENCY-KEY": `round ${round}` }, body: { type: "token", data: "x" } };
@@ -65,7 +65,7 @@ describe("two replicas on one database", () => {
     }
   });
 
-  it("make one token of the same value, however many of them are asked for it at once", async () => {
+  it("create one token for the same value, however many requests ask for it concurrently", async () => {
     const { key } = await tenant.backEnd();
     const body = { type: "token", data: "the same value", deduplicate_token: true };
     const clients = Array.from({ length: 100 }, () => clientsOf(key)).flat();
@@ -75,18 +75,18 @@ describe("two replicas on one database", () => {
     expect(answers.filter(({ body: { _extras } }) => !_extras.deduplicated)).toHaveLength(1);
   });
 
-  it("know no key of a tenant any more, both of them, once one has deleted it", async () => {
+  it("both reject the keys of a tenant once one of them has deleted it", async () => {
     const doomed = await newTenant(replicas[0]?.url, environment);
     const { key } = await doomed.backEnd();
     const clients = [...clientsOf(key), ...clientsOf(doomed.managementKey)];
     const statuses = () => Promise.all(clients.map(async (client) => (await client("GET", "/permissions")).status));
-    // Both have them in their caches now.
+    // Both have the keys in their caches now.
     expect(await statuses()).toEqual([200, 200, 200, 200]);
     expect((await doomed.manage("DELETE", "/tenants/self")).status).toBe(204);
     expect(await statuses()).toEqual([401, 401, 401, 401]);
   });
 
-  it("forget a key at once, both of them, when one deletes it under load", async () => {
+  it("both reject a key at once when one of them deletes it under load", async () => {
     const backEnd = await tenant.backEnd();
     const keys = (await tenant.manage("GET", `/applications/${backEnd.id}/keys`)).body;
     const [doomed] = keys.data ?? keys;
@@ -110,7 +110,7 @@ describe("two replicas on one database", () => {
       ...[...clientsOf(backEnd.key), ...clientsOf(backEnd.key)].map((client) => load(client, true)),
       ...clientsOf(other.key).map((client) => load(client, false)),
     ];
-    // Both have it in their caches now, and use it.
+    // Both have the key in their caches now, and use it.
     await expect.poll(() => answers.length, { timeout: 20_000 }).toBeGreaterThan(100);
     const deleted = await tenant.manage("DELETE", `/applications/${backEnd.id}/keys/${doomed.id}`);
     isDeleted = true;
@@ -123,6 +123,6 @@ describe("two replicas on one database", () => {
     const after = sentAfter().map(({ status }) => status);
     expect(new Set(before.slice(0, 50))).toEqual(new Set([201, 404]));
     expect(new Set(after)).toEqual(new Set([401]));
-    expect(new Set(bystanders), "keys that nobody deleted").toEqual(new Set([201, 404]));
+    expect(new Set(bystanders), "keys that were not deleted").toEqual(new Set([201, 404]));
   });
 });

@@ -12,7 +12,7 @@ const reveal = (container: string) => ({
   permissions: ["token:create", "token:read"],
 });
 
-describe("a right that is taken away", () => {
+describe("a permission that is revoked", () => {
   let tenant: TestTenant;
   let tokenId: string;
   beforeAll(async () => {
@@ -24,7 +24,7 @@ describe("a right that is taken away", () => {
   const holder = () => tenant.application({ type: "private", rules: [reveal("/a/")] });
   const keyOf = async (applicationId: string) =>
     (await tenant.manage("GET", `/applications/${applicationId}/keys`)).body.data[0].id;
-  /** Whatever a key can be used for, so that rights of it are remembered by the server. */
+  /** Every use of a key, so the server has its permissions cached. */
   const uses = (client: RestClient) => [
     () => client("GET", `/tokens/${tokenId}`),
     () => client("POST", "/tokens", { body: { type: "token", data: 1, containers: ["/a/"] } }),
@@ -51,7 +51,7 @@ describe("a right that is taken away", () => {
     expect(await failureOf(tokens.getToken({ id: tokenId }))).toMatchObject({ code: "Unauthenticated" });
   });
 
-  it("by deleting the key leaves the application's other keys as they are", async () => {
+  it("by deleting the key does not affect the application's other keys", async () => {
     const client = await holder();
     const { body } = await tenant.manage("POST", `/applications/${client.id}/keys`);
     const second = restClient(tenant.url, body.key);
@@ -79,7 +79,7 @@ describe("a right that is taken away", () => {
     expect(await statuses(second)).toEqual([401, 401, 401, 401, 401]);
   });
 
-  it("by changing rules and permissions is gone at once, and what is given is there at once", async () => {
+  it("by changing rules and permissions is gone at once, and a granted one works at once", async () => {
     const client = await holder();
     expect(await statuses(client)).toEqual([200, 201, 200, 200, 200]);
     const put = (body: object) =>
@@ -106,7 +106,7 @@ describe("a right that is taken away", () => {
     expect(await all()).toEqual([401, 401, 401, 401]);
   });
 
-  it("takes the key with it that took it away, where that is its own", async () => {
+  it("includes the key that revoked it, if that is its own", async () => {
     const manager = await tenant.application({
       type: "management",
       permissions: ["application:delete", "application:read"],
@@ -115,7 +115,7 @@ describe("a right that is taken away", () => {
     expect(await manager("GET", "/applications")).toMatchObject({ status: 401 });
   });
 
-  it("by a setting is gone at once: deduplication that is switched off folds no more", async () => {
+  it("by a setting is gone at once: nothing is deduplicated after it is switched off", async () => {
     const own = await newTenant();
     const backEnd = await own.backEnd();
     const set = (deduplicate_tokens: string) =>
@@ -166,7 +166,7 @@ describe("a right that is taken away", () => {
     const before = seen.filter(({ sentAfter }) => !sentAfter);
     expect(after).toHaveLength(12 * 5);
     expect(new Set(after.map(({ status }) => status))).toEqual(new Set([refusedWith]));
-    // Whatever was under way was either served or refused; nothing else went wrong.
+    // Every request in flight was either served or rejected; nothing else went wrong.
     expect(before.filter(({ status }) => status >= 300 && status !== refusedWith)).toEqual([]);
   });
 });

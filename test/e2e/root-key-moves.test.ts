@@ -19,7 +19,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-it("the root key moves from Transit to a key of AWS KMS, with the settings of both, also after it was cut off", async () => {
+it("the root key moves from Transit to AWS KMS, with the settings of both, also after an interruption", async () => {
   await using transit = await startTransit();
   await using kms = await startKms();
   const own = await cluster.login("moving", { attributes: "createrole" });
@@ -69,7 +69,7 @@ it("the root key moves from Transit to a key of AWS KMS, with the settings of bo
   const listed = await cloakroom({ ...base, ...ofKms }, "tenants", "list", "--json");
   expect(JSON.parse(listed.stdout)).toHaveLength(1);
 
-  // KMS renews its keys by itself.
+  // KMS rotates its keys by itself.
   const renewed = await cloakroom({ ...base, ...ofKms }, "keys", "rotate", "--root");
   expect(renewed).toMatchObject({ code: 1, stdout: "" });
   expect(renewed.stderr).toMatch(

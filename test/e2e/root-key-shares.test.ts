@@ -19,7 +19,7 @@ let environment: Record<string, string>;
 let tenantId: string;
 let admin: Sql;
 
-/** A database of its own, on a machine of its own. */
+/** A separate database, on a separate machine. */
 async function machine(name: string): Promise<Record<string, string>> {
   const url = await cluster.login(name, { attributes: "createrole" });
   await cluster.grantRoles(name);
@@ -52,7 +52,7 @@ afterAll(async () => {
 
 const fed = (lines: readonly string[], ...args: readonly string[]) => cloakroomFed(environment, { lines }, ...args);
 
-/** Splits the root key among two people, both of whom are needed, and destroys its file. */
+/** Splits the root key between two people, both of whom are needed, and destroys its file. */
 async function split(): Promise<readonly string[]> {
   const { code, stdout, stderr } = await cloakroom(
     environment,
@@ -74,7 +74,7 @@ const rootsIn = (stdout: string): string[] =>
     .filter(({ purpose }: { purpose?: string }) => !purpose)
     .map(({ root_key, state }: { root_key: string; state: string }) => `${root_key} ${state}`);
 
-describe("the root key of a vault that is kept in shares", () => {
+describe("the root key of a vault that uses shares", () => {
   it.each([
     ["was registered", "update root_keys set retired_at"],
     ["wrapped anything", "update tenant_keys set wrapped"],
@@ -85,7 +85,7 @@ describe("the root key of a vault that is kept in shares", () => {
     writeFileSync(preload, killedBefore(statement));
     const killed = await cloakroomFed(environment, { lines: shares, preload }, "keys", "rotate", "--root");
     expect(killed.code, killed.stderr).toBe(137);
-    // The time for which a process that is gone kept others from it.
+    // The time for which a process that is gone keeps its lease.
     await admin`delete from leases`;
     expect(existsSync(keyFile)).toBe(true);
 
@@ -99,13 +99,13 @@ describe("the root key of a vault that is kept in shares", () => {
     expect(again.code, again.stderr).toBe(0);
     expect(again.stderr).toContain("The old one was kept in shares.");
     const { root_key: id } = JSON.parse(again.stdout);
-    // The new one is in a file, and nothing more is needed of the old one.
+    // The new one is in a file, and the old one is no longer needed.
     const after = await fed([], "keys", "list", "--json");
     expect(rootsIn(after.stdout)).toEqual([`${id} current`]);
     expect(readFileSync(keyFile, "utf8").trim().split("\n")).toEqual([expect.stringContaining(`.${id}.`)]);
   });
 
-  it("is told apart from another file that lies in its place: the shares are asked for", async () => {
+  it("is not confused with another file in its place: the vault asks for the shares", async () => {
     const shares = await split();
     const other = await machine("other");
     expect(await cloakroom(other, "init")).toMatchObject({ code: 0 });
@@ -120,7 +120,7 @@ describe("the root key of a vault that is kept in shares", () => {
   });
 });
 
-describe("an export of a vault that is kept in shares", () => {
+describe("an export of a vault that uses shares", () => {
   const early = join(directory, "early.export");
   const file = join(directory, "vault.export");
   const older = join(directory, "older.export");
@@ -131,7 +131,7 @@ describe("an export of a vault that is kept in shares", () => {
     expect(await fed(shares, "export", "--file", file)).toMatchObject({ code: 0 });
   });
 
-  /** An empty database that has a root key of its own, and a machine that has none. */
+  /** An empty database with its own root key, and a machine without one. */
   async function target(name: string): Promise<Record<string, string>> {
     const made = await machine(name);
     expect(await cloakroom(made, "init")).toMatchObject({ code: 0 });
@@ -142,7 +142,7 @@ describe("an export of a vault that is kept in shares", () => {
   it.each([
     ["it was made after the splitting", "after", file],
     ["it was made before the splitting", "before", early],
-  ])("is imported with the shares where %s, and the vault asks for them from then on", async (_, name, from) => {
+  ])("is imported with the shares if %s, and the vault asks for them from then on", async (_, name, from) => {
     const made = await target(name);
     const without = await cloakroomFed(made, { lines: [] }, "import", "--file", from);
     expect(without.code).toBe(1);
@@ -156,20 +156,20 @@ describe("an export of a vault that is kept in shares", () => {
     expect(JSON.parse(listed.stdout)).toMatchObject([{ tenant_id: tenantId }]);
   });
 
-  it("that does not tell of shares at all, as older ones, reads them where the file of the root key is missing", async () => {
+  it("from an older version, which does not mention shares, uses them if the root key file is missing", async () => {
     const lines = gunzipSync(readFileSync(file)).toString("latin1");
     const header = lines.slice(0, lines.indexOf("\n"));
     expect(JSON.parse(header).root_keys).toMatchObject([{ threshold: 2 }]);
     writeFileSync(older, gzipSync(Buffer.from(lines.replace(header, header.replace(',"threshold":2', "")), "latin1")));
     const made = await target("older");
-    // The header is sealed with the rest: all is well until that is looked at.
+    // The header is sealed with the rest: nothing is detected until then.
     const read = await cloakroomFed(made, { lines: shares }, "import", "--file", older);
     expect(read).toMatchObject({ code: 1, stderr: expect.stringContaining("damaged or was cut off") });
     const none = await cloakroomFed(made, { lines: [] }, "import", "--file", older);
     expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining("is missing") });
   });
 
-  it("says what is wrong where another root key lies in its place", async () => {
+  it("reports another root key in its place", async () => {
     const made = await machine("wrong");
     expect(await cloakroom(made, "init")).toMatchObject({ code: 0 });
     const early = await cloakroomFed(made, { lines: [] }, "import", "--file", join(directory, "early.export"));
@@ -181,7 +181,7 @@ describe("an export of a vault that is kept in shares", () => {
 });
 
 describe("a sealed server with a certificate", () => {
-  it("tells its health over TLS at the main port, as it does once it serves", async () => {
+  it("serves its health over TLS on the main port, as it does once it is unsealed", async () => {
     const authority = await createAuthority();
     const identity = await authority.issue(["localhost"], ["127.0.0.1"]);
     const settings = await machine("tls");

@@ -6,7 +6,7 @@ const PATH = "/cloakroom.v1.TokenService/GetToken";
 /** The second is one that Connect's own handlers serve. */
 const TYPES = ["application/json", "application/json; charset=utf-8"];
 
-describe.each(TYPES)("a call as %s is served whatever it says of where it goes", (type) => {
+describe.each(TYPES)("a call as %s is served whatever its authority says", (type) => {
   let key: string;
   let body: string;
   let id: string;

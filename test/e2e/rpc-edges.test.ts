@@ -43,7 +43,7 @@ function framed(message: Uint8Array): Buffer {
   return Buffer.concat([prefix, message]);
 }
 
-/** The frames of an answer: flags and content. */
+/** The frames of a response: flags and content. */
 function framesOf(body: Buffer): [number, Buffer][] {
   const frames: [number, Buffer][] = [];
   for (let at = 0; at < body.length; at += 5 + body.readUInt32BE(at + 1)) {
@@ -92,7 +92,7 @@ describe("a call of a method that does not exist", () => {
   });
 });
 
-describe("a call whose deadline has passed when it comes", () => {
+describe("a call whose deadline has already passed", () => {
   const request = { type: "token", data: toValue(1), metadata: { late: "yes" } };
   const binary = frameOf(CreateTokenRequestSchema, request);
   const json = Buffer.from(toJsonString(CreateTokenRequestSchema, create(CreateTokenRequestSchema, request)));
@@ -154,12 +154,12 @@ describe("gRPC-Web as text", () => {
     ["what is no base64", "AAAA*AAA", "3"],
     ["what is no message", text(Buffer.from([255, 255, 255])), "3"],
     ["nothing", "", "12"],
-  ])("is refused for %s", async (_, body, code) => {
+  ])("is rejected for %s", async (_, body, code) => {
     const [[flags, trailer] = []] = read(await call(body));
     expect([flags, trailer?.toString()]).toEqual([128, expect.stringContaining(`grpc-status: ${code}\r\n`)]);
   });
 
-  it("takes messages of the size that others take, and none above it", async () => {
+  it("accepts messages up to the usual size, and none above it", async () => {
     const create = (size: number) =>
       send(
         "TokenService/CreateToken",

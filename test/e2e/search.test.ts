@@ -21,7 +21,7 @@ const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: { id: strin
 let tenant: TestTenant;
 let backEnd: RestClient & { readonly id: string };
 let other: RestClient & { readonly id: string };
-/** In the order in which they were made. */
+/** In the order in which they were created. */
 const tokens: Known[] = [];
 
 beforeAll(async () => {
@@ -96,7 +96,7 @@ describe("a search", () => {
       ({ createdBy }) => createdBy === other.id,
     ],
     ["who modified", () => `modified_by:${other.id}`, ({ modifiedBy }) => modifiedBy !== undefined],
-    ["nobody modified", () => `-modified_by:${other.id}`, ({ modifiedBy }) => modifiedBy === undefined],
+    ["never modified", () => `-modified_by:${other.id}`, ({ modifiedBy }) => modifiedBy === undefined],
     ["what was modified", () => "modified_at:[2000-01-01 TO *]", ({ modifiedAt }) => modifiedAt !== undefined],
     ["what was not modified", () => "!modified_at:[2000-01-01 TO *]", ({ modifiedAt }) => modifiedAt === undefined],
     ["OR", () => 'type:card OR data:"word 1"', ({ type, index }) => type === "card" || index === "word 1"],
@@ -105,7 +105,7 @@ describe("a search", () => {
     ["what contradicts itself", () => "type:card AND NOT type:card", () => false],
     ["the same twice", () => "metadata.n:3 AND metadata.n:3", (_, n) => n === 3],
     ["NOT alone", () => "NOT type:card", ({ type }) => type !== "card"],
-    ["ids", () => `id:${tokens[2]?.id} OR id:"${tokens[5]?.id}" OR id:nobody`, (_, n) => n === 2 || n === 5],
+    ["ids", () => `id:${tokens[2]?.id} OR id:"${tokens[5]?.id}" OR id:missing`, (_, n) => n === 2 || n === 5],
     ["an id and its type", () => `id:${tokens[4]?.id} AND type:card`, (_, n) => n === 4],
     ["an id of another type", () => `id:${tokens[4]?.id} AND type:token`, () => false],
     [
@@ -127,7 +127,7 @@ describe("a search", () => {
     ["but at a moment", (at) => `NOT created_at:"${at}"`, (created, at) => created !== at],
     ["on a day", (at) => `created_at:${at.slice(0, 10)}`, () => true],
     ["in a time and of a type", (at) => `type:token AND created_at:[* TO ${at}]`, () => false],
-  ])("finds what was created %s", async (_, query, fits) => {
+  ])("finds tokens created %s", async (_, query, fits) => {
     const at = tokens[11]?.createdAt ?? "";
     const isOfType = query(at).startsWith("type:token");
     const wanted = numbers(({ createdAt, type }) =>
@@ -150,7 +150,7 @@ describe("a search", () => {
     expect(spans[1]?.body.pagination.total_items).toBe(24);
   });
 
-  it("shows each caller what its rules show, also where NOT or OR would show more", async () => {
+  it("shows each caller what its rules allow, also if NOT or OR would match more", async () => {
     const rules = [{ priority: 1, container: "/a/b/", transform: "mask", permissions: ["token:search"] }];
     const guest = await tenant.application({ type: "private", rules });
     const isSeen = ({ containers }: Known) => containers.some((container) => container.startsWith("/a/b/"));
@@ -162,7 +162,7 @@ describe("a search", () => {
     expect(await numbersOf("container:/x/", guest)).toEqual(numbers(({ containers }) => containers.includes("/x/")));
   });
 
-  it("passes over tokens that have expired or are gone", async () => {
+  it("skips tokens that have expired or are deleted", async () => {
     const body = { type: "token", data: 1, metadata: { gone: "soon" } };
     const { body: made } = await backEnd("POST", "/tokens", { body });
     const { body: late } = await backEnd("POST", "/tokens", {
@@ -175,7 +175,7 @@ describe("a search", () => {
     await expect.poll(async () => idsOf(await search(query)), { timeout: 5_000 }).toEqual([]);
   });
 
-  it("answers any query as a look at every token would", async () => {
+  it("answers any query as a scan of every token would", async () => {
     const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10);
     const leaves: [string, (token: Known, n: number) => boolean][] = [
       ["type:card", ({ type }) => type === "card"],
@@ -236,19 +236,19 @@ describe("a search", () => {
     ["created_by:me", "the UUID of an application at character 1"],
     ["type:card OR constructor:x", "a field at character 14 that can be searched: id, type, data,"],
     ["CREATED_AT:2021-01-01", "a field at character 1"],
-  ])("for %j is refused, by the place of what is wrong", async (query, text) => {
+  ])("for %j is rejected, with the position of the fault", async (query, text) => {
     const { status, body } = await search(query);
     expect([status, Object.keys(body.errors ?? {})]).toEqual([400, ["query"]]);
     expect(body.errors.query[0]).toContain(`must have ${text}`);
   });
 
-  it("that would have too many alternatives is refused", async () => {
+  it("with too many alternatives is rejected", async () => {
     const clause = (n: number) => `(id:${n} OR id:${n}x OR id:${n}y)`;
     const { status, body } = await search([1, 2, 3, 4, 5].map(clause).join(" AND "));
     expect([status, body.errors?.query?.[0]]).toEqual([400, expect.stringContaining("more than 64 alternatives")]);
   });
 
-  it("by cursor knows AND alone", async () => {
+  it("by cursor supports AND only", async () => {
     for (const query of [
       "type:card OR type:token",
       "NOT type:card",

@@ -38,7 +38,7 @@ describe("sessions", () => {
     expect(lifetime).toBeLessThan(190_000);
   });
 
-  it("may do nothing before they are authorized, and then what they were given", async () => {
+  it("may do nothing before they are authorized, and then what they were granted", async () => {
     const { session_key, nonce } = await open();
     expect(await read(session_key)).toMatchObject({ status: 403 });
     expect(await page("POST", "/tokens", { key: session_key, body: { type: "token", data: "y" } })).toMatchObject({
@@ -54,7 +54,7 @@ describe("sessions", () => {
     });
   });
 
-  it("are told of nothing before, their own application included, and leave a row that says so", async () => {
+  it("see nothing before they are authorized, not even their application, and leave a row that says so", async () => {
     const { session_key, nonce } = await open();
     for (const path of ["/applications/key", "/permissions"]) {
       const refused = await page("GET", path, { key: session_key });
@@ -72,7 +72,7 @@ describe("sessions", () => {
     expect(await page("GET", "/permissions", { key: session_key })).toMatchObject({ status: 200 });
   });
 
-  it("are authorized once, also when many try at the same time", async () => {
+  it("are authorized once, even if many try concurrently", async () => {
     const { session_key, nonce } = await open();
     const answers = await Promise.all(Array.from({ length: 20 }, () => authorize(nonce, READ)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -117,8 +117,8 @@ describe("sessions", () => {
       "rules[0].conditions[0].attribute",
     ],
     ["an expiry that is over", { ...READ, expires_at: "2020-01-01T00:00:00Z" }, "expires_at"],
-    ["an expiry that is none", { ...READ, expires_at: "soon" }, "expires_at"],
-  ])("are not authorized with %s, and the nonce stays good", async (_, rights, field) => {
+    ["an invalid expiry", { ...READ, expires_at: "soon" }, "expires_at"],
+  ])("are not authorized with %s, and the nonce stays valid", async (_, rights, field) => {
     const { session_key, nonce } = await open();
     const { status, body } = await authorize(nonce, rights);
     expect({ status, fields: Object.keys(body.errors ?? {}) }).toEqual({ status: 400, fields: [field] });
@@ -126,14 +126,14 @@ describe("sessions", () => {
     expect(await authorize(nonce, READ)).toMatchObject({ status: 200 });
   });
 
-  it("are not authorized by a nonce that is missing, unknown or another tenant's", async () => {
+  it("are not authorized with a nonce that is missing, unknown or another tenant's", async () => {
     expect(await authorize(undefined, READ)).toMatchObject({ status: 400 });
     expect(await authorize("unknown", READ)).toMatchObject({ status: 404 });
-    const stranger = await (await newTenant()).backEnd();
-    expect(await authorize((await open()).nonce, READ, stranger)).toMatchObject({ status: 404 });
+    const outsider = await (await newTenant()).backEnd();
+    expect(await authorize((await open()).nonce, READ, outsider)).toMatchObject({ status: 404 });
   });
 
-  it("are opened by public keys and authorized by private ones", async () => {
+  it("are created with public keys and authorized with private ones", async () => {
     expect(await backEnd("POST", "/sessions")).toMatchObject({ status: 403, body: { code: "permission_denied" } });
     expect(await tenant.manage("POST", "/sessions")).toMatchObject({ status: 403 });
     const { nonce } = await open();
@@ -147,7 +147,7 @@ describe("sessions", () => {
     ["id starts_with", { attribute: "id", operator: "starts_with", value: "session-" }, [true, true, false]],
     ["container equals", { attribute: "container", operator: "equals", value: "/S/one/" }, [true, false, false]],
     ["container starts_with", { attribute: "container", operator: "starts_with", value: "/s/" }, [true, true, false]],
-  ])("reach what the conditions of a rule say: %s", async (_, condition, reached) => {
+  ])("are limited by the conditions of a rule: %s", async (_, condition, reached) => {
     const places = ["/s/one/", "/s/two/", "/other/"];
     const ids = ["session-1", "session-2", "elsewhere"];
     for (const [index, id] of ids.entries()) {
@@ -187,7 +187,7 @@ describe("sessions", () => {
     }
   });
 
-  it("list and count the tokens that their conditions name, and those only where the filter fits", async () => {
+  it("list and count the tokens that their conditions name, and those only if the filter matches", async () => {
     const named = ["named-1", "named-2", "named-3"];
     for (const id of named) {
       const body = { id, type: "token", data: id, metadata: { odd: String(id !== "named-2") } };
@@ -195,7 +195,7 @@ describe("sessions", () => {
     }
     const { session_key: key, nonce } = await open();
     const condition = (value: string) => [{ attribute: "id", operator: "equals", value }];
-    const rules = ["named-1", "named-2", "nobody"].map((value, index) => ({
+    const rules = ["named-1", "named-2", "missing"].map((value, index) => ({
       ...{ priority: index + 1, conditions: condition(value), transform: "reveal", permissions: ["token:read"] },
     }));
     expect(await authorize(nonce, { rules })).toMatchObject({ status: 200 });
@@ -210,7 +210,7 @@ describe("sessions", () => {
     expect((await list(`/v2/tokens?size=1&start=${first.pagination.next}`)).data).toMatchObject([one]);
   });
 
-  it("create and tokenize under the ids that their conditions say, also where an expression gives them", async () => {
+  it("create and tokenize with the ids that their conditions name, also if an expression produces them", async () => {
     const { session_key: key, nonce } = await open();
     const conditions = [{ attribute: "id", operator: "starts_with", value: "of-page-" }];
     const rules = [{ priority: 1, conditions, transform: "mask", permissions: ["token:create"] }];
@@ -225,7 +225,7 @@ describe("sessions", () => {
     }
   });
 
-  it("get no more than their authorizer has", async () => {
+  it("get no more permissions than their authorizer has", async () => {
     const rules = [{ priority: 1, container: "/a/", transform: "mask", permissions: ["token:read"] }];
     const clerk = await tenant.application({ type: "private", rules });
     const rule = (container: string, transform: string, permission = "token:read") => ({
@@ -244,7 +244,7 @@ describe("sessions", () => {
     expect(await read(session_key)).toMatchObject({ status: 403 });
   });
 
-  it("are refused with the permission that goes too far, and not just the first", async () => {
+  it("are rejected with all permissions that go too far, and not just the first", async () => {
     const rules = [{ priority: 1, container: "/a/", transform: "mask", permissions: ["token:read", "token:search"] }];
     const clerk = await tenant.application({ type: "private", permissions: ["token:create"], rules });
     const inA = (...permissions: string[]) => ({ container: "/a/", transform: "mask", permissions });
@@ -286,7 +286,7 @@ describe("sessions", () => {
     expect(await page("GET", "/v2/tokens?container=/wide/other/", { key })).toMatchObject({ status: 403 });
   });
 
-  it("end when their authorizer says so, with their key", async () => {
+  it("end with their key when their authorizer ends them", async () => {
     const { session_key, nonce } = await open();
     const expires_at = new Date(Date.now() + 1_500).toISOString();
     expect(await authorize(nonce, { ...READ, expires_at })).toMatchObject({ status: 200 });
@@ -296,7 +296,7 @@ describe("sessions", () => {
     expect(await authorize(nonce, READ)).toMatchObject({ status: 404 });
   });
 
-  it("act in the log as their public application", async () => {
+  it("are logged as their public application", async () => {
     const { session_key, nonce } = await open();
     await authorize(nonce, READ);
     const { body: made } = await backEnd("POST", "/tokens", { body: { type: "token", data: "logged" } });

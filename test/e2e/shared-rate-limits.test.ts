@@ -38,7 +38,7 @@ describe("two replicas that share their counters in Redis", () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  /** Searches of one client, at the replicas by turns. Gives the statuses. */
+  /** Searches of one client, at the replicas in turn. Returns the statuses. */
   const search = async (address: string, count: number): Promise<number[]> => {
     const statuses: number[] = [];
     for (let round = 0; round < count; round += 1) {
@@ -48,15 +48,18 @@ describe("two replicas that share their counters in Redis", () => {
     }
     return statuses;
   };
-  /** How often each has said that Redis is away, and not yet that it is back: on a busy machine a slow answer counts as none. */
+  /**
+   * How often each has said that Redis is away, and not yet that it is back: on a busy machine a slow answer counts as
+   * none.
+   */
   const missed = () => said("is away").map((times, index) => times - (said("is back")[index] ?? 0));
   const served = (statuses: readonly number[]) => statuses.filter((status) => status === 401).length;
   const said = (words: string) => replicas.map((replica) => replica.said().split(words).length - 1);
 
-  it("serve a client as often as one of them would, and both block it", async () => {
+  it("limit a client together as one of them would, and both block it", async () => {
     let statuses: number[] = [];
     let lost = [0, 0];
-    // Counted anew, by another client, only where a replica said that it had lost Redis meanwhile.
+    // Repeated with another client only if a replica said that it had lost Redis meanwhile.
     for (
       let client = 100;
       client < 105 && (statuses.length === 0 || String(lost) !== String(said("is away")));
@@ -68,7 +71,7 @@ describe("two replicas that share their counters in Redis", () => {
     expect(statuses).toEqual([...Array(50).fill(401), ...Array(10).fill(429)]);
   });
 
-  it("go on, each counting by itself, while Redis is away, and say so; and together again once it is back", async () => {
+  it("continue, each counting by itself, while Redis is away, and say so; and together again once it is back", async () => {
     const { key } = await (await newTenant(replicas[0]?.url, environment)).backEnd();
     await redis.stop();
     await vi.waitFor(() => expect(missed()).toEqual([1, 1]), 5_000);

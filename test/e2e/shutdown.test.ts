@@ -9,7 +9,7 @@ import { firstTenant } from "../support/tenant.js";
 
 const BODY = JSON.stringify({ type: "token", data: "x".repeat(1_000) });
 
-/** A request that the server has begun to read, and what comes back for it. */
+/** A request that the server has begun to read, and the response to it. */
 class SlowRequest {
   readonly #socket: Socket;
   #received = "";
@@ -78,7 +78,7 @@ describe("a server that is asked to stop", () => {
     },
   );
 
-  it("stops at once when nobody is waiting: idle and silent connections do not hold it", async () => {
+  it("stops at once if no request is in flight: idle and silent connections do not hold it", async () => {
     server = await startServerProcess();
     const { hostname, port } = new URL(server.url);
     const silent = createConnection(Number(port), hostname);
@@ -92,7 +92,7 @@ describe("a server that is asked to stop", () => {
     await ended;
   });
 
-  it("takes no more connections while a message is under way to a mail server that says nothing, and breaks it off", async () => {
+  it("accepts no connections while a message waits for a silent mail server, and aborts it", async () => {
     const visited = Promise.withResolvers<Socket>();
     const mailServer = createServer((socket) => {
       socket.on("error", () => {});
@@ -119,15 +119,15 @@ describe("a server that is asked to stop", () => {
     }
   });
 
-  it("by a signal while it starts ends in order too, and leaves no database behind", async () => {
+  it("stops in order on a signal during its start too, and leaves no database behind", async () => {
     server = await startServerProcess();
     const database = databaseOf(server);
-    // The address is announced before the first tenant is made.
+    // The address is announced before the first tenant is created.
     expect(await server.stop()).toBe(0);
     expect(isAlive(database)).toBe(false);
   });
 
-  it("by a second signal ends at once, whatever is under way", async () => {
+  it("stops at once on a second signal, whatever is in flight", async () => {
     server = await startServerProcess();
     const { key } = await (await firstTenant(server)).backEnd();
     const request = new SlowRequest(server.url, key);
@@ -140,7 +140,7 @@ describe("a server that is asked to stop", () => {
     expect(request.received).toBe("");
   });
 
-  it("by the end of its database says so in one line and exits with 1", async () => {
+  it("reports the end of its database in one line and exits with 1", async () => {
     server = await startServerProcess();
     await firstTenant(server);
     const exited = once(server.process, "exit");

@@ -2,8 +2,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isTenantId } from "../../src/base/ids.js";
-import { readConfig } from "../../src/config.js";
-import type { RunningServer } from "../../src/running-server.js";
+import type { RunningServer } from "../../src/server/running-server.js";
+import { readConfig } from "../../src/settings/config.js";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { asTenant } from "../support/databases.js";
 import { copyMigratedData } from "../support/migrated-data.js";
@@ -16,10 +16,10 @@ const HOUR = 60 * MINUTE;
 const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
 const MERGE_PATCH = { "Content-Type": "application/merge-patch+json" };
 
-/** As built, since it starts processes of its own. */
-const builtServer: string = "../../dist/src/serve.js";
+/** The built program, because it starts processes of its own. */
+const builtServer: string = "../../dist/src/server/start-server.js";
 
-describe("what is over", () => {
+describe("expired data", () => {
   const directory = newDirectory();
   const environment = {
     CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")),
@@ -34,7 +34,7 @@ describe("what is over", () => {
   let tenant: TestTenant;
   let backEnd: RestClient;
   beforeAll(async () => {
-    const { startServer }: typeof import("../../src/serve.js") = await import(builtServer);
+    const { startServer }: typeof import("../../src/server/start-server.js") = await import(builtServer);
     server = await startServer(readConfig(environment), () => {}, { now: () => Date.now() + ahead });
     sql = connect(server.vault.ownerAddress, { connections: 2, statementTimeout: 20_000 });
     tenant = await newTenant(server.url, environment);
@@ -57,12 +57,12 @@ describe("what is over", () => {
   const usage = async () =>
     (await tenant.manage("GET", "/tenants/self/reports/usage")).body.token_report.metrics_by_type;
 
-  it("is out of reach at once, and gone after the next sweep, with its row in the log", async () => {
+  it("is unreachable at once, and deleted by the next sweep, with its row in the log", async () => {
     const kept = await create({ type: "token", data: "kept" });
     const expiring = { type: "token", data: "short", expires_at: soon(10 * MINUTE) };
     const found = { metadata: { short: "1" }, search_indexes: ["{{ data }}"], deduplicate_token: true };
     const short = await create({ ...expiring, ...found });
-    // As long as nobody knows what it was found by it stays, and holds up no other.
+    // It stays while its search terms cannot be computed, and delays no other.
     const tampered = await create({ type: "token", data: "tampered", expires_at: soon(9 * MINUTE) });
     if (!isTenantId(tenant.id)) throw new Error("this is no tenant");
     await asTenant(sql, tenant.id, `update tokens set data = '\\x00' where id = '${tampered}'`);
@@ -90,7 +90,7 @@ describe("what is over", () => {
     expect(await usage()).toMatchObject({ token: { count: 2 }, card: { count: 2 } });
     expect((await backEnd("GET", "/tokens?size=1")).body.pagination.total_items).toBe(4);
 
-    // A patch without a code gives the old one no more time; one with a code starts anew.
+    // A patch without a code does not extend the old one's time; one with a code starts a new hour.
     ahead = HOUR - MINUTE;
     const month = { data: { expiration_month: 11 } };
     await backEnd("PATCH", `/tokens/${card}`, { headers: MERGE_PATCH, body: month });
@@ -101,7 +101,7 @@ describe("what is over", () => {
     expect((await backEnd("POST", "/detokenize", { body: `{{ ${card} }}` })).body).not.toHaveProperty("cvc");
     expect((await read(patched)).body.data).toEqual({ ...CARD, cvc: "789" });
 
-    // Every sweep of the minutes that are over leaves nothing of them.
+    // Every sweep of past minutes leaves nothing of them.
     ahead = HOUR + 2 * MINUTE;
     const gone = { token: `id = '${short}'`, cvc: `token_id = '${card}'` };
     await expect
@@ -123,7 +123,7 @@ describe("what is over", () => {
     expect((await backEnd("POST", "/tokens", idempotent)).body.id).toBe(stored.body.id);
   });
 
-  it("is a failed run a day later", async () => {
+  it("includes failed runs after a day", async () => {
     const code = "module.exports = async () => { throw new Error('failed'); };";
     const { body: reactor } = await tenant.manage("POST", "/reactors", { body: { name: "R", code } });
     const author = await tenant.application({ type: "management", permissions: ["reactor:update"] });

@@ -16,7 +16,7 @@ afterAll(async () => {
   await stored?.[Symbol.asyncDispose]();
 });
 
-/** Gives a tenant something of most kinds, more than one transaction removes of some. */
+/** Gives a tenant something of most kinds, of some more than one transaction removes. */
 async function fill(tenant: TestTenant): Promise<{ readonly clients: readonly RestClient[]; readonly link: string }> {
   const backEnd = await tenant.backEnd();
   const front = await tenant.application({ type: "public", permissions: ["token:create"] });
@@ -42,14 +42,14 @@ async function fill(tenant: TestTenant): Promise<{ readonly clients: readonly Re
 }
 
 describe("a deleted tenant", () => {
-  it("is left alone by keys that may not delete it", async () => {
+  it("is not deleted by keys without the permission", async () => {
     const tenant = await newTenant();
     const reader = await tenant.application({ type: "management", permissions: ["tenant:read", "tenant:update"] });
     expect((await reader("DELETE", "/tenants/self")).status).toBe(403);
     expect((await reader("GET", "/tenants/self")).status).toBe(200);
   });
 
-  it("has no key that works and no link that opens, at once, and then nothing stored; others keep theirs", async () => {
+  it("has no working key or link at once, and then no stored data; other tenants keep theirs", async () => {
     const tenant = await newTenant();
     const other = await newTenant();
     const neighbour = await other.backEnd();
@@ -84,7 +84,7 @@ describe("a deleted tenant", () => {
     expect((await fetch(link, { method: "POST", body: new URLSearchParams() })).status).toBe(404);
     const rpc = rpcClient(TenantService, "gRPC", { key: tenant.managementKey });
     expect(await failureOf(rpc.getTenant({}))).toMatchObject({ code: "Unauthenticated" });
-    // What it is sealed under is gone before the rows are.
+    // Its keys are deleted before its rows.
     expect(await stored.left(tenant.id)).not.toHaveProperty("tenant_keys");
 
     await vi.waitFor(async () => expect(await stored.left(tenant.id)).toEqual({ tenants: 1, due: 1 }), {
@@ -95,7 +95,7 @@ describe("a deleted tenant", () => {
     expect((await tenant.manage("DELETE", "/tenants/self")).status).toBe(401);
   }, 30_000);
 
-  it("is deleted once by several requests at the same moment, while others write", async () => {
+  it("is deleted once by several concurrent requests, while others write", async () => {
     const tenant = await newTenant();
     const backEnd = await tenant.backEnd();
     const write = () => backEnd("POST", "/tokens", { body: { type: "token", data: "x" } });
@@ -106,7 +106,7 @@ describe("a deleted tenant", () => {
     ]);
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 204)).toHaveLength(1);
-    // A second one of the same moment finds no tenant any more.
+    // A second concurrent request finds no tenant any more.
     for (const status of statuses) expect([201, 204, 401, 404]).toContain(status);
     expect((await write()).status).toBe(401);
   });

@@ -11,7 +11,7 @@ describe("the tenant", () => {
   });
   const put = (body: object) => tenant.manage("PUT", "/tenants/self", { body });
 
-  it("is the one that owns the key used", async () => {
+  it("is the owner of the key used", async () => {
     const { status, body } = await tenant.manage("GET", "/tenants/self");
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -58,12 +58,12 @@ describe("the tenant", () => {
     expect((await tenant.manage("GET", "/tenants/self")).body).toMatchObject({ name: "Test", settings: DEFAULTS });
   });
 
-  it("takes a setting of newer clients that asks for what is there", async () => {
+  it("accepts a newer client's setting that asks for existing behaviour", async () => {
     const settings = { token_deduplication_behavior: "read_existing" };
     expect(await put({ name: "Test", settings })).toMatchObject({ status: 200, body: { settings: DEFAULTS } });
   });
 
-  it("takes changes that come at the same time one after the other, and loses none", async () => {
+  it("applies concurrent changes one after the other, and loses none", async () => {
     const own = await newTenant();
     const settings = [
       { fingerprint_tokens: "true" },
@@ -81,7 +81,7 @@ describe("the tenant", () => {
     }
   });
 
-  it("is renamed, its settings merged and shown as texts", async () => {
+  it("is renamed, its settings merged and shown as strings", async () => {
     const first = await put({ name: "Näme ✓", settings: { fingerprint_tokens: "true" } });
     expect(first).toMatchObject({
       status: 200,
@@ -96,12 +96,12 @@ describe("the tenant", () => {
     expect((await put({ name: "Other", settings: null })).body.settings).toEqual(settings);
   });
 
-  it("takes a name of 200 characters, counted as people do", async () => {
+  it("accepts a name of 200 characters, counted as people do", async () => {
     const name = "👋".repeat(200);
     expect(await put({ name })).toMatchObject({ status: 200, body: { name } });
   });
 
-  it("keeps every one of several changes at the same moment", async () => {
+  it("keeps every one of several concurrent changes", async () => {
     await put({ name: "Calm", settings: DEFAULTS });
     const settings = Object.keys(DEFAULTS);
     const answers = await Promise.all(settings.map((name) => put({ name: "Raced", settings: { [name]: "true" } })));

@@ -29,7 +29,7 @@ const authenticate = (id: string, change: object = {}) =>
   client("POST", `/3ds/sessions/${id}/authenticate`, { body: { ...AUTHENTICATION, ...change } });
 
 describe("a 3DS session", () => {
-  it("is made for a card, lasts a day, and is authenticated without a challenge", async () => {
+  it("is created for a card, lasts a day, and is authenticated without a challenge", async () => {
     const { id, token, made } = await session();
     expect(made).toMatchObject({ id, type: "customer", cardBrand: "visa", recommended_version: "2.2.0" });
     const { body } = await authenticate(id);
@@ -44,7 +44,7 @@ describe("a 3DS session", () => {
     expect((await authenticate(id)).status).toBe(409);
   });
 
-  it("counts as the brand does", async () => {
+  it("counts as the card's brand defines", async () => {
     const { id } = await session("5555555555554444");
     expect((await authenticate(id)).body).toMatchObject({ eci: "02", authentication_status: "successful" });
   });
@@ -72,7 +72,7 @@ describe("a 3DS session", () => {
     expect(result.acs_challenge_url ?? undefined).toBeUndefined();
   });
 
-  it("serves one payment of its card, up to its amount, in either spelling, and spares it the challenge", async () => {
+  it("serves one payment of its card, up to its amount, in either spelling, and replaces the challenge", async () => {
     const { id, token } = await session("4000000000003220");
     const { body } = await authenticate(id);
     expect(Object.keys((await shop.pay({ token, three_d_session_id: id })).body.errors)).toEqual([
@@ -113,7 +113,7 @@ describe("bad input", () => {
     expect((await authenticate(id, { authentication_category: "gift" })).status).toBe(400);
   });
 
-  it("answers 404 for a session of nobody, and of another tenant", async () => {
+  it("answers 404 for an unknown session, and for another tenant's", async () => {
     const unknown = "d2cbc1b4-5c3a-45a3-9ee2-392a1c475ab4";
     for (const path of [`/3ds/sessions/${unknown}`, `/3ds/sessions/${unknown}/challenge-result`]) {
       expect((await client("GET", path)).status).toBe(404);

@@ -87,7 +87,7 @@ describe("under TLS", () => {
     }).finally(() => session.close());
   }
 
-  it("the address that is announced says so", () => {
+  it("the announced address says so", () => {
     expect(server.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
   });
 
@@ -118,7 +118,7 @@ describe("under TLS", () => {
     ["h2", ["h2", "http/1.1"], "h2"],
     ["http/1.1", ["http/1.1"], "http/1.1"],
     ["nothing", undefined, false],
-  ])("a client that offers %s is answered with what fits", async (_, ALPNProtocols, spoken) => {
+  ])("a client that offers %s gets a matching protocol", async (_, ALPNProtocols, spoken) => {
     const { hostname, port } = new URL(server.url);
     const chosen = await new Promise((resolve, reject) => {
       const socket = tlsConnect({
@@ -136,7 +136,7 @@ describe("under TLS", () => {
     expect(chosen).toBe(spoken);
   });
 
-  it("versions before 1.2 are refused", async () => {
+  it("versions before 1.2 are rejected", async () => {
     const { hostname, port } = new URL(server.url);
     const failure = await new Promise((resolve) => {
       const socket = tlsConnect({ host: hostname, port: Number(port), ca, minVersion: "TLSv1", maxVersion: "TLSv1.1" });

@@ -5,7 +5,7 @@ import { newTenant, type TestTenant } from "../support/tenant.js";
 const data = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
 const masked = { ...data, number: "XXXXXXXXXXXX4242" };
 
-describe("what an access rule lets its holder do with a token", () => {
+describe("an access rule", () => {
   let tenant: TestTenant;
   let backEnd: RestClient;
   beforeAll(async () => {
@@ -68,7 +68,7 @@ describe("what an access rule lets its holder do with a token", () => {
     }
   });
 
-  it("is decided by the first rule by priority that has the permission", async () => {
+  it("is chosen as the first by priority that has the permission", async () => {
     const holder = await tenant.application({
       type: "private",
       rules: [
@@ -84,13 +84,13 @@ describe("what an access rule lets its holder do with a token", () => {
     expect(await shownIn("/other/")).toBeUndefined();
   });
 
-  it("reaches a token that is in several containers through any of them", async () => {
+  it("covers a token in several containers through any of them", async () => {
     const id = await cardIn("/a/", "/b/");
     const holder = await holderOf(rule("/b/", "reveal", "token:read"));
     expect(await holder("GET", `/tokens/${id}`)).toMatchObject({ status: 200, body: { data } });
   });
 
-  it("must cover every container that a new token is put into, the most careful transform counting", async () => {
+  it("must cover every container of a new token; the strictest transform wins", async () => {
     const holder = await holderOf(rule("/a/", "reveal", "token:create"), rule("/b/", "redact", "token:create"));
     const create = (...containers: string[]) => holder("POST", "/tokens", { body: { type: "card", data, containers } });
     expect(await create("/a/")).toMatchObject({ status: 201, body: { data: masked } });
@@ -111,7 +111,7 @@ describe("what an access rule lets its holder do with a token", () => {
     expect(await holder("POST", "/tokenize", { body: { items: [item], secret: "x" } })).toMatchObject({ status: 403 });
   });
 
-  it("of deleting is its own permission, decided by container", async () => {
+  it("for deletion is a separate permission, decided by container", async () => {
     const id = await cardIn("/a/");
     const reader = await holderOf(rule("/", "reveal", "token:read"));
     expect(await reader("DELETE", `/tokens/${id}`)).toMatchObject({ status: 403 });
@@ -122,14 +122,14 @@ describe("what an access rule lets its holder do with a token", () => {
     expect(await eraser("DELETE", `/tokens/${id}`)).toMatchObject({ status: 204 });
   });
 
-  it("of plain permissions is to see masks, everywhere", async () => {
+  it("equals plain permissions when they show masks everywhere", async () => {
     const clerk = await tenant.application({ type: "private", permissions: ["token:read", "token:delete"] });
     const id = await cardIn("/deep/down/");
     expect(await clerk("GET", `/tokens/${id}`)).toMatchObject({ status: 200, body: { data: masked } });
     expect(await clerk("DELETE", `/tokens/${id}`)).toMatchObject({ status: 204 });
   });
 
-  it("of rules and plain permissions together: rules first", async () => {
+  it("comes before plain permissions", async () => {
     const mixed = await tenant.application({
       type: "private",
       permissions: ["token:read"],
@@ -139,7 +139,7 @@ describe("what an access rule lets its holder do with a token", () => {
     expect(await mixed("GET", `/tokens/${await cardIn("/b/")}`)).toMatchObject({ body: { data: masked } });
   });
 
-  it("says nothing of a token that the holder may not see, beyond that it may not", async () => {
+  it("reveals nothing about a token that its caller may not see, except that they may not", async () => {
     const id = await cardIn("/hidden/");
     const holder = await holderOf(rule("/a/", "reveal", "token:read"));
     const { status, body } = await holder("GET", `/tokens/${id}`);
@@ -150,14 +150,14 @@ describe("what an access rule lets its holder do with a token", () => {
 
   it("does not reach into another tenant", async () => {
     const id = await cardIn("/a/");
-    const stranger = await (await newTenant()).backEnd();
-    expect(await stranger("GET", `/tokens/${id}`)).toMatchObject({ status: 404 });
-    expect(await stranger("DELETE", `/tokens/${id}`)).toMatchObject({ status: 404 });
-    expect(await stranger("POST", "/detokenize", { body: [`{{ ${id} }}`] })).toMatchObject({ status: 400 });
+    const outsider = await (await newTenant()).backEnd();
+    expect(await outsider("GET", `/tokens/${id}`)).toMatchObject({ status: 404 });
+    expect(await outsider("DELETE", `/tokens/${id}`)).toMatchObject({ status: 404 });
+    expect(await outsider("POST", "/detokenize", { body: [`{{ ${id} }}`] })).toMatchObject({ status: 400 });
     expect(await backEnd("GET", `/tokens/${id}`)).toMatchObject({ status: 200 });
   });
 
-  it("of a public application is to create, and to see no more than masks", async () => {
+  it("of a public application allows creating, and seeing masks at most", async () => {
     const page = await tenant.application({ type: "public", permissions: ["token:create"] });
     const created = await page("POST", "/tokens", { body: { type: "card", data } });
     expect(created).toMatchObject({ status: 201, body: { data: masked } });

@@ -26,7 +26,7 @@ describe("deduplication", () => {
     (await newReport()).token_report.metrics_by_type[type]?.count ?? 0;
   const newReport = async () => (await tenant.manage("GET", "/tenants/self/reports/usage")).body;
 
-  it("makes one token of 200 at once", async () => {
+  it("creates one token from 200 concurrent requests", async () => {
     const before = await countOf("token");
     const answers = await Promise.all(Array.from({ length: 200 }, () => create({ deduplicate_token: true })));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
@@ -46,7 +46,7 @@ describe("deduplication", () => {
     expect((await create({ deduplicate_token: false })).body.id).not.toBe(first.body.id);
   });
 
-  it("shows fingerprints only where they are on", async () => {
+  it("shows fingerprints only if they are on", async () => {
     expect((await create()).body).not.toHaveProperty("fingerprint");
     const own = await create({ fingerprint_expression: "{{ data }}" });
     expect(own.body.fingerprint).toEqual(expect.any(String));
@@ -56,13 +56,13 @@ describe("deduplication", () => {
     );
   });
 
-  it("tells types, expressions and tenants apart", async () => {
+  it("keeps types, expressions and tenants apart", async () => {
     const token = await create({ data: "4242424242424242", deduplicate_token: true });
     const number = await create({ type: "card_number", data: "4242424242424242", deduplicate_token: true });
     expect(number.body).toMatchObject({ _extras: { deduplicated: false } });
     expect(number.body.fingerprint).not.toBe(token.body.fingerprint);
-    const stranger = await (await newTenant()).backEnd();
-    const foreign = await create({ data: "4242424242424242", deduplicate_token: true }, stranger);
+    const outsider = await (await newTenant()).backEnd();
+    const foreign = await create({ data: "4242424242424242", deduplicate_token: true }, outsider);
     expect(foreign.body).toMatchObject({ _extras: { deduplicated: false } });
     expect(foreign.body.fingerprint).not.toBe(token.body.fingerprint);
     const card = { number: "4242424242424242" };
@@ -72,7 +72,7 @@ describe("deduplication", () => {
     expect(two.body.data).toEqual({ number: "XXXXXXXXXXXX4242", expiration_year: 2030 });
   });
 
-  it("does not fold together what an expression finds an empty text in", async () => {
+  it("does not deduplicate values for which the expression is an empty text", async () => {
     const missing = { fingerprint_expression: "{{ data.customer }}", data: { customer: "", value } };
     const refused = { status: 400, body: { errors: { fingerprint_expression: [expect.any(String)] } } };
     const tokenized = { type: "token", deduplicate_token: true, ...missing };
@@ -88,7 +88,7 @@ describe("deduplication", () => {
     expect(await patch(plain.body.id, named)).toMatchObject({ status: 200 });
   });
 
-  it("leaves the older token as it is", async () => {
+  it("leaves the older token unchanged", async () => {
     const first = await create({ deduplicate_token: true, metadata: { a: "1" }, containers: ["/one/"] });
     const second = await create({
       deduplicate_token: true,
@@ -101,7 +101,7 @@ describe("deduplication", () => {
     expect(await backEnd("GET", `/tokens/own-${values}`)).toMatchObject({ status: 404 });
   });
 
-  it("shows a caller that may not read only that there is such a token", async () => {
+  it("shows a caller who may not read only that the token exists", async () => {
     const made = await create({ deduplicate_token: true, metadata: { a: "1" }, search_indexes: ["{{ data }}"] });
     const writer = await tenant.application({ type: "public", permissions: ["token:create"] });
     const { status, body } = await create({ deduplicate_token: true }, writer);
@@ -120,7 +120,7 @@ describe("deduplication", () => {
     expect(tokenized.body).toEqual({ item: body });
   });
 
-  it("folds what one tokenize request holds twice", async () => {
+  it("covers duplicates within one tokenize request", async () => {
     await set({ deduplicate_tokens: "true" });
     const before = await countOf("token");
     const { status, body } = await backEnd("POST", "/tokenize", { body: [value, value, { deep: value }, `${value}!`] });
@@ -131,7 +131,7 @@ describe("deduplication", () => {
     expect((await create()).body).toMatchObject({ id: body[0], _extras: { deduplicated: true } });
   });
 
-  it("on PATCH answers the other token, and leaves the patched one as it was", async () => {
+  it("returns the other token on PATCH, and leaves the patched one unchanged", async () => {
     const first = await create({ deduplicate_token: true, metadata: { first: "1" } });
     const second = await create({ deduplicate_token: true, data: `${value} other` });
     const unchanged = await backEnd("GET", `/tokens/${second.body.id}`);
@@ -144,7 +144,7 @@ describe("deduplication", () => {
     });
   });
 
-  it("masks the existing card in its answers, also for a caller who may read it in the clear", async () => {
+  it("masks the existing card in responses, also for a caller who may read it in the clear", async () => {
     const data = { number: "5555555555554444", cvc: "321" };
     const masked = { number: "XXXXXXXXXXXX4444" };
     const first = await create({ type: "card", data, deduplicate_token: true });
@@ -160,7 +160,7 @@ describe("deduplication", () => {
     expect((await backEnd("GET", `/tokens/${first.body.id}`)).body.data).toEqual(data);
   });
 
-  it("can be put on and taken off a token", async () => {
+  it("can be switched on and off for a token", async () => {
     const { id } = (await create()).body;
     await patch(id, { deduplicate_token: true });
     expect((await create({ deduplicate_token: true })).body).toMatchObject({ id, _extras: { deduplicated: true } });
@@ -168,7 +168,7 @@ describe("deduplication", () => {
     expect((await create({ deduplicate_token: true })).body).toMatchObject({ _extras: { deduplicated: false } });
   });
 
-  it("forgets a token that was deleted", async () => {
+  it("ignores a deleted token", async () => {
     const { id } = (await create({ deduplicate_token: true })).body;
     await backEnd("DELETE", `/tokens/${id}`);
     const again = await create({ deduplicate_token: true });

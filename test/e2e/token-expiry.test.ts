@@ -64,11 +64,11 @@ describe("the expiry of a token", () => {
     });
   });
 
-  it("is absent from a token that has none", async () => {
+  it("is absent from a token without one", async () => {
     expect((await create(null)).body).not.toHaveProperty("expires_at");
   });
 
-  it("ends the token: afterwards it is not there, and its id is free", async () => {
+  it("ends the token: afterwards it is not found, and its id is free", async () => {
     const expires_at = new Date(Date.now() + 1_500).toISOString();
     const body = { type: "token", id: "short-lived", data: "x" };
     expect(await backEnd("POST", "/tokens", { body: { ...body, expires_at } })).toMatchObject({ status: 201 });

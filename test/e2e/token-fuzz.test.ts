@@ -62,7 +62,7 @@ const anything = fc.oneof(
 );
 const texts = fc.oneof(fc.array(text, { maxLength: 3 }), fc.constant(Array(60).fill("/x/")), anything);
 
-/** What each field is given: values of its type that are mostly wrong, and values of every other type. */
+/** Values for each field: values of its type that are mostly wrong, and values of every other type. */
 const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   id: fc.oneof(text, anything),
   type: fc.oneof(
@@ -91,7 +91,7 @@ const total = (counts: StoredCounts) => ({ tokens: counts.tokens, cvc: counts.to
 describe("a body with any value in any field", () => {
   let tenant: TestTenant;
   let backEnd: RestClient;
-  /** Sees masks, as answers of writes show them. */
+  /** Sees masks, as responses of writes show them. */
   let clerk: RestClient;
   let stored: Stored;
   beforeAll(async () => {
@@ -105,14 +105,14 @@ describe("a body with any value in any field", () => {
   });
   const settings = { numRuns: 40, endOnFailure: true };
 
-  /** A refusal is the caller's, and says which field. */
+  /** A rejection is the caller's fault, and names the field. */
   function expectRefusal({ status, body }: { status: number; body: { errors?: object; code?: string } }) {
     expect([400, 409]).toContain(status);
     expect(body.code).toMatch(/^(malformed_body|validation_failed|already_exists)$/);
     if (body.code === "validation_failed") expect(Object.keys(body.errors ?? {})).not.toEqual([]);
   }
 
-  it.each(Object.keys(FIELDS))("%s: creates a whole token or changes nothing", async (field) => {
+  it.each(Object.keys(FIELDS))("%s: creates a complete token or changes nothing", async (field) => {
     await fc.assert(
       fc.asyncProperty(FIELDS[field] ?? fc.constant(null), async (value) => {
         const before = await stored.counts(tenant.id);
@@ -144,7 +144,7 @@ describe("a body with any value in any field", () => {
           const answer = await backEnd("PATCH", `/tokens/${id}`, { headers: MERGE_PATCH, body });
           const after = await clerk("GET", `/tokens/${id}`);
           if (answer.status !== 200) expectRefusal(answer);
-          // A patch that would make a twin of another token answers that one.
+          // A patch that would duplicate another token returns that one.
           const isPatched = answer.status === 200 && answer.body.id === id;
           expect(after.body).toEqual(isPatched ? answer.body : before.body);
         }),
@@ -153,7 +153,7 @@ describe("a body with any value in any field", () => {
     },
   );
 
-  it("tokenize: makes every token of a body, or none", async () => {
+  it("tokenize: creates every token of a body, or none", async () => {
     const item = fc.oneof(scalar, fc.record({ type: FIELDS.type ?? scalar, data: anything }), fc.constant(RIGHT));
     const body = fc.oneof(fc.array(item, { maxLength: 4 }), fc.dictionary(name, item, { maxKeys: 4 }));
     await fc.assert(

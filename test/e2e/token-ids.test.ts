@@ -65,14 +65,14 @@ describe("the id of a token", () => {
     expect(await create(id, "third")).toMatchObject({ status: 201, body: { id } });
   });
 
-  it("goes to one of those who want it at the same moment", async () => {
+  it("goes to one of several concurrent requests for it", async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => create("wanted-by-all", index)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array<number>(19).fill(409)]);
     const winner = answers.findIndex(({ status }) => status === 201);
     expect(await backEnd("GET", "/tokens/wanted-by-all")).toMatchObject({ body: { data: winner } });
   });
 
-  it("is the tenant's own: another tenant may use the same", async () => {
+  it("is unique per tenant: another tenant may use the same", async () => {
     expect(await create("shared-name", "mine")).toMatchObject({ status: 201 });
     const other = await (await newTenant()).backEnd();
     expect(await other("GET", "/tokens/shared-name")).toMatchObject({ status: 404 });
@@ -82,7 +82,7 @@ describe("the id of a token", () => {
     expect(await other("GET", "/tokens/shared-name")).toMatchObject({ body: { data: "theirs" } });
   });
 
-  it("may be made of the data by an expression", async () => {
+  it("may be computed from the data by an expression", async () => {
     const alias = await create("{{ data.number | alias_card }}", { number: "4242424242424242" });
     expect(alias.status).toBe(201);
     expect(alias.body.id).toMatch(/^\d{16}$/);
@@ -99,7 +99,7 @@ describe("the id of a token", () => {
     },
   );
 
-  it("of a token that was deleted finds nothing, and cannot be deleted again", async () => {
+  it("of a deleted token finds nothing, and cannot be deleted again", async () => {
     const { body } = await backEnd("POST", "/tokens", { body: { type: "token", data: 1 } });
     const path = `/tokens/${body.id}`;
     const deleted = await backEnd("DELETE", path);

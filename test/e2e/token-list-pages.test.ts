@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { isTenantId, type TenantId } from "../../src/base/ids.js";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 import { connect, type Sql } from "../../src/store/connect.js";
-import { openVault, type Vault } from "../../src/vault.js";
+import { openVault, type Vault } from "../../src/vault/vault.js";
 import { asTenant } from "../support/databases.js";
 import { type RestClient, restClient } from "../support/rest.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
@@ -28,13 +28,13 @@ interface Caller {
   sees(token: Made): boolean;
 }
 
-/** More than are named one by one when they are left out (100), and some that stay. */
+/** More than are excluded individually (100), and some that stay. */
 const TOKENS = 260;
 
 const within = (path: string) => (token: Made) => token.containers.some((container) => container.startsWith(path));
 const has = (key: string, value: string) => (token: Made) => token.metadata[key] === value;
 
-/** Names of the same age, in whose order UTF-16 and UTF-8 differ among others. */
+/** Ids of the same age, whose order differs between UTF-16 and UTF-8. */
 const NAMES = ["\u{1F40B}", "\uFF5E", "a", "B", "~", "\u00e9"];
 
 const FILTERS: readonly Filter[] = [
@@ -52,7 +52,7 @@ const BY_CURSOR: readonly Filter[] = [
   { query: "metadata.half=0", fits: has("half", "0") },
 ];
 
-/** Lists beside what they are to hold: all that was made, compared and sorted here. */
+/** Lists, and their expected contents: everything that was created, filtered and sorted here. */
 describe("pages of tokens", () => {
   let tenant: TestTenant;
   let tenantId: TenantId;
@@ -72,7 +72,7 @@ describe("pages of tokens", () => {
       ...{ as: "command", announce: () => {}, clock: systemClock },
     });
     sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 20_000 });
-    // At once, so that many share a transaction, and with that their age.
+    // Concurrently, so many share a transaction and its time.
     made = await Promise.all(Array.from({ length: TOKENS }, (_, number) => make(number)));
     const named = made.filter((_, number) => number % 31 === 0).map(({ id }) => id);
     callers = await Promise.all([
@@ -130,7 +130,7 @@ describe("pages of tokens", () => {
     return { name, sees, list: restClient(tenant.url, session_key) };
   }
 
-  /** Newest first, and by the bytes of their ids where they are of one age. */
+  /** Newest first, and by the bytes of their ids if they have the same time. */
   const expected = (seen: Caller, filter: Filter): string[] =>
     made
       .filter((token) => seen.sees(token) && filter.fits(token))
@@ -173,7 +173,7 @@ describe("pages of tokens", () => {
     const ids: string[] = [];
     for (let next: string | undefined = ""; next !== undefined; ) {
       const { status, body } = await seen.list("GET", `/v2/tokens?size=40&start=${next}&${filter.query}`);
-      // Who sees nothing there may not ask for a container by its name either.
+      // A caller who sees nothing there may not name the container either.
       if (status === 403 && filter.query.includes("container")) return ids;
       expect(status).toBe(200);
       ids.push(...body.data.map(({ id }: Made) => id));
@@ -182,14 +182,14 @@ describe("pages of tokens", () => {
     return ids;
   }
 
-  it("hold what they should, whoever asks and however they are walked", async () => {
+  it("have the right contents for every caller and every way of paging", async () => {
     expect(new Set(made.map(({ created_at }) => created_at)).size).toBeLessThan(TOKENS);
     await areAsExpected();
   });
 
-  it("of tokens asked for by id have the same order", async () => {
+  it("of tokens requested by id have the same order", async () => {
     const [seen] = callers;
-    if (!seen) throw new Error("nobody asks");
+    if (!seen) throw new Error("no page was requested");
     const short = made.filter(({ id }) => id.length < 10);
     const wanted = new Set(short.map(({ id }) => id));
     const query = short.map(({ id }) => `id=${encodeURIComponent(id)}`).join("&");
@@ -197,14 +197,14 @@ describe("pages of tokens", () => {
     await isAsExpected(seen, { query, fits: ({ id }) => wanted.has(id) }, 3, 7);
   });
 
-  it.each([3, 130])("leave out %s tokens that have expired and that nobody has swept", async (count) => {
+  it.each([3, 130])("omit %s tokens that have expired and that no sweep has removed", async (count) => {
     const gone = made.splice(40, count);
     const ids = gone.map(({ id }) => `'${id}'`).join(", ");
     await asTenant(sql, tenantId, `update tokens set expires_at = now() - interval '1 s' where id in (${ids})`);
     await areAsExpected();
   });
 
-  it("hold what they should when tokens have gone and come between them", async () => {
+  it("have the right contents when tokens are removed and added between them", async () => {
     for (let number = 0; number < 10; number += 1) {
       const [gone] = made.splice((number * 7) % made.length, 1);
       expect((await backEnd("DELETE", `/tokens/${encodeURIComponent(gone?.id ?? "")}`)).status).toBe(204);

@@ -65,14 +65,14 @@ describe("lists and searches of tokens", () => {
     ["no match for a part of a value", "metadata.Group=blue", []],
     ["no match for another case of the key", "metadata.group=blue+whales", []],
     ["no match for a metadata key that no token has", "metadata.constructor=x", []],
-  ])("know %s", async (_, query, numbers) => {
+  ])("support %s", async (_, query, numbers) => {
     const wanted = whales.filter((_id, index) => numbers.includes(4 - index));
     const answer = await list(query);
     expect(idsOf(answer)).toEqual(wanted);
     expect(answer.body.pagination.total_items).toBe(wanted.length);
   });
 
-  it("fetch by id, once each, and pass over what is not there", async () => {
+  it("fetch by id, once each, and skip missing ones", async () => {
     const query = `id=${whales[4]}&id=not-there&id=the-card&id=${whales[4]}`;
     const answer = await list(query);
     expect(idsOf(answer)).toEqual([card, whales[4]]);
@@ -91,7 +91,7 @@ describe("lists and searches of tokens", () => {
     ["size=0", "size"],
     ["size=101", "size"],
     ["size=1.5", "size"],
-  ])("by %s are refused, naming it", async (query, field) => {
+  ])("by %s are rejected, naming it", async (query, field) => {
     for (const path of ["/tokens", field === "size" ? "/v2/tokens" : "/tokens"]) {
       const { status, body } = await backEnd("GET", `${path}?${query}`);
       expect({ status, fields: Object.keys(body.errors ?? {}) }).toEqual({ status: 400, fields: [field] });
@@ -117,7 +117,7 @@ describe("lists and searches of tokens", () => {
     expect(idsOf(await search(null, { page: 2, size: 4 }))).toEqual(whales.slice(3));
   });
 
-  it("search index values with their case", async () => {
+  it("search index values case-sensitively", async () => {
     expect(idsOf(await search('data:"Whale 3"'))).toEqual([]);
   });
 
@@ -195,7 +195,7 @@ describe("lists and searches of tokens", () => {
     });
   });
 
-  it("by cursor walk on behind tokens with the longest ids there are", async () => {
+  it("by cursor continue after tokens with the longest possible ids", async () => {
     const ids = ["x", "\u{1F40B}"].map((character) => character.repeat(400));
     for (const id of ids) {
       const body = { id, type: "token", data: "x", containers: ["/long/"] };
@@ -213,7 +213,7 @@ describe("lists and searches of tokens", () => {
     for (const id of ids) expect((await backEnd("DELETE", `/tokens/${encodeURIComponent(id)}`)).status).toBe(204);
   });
 
-  it("by cursor walk on from where the page before ended, also past tokens made meanwhile", async () => {
+  it("by cursor continue where the last page ended, also past tokens created meanwhile", async () => {
     const first = await cursorList("container=/sea/&size=2");
     expect(first.body.pagination).toEqual({
       page_size: 2,
@@ -228,15 +228,15 @@ describe("lists and searches of tokens", () => {
     await backEnd("DELETE", `/tokens/${newer.body.id}`);
   });
 
-  it("take a cursor only from the same list of the same tenant, and none that was forged", async () => {
+  it("accept a cursor only from the same list of the same tenant, and no forged one", async () => {
     const { next } = (await cursorList("container=/sea/&size=2")).body.pagination;
     const flipped = Buffer.from(next, "base64url");
     flipped[0] = (flipped[0] ?? 0) ^ 1;
-    const stranger = await (await newTenant()).backEnd();
+    const outsider = await (await newTenant()).backEnd();
     const refused = [
       cursorList(`container=/sea/north/&size=2&start=${next}`),
       cursorList(`size=2&start=${next}`),
-      cursorList(`container=/sea/&size=2&start=${next}`, stranger),
+      cursorList(`container=/sea/&size=2&start=${next}`, outsider),
       cursorSearch({ query: "container:/sea/", start: next }),
       cursorList(`container=/sea/&size=2&start=${flipped.toString("base64url")}`),
       cursorList(`container=/sea/&size=2&start=${next.slice(0, -2)}`),
@@ -250,7 +250,7 @@ describe("lists and searches of tokens", () => {
     }
   });
 
-  it("by cursor refuse a container that no rule touches", async () => {
+  it("by cursor reject a container that no rule covers", async () => {
     const rules = [{ priority: 1, container: "/sea/north/", transform: "mask", permissions: ["token:read"] }];
     const northerner = await tenant.application({ type: "private", rules });
     expect(idsOf(await cursorList("", northerner))).toEqual(whales.slice(3));
@@ -258,7 +258,7 @@ describe("lists and searches of tokens", () => {
     expect(await cursorList("container=/sea/south/", northerner)).toMatchObject({ status: 403 });
   });
 
-  it("count exactly while tokens come and go", async () => {
+  it("count exactly while tokens are created and deleted", async () => {
     const body = (number: number) => ({ type: "token", data: number, metadata: { tide: "high" } });
     const made = await Promise.all(
       Array.from({ length: 60 }, (_, number) => backEnd("POST", "/tokens", { body: body(number) })),
@@ -271,7 +271,7 @@ describe("lists and searches of tokens", () => {
     expect(report.token_report.metrics_by_type).toMatchObject({ token: { count: 40 }, card: { count: 1 } });
   });
 
-  it("leave one row in the log, and one for each value that was handed out", async () => {
+  it("leave one row in the log, and one for each value that was returned", async () => {
     const own = await newTenant();
     const client = await own.backEnd();
     const { body } = await client("POST", "/tokens", { body: { type: "token", data: "x" } });

@@ -25,7 +25,7 @@ describe("a patch", () => {
     return body.data.map(({ operation }: { operation: string }) => operation);
   };
 
-  // The cases of RFC 7386, appendix A, whose target is an object, and some around them.
+  // The cases of RFC 7386, appendix A, whose target is an object, and similar ones.
   it.each([
     [{ a: "b" }, { a: "c" }, { a: "c" }],
     [{ a: "b" }, { b: "c" }, { a: "b", b: "c" }],
@@ -82,7 +82,7 @@ describe("a patch", () => {
     expect(await read(id)).toEqual({ ...body, data: { a: 1, b: 3 } });
   });
 
-  it("clears with null, and gives the type's own defaults back", async () => {
+  it("clears with null, and restores the type's own defaults", async () => {
     const id = await make({
       type: "card",
       data: CARD,
@@ -110,7 +110,7 @@ describe("a patch", () => {
     });
   });
 
-  it("is found by what it is now, and no longer by what it was", async () => {
+  it("is found by its new values, and no longer by the old ones", async () => {
     const id = await make({ type: "token", data: "old", metadata: { k: "old" }, search_indexes: ["{{ data }}"] });
     await patch(id, { data: "new", metadata: { k: "new" } });
     const found = async (query: string) =>
@@ -149,7 +149,7 @@ describe("a patch", () => {
     ["an expiry that is over", { expires_at: "2020-01-01" }, "expires_at"],
     ["a flag that is a text", { deduplicate_token: "yes" }, "deduplicate_token"],
     ["several faults at once", { metadata: { x: 5, y: [] } }, "metadata.x,metadata.y"],
-  ])("with %s is refused, names it, and changes nothing", async (_, change, fields) => {
+  ])("with %s is rejected, names it, and changes nothing", async (_, change, fields) => {
     const id = await make({ type: "card", data: CARD, metadata: { x: "1" } });
     const before = await read(id);
     const { status, body } = await patch(id, { mask: "not to be kept", ...change });
@@ -158,7 +158,7 @@ describe("a patch", () => {
     expect(await logOf(id)).toEqual(["read", "read", "create"]);
   });
 
-  it("changes neither id, type nor who made it when", async () => {
+  it("changes neither id, type, creator nor creation time", async () => {
     const id = await make({ type: "token", data: "x" });
     const before = await read(id);
     const stolen = { created_by: id, created_at: "2020-01-01" };
@@ -204,7 +204,7 @@ describe("a patch", () => {
       [{ metadata: { k: wave.repeat(1_000) } }],
       [{ metadata: { [wave.repeat(200)]: "x" } }],
       [{ fingerprint_expression: wave.repeat(400) }],
-    ])("%# of the longest is taken", async (body) => {
+    ])("%# of the longest is accepted", async (body) => {
       for (const [way, send] of ways) {
         const { status } = await send(body);
         expect(status < 300, way).toBe(true);
@@ -219,7 +219,7 @@ describe("a patch", () => {
       [{ metadata: { k: "a\0b" } }, /^metadata/],
       [{ metadata: { k: "\ud800" } }, /metadata/],
       [{ fingerprint_expression: wave.repeat(401) }, /^fingerprint_expression$/],
-    ])("%# of too much is refused", async (body, field) => {
+    ])("%# of too much is rejected", async (body, field) => {
       for (const [way, send] of ways) {
         const { status, body: refusal } = await send(body);
         expect(status, way).toBe(400);
@@ -234,7 +234,7 @@ describe("a patch", () => {
     expect(await logOf(id)).toEqual(["create"]);
   });
 
-  it("loses no field to others at the same time", async () => {
+  it("loses no field to concurrent patches", async () => {
     const id = await make({ type: "token", data: { start: true }, metadata: { start: "1" } });
     const names = Array.from({ length: 40 }, (_, number) => `field${number}`);
     const patchUntilKept = async (name: string) => {
@@ -254,7 +254,7 @@ describe("a patch", () => {
     expect(body.data.map((token: { id: string }) => token.id)).toEqual([id]);
   });
 
-  it("brings a verification code, takes it away, and leaves it alone", async () => {
+  it("sets a verification code, removes it, and leaves it alone", async () => {
     const id = await make({ type: "card", data: CARD });
     const dataAfter = async (data: object) => {
       expect((await patch(id, { data })).status).toBe(200);
@@ -266,7 +266,7 @@ describe("a patch", () => {
     expect(await patch(id, { data: { cvc: "12345" } })).toMatchObject({ status: 400 });
   });
 
-  it("of a token that is not there is a 404, whatever it says", async () => {
+  it("of a missing token is a 404, whatever it contains", async () => {
     expect(await patch("not-there", { data: "x" })).toMatchObject({ status: 404, body: { code: "not_found" } });
   });
 });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { isTenantId, type TenantId } from "../../src/base/ids.js";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 import { connect, type Sql } from "../../src/store/connect.js";
-import { openVault, type Vault } from "../../src/vault.js";
+import { openVault, type Vault } from "../../src/vault/vault.js";
 import { asTenant } from "../support/databases.js";
 import type { RestClient } from "../support/rest.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
@@ -25,7 +25,7 @@ describe("the total of a list of more than a hundred thousand tokens", () => {
     const config = readConfig(inject("serverEnvironment"));
     vault = await openVault({ config, as: "command", announce: () => {}, clock: systemClock });
     sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 20_000 });
-    // Older than all that the tests make, and never opened by them: a sealed value does not open under another id.
+    // Older than all tokens of the tests, and never opened by them: a sealed value does not open under another id.
     const { id } = await make("/many/one/");
     const columns = "type, data, attributes, containers, revision, active_month, created_by";
     await asTenant(
@@ -56,7 +56,7 @@ describe("the total of a list of more than a hundred thousand tokens", () => {
   const total = async (client: RestClient, path: string): Promise<number> =>
     (await client("GET", path)).body.pagination.total_items;
 
-  it("is exact at once where it is the whole tenant", async () => {
+  it("is exact at once for the whole tenant", async () => {
     expect(await total(backEnd, "/tokens?size=1")).toBe(COPIES + 1);
     const { id } = await make("/few/");
     expect(await total(backEnd, "/tokens?size=1")).toBe(COPIES + 2);
@@ -64,7 +64,7 @@ describe("the total of a list of more than a hundred thousand tokens", () => {
     expect(await total(backEnd, "/tokens?size=1")).toBe(COPIES + 1);
   });
 
-  it("is exact for a metadata pair, and may be half a minute old then", async () => {
+  it("is exact for a metadata pair, and may be half a minute old", async () => {
     expect(await total(backEnd, "/tokens?size=1&metadata.many=yes")).toBe(COPIES + 1);
     const { id } = await make("/many/two/");
     const listed = await backEnd("GET", "/tokens?size=1&metadata.many=yes");
@@ -73,8 +73,8 @@ describe("the total of a list of more than a hundred thousand tokens", () => {
     expect((await backEnd("DELETE", `/tokens/${id}`)).status).toBe(204);
   });
 
-  it("leaves out what has expired and is not swept yet, however much that is", async () => {
-    // Nobody is told that they are due, so that no sweep comes for them.
+  it("omits expired tokens that are not swept yet, however many there are", async () => {
+    // They are not registered as due, so no sweep removes them.
     const batch = `id like '%00' and expires_at is null`;
     const [{ n = 0 } = {}] = await asTenant<{ n: number }>(
       sql,
@@ -93,7 +93,7 @@ describe("the total of a list of more than a hundred thousand tokens", () => {
     await asTenant(sql, tenantId, `update tokens set expires_at = null where expires_at <= now()`);
   });
 
-  it("is exact for a pair that few of them have, at once", async () => {
+  it("is exact at once for a pair that few of them have", async () => {
     const both = "/tokens?size=1&metadata.many=yes&metadata.rare=yes";
     expect(await total(backEnd, both)).toBe(0);
     const { id } = await make("/many/three/", { many: "yes", rare: "yes" });

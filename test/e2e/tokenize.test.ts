@@ -24,7 +24,7 @@ afterAll(() => stored[Symbol.asyncDispose]());
 describe("tokenizing", () => {
   const dataOf = async (id: string) => (await backEnd("GET", `/tokens/${id}`)).body.data;
 
-  it.each(["a text", "", 42, -1.5, true, false])("the bare value %j gives one id", async (value) => {
+  it.each(["a text", "", 42, -1.5, true, false])("the bare value %j returns one id", async (value) => {
     const { status, body, headers } = await backEnd("POST", "/tokenize", { body: value });
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("application/json; charset=utf-8");
@@ -44,7 +44,7 @@ describe("tokenizing", () => {
     },
   );
 
-  it("a structure gives the same structure, each leaf its token", async () => {
+  it("a structure returns the same structure with a token for each leaf", async () => {
     const value = { name: "Ada", age: 36, tags: ["x", ["y"], null], address: { city: "London", none: {} } };
     const { status, body } = await backEnd("POST", "/tokenize", { body: value });
     expect(status).toBe(200);
@@ -80,7 +80,7 @@ describe("tokenizing", () => {
     expect(JSON.stringify(body)).not.toContain(number);
   });
 
-  it("a typed item takes everything that creating a token takes", async () => {
+  it("a typed item accepts everything that creating a token accepts", async () => {
     const item = {
       type: "token",
       id: "tokenized-1",
@@ -108,7 +108,7 @@ describe("tokenizing", () => {
     expect(Object.keys(again.body.errors)).toEqual(["[0].id"]);
   });
 
-  it("an object with a type and no data is structure", async () => {
+  it("an object with a type and no data is plain structure", async () => {
     const { status, body } = await backEnd("POST", "/tokenize", { body: { type: "card", number } });
     expect(status).toBe(200);
     expect(body).toEqual({ type: expect.stringMatching(UUID), number: expect.stringMatching(UUID) });
@@ -121,7 +121,7 @@ describe("tokenizing", () => {
     expect(JSON.stringify(body)).toMatch(/^\{"__proto__":\{"a":"[0-9a-f-]{36}"\}\}$/);
   });
 
-  it("equal values twice gives two tokens, unless they are deduplicated", async () => {
+  it("equal values twice return two tokens, unless they are deduplicated", async () => {
     const { body } = await backEnd("POST", "/tokenize", { body: ["same", "same"] });
     expect(body[0]).not.toBe(body[1]);
     const item = { type: "token", data: "once", deduplicate_token: true };
@@ -130,7 +130,7 @@ describe("tokenizing", () => {
     expect(folded.body[0].id).toBe(folded.body[1].id);
   });
 
-  it("takes 100 values, leaves and typed items together, and no more", async () => {
+  it("accepts 100 values, leaves and typed items together, and no more", async () => {
     const leaves = (count: number) => Array.from({ length: count }, (_, index) => `leaf ${index}`);
     const most = await backEnd("POST", "/tokenize", { body: { cards: [card, card], leaves: leaves(98) } });
     expect(most.status).toBe(200);
@@ -170,7 +170,7 @@ describe("tokenizing", () => {
     ["a flag that is a text", { a: { type: "token", data: 1, deduplicate_token: "yes" } }, "a.deduplicate_token"],
     ["half a surrogate pair", { a: ["\ud800"] }, "a[0]"],
     ["a member named value", { value: { value: { type: "card", data: { number: "1" } } } }, "value.value.data.number"],
-  ])("stores nothing when there is %s, and names its place", async (_, wrong, field) => {
+  ])("stores nothing if there is %s, and names its position", async (_, wrong, field) => {
     const before = await stored.counts(tenant.id);
     const answer = await backEnd("POST", "/tokenize", { body: { good: ["x", card], wrong } });
     const alone = await backEnd("POST", "/tokenize", { body: wrong });
@@ -181,7 +181,7 @@ describe("tokenizing", () => {
     expect(await stored.counts(tenant.id)).toEqual(before);
   });
 
-  it("stores nothing when one of many ids is taken", async () => {
+  it("stores nothing if one of many ids is taken", async () => {
     await backEnd("POST", "/tokens", { body: { type: "token", id: "taken-id", data: 1 } });
     const before = await stored.counts(tenant.id);
     const body = {
@@ -197,7 +197,7 @@ describe("tokenizing", () => {
     expect(await backEnd("GET", "/tokens/free-id")).toMatchObject({ status: 404 });
   });
 
-  it("refuses an empty body, and a text that is no JSON", async () => {
+  it("rejects an empty body, and invalid JSON", async () => {
     expect(await backEnd("POST", "/tokenize", { raw: "" })).toMatchObject({ status: 400 });
     const form = { raw: "4242424242424242", headers: { "content-type": "application/x-www-form-urlencoded" } };
     expect(await backEnd("POST", "/tokenize", form)).toMatchObject({ status: 400, body: { code: "malformed_body" } });
@@ -213,7 +213,7 @@ describe("detokenizing", () => {
     cardId = (await backEnd("POST", "/tokens", { body: card })).body.id;
   });
 
-  it("puts values in the place of references, with their type", async () => {
+  it("replaces references by values with their type", async () => {
     const body = {
       whole: `{{ ${id} }}`,
       name: `{{${id} | json: '$.name'}}`,
@@ -237,13 +237,13 @@ describe("detokenizing", () => {
     ["a list", () => [`{{ ${id} | json: '$.langs' }}`], [["en", "fr"]]],
     ["a body without references", () => ({ a: 1 }), { a: 1 }],
     ["null", () => null, null],
-  ])("takes %s", async (_, make, wanted) => {
+  ])("accepts %s", async (_, make, wanted) => {
     const { status, body } = await backEnd("POST", "/detokenize", { body: make() });
     expect(status).toBe(200);
     expect(body).toEqual(wanted);
   });
 
-  it("shows what the caller may see: masks to whoever sees masks, null of what is redacted", async () => {
+  it("shows what the caller may see: masks to callers who see masks, null for redacted values", async () => {
     const shown = await clerk("POST", "/detokenize", {
       body: [`{{ ${cardId} }}`, `{{ ${cardId} | json: '$.number' }}`],
     });
@@ -258,14 +258,14 @@ describe("detokenizing", () => {
     });
   });
 
-  it("shows whole tokens where they are asked for", async () => {
+  it("shows whole tokens on request", async () => {
     const { status, body } = await backEnd("POST", "/detokenize", { body: { card: `{{ token: ${cardId} }}` } });
     expect(status).toBe(200);
     expect(body.card).toMatchObject({ id: cardId, type: "card", data: card.data });
     expect(body.card.enrichments.card_details).toEqual({ bin: "42424242", last4: "4242" });
   });
 
-  it("fails as a whole for tokens that are not there, and names them", async () => {
+  it("fails as a whole for missing tokens, and names them", async () => {
     const { status, body } = await backEnd("POST", "/detokenize", { body: [`{{ ${id} }}`, "{{ not-there }}"] });
     expect({ status, code: body.code }).toEqual({ status: 400, code: "validation_failed" });
     expect(body.detail).toContain("not-there");
@@ -288,12 +288,12 @@ describe("detokenizing", () => {
     ["an unknown filter", () => ({ a: [`{{ ${id} | nope }}`] }), "a[0]"],
     ["an empty expression", () => "{{ }}", "body"],
     ["an expression that finds nothing", () => [{ value: `{{ ${id} | json: '$.x' }}` }], "[0].value"],
-  ])("names the place of %s", async (_, make, field) => {
+  ])("names the position of %s", async (_, make, field) => {
     const { status, body } = await backEnd("POST", "/detokenize", { body: make() });
     expect({ status, fields: Object.keys(body.errors ?? {}) }).toEqual({ status: 400, fields: [field] });
   });
 
-  it("refers to 100 tokens at most", async () => {
+  it("accepts references to 100 tokens at most", async () => {
     const made = await backEnd("POST", "/tokenize", { body: Array.from({ length: 100 }, (_, index) => index) });
     const references = made.body.map((token: string) => `{{ ${token} }}`);
     const answer = await backEnd("POST", "/detokenize", { body: references });

@@ -20,7 +20,7 @@ interface Span {
 
 const KEY = "key_prod_pvt_not-a-key";
 const PARENT_SPAN = "00f067aa0ba902b7";
-/** A trace of the caller's for each way to call, told apart by its number. */
+/** A trace of the caller's for each way to call, distinguished by its number. */
 const traceOf = (number: number) => `4bf92f3577b34da6a3ce929d0e0e47${number.toString(16).padStart(2, "0")}`;
 const parentOf = (number: number, flags = "01") => `00-${traceOf(number)}-${PARENT_SPAN}-${flags}`;
 
@@ -57,7 +57,7 @@ describe("traces", () => {
         const headers = { traceparent: parentOf(16 + index) };
         await failureOf(rpcClient(TenantService, protocol, { url: server.url, key: KEY, headers }).getTenant({}));
       }
-      // What is left is sent before the server ends.
+      // What is left is sent before the server exits.
       expect(await server.stop()).toBe(0);
       spans = received.flatMap((text) => JSON.parse(text).resourceSpans[0].scopeSpans[0].spans);
     } finally {
@@ -66,7 +66,7 @@ describe("traces", () => {
     }
   });
 
-  it("go to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names, without what was sent", () => {
+  it("go to the collector in OTEL_EXPORTER_OTLP_ENDPOINT, without request contents", () => {
     const [span] = spans.filter(({ name }) => name === "GetToken");
     const attributes = span?.attributes.map(({ key, value }) => [key, value.stringValue]) ?? [];
     expect(Object.fromEntries(attributes)).toEqual({
@@ -77,7 +77,7 @@ describe("traces", () => {
     for (const secret of ["4242424242424242", "secret=value", KEY]) expect(received.join()).not.toContain(secret);
   });
 
-  it("go on from the caller's span, over every protocol", () => {
+  it("continue the caller's span, over every protocol", () => {
     expect(under(1)).toEqual([
       expect.objectContaining({ name: "ListApplications", parentSpanId: PARENT_SPAN, traceState: "shop=1" }),
     ]);
@@ -87,7 +87,7 @@ describe("traces", () => {
     }
   });
 
-  it("leave out what the caller does not record, and begin anew where it names no span", () => {
+  it("omit what the caller does not sample, and start new if it names no span", () => {
     expect(spans.filter(({ name }) => name === "ListProxies")).toEqual([]);
     const [own] = spans.filter(({ name }) => name === "ListReactors");
     expect(own?.traceId).toMatch(/^[0-9a-f]{32}$/);

@@ -17,7 +17,7 @@ const refund = (id: string, body: object = {}) =>
 const read = async (id: string) => (await shop.backEnd("GET", `/orchestration/transactions/${id}`)).body;
 
 describe("an authorization", () => {
-  it("may be of any amount that JSON numbers keep", async () => {
+  it("may have any amount that JSON numbers represent exactly", async () => {
     const amount = Number.MAX_SAFE_INTEGER;
     const { status, body } = await shop.pay({ amount });
     expect({ status, amount: body.amount, authorized: body.authorized_amount }).toEqual({
@@ -38,7 +38,7 @@ describe("an authorization", () => {
     expect(refused).toMatchObject({ status: 400, body: { errors: { amount: [expect.any(String)] } } });
   });
 
-  it("answers the documented transaction", async () => {
+  it("returns the documented transaction", async () => {
     const token = await shop.card();
     const { status, body } = await shop.pay({
       token,
@@ -74,7 +74,7 @@ describe("an authorization", () => {
     expect(await read(body.id)).toEqual(body);
   });
 
-  it("destroys the verification code, and leaves it where it was declined", async () => {
+  it("destroys the verification code, and leaves it after a decline", async () => {
     const [good, bad] = [await shop.card(), await shop.card("4000000000000002")];
     const cvcOf = async (token: string) => {
       const seeing = await shop.tenant.backEnd();
@@ -107,7 +107,7 @@ describe("an authorization", () => {
     expect((await shop.pay({ amount })).body).toMatchObject({ status, error_code: code });
   });
 
-  it("of half the amount, where the service approves no more", async () => {
+  it("of half the amount, if the service approves no more", async () => {
     expect((await shop.pay({ amount: 600006 })).body).toMatchObject({
       status: "authorization_succeeded",
       amount: 600006,
@@ -115,7 +115,7 @@ describe("an authorization", () => {
     });
   });
 
-  it("waits for a connection that was just made", async () => {
+  it("waits for a connection that was just created", async () => {
     const connection_id = await connect(shop.tenant);
     expect((await shop.pay({ connection_id })).body.status).toBe("authorization_succeeded");
   });
@@ -123,7 +123,7 @@ describe("an authorization", () => {
 
 // Each has a payment of its own, and some wait for theirs.
 describe.concurrent("a capture", () => {
-  it("takes all that was authorized, or a part for good", async () => {
+  it("takes the whole authorized amount, or a part and no more after it", async () => {
     const { id } = (await shop.pay()).body;
     expect((await capture(id)).body).toMatchObject({ status: "capture_succeeded", captured_amount: 1000 });
     const part = (await shop.pay()).body;
@@ -134,12 +134,12 @@ describe.concurrent("a capture", () => {
     expect((await capture(part.id, { amount: 100 })).status).toBe(409);
   });
 
-  it("is done at once where the intent says so", async () => {
+  it("happens at once if the intent says so", async () => {
     const { body } = await shop.pay({ intent: "capture" });
     expect(body).toMatchObject({ status: "capture_succeeded", captured_amount: 1000, intent_outcome: "succeeded" });
   });
 
-  it("of more than was authorized is refused, and changes nothing", async () => {
+  it("of more than was authorized is rejected, and changes nothing", async () => {
     const before = (await shop.pay()).body;
     const { status, body } = await capture(before.id, { amount: 1001 });
     expect(status).toBe(400);
@@ -164,7 +164,7 @@ describe.concurrent("a capture", () => {
     expect(await read(id)).toMatchObject({ status: "capture_succeeded", captured_amount: 1000 });
   });
 
-  it("that takes its time is pending, and then succeeds", async () => {
+  it("that is asynchronous is pending, and then succeeds", async () => {
     const { body } = await shop.pay({ amount: 600007, intent: "capture" });
     expect(body).toMatchObject({ status: "capture_pending", intent_outcome: "pending" });
     expect(await shop.until(body.id, "capture_succeeded")).toMatchObject({
@@ -187,19 +187,19 @@ describe.concurrent("a void", () => {
     expect((await cancel(taken.id)).status).toBe(409);
   });
 
-  it("that takes its time is pending, and then done", async () => {
+  it("that is asynchronous is pending, and then done", async () => {
     const { id } = (await shop.pay({ amount: 600008 })).body;
     expect((await cancel(id)).body.status).toBe("authorization_void_pending");
     await shop.until(id, "authorization_voided");
   });
 
-  it("of an authorization of nothing is refused", async () => {
+  it("of a zero-amount authorization is rejected", async () => {
     const { id, status } = (await shop.pay({ amount: 0 })).body;
     expect(status).toBe("authorization_succeeded");
     expect((await cancel(id)).status).toBe(409);
   });
 
-  it("still works when the token is gone", async () => {
+  it("still works after the token is deleted", async () => {
     const token = await shop.card();
     const { id } = (await shop.pay({ token })).body;
     const seeing = await shop.tenant.backEnd();
@@ -227,19 +227,19 @@ describe("refunds", () => {
     expect(one.body).toEqual(first.body);
   });
 
-  it("that are declined leave the money where it is", async () => {
+  it("that are declined change nothing", async () => {
     const { id } = (await shop.pay({ amount: 520002, intent: "capture" })).body;
     expect((await refund(id)).body).toMatchObject({ status: "declined", error_code: "issuer_decline" });
     expect((await read(id)).refunded_amount).toBe(0);
   });
 
-  it("of what was not captured are refused", async () => {
+  it("of what was not captured are rejected", async () => {
     expect((await refund((await shop.pay()).body.id)).status).toBe(409);
   });
 });
 
 describe("an idempotency key", () => {
-  it("charges once and answers the same, also for a decline", async () => {
+  it("charges once and returns the same, also for a decline", async () => {
     for (const number of ["4242424242424242", "4000000000000002"]) {
       const token = await shop.card(number);
       const body = { amount: 700, currency: "USD", connection_id: shop.connectionId, token };
@@ -254,14 +254,14 @@ describe("an idempotency key", () => {
     }
   });
 
-  it("of a capture replays its answer", async () => {
+  it("of a capture replays its response", async () => {
     const { id } = (await shop.pay()).body;
     const first = await capture(id, {}, "cap");
     expect(first.status).toBe(200);
     expect((await capture(id, {}, "cap")).body).toEqual(first.body);
   });
 
-  it("is not used up by a request that was refused", async () => {
+  it("is not used up by a rejected request", async () => {
     const token = await shop.card();
     const headers = { "BT-IDEMPOTENCY-KEY": "after-a-refusal" };
     const body = { amount: 5, currency: "EUR", connection_id: shop.connectionId, token };
@@ -270,7 +270,7 @@ describe("an idempotency key", () => {
     expect((await shop.backEnd("POST", "/orchestration/transactions", { body: fixed, headers })).status).toBe(201);
   });
 
-  it("sent twenty times at once makes one transaction", async () => {
+  it("sent in twenty concurrent requests creates one transaction", async () => {
     const token = await shop.card();
     const body = { amount: 77, currency: "USD", connection_id: shop.connectionId, token, external_identifier: "once" };
     const headers = { "BT-IDEMPOTENCY-KEY": "twenty" };
@@ -284,7 +284,7 @@ describe("an idempotency key", () => {
 });
 
 describe("the list", () => {
-  it("finds by status, by the caller's reference and by ours", async () => {
+  it("filters by status, by the caller's reference and by ours", async () => {
     const made = (await shop.pay({ external_identifier: "findable" })).body;
     await cancel(made.id);
     const find = async (query: string) =>
@@ -295,7 +295,7 @@ describe("the list", () => {
     expect(await find("external_identifier=findable&status=processing")).toEqual([]);
   });
 
-  it("tells which statuses there are to one who asks for another", async () => {
+  it("lists the valid statuses if the requested one is unknown", async () => {
     const { status, body } = await shop.backEnd("GET", "/orchestration/transactions?status=paid");
     expect(status).toBe(400);
     expect(body.errors.status[0]).toContain("capture_succeeded");
@@ -313,7 +313,7 @@ describe("the list", () => {
   });
 });
 
-it("codes of currencies and countries may be in lower case, and are shown in upper case", async () => {
+it("accepts currency and country codes in lower case, and shows them in upper case", async () => {
   const { status, body } = await shop.pay({ currency: "usd", country: "us" });
   expect(status).toBe(201);
   expect(body).toMatchObject({ currency: "USD", country: "US", status: "authorization_succeeded" });
@@ -326,7 +326,7 @@ describe("bad input", () => {
     ["another currency", { currency: "EUR" }, "currency"],
     ["another country", { country: "DE" }, "country"],
     ["no amount", { amount: undefined }, "amount"],
-    ["a currency that is none", { currency: "us" }, "currency"],
+    ["an invalid currency", { currency: "us" }, "currency"],
     ["a negative amount", { amount: -1 }, "amount"],
     ["a capture of nothing", { amount: 0, intent: "capture" }, "amount"],
     ["an unknown intent", { intent: "sale" }, "intent"],
@@ -336,7 +336,7 @@ describe("bad input", () => {
       { merchant_initiated: true, payment_source: "recurring" },
       "is_subsequent_payment",
     ],
-    ["a session that is none", { three_d_session_id: { id: 7 } }, "three_d_session_id"],
+    ["an invalid session", { three_d_session_id: { id: 7 } }, "three_d_session_id"],
     ["an unknown session", { three_d_session_id: "d2cbc1b4-5c3a-45a3-9ee2-392a1c475ab4" }, "three_d_session_id"],
   ])("%s is a 400 that names the field, and leaves nothing behind", async (_, change, field) => {
     const count = async () =>
@@ -348,7 +348,7 @@ describe("bad input", () => {
     expect(await count()).toBe(before);
   });
 
-  it("a token of another type, or a card without its expiry, is refused", async () => {
+  it("a token of another type, or a card without its expiry, is rejected", async () => {
     const text = await shop.backEnd("POST", "/tokens", { body: { type: "token", data: "4242424242424242" } });
     expect((await shop.pay({ token: text.body.id })).body.errors.token[0]).toContain("card");
     const data = { number: "4242424242424242" };
@@ -356,7 +356,7 @@ describe("bad input", () => {
     expect((await shop.pay({ token: bare.body.id })).body.errors.token[0]).toContain("expiry");
   });
 
-  it("a connection that is switched off, or whose credentials failed, is refused", async () => {
+  it("a connection that is switched off, or whose credentials failed, is rejected", async () => {
     const off = await connect(shop.tenant, [], { active: false });
     const failed = await connect(shop.tenant, [{ key: "verify_result", value: "failed" }]);
     for (const connection_id of [off, failed]) {
@@ -364,10 +364,10 @@ describe("bad input", () => {
     }
   });
 
-  it("a connection that leads to another service by now is asked nothing of older payments", async () => {
+  it("a connection that now leads to another service is not used for older payments", async () => {
     const connection_id = await connect(shop.tenant);
     const { id } = (await shop.pay({ connection_id })).body;
-    // The service never heard of it: asked again, it would be charged there.
+    // The service never saw it: asked again, it would charge there.
     const lost = (await shop.pay({ connection_id, amount: 600002 })).body;
     const turned = await shop.tenant.manage("PUT", `/orchestration/connections/${connection_id}`, {
       body: {
@@ -383,7 +383,7 @@ describe("bad input", () => {
     expect(synced.body).toMatchObject({ status: "processing", raw_response_code: "connection_lost" });
   });
 
-  it("a key without the right to use the token is refused, and the refusal is logged", async () => {
+  it("a key without the permission to use the token is rejected, and the refusal is logged", async () => {
     const token = await shop.card();
     const elsewhere = await shop.tenant.application({
       type: "private",

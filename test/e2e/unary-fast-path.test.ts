@@ -34,7 +34,7 @@ interface Sent {
   readonly body: Buffer;
 }
 
-/** A way to write calls that both the lane and Connect's handlers serve. */
+/** A way to send calls that both the fast path and Connect's handlers serve. */
 interface Dialect {
   readonly http: 1 | 2;
   readonly headers: Headers;
@@ -79,7 +79,7 @@ const DIALECTS: readonly (readonly [string, Dialect])[] = [
   ],
 ];
 
-/** The same data served twice: with the lane, and by Connect's handlers alone. */
+/** The same data served twice: with the fast path, and by Connect's handlers alone. */
 let lane: ServerProcess;
 let connectOnly: Replica;
 let key: string;
@@ -98,7 +98,7 @@ beforeAll(async () => {
   const data = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
   token = (await client("POST", "/tokens", { body: { type: "card", data, metadata: { a: "b" } } })).body.id;
   await record(lane.url, answers.short);
-  // A clean stop, then the other on the same data: one database has one server.
+  // A clean stop, then the other server on the same data: a database directory has one server.
   await lane.stop();
   connectOnly = await startReplica({
     ...lane.environment,
@@ -158,7 +158,7 @@ function overHttp1(url: string, { path, headers, body }: Sent): Promise<Exchange
 
 const pathOf = ({ typeName }: { readonly typeName: string }, method: string) => `/${typeName}/${method}`;
 
-/** Requests that change nothing, so that both servers can be asked the same. */
+/** Requests that change nothing, so both servers can get the same. */
 function recorded({ write, headers, timeout, encoding, frames }: Dialect): readonly (readonly [string, Sent])[] {
   const accepting = frames ? "grpc-accept-encoding" : "accept-encoding";
   const trace = { ...headers, "bt-trace-id": "one-trace" };
@@ -216,9 +216,9 @@ function recorded({ write, headers, timeout, encoding, frames }: Dialect): reado
     ],
     ["no body", { path, headers: auth, body: Buffer.alloc(0) }],
     ["a compression that is unknown", { path, headers: { ...auth, [encoding]: "lzma" }, body: get(token) }],
-    ["a deadline that is none", { path, headers: { ...auth, [timeout]: "soon" }, body: get(token) }],
-    ["a method that is none", { path: pathOf(TokenService, "Nothing"), headers: auth, body: get(token) }],
-    ["bytes that are none", { path, headers: auth, body: Buffer.from([255, 255, 255]) }],
+    ["an invalid deadline", { path, headers: { ...auth, [timeout]: "soon" }, body: get(token) }],
+    ["an invalid method", { path: pathOf(TokenService, "Nothing"), headers: auth, body: get(token) }],
+    ["bytes that are not a message", { path, headers: auth, body: Buffer.from([255, 255, 255]) }],
     ["JSON of another type", { path, headers: auth, body: Buffer.from('{"id":7}') }],
     ["a number that a double does not keep", { path, headers: auth, body: Buffer.from('{"id":1e400}') }],
     ["a body above the limit", { path, headers: auth, body: Buffer.alloc(5 * 1024 * 1024 + 6, " ") }],
@@ -236,14 +236,14 @@ function recorded({ write, headers, timeout, encoding, frames }: Dialect): reado
     ["trailers alone", framed(Buffer.from("a: b\r\n"), 0x80)],
     ["a cut prefix", get(token).subarray(0, 3)],
     ["a cut message", get(token).subarray(0, 20)],
-    ["a message that is none", framed(Buffer.from([255, 255, 255]))],
+    ["an invalid message", framed(Buffer.from([255, 255, 255]))],
     ["a flag of compression", framed(Buffer.from([1]), 1)],
     ["a length above the limit", Buffer.from([0, 127, 255, 255, 255, 1])],
   ];
   return [...all, ...framesOnly.map(([name, body]) => [name, { path, headers: auth, body }] as const)];
 }
 
-/** What a connection is told, and how a body is cut, is not of the protocol. */
+/** Connection headers and chunk boundaries are not part of the protocol. */
 const OF_THE_CONNECTION = ["date", "transfer-encoding", "content-length", "keep-alive"];
 
 async function record(url: string, into: Map<string, Exchange>): Promise<void> {
@@ -260,7 +260,7 @@ async function record(url: string, into: Map<string, Exchange>): Promise<void> {
   }
 }
 
-describe("the unary lane answers as Connect's handlers do, byte for byte", () => {
+describe("the unary fast path answers as Connect's handlers do, byte for byte", () => {
   it.each(DIALECTS)("%s", (dialect) => {
     const of = (all: ReadonlyMap<string, Exchange>) =>
       Object.fromEntries([...all].filter(([name]) => name.startsWith(`${dialect}: `)));
@@ -268,7 +268,7 @@ describe("the unary lane answers as Connect's handlers do, byte for byte", () =>
     expect(Object.keys(of(answers.short)).length).toBeGreaterThan(20);
   });
 
-  it("and what they answer is what was asked for", () => {
+  it("and the responses are the expected ones", () => {
     expect(answers.short.get("gRPC: an answer")?.trailers["grpc-status"]).toBe("0");
     expect(answers.short.get("gRPC: no key")?.trailers["grpc-status"]).toBe("16");
     expect(answers.short.get("gRPC-Web, HTTP/1.1: an answer")?.body).toContain(token);

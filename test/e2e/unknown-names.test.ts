@@ -21,7 +21,7 @@ describe("a list", () => {
     ...["/tenants/self/invitations", "/orchestration/connections"],
   ];
 
-  it.each(LISTS)("refuses a filter that it does not know: %s", async (path) => {
+  it.each(LISTS)("rejects an unknown filter: %s", async (path) => {
     const client = /tokens/.test(path) ? backEnd : tenant.manage;
     const answer = await client("GET", `${path}?sice=7&page_=2&__proto__=x`);
     expect(faults(answer)).toEqual([400, ["sice", "page_", "__proto__"]]);
@@ -36,14 +36,14 @@ describe("a list", () => {
     ["/tokens?size=101&container=/pci/", ["container", "size"]],
     ["/v2/tokens?metadata.a=1&page=2", ["page"]],
     ["/tokens?metadata=%7B%7D&metadata.a=1&metadata[b]=2&meta.a=1", ["meta.a"]],
-  ])("tells what is wrong with %s", async (path, fields) => {
+  ])("reports what is wrong with %s", async (path, fields) => {
     const client = /tokens/.test(path) ? backEnd : tenant.manage;
     expect(faults(await client("GET", path))).toEqual([400, fields]);
   });
 });
 
 describe("a delete", () => {
-  it("refuses parameters, and deletes nothing", async () => {
+  it("rejects parameters, and deletes nothing", async () => {
     const { body } = await backEnd("POST", "/tokens", { body: { type: "token", data: 1 } });
     expect(faults(await backEnd("DELETE", `/tokens/${body.id}?dry_run=true`))).toEqual([400, ["dry_run"]]);
     expect((await backEnd("GET", `/tokens/${body.id}?anything=1`)).status).toBe(200);
@@ -105,7 +105,7 @@ describe("a request", () => {
     ],
     ["POST", "/3ds/sessions", { token_id: UUID, callback_urls: { success: "https://example.com" } }, ["callback_urls"]],
     ["POST", "/sessions/authorize", { nonce: "x", permission: ["token:read"] }, ["permission"]],
-  ])("that asks for what it would not get is refused: %s %s %j", async (verb, path, body, fields) => {
+  ])("for something it would not get is rejected: %s %s %j", async (verb, path, body, fields) => {
     const permissions = ["3ds:session:create"];
     const payer = () => tenant.application({ type: "private", permissions });
     const client = /applications|proxies/.test(path)
@@ -116,7 +116,7 @@ describe("a request", () => {
     expect(faults(await client(verb, path, { body }))).toEqual([400, fields]);
   });
 
-  it("is refused in a patch too, and changes nothing", async () => {
+  it("is rejected in a patch too, and changes nothing", async () => {
     const { body: token } = await backEnd("POST", "/tokens", {
       body: { type: "token", data: 1, metadata: { a: "b" } },
     });
@@ -128,14 +128,14 @@ describe("a request", () => {
     expect((await backEnd("GET", `/tokens/${token.id}`)).body.metadata).toEqual({ a: "b" });
   });
 
-  it("that has what newer clients send is served", async () => {
+  it("with fields of newer clients is served", async () => {
     const body = { type: "token", data: 1, colour: "red", privacy: null, encrypted: "", some_new_field: { a: [1] } };
     expect((await backEnd("POST", "/tokens", { body })).status).toBe(201);
     expect((await backEnd("POST", "/tokenize", { body: [body] })).status).toBe(200);
     expect((await backEnd("POST", "/tokens?colour=red", { body })).status).toBe(201);
   });
 
-  it("may be an answer that was read and is sent back", async () => {
+  it("may be a response that was read and is sent back", async () => {
     const { body: proxy } = await tenant.manage("POST", "/proxies", {
       body: { name: "P", destination_url: "https://example.com" },
     });

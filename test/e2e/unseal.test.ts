@@ -24,7 +24,7 @@ let url: string;
 let key: string;
 let tokenId: string;
 let shares: string[];
-/** Of the same key, split once more. */
+/** Of the same key, split again. */
 let otherShares: string[];
 let server: Replica | undefined;
 
@@ -52,7 +52,7 @@ function freePort(): Promise<number> {
 
 const NOT_A_SHARE = "This is not a share: it starts with cloakroom-share-1 and is one line.\n";
 
-/** Sends a line to the sealed server as some other program might. Gives the answer, once the server has hung up. */
+/** Sends a line to the sealed server as another program might. Returns the response once the server has closed. */
 async function sayToSocket(line: string): Promise<object> {
   const connection = connectSocket(socket).setEncoding("utf8");
   connection.on("error", () => {});
@@ -66,7 +66,7 @@ async function sayToSocket(line: string): Promise<object> {
 const withInput = (lines: readonly string[], ...args: readonly string[]) =>
   cloakroomFed(environment, { lines }, ...args);
 
-/** Every call is refused as one that may work later, in the words of its protocol: nothing is told to be missing. */
+/** Every call fails with a retryable error of its protocol: nothing is reported as missing. */
 async function expectSealed(): Promise<void> {
   const client = restClient(url, key);
   for (const [method, path] of [
@@ -101,7 +101,7 @@ async function expectSealed(): Promise<void> {
   }
 }
 
-it("keys split refuses counts that make no sense, and prints or writes shares once", async () => {
+it("keys split rejects counts that make no sense, and prints or writes shares once", async () => {
   for (const [count, threshold] of [
     ["1", "1"],
     ["3", "4"],
@@ -157,7 +157,7 @@ it("keys split overwrites no shares, and says where they cannot be written", asy
   expect(readdirSync(join(directory, "shares"))).toHaveLength(5);
 });
 
-it("a server without the key file waits sealed, and starts when enough shares are in", async () => {
+it("a server without the key file waits sealed, and starts once enough shares are submitted", async () => {
   await server?.stop();
   renameSync(keyFile, away);
   const starting = awaitedLater(startReplica(environment));
@@ -187,13 +187,13 @@ it("a server without the key file waits sealed, and starts when enough shares ar
   expect(endless).toMatchObject({ code: 1, stderr: NOT_A_SHARE });
   expect(await sayToSocket("x".repeat(2_000_000))).toMatchObject({ held: 0, problem: NOT_A_SHARE.trim() });
 
-  // A share of another splitting, handed in first, keeps nobody from completing theirs.
+  // A share of another split, submitted first, does not prevent others from completing theirs.
   const strange = await withInput([otherShares[0] ?? ""], "keys", "unseal", "--json");
   expect(JSON.parse(strange.stdout)).toEqual({ unsealed: false, shares_held: 1, shares_needed: 2 });
   const first = await withInput([one, one], "keys", "unseal", "--json");
   expect(JSON.parse(first.stdout)).toEqual({ unsealed: false, shares_held: 1, shares_needed: 3 });
   expect(first.stderr).toContain("1 of 3 shares are in. 1 of another splitting are kept apart");
-  // Each holder comes alone, one of them with a file.
+  // Each holder submits alone, one of them with a file.
   await withInput([two], "keys", "unseal");
   expect((await fetch(`${url}/readyz`)).status).toBe(503);
   writeFileSync(join(directory, "of-four"), `${four}\n`, { mode: 0o600 });
@@ -209,7 +209,7 @@ it("a server without the key file waits sealed, and starts when enough shares ar
   expect((await withInput([one], "keys", "unseal")).stderr).toContain("No sealed server takes shares");
 });
 
-it("a command beside it takes shares on its standard input, and says so without", async () => {
+it("a command next to it reads shares from its standard input, and asks if there are none", async () => {
   const without = await withInput([], "tenants", "list");
   expect(without.code).toBe(1);
   expect(without.stderr).toMatch(/is kept in shares, and this command needs it: give 3 of them on standard input/);
@@ -218,7 +218,7 @@ it("a command beside it takes shares on its standard input, and says so without"
   expect(JSON.parse(listed.stdout)).toHaveLength(2);
 });
 
-it("a sealed server that is told to stop ends, and leaves nothing running", async () => {
+it("a sealed server stops on request, and leaves nothing running", async () => {
   await server?.stop();
   const child = spawn(process.execPath, ["dist/src/main.js", "serve"], {
     env: { PATH: process.env.PATH, CLOAKROOM_ADMIN_PORT: "0", ...environment },

@@ -22,7 +22,7 @@ async function makeToken(): Promise<string> {
 }
 
 describe.each(RPC_PROTOCOLS)("the update mask of a patch over %s", (protocol) => {
-  it("decides alone what is changed: what it names and is not set is cleared, what it does not name stays", async () => {
+  it("decides alone what changes: named fields that are not set are cleared, others stay", async () => {
     const id = await makeToken();
     const tokens = rpcClient(TokenService, protocol, { key: backEnd.key });
     const request = { id, data: toValue({ b: 2 }), metadata: toValue({ y: "2" }), containers: ["/else/"] };
@@ -34,19 +34,19 @@ describe.each(RPC_PROTOCOLS)("the update mask of a patch over %s", (protocol) =>
 
   it.each([
     ["nothing", []],
-    ["a field that is none", ["data", "dato"]],
+    ["an invalid field", ["data", "dato"]],
     ["a path into a field", ["data.a"]],
     ["itself", ["update_mask"]],
-  ])("that names %s is refused", async (_, paths) => {
+  ])("that names %s is rejected", async (_, paths) => {
     const id = await makeToken();
     const tokens = rpcClient(TokenService, protocol, { key: backEnd.key });
-    // As JSON a mask is one text, in which names of the protos are spelled in camel case.
+    // As JSON a mask is one string, in which proto names are in camel case.
     const failure = await failureOf(tokens.updateToken({ id, data: toValue({ a: 2 }), updateMask: { paths } }));
     expect(failure).toMatchObject({ code: "InvalidArgument", reason: "validation_failed", fields: ["update_mask"] });
     expect((await backEnd("GET", `/tokens/${id}`)).body).toMatchObject({ data: { a: 1 } });
   });
 
-  it("decides for names too", async () => {
+  it("applies to names too", async () => {
     const reactor = await tenant.manage("POST", "/reactors", { body: { name: "Reactor", code: CODE } });
     const reactors = rpcClient(ReactorService, protocol, { key: tenant.managementKey });
     await reactors.updateReactor({
@@ -65,7 +65,7 @@ describe.each(RPC_PROTOCOLS)("the update mask of a patch over %s", (protocol) =>
   });
 });
 
-it("is no key of a patch over REST", async () => {
+it("is not a field of a patch over REST", async () => {
   const id = await makeToken();
   const headers = { "Content-Type": "application/merge-patch+json" };
   const body = { data: { a: 3 }, update_mask: "metadata" };

@@ -123,8 +123,8 @@ const special6 =
   "2620:4f:8000::/48 3fff::/20 5f00::/16 fc00::/7 fe80::/10 fec0::/10 ff00::/8";
 
 /**
- * The special-purpose registries of IANA (RFC 6890 and its updates), typed in anew for node:net: the class must agree with
- * them. One list per family, since a BlockList takes an IPv4 address for the IPv4-mapped one.
+ * The special-purpose registries of IANA (RFC 6890 and its updates), entered independently for node:net: the class must
+ * agree with them. One list per family, because a BlockList treats an IPv4 address as the IPv4-mapped one.
  */
 function isSpecial(ip: string): boolean {
   const family = isIP(ip) === 4 ? "ipv4" : "ipv6";
@@ -147,7 +147,7 @@ describe("the class of an address", () => {
     expect(classifyAddress(ip)).toEqual({ allowed: expected === "public", reason: expected });
   });
 
-  it("never calls an address public that the registries set apart, and refuses few others", () => {
+  it("never calls an address public that the registries reserve, and rejects few others", () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -158,7 +158,7 @@ describe("the class of an address", () => {
         (ip) => {
           const { allowed, reason } = classifyAddress(ip);
           if (isSpecial(ip)) return !allowed;
-          // Outside the registries only Azure's metadata address, unopened IPv6 space and ISATAP are refused.
+          // Outside the registries only Azure's metadata address, unallocated IPv6 space and ISATAP are rejected.
           return allowed || isIP(ip) === 6 || reason === "metadata";
         },
       ),
@@ -166,7 +166,7 @@ describe("the class of an address", () => {
     );
   });
 
-  it("answers for any text at all, and only addresses are public", () => {
+  it("classifies any text, and only addresses are public", () => {
     fc.assert(
       fc.property(
         fc.oneof(

@@ -7,10 +7,10 @@ export interface Identity {
   readonly key: string;
 }
 
-/** A certificate authority of the test's own. */
+/** The test's own certificate authority. */
 export interface Authority {
   readonly pem: string;
-  /** A server certificate for these DNS names and addresses; `daysValid` below zero makes it one that has expired. */
+  /** A server certificate for these DNS names and addresses; a negative `daysValid` makes an expired one. */
   issue(names: readonly string[], addresses?: readonly string[], daysValid?: number): Promise<Identity>;
 }
 

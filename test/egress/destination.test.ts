@@ -9,7 +9,7 @@ import { EgressPolicy } from "../../src/egress/egress-policy.js";
 const closed = new EgressPolicy();
 const permissive = new EgressPolicy({ allow: "0.0.0.0/0,::/0" });
 
-/** The destination, or the reason of its refusal. */
+/** The destination, or the reason for its rejection. */
 function read(url: string, policy = closed): Destination | string {
   try {
     return readDestination(url, policy);
@@ -36,12 +36,12 @@ describe("a URL that may be called", () => {
     expect(read(url)).toMatchObject({ protocol: "https:", host, port, authority, path });
   });
 
-  it("says whether its host is an address", () => {
+  it("shows whether its host is an address", () => {
     expect(read("https://8.8.8.8/")).toMatchObject({ isAddress: true });
     expect(read("https://example.com/")).toMatchObject({ isAddress: false });
   });
 
-  it("says whether it may be stored: by a name, or by an address that the operator opened", () => {
+  it("shows whether it may be stored: by a name, or by an address that the operator allowed", () => {
     const opened = new EgressPolicy({ allow: "10.0.0.7" });
     expect(read("https://example.com/")).toMatchObject({ isNamed: true });
     expect(read("https://8.8.8.8/")).toMatchObject({ isNamed: false });
@@ -50,7 +50,7 @@ describe("a URL that may be called", () => {
   });
 });
 
-describe("a URL that may not", () => {
+describe("a URL that may not be called", () => {
   it.each([
     ["", "not_a_url"],
     ["api.example.com", "not_a_url"],
@@ -201,7 +201,7 @@ describe("a URL the operator allows", () => {
     expect(read("http://billing.corp/", permissive)).toMatchObject({ host: "billing.corp" });
   });
 
-  it("keeps the other rules", () => {
+  it("follows the other rules", () => {
     expect(read("http://user@10.0.0.1/", permissive)).toBe("user_info");
     expect(read("http://10.0.0.1:6379/", permissive)).toBe("private");
     expect(read("http://169.254.169.254/", permissive)).toBe("metadata");
@@ -210,7 +210,7 @@ describe("a URL the operator allows", () => {
 });
 
 describe("a field that holds a URL", () => {
-  it("is refused with a fault that names the field and what is expected", () => {
+  it("is rejected with a fault that names the field and what is expected", () => {
     const fault = (url: string): unknown => {
       try {
         return validDestination("destination_url", url, closed);
@@ -228,13 +228,13 @@ describe("a field that holds a URL", () => {
     });
   });
 
-  it("is read like any other", () => {
+  it("is parsed like any other", () => {
     expect(validDestination("destination_url", "https://api.example.com/v1", closed).href).toBe(
       "https://api.example.com/v1",
     );
   });
 
-  it("never throws anything but a validation fault, and what passes is https to a public place", () => {
+  it("never throws anything but a validation fault, and what passes is https to a public address", () => {
     const hosts = fc.oneof(
       fc.domain(),
       fc.ipV4(),

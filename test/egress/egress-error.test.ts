@@ -18,14 +18,14 @@ describe("an egress error", () => {
     expect([fault.code, fault.message]).toEqual([code, detail]);
   });
 
-  it("says of a refusal what is expected", () => {
+  it("states what is expected if a destination is denied", () => {
     const refusals: readonly EgressReason[] = ["loopback", "metadata", "port"];
     expect(refusals.every(isRefusal)).toBe(true);
     expect(isRefusal("connect_failed")).toBe(false);
     expect(expectationOf("metadata")).toBe("must not be the address of a metadata service");
   });
 
-  it("keeps the code of the error beneath and nothing that names the destination", () => {
+  it("keeps the code of the underlying error and nothing that names the destination", () => {
     const beneath = Object.assign(new Error("connect ECONNREFUSED 10.1.2.3:443 secret.example"), {
       code: "ECONNREFUSED",
       address: "10.1.2.3",

@@ -44,13 +44,13 @@ describe("the allow list", () => {
     ["billing.corp", https("other.corp"), "10.1.1.1", "private"],
     ["*.corp", https("billing.corp"), "10.1.1.1", "operator_allowed"],
     ["api.example.com", http("api.example.com"), "8.8.8.8", "operator_allowed"],
-    // Ports that are no web ports open only to an entry with the port.
+    // Ports other than web ports need an entry with the port.
     ["10.0.0.0/8", http("10.1.1.1", 6379), "10.1.1.1", "private"],
     ["10.1.1.1", https("10.1.1.1", 5432), "10.1.1.1", "private"],
     ["billing.corp", https("billing.corp", 22), "8.8.8.8", "port"],
     ["billing.corp:22", https("billing.corp", 22), "10.1.1.1", "operator_allowed"],
     ["10.1.1.1:6379", http("redis.corp", 6379), "10.1.1.1", "operator_allowed"],
-    // Link-local and metadata addresses only when named singly.
+    // Link-local and metadata addresses only if named individually.
     ["169.254.0.0/16", http("169.254.169.254"), "169.254.169.254", "metadata"],
     ["0.0.0.0/0", http("169.254.169.254"), "169.254.169.254", "metadata"],
     ["0.0.0.0/0", https("a.corp"), "169.254.1.1", "link_local"],
@@ -63,7 +63,7 @@ describe("the allow list", () => {
     ["169.254.169.254:80", http("169.254.169.254"), "169.254.169.254", "operator_allowed"],
     ["169.254.169.254:80", https("169.254.169.254"), "169.254.169.254", "metadata"],
     ["fd00:ec2::254", http("fd00:ec2::254"), "fd00:ec2::254", "operator_allowed"],
-    // A transition prefix opens only towards what is allowed by itself.
+    // A transition prefix is allowed only towards addresses that are themselves allowed.
     ["64:ff9b::/96", https("a.example"), "64:ff9b::8.8.8.8", "operator_allowed"],
     ["64:ff9b::/96", http("a.example"), "64:ff9b::8.8.8.8", "transition"],
     ["64:ff9b::/96", https("a.example"), "64:ff9b::10.0.0.1", "transition"],
@@ -125,7 +125,7 @@ describe("a name before it is resolved", () => {
     ["api.example.com", "api.example.com", https("api.example.com"), "denied"],
     ["localhost", "", http("localhost", 3000), undefined],
     ["localhost:3000", "", http("localhost", 4000), "loopback"],
-    // The entry may cover the address behind the name, which only the look-up will tell.
+    // The entry may cover the address of the name, which only the look-up shows.
     ["127.0.0.1", "", http("localhost", 3000), undefined],
     ["10.0.0.0/8", "", http("billing.corp"), undefined],
     ["10.0.0.0/8", "", http("billing.corp", 25), "plain_http"],
@@ -137,7 +137,7 @@ describe("a name before it is resolved", () => {
 });
 
 describe("the configuration", () => {
-  it("names the list an entry is wrong in", () => {
+  it("names the list with an invalid entry", () => {
     expect(() => new EgressPolicy({ allow: "10.0.0.0/99" })).toThrow(/^CLOAKROOM_EGRESS_ALLOW: "10.0.0.0\/99"/);
     expect(() => new EgressPolicy({ deny: "http://x" })).toThrow(/^CLOAKROOM_EGRESS_DENY: "http:\/\/x"/);
   });

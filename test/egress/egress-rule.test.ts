@@ -43,7 +43,7 @@ describe("an entry of the allow and deny lists", () => {
     expect(parse(entry).map((rule) => coversHost(rule, host, port))).toEqual([expected]);
   });
 
-  it("stands in a list with commas, spaces and nothing between them", () => {
+  it("is separated by commas, with spaces and empty places ignored", () => {
     expect(parse("")).toEqual([]);
     expect(parse(" , ,")).toEqual([]);
     expect(parse(" 10.0.0.0/8 ,api.example.com,, [::1]:80,").length).toBe(3);
@@ -92,7 +92,7 @@ describe("an entry of the allow and deny lists", () => {
     ["010.0.0.1", "write the address as 8.0.0.1"],
     ["api.example.com:0", "expected a port from 1 to 65535"],
     ["api.example.com:65536", "expected a port from 1 to 65535"],
-  ])("%s is answered with: %s", (entry, expectation) => {
+  ])("%s is rejected with: %s", (entry, expectation) => {
     expect(() => parse(entry)).toThrow(`CLOAKROOM_EGRESS_ALLOW: "${entry}" is not valid: ${expectation}`);
   });
 });

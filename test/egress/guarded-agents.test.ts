@@ -43,7 +43,7 @@ async function call(agents: GuardedAgents, url: string, more: Partial<GuardedReq
   }
 }
 
-/** A server that keeps every request waiting until the test answers it. */
+/** A server that holds every request until the test answers it. */
 async function serveHeld(): Promise<{
   server: TestServer;
   held: ServerResponse[];
@@ -75,7 +75,7 @@ describe("connections to one destination", () => {
     expect(slow.server.connections.length).toBe(2);
   });
 
-  it("count from the first moment, also while they are being made", async () => {
+  it("count from the first moment, also while they are being opened", async () => {
     const { server, held, arrived } = await serveHeld();
     const agents = agentsWith({ maxSockets: 1 });
     const calls = [1, 2, 3].map(() => call(agents, `http://one.example:${server.port}/`));
@@ -87,7 +87,7 @@ describe("connections to one destination", () => {
     expect(await Promise.all(calls)).toEqual(["done", "done", "done"]);
   });
 
-  it("are waited for no longer than the time for an answer, and what waited was not sent", async () => {
+  it("are waited for no longer than the time for an answer, and requests that waited were not sent", async () => {
     const { server, held, arrived } = await serveHeld();
     const agents = agentsWith({ maxSockets: 1 });
     const url = `http://one.example:${server.port}/`;
@@ -117,7 +117,7 @@ describe("connections to one destination", () => {
 });
 
 describe("a connection", () => {
-  it("is used again by its pool and by no other", async () => {
+  it("is reused by its own pool and by no other", async () => {
     const server = await serveHttp((_, answer) => answer.end("hello"));
     const agents = agentsWith({});
     const url = `http://one.example:${server.port}/`;
@@ -125,14 +125,14 @@ describe("a connection", () => {
     expect(server.connections.length).toBe(2);
   });
 
-  it("is used again only for the same name", async () => {
+  it("is reused only for the same name", async () => {
     const server = await serveHttp((_, answer) => answer.end("hello"));
     const agents = agentsWith({});
     for (const name of ["one", "two", "one", "two"]) await call(agents, `http://${name}.example:${server.port}/`);
     expect(server.connections.length).toBe(2);
   });
 
-  it("is free again after a small answer that nobody reads", async () => {
+  it("is released after a small answer that is never read", async () => {
     const server = await serveHttp((_, answer) => answer.end("hello"));
     const agents = agentsWith({ maxSockets: 1 });
     const request = { url: `http://one.example:${server.port}/`, method: "GET", headers: [], pool: "tenant" };
@@ -142,7 +142,7 @@ describe("a connection", () => {
     expect(server.connections.length).toBe(1);
   });
 
-  it("is closed when it was not used for a while, but not under a slow answer", async () => {
+  it("is closed when it was idle for a while, but not during a slow answer", async () => {
     const server = await serveHttp((_, answer) => setTimeout(() => answer.end("late"), 200));
     const agents = agentsWith({ idleSocketMs: 50 });
     expect(await call(agents, `http://one.example:${server.port}/`)).toBe("late");
@@ -153,7 +153,7 @@ describe("a connection", () => {
     expect(server.connections.length).toBe(2);
   });
 
-  it("of a burst is kept for its next one, and only eight of them for longer", async () => {
+  it("of a burst is kept for the next one, and only eight of them for longer", async () => {
     const { server, held, arrived } = await serveHeld();
     const agents = agentsWith({ maxSockets: 12 });
     const burst = async (count: number) => {

@@ -14,7 +14,7 @@ import { closeServers, serveHttp, serveHttps, serveRaw } from "./servers.js";
 let names: NameServer;
 let authority: Authority;
 const made: GuardedAgents[] = [];
-/** What was decided since the test began, in order. */
+/** The decisions since the test began, in order. */
 const decisions: string[] = [];
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ function agentsFor(allow: string, options: GuardedAgentOptions = {}): GuardedAge
   return agents;
 }
 
-/** The answer's body, or the reason and the certainty with which the call failed. */
+/** The answer's body, or the reason and the certainty of the call's failure. */
 async function call(agents: GuardedAgents, url: string, pool = "tenant"): Promise<unknown> {
   try {
     const { body } = await guardedRequest(agents, { url, method: "GET", headers: [], pool });
@@ -54,7 +54,7 @@ async function call(agents: GuardedAgents, url: string, pool = "tenant"): Promis
 const questionsAbout = (name: string) => names.questions.filter((question) => question.endsWith(` ${name}`)).sort();
 
 describe("a name", () => {
-  it("is resolved once, and the address that was judged is the one dialled", async () => {
+  it("is resolved once, and the address that was checked is the one dialled", async () => {
     const server = await serveHttp((_, answer) => answer.end("hello"), "0.0.0.0");
     names.answer("once.example", records("127.0.0.2"), records("127.0.0.3"));
     const agents = agentsFor("127.0.0.2");
@@ -64,7 +64,7 @@ describe("a name", () => {
     expect(decisions).toEqual(["operator_allowed"]);
   });
 
-  it("that leads elsewhere on the next connection is judged anew", async () => {
+  it("that leads elsewhere on the next connection is checked again", async () => {
     const server = await serveHttp((_, answer) => answer.end("hello"), "0.0.0.0");
     names.answer("rebind.example", records("127.0.0.2"), records("127.0.0.1"));
     const agents = agentsFor("127.0.0.2,127.0.0.1:1");
@@ -75,7 +75,7 @@ describe("a name", () => {
     expect(decisions).toEqual(["operator_allowed", "loopback"]);
   });
 
-  it("that leads elsewhere does not matter to a connection that is open already", async () => {
+  it("that leads elsewhere does not affect a connection that is already open", async () => {
     const server = await serveHttp((_, answer) => answer.end("hello"), "0.0.0.0");
     names.answer("kept.example", records("127.0.0.2"), records("169.254.169.254"));
     const agents = agentsFor("127.0.0.2");
@@ -92,7 +92,7 @@ describe("a name", () => {
     ["a mapped address", ["127.0.0.2", "::ffff:127.0.0.2"], "transition"],
     ["the metadata service", ["127.0.0.2", "169.254.169.254"], "metadata"],
     ["a good public and a bad address", ["93.184.215.14", "127.0.0.1"], "loopback"],
-  ])("with %s is refused whole", async (_, addresses, reason) => {
+  ])("with %s is rejected as a whole", async (_, addresses, reason) => {
     const server = await serveHttp((_request, answer) => answer.end("hello"), "0.0.0.0");
     names.answer("mixed.example", records(...addresses));
     const url = `https://mixed.example:${server.port}/`;
@@ -101,13 +101,13 @@ describe("a name", () => {
     expect(decisions).toEqual([reason]);
   });
 
-  it("is judged by where its alias leads", async () => {
+  it("is checked by the target of its alias", async () => {
     names.answer("alias.example", { kind: "records", addresses: ["10.1.2.3"], alias: "inner.example" });
     expect(await call(agentsFor(""), "https://alias.example/")).toEqual(["private", "not_sent"]);
   });
 
   it.each([
-    ["nobody.example", { kind: "nxdomain" }, "name_not_found"],
+    ["missing.example", { kind: "nxdomain" }, "name_not_found"],
     ["noaddress.example", records(), "name_not_found"],
     ["broken.example", { kind: "servfail" }, "name_failed"],
     ["mute.example", { kind: "silence" }, "name_timeout"],
@@ -118,12 +118,12 @@ describe("a name", () => {
     expect(decisions).toEqual([]);
   });
 
-  it("that a resolver answers with something else than addresses is refused", async () => {
+  it("that a resolver answers with something other than addresses is rejected", async () => {
     const agents = agentsFor("127.0.0.2", { resolve: async () => ["127.0.0.2", "0x7f.1"] });
     expect(await call(agents, "https://odd.example/")).toEqual(["not_an_address", "not_sent"]);
   });
 
-  it("that never resolves holds up no other", async () => {
+  it("that never resolves delays no other", async () => {
     const server = await serveHttp((_, answer) => answer.end("hello"));
     names.answer("stuck.example", { kind: "silence" });
     names.answer("quick.example", records("127.0.0.1"));
@@ -153,13 +153,13 @@ describe("an address", () => {
     ["http://127.0.0.1:8080/", "loopback"],
     ["https://[::1]/", "loopback"],
     ["https://2852039166/", "metadata"],
-  ])("%s is refused and counted", async (url, reason) => {
+  ])("%s is rejected and counted", async (url, reason) => {
     expect(await call(agentsFor(""), url)).toEqual([reason, "not_sent"]);
     expect(decisions).toEqual([reason]);
   });
 
-  it("that answers from another one is left before a byte is sent", async () => {
-    // Linux connects 0.0.0.0 to the loopback address: what was checked is not what is at the other end.
+  it("that connects to another one is abandoned before a byte is sent", async () => {
+    // Linux connects 0.0.0.0 to the loopback address: the checked address differs from the peer's.
     const server = await serveRaw("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     expect(await call(agentsFor("0.0.0.0"), `http://0.0.0.0:${server.port}/`)).toEqual(["wrong_peer", "not_sent"]);
     expect(await call(agentsFor("0.0.0.0"), `https://0.0.0.0:${server.port}/`)).toEqual(["wrong_peer", "not_sent"]);
@@ -170,7 +170,7 @@ describe("an address", () => {
 describe("TLS", () => {
   const greet = (_: unknown, answer: { end(text: string): void }) => answer.end("hello");
 
-  it("is verified against the name of the URL, which is also the name asked for", async () => {
+  it("is verified against the name in the URL, which is also sent as SNI", async () => {
     const asked: string[] = [];
     const identity = await authority.issue(["secure.example"]);
     const server = await serveHttps(
@@ -189,7 +189,7 @@ describe("TLS", () => {
     expect(asked).toEqual(["secure.example", "secure.example"]);
   });
 
-  it("is verified against the address where the URL has one", async () => {
+  it("is verified against the address if the URL has one", async () => {
     const named = await serveHttps(await authority.issue(["secure.example"]), greet);
     const addressed = await serveHttps(await authority.issue([], ["127.0.0.1"]), greet);
     const agents = agentsFor("127.0.0.1");
@@ -201,7 +201,7 @@ describe("TLS", () => {
     ["of another name", () => authority.issue(["other.example"])],
     ["that has expired", () => authority.issue(["secure.example"], [], -1)],
     ["of an unknown authority", async () => (await createAuthority()).issue(["secure.example"])],
-  ])("refuses a certificate %s, and the server sees no request", async (_, identity) => {
+  ])("rejects a certificate %s, and the server sees no request", async (_, identity) => {
     const server = await serveHttps(await identity(), greet);
     names.answer("secure.example", records("127.0.0.1"));
     const url = `https://secure.example:${server.port}/`;
@@ -209,7 +209,7 @@ describe("TLS", () => {
     expect(server.received()).toBe("");
   });
 
-  it("verifies also where the environment switches that off", async () => {
+  it("verifies even if the environment switches that off", async () => {
     const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED;
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
     try {
@@ -223,7 +223,7 @@ describe("TLS", () => {
     }
   });
 
-  it("verifies every connection, also to a server that hands out session tickets", async () => {
+  it("verifies every connection, also to a server that issues session tickets", async () => {
     const reused: boolean[] = [];
     const server = await serveHttps(await authority.issue(["secure.example"]), (request, answer) => {
       reused.push(request.socket instanceof TLSSocket && request.socket.isSessionReused());
@@ -236,7 +236,7 @@ describe("TLS", () => {
     expect(reused).toEqual([false, false]);
   });
 
-  it("is not spoken below 1.2, also where Node was started with --tls-min-v1.0", async () => {
+  it("needs 1.2 or later, even if Node was started with --tls-min-v1.0", async () => {
     const identity = await authority.issue(["secure.example"]);
     const old = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
     const eleven = await serveHttps({ ...identity, ...old }, greet);
@@ -254,7 +254,7 @@ describe("TLS", () => {
     }
   });
 
-  it("may take its time once it is set up", async () => {
+  it("may be slow once it is set up", async () => {
     const server = await serveHttps(await authority.issue(["secure.example"]), (_, answer) => {
       setTimeout(() => answer.end("late"), 1_200);
     });
@@ -263,7 +263,7 @@ describe("TLS", () => {
     expect(await call(agents, `https://secure.example:${server.port}/`)).toBe("late");
   });
 
-  it("with a server that speaks something else, hangs up or says nothing, fails unsent", async () => {
+  it("fails unsent with a server that speaks something else, hangs up or says nothing", async () => {
     const plain = await serveRaw("HTTP/1.1 400 Bad Request\r\n\r\n");
     const rude = await serveRaw((socket) => socket.destroy());
     const mute = await serveRaw(() => {});
@@ -282,7 +282,7 @@ describe("agents used without guardedRequest", () => {
       request.end();
     });
 
-  it("give the request's options no say in where it goes or whom it trusts", async () => {
+  it("let the request's options decide neither the address nor the trusted certificates", async () => {
     const server = await serveHttps(await authority.issue(["other.example"]), (_, answer) => answer.end());
     names.answer("inner.example", records("10.0.0.1"));
     names.answer("secure.example", records("127.0.0.1"));

@@ -23,7 +23,7 @@ function send(server: TestServer, more: Partial<GuardedRequest> = {}) {
   return guardedRequest(agents, { url, method: "GET", headers: [], pool: "tenant", ...more });
 }
 
-/** The reason and the certainty with which a promise fails. */
+/** The reason and the certainty of a promise's failure. */
 async function failure(attempt: Promise<unknown>): Promise<string> {
   try {
     await attempt;
@@ -62,7 +62,7 @@ describe("what goes over the wire", () => {
     );
   });
 
-  it("gets a Connection header of its own only where the list has none", async () => {
+  it("gets its own Connection header only if the list has none", async () => {
     const server = await serveRaw(ok);
     await send(server, { headers: [["Keep-Alive", "timeout=9"]] });
     expect(server.received()).toBe(
@@ -89,7 +89,7 @@ describe("what goes over the wire", () => {
     },
   );
 
-  it("carries a stream in chunks, or with the length it promises", async () => {
+  it("is a stream in chunks, or with the length it promises", async () => {
     const server = await serveHttp(async (request, answer) => {
       const framing = request.headers["transfer-encoding"] ?? request.headers["content-length"];
       answer.end(`${framing}: ${await text(request)}`);
@@ -147,7 +147,7 @@ describe("what goes over the wire", () => {
 });
 
 describe("an answer", () => {
-  it("comes with its status, its text and its headers as they were written", async () => {
+  it("has its status, its text and its headers as they were written", async () => {
     const server = await serveRaw(
       "HTTP/1.1 207 Quite All Right\r\nX-b: 1\r\nset-Cookie: a\r\nSet-Cookie: b\r\nCONTENT-LENGTH: 5\r\nx-caf\u00e9: \u00e9\r\n\r\nhello".replace(
         "x-caf\u00e9",
@@ -169,7 +169,7 @@ describe("an answer", () => {
     expect(await text(answer.body)).toBe("hello");
   });
 
-  it.each([301, 302, 303, 307, 308])("that redirects (%i) is handed on, not followed", async (status) => {
+  it.each([301, 302, 303, 307, 308])("that redirects (%i) is returned, not followed", async (status) => {
     const target = await serveRaw(ok);
     const server = await serveHttp((_, answer) => {
       answer
@@ -247,7 +247,7 @@ describe("an answer", () => {
     await closed(server.connections[0]);
   });
 
-  it("with 500 headers and less than 32 KB of them is taken", async () => {
+  it("with 500 headers and less than 32 KB of them is accepted", async () => {
     const server = await serveRaw(`HTTP/1.1 200 OK\r\n${"A: b\r\n".repeat(499)}Content-Length: 0\r\n\r\n`);
     expect((await send(server)).rawHeaders.length).toBe(500);
   });
@@ -260,7 +260,7 @@ describe("an answer", () => {
     expect(await failure(text(body))).toBe("connection_lost, unknown");
   });
 
-  it("that breaks off is not lost on a reader that comes late, and harms nobody without one", async () => {
+  it("that breaks off still fails for a late reader, and affects nothing else without one", async () => {
     const server = await serveRaw((socket) =>
       socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")),
     );
@@ -285,7 +285,7 @@ describe("time", () => {
     await closed(server.connections[0]);
   });
 
-  it("runs out also when headers trickle in", async () => {
+  it("runs out also if headers trickle in", async () => {
     const server = await serveRaw((socket) => {
       const trickle = setInterval(() => socket.write("HTTP/1.1 102 Processing\r\n\r\n"), 20);
       socket.once("close", () => clearInterval(trickle));
@@ -300,7 +300,7 @@ describe("time", () => {
     await closed(server.connections[0]);
   });
 
-  it("does not run out while the body goes on", async () => {
+  it("does not run out while the body continues", async () => {
     const server = await serveHttp(async (_, answer) => {
       for (let part = 0; part < 6; part++) {
         answer.write("x");
@@ -312,7 +312,7 @@ describe("time", () => {
     expect(await text(body)).toBe("xxxxxx");
   });
 
-  it("runs out for a large body that nobody reads", async () => {
+  it("runs out for a large body that is never read", async () => {
     const server = await serveHttp((_, answer) => answer.end(Buffer.alloc(5_000_000)));
     const { body } = await send(server, { timeouts: { bodyIdleMs: 100 } });
     await closed(body);
@@ -321,14 +321,14 @@ describe("time", () => {
   });
 });
 
-describe("a call that is given up", () => {
-  it("before it began sends nothing", async () => {
+describe("a cancelled call", () => {
+  it("sends nothing if it had not begun", async () => {
     const server = await serveRaw(ok);
     expect(await failure(send(server, { signal: AbortSignal.abort() }))).toBe("aborted, not_sent");
     expect(server.connections).toEqual([]);
   });
 
-  it("while it waits closes the connection", async () => {
+  it("closes the connection while it waits", async () => {
     const server = await serveRaw(() => {});
     const controller = new AbortController();
     const attempt = failure(send(server, { signal: controller.signal }));
@@ -338,7 +338,7 @@ describe("a call that is given up", () => {
     await closed(server.connections[0]);
   });
 
-  it("within the body ends the body and closes the connection", async () => {
+  it("ends the body and closes the connection within the body", async () => {
     const server = await serveHttp((_, answer) => answer.write("start"));
     const controller = new AbortController();
     const { body } = await send(server, { signal: controller.signal });
@@ -348,7 +348,7 @@ describe("a call that is given up", () => {
     await closed(server.connections[0]);
   });
 
-  it("by dropping the body closes the connection", async () => {
+  it("closes the connection if the body is dropped", async () => {
     const server = await serveHttp((_, answer) => answer.write("start"));
     const { body } = await send(server);
     body.destroy();
@@ -356,7 +356,7 @@ describe("a call that is given up", () => {
     expect(body.destroyed).toBe(true);
   });
 
-  it("leaves no listener on a signal that lives on", async () => {
+  it("leaves no listener on a long-lived signal", async () => {
     const server = await serveHttp((_, answer) => answer.end("x"));
     const { signal } = new AbortController();
     let listening = 0;
@@ -400,7 +400,7 @@ describe("a body that is still being sent when its answer is complete", () => {
 });
 
 describe("whether the request was sent", () => {
-  it("is certain where no connection was made", async () => {
+  it("is certain if no connection was opened", async () => {
     const server = await serveRaw(ok);
     await server.close();
     const attempt = send(server, { method: "POST", body: Buffer.from("x") });
@@ -408,13 +408,13 @@ describe("whether the request was sent", () => {
     await expect(attempt).rejects.toMatchObject({ systemCode: "ECONNREFUSED" });
   });
 
-  it("is unknown once the connection took it", async () => {
+  it("is unknown once the connection accepted it", async () => {
     const server = await serveRaw((socket) => socket.once("data", () => socket.destroy()));
     expect(await failure(send(server, { method: "POST", body: Buffer.from("x") }))).toBe("connection_lost, unknown");
     expect(server.received()).toContain("POST / HTTP/1.1");
   });
 
-  it("is unknown when a kept connection breaks under the second request, which is not sent again", async () => {
+  it("is unknown if a kept connection breaks under the second request, which is not sent again", async () => {
     const requests: string[] = [];
     const server = await serveHttp((request, answer) => {
       requests.push(request.url ?? "");
@@ -431,7 +431,7 @@ describe("whether the request was sent", () => {
     expect(server.connections.length).toBe(1);
   });
 
-  it("is unknown when the caller's body breaks on the way", async () => {
+  it("is unknown if the caller's body breaks off", async () => {
     const server = await serveRaw(() => {});
     const body = new Readable({ read() {} });
     body.push("start");
@@ -445,7 +445,7 @@ describe("whether the request was sent", () => {
   it.each([
     ["longer", "2"],
     ["shorter", "9"],
-  ])("is unknown when the body is %s than it promised", async (_, length) => {
+  ])("is unknown if the body is %s than it promised", async (_, length) => {
     const server = await serveRaw(() => {});
     const body = Readable.from([Buffer.from("abc")]);
     const attempt = send(server, { method: "POST", headers: [["Content-Length", length]], body });

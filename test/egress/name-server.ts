@@ -15,11 +15,11 @@ export type Answer =
   | { readonly kind: "servfail" }
   | { readonly kind: "silence" };
 
-/** A DNS server on UDP that answers A and AAAA questions as the test says, and remembers what it was asked. */
+/** A DNS server on UDP that answers A and AAAA questions as the test says, and records its questions. */
 export interface NameServer {
   /** Questions so far, such as "A api.example.com". */
   readonly questions: readonly string[];
-  /** Sets the answers for a name: the first question of a type gets the first, the last one is for all that follow. */
+  /** Sets the answers for a name: the first question of a type gets the first, the last one serves all that follow. */
   answer(name: string, ...answers: readonly Answer[]): void;
   /** A resolver that asks only this server. */
   resolver(options?: { timeout?: number; tries?: number }): dns.Resolver;
@@ -69,7 +69,7 @@ export async function startNameServer(): Promise<NameServer> {
   };
 }
 
-/** Shorthand for an answer of addresses; each type of question gets its own kind out of them. */
+/** Shorthand for an answer of addresses; each type of question gets its own kind. */
 export function records(...addresses: readonly string[]): Answer {
   return { kind: "records", addresses };
 }

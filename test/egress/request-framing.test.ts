@@ -33,7 +33,7 @@ describe("the headers of a request", () => {
     ]);
   });
 
-  it("name the host of the URL, whatever the caller says", () => {
+  it("contain the host of the URL, whatever the caller says", () => {
     expect(
       lines("GET", [
         ["HOST", "other.example"],
@@ -55,11 +55,11 @@ describe("the headers of a request", () => {
     ["POST", Buffer.alloc(0), ["Content-Length: 0"]],
     ["POST", Readable.from(["x"]), ["Transfer-Encoding: chunked"]],
     ["DELETE", Readable.from(["x"]), ["Transfer-Encoding: chunked"]],
-  ] as const)("say for %s where the body %j ends", (method, body, expected) => {
+  ] as const)("state for %s where the body %j ends", (method, body, expected) => {
     expect(lines(method, [], body)).toEqual(expected);
   });
 
-  it("have the true length at the place and in the case of the caller's", () => {
+  it("have the true length in the caller's place and case", () => {
     const given: readonly HeaderPair[] = [
       ["content-LENGTH", "99"],
       ["A", "1"],
@@ -76,7 +76,7 @@ describe("the headers of a request", () => {
     },
   );
 
-  it("never hold two statements about the body's end", () => {
+  it("never contain two statements about the body's end", () => {
     const name = fc.constantFrom("Content-Length", "content-length", "Transfer-Encoding", "TRAILER", "Host", "X");
     const pair = fc.tuple(name, fc.constantFrom("0", "3", "7", "chunked", "identity", "gzip, chunked", "x"));
     const body = fc.constantFrom(undefined, Buffer.from("abc"), "stream" as const);
@@ -100,14 +100,14 @@ describe("a stream with a promised length", () => {
   const read = async ({ body }: FramedRequest) =>
     body instanceof Readable ? (await buffer(body)).toString() : expect.unreachable();
 
-  it("passes when it has that length", async () => {
+  it("passes if it has that length", async () => {
     const request = send("6", "abc", "def");
     expect(request.headers).toContainEqual(["Content-Length", "6"]);
     expect(await read(request)).toBe("abcdef");
     expect(await read(send("0"))).toBe("");
   });
 
-  it("fails when it is longer, and lets nothing of the excess through", async () => {
+  it("fails if it is longer, and forwards nothing of the excess", async () => {
     const { body, source } = send("3", "abc", "GET /smuggled HTTP/1.1");
     let through = "";
     const failure = await new Promise((resolve) => {
@@ -122,7 +122,7 @@ describe("a stream with a promised length", () => {
     expect(source.destroyed).toBe(true);
   });
 
-  it("fails when it is shorter, breaks or is given up", async () => {
+  it("fails if it is shorter, breaks or is cancelled", async () => {
     await expect(read(send("9", "abc"))).rejects.toThrow("shorter");
     const broken = send("9", "abc");
     broken.source.destroy(new Error("The client went away."));

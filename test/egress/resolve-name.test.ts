@@ -43,12 +43,12 @@ describe("a name asked over DNS", () => {
     await expect(resolve(name, answer)).rejects.toMatchObject({ reason, systemCode, delivery: "not_sent" });
   });
 
-  it("is found when only one of its two questions is answered", async () => {
+  it("is found if only one of its two questions is answered", async () => {
     const answer: Answer = { kind: "records", addresses: ["192.0.2.9"], silentTo: "AAAA" };
     expect(await resolve("half.example", answer)).toEqual(["192.0.2.9"]);
   });
 
-  it("fails with the time-out rather than with the family it does not have", async () => {
+  it("fails with the time-out rather than with the missing family", async () => {
     const answer: Answer = { kind: "records", addresses: ["192.0.2.9"], silentTo: "A" };
     await expect(resolve("other-half.example", answer)).rejects.toMatchObject({ reason: "name_timeout" });
   });
@@ -76,7 +76,7 @@ describe("the resolver of the machine", () => {
     expect(await asked()(name)).toEqual([address]);
   });
 
-  it("asks the system for a public name only when no name server can be asked at all", async () => {
+  it("asks the system for a public name only if no name server can be reached at all", async () => {
     const failing = (code: string) => async () => {
       throw new EgressError("name_failed", "not_sent", Object.assign(new Error("x"), { code }));
     };
@@ -90,7 +90,7 @@ describe("the resolver of the machine", () => {
     expect(addresses.every((address) => address.startsWith("127.") || address === "::1")).toBe(true);
   });
 
-  it("fails for what nobody knows", async () => {
+  it("fails for unknown names", async () => {
     const attempt = systemResolver(() => false)("no-such-name.test");
     await expect(attempt).rejects.toMatchObject({ reason: expect.stringMatching(/^name_/), delivery: "not_sent" });
   });

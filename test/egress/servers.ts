@@ -4,12 +4,12 @@ import https from "node:https";
 import { createServer, type Server, type Socket } from "node:net";
 import type { Identity } from "./certificates.js";
 
-/** A server of the test's own, with what it saw. */
+/** A test server that records what it saw. */
 export interface TestServer {
   readonly port: number;
   /** Connections so far, each with the local address it was dialled at. */
   readonly connections: readonly Socket[];
-  /** Every byte that came in, TLS removed, as latin1. */
+  /** Every received byte, TLS removed, as latin1. */
   received(): string;
   close(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export function serveHttps(
 /** A TCP server that answers every connection's first bytes with `reply`, or runs it. */
 export function serveRaw(reply: string | ((socket: Socket) => void), host = "127.0.0.1"): Promise<TestServer> {
   const server = createServer((socket) => {
-    // Read also what nobody looks at, so that the end of the connection is seen.
+    // Reads everything to see the end of the connection.
     socket.resume();
     if (typeof reply === "string") socket.on("data", () => socket.write(reply, "latin1"));
     else reply(socket);

@@ -33,7 +33,7 @@ describe.runIf(inject("isCluster"))("a vault that is distributed over a cluster"
   const placementOf = (report: { tables: { table: string; placement: string }[] }, name: string) =>
     report.tables.find(({ table }) => table === name)?.placement;
 
-  it("is well by doctor, which shows nodes, sizes, logins and where each table is", async () => {
+  it("is healthy according to doctor, which shows nodes, sizes, logins and the place of each table", async () => {
     const { code, report } = await doctor();
     expect([code, report.healthy, report.problem]).toEqual([0, true, undefined]);
     const nodes: { kind: string; answers: boolean; shards: number; bytes: number; logins: string[] }[] = report.nodes;
@@ -55,7 +55,7 @@ describe.runIf(inject("isCluster"))("a vault that is distributed over a cluster"
     ]);
   });
 
-  it("has nothing left to be distributed, and keeps its number of shards", async () => {
+  it("has nothing left to distribute, and keeps its number of shards", async () => {
     const again = await cloakroom(environment, "cluster", "distribute", "--json");
     expect([again.code, JSON.parse(again.stdout).moved]).toEqual([0, []]);
     expect(await cloakroom(environment, "cluster", "distribute", "--dry-run")).toMatchObject({ code: 0, stdout: "" });
@@ -63,7 +63,7 @@ describe.runIf(inject("isCluster"))("a vault that is distributed over a cluster"
     expect([other.code, other.stderr]).toEqual([1, expect.stringContaining("which --shards cannot change")]);
   });
 
-  it("has the tables of a later migration distributed with it", async () => {
+  it("distributes the tables of a later migration with it", async () => {
     const folder = join(directory, "migrations");
     mkdirSync(folder);
     for (const name of readdirSync(MIGRATIONS)) copyFileSync(join(MIGRATIONS, name), join(folder, name));
@@ -94,7 +94,7 @@ describe.runIf(inject("isCluster"))("a vault that is distributed over a cluster"
     expect([code, placementOf(report, "later")]).toEqual([0, "distributed"]);
   });
 
-  it("has a table on the coordinator named by doctor, and its rows moved by the statements that --dry-run prints", async () => {
+  it("has a table on the coordinator reported by doctor, and its rows moved by the statements that --dry-run prints", async () => {
     const tenants = Array.from({ length: 20 }, () => newUuid());
     await sql`alter table later no force row level security`;
     await sql`select undistribute_table('later')`;

@@ -18,7 +18,7 @@ describe("work", () => {
     expect(() => budget.spend(0)).toThrow(Rejection);
   });
 
-  test("that is done already counts at the next step only", () => {
+  test("work that is already done counts at the next step only", () => {
     const budget = new Budget();
     budget.account(5_000_000);
     expect(budget.exhausted).toBe(false);
@@ -37,7 +37,7 @@ describe("results", () => {
 });
 
 describe("time", () => {
-  test("of work that costs more than it is priced at is limited", () => {
+  test("of work that costs more than its price is limited", () => {
     const budget = new Budget();
     const spin = () => {
       for (;;) {

@@ -97,21 +97,21 @@ describe("what is put in", () => {
     ]);
   });
 
-  test("inside a longer text is JSON for objects and nothing for null", () => {
+  test("is JSON for objects and nothing for null inside a longer text", () => {
     expect(resolve(`card: {{ ${cardId} }}`)).toBe(`card: ${JSON.stringify(card)}`);
     expect(resolve("[{{ nothing }}]")).toBe("[]");
     expect(resolve("{{ nothing }}")).toBeNull();
     expect(resolve("{{ 4242 4242 4242 1234 }}!")).toBe("7!");
   });
 
-  test("leaves everything else as it is, keys included", () => {
+  test("leaves everything else unchanged, keys included", () => {
     const body = JSON.parse(`{"{{ ${cardId} }}": "{ {", "__proto__": {"a": "}} x {{"}, "n": [1, null, true, ""]}`);
     const resolved = resolve(body);
     expect(JSON.stringify(resolved)).toBe(JSON.stringify(body));
     expect(Object.getPrototypeOf(resolved)).toBe(Object.prototype);
   });
 
-  test("is asked for by the id as written, and a body without expressions asks for nothing", () => {
+  test("is requested by the id as written, and a body without expressions requests nothing", () => {
     const asked: string[] = [];
     const lookup = (id: string) => {
       asked.push(id);
@@ -141,7 +141,7 @@ describe("faults name the place", () => {
     expect(faultFields(() => resolve(body))).toEqual({ [field]: [expect.stringContaining(message)] });
   });
 
-  test("with the character where an expression in a longer text begins", () => {
+  test("with the position of the expression in a longer text", () => {
     const message = "there is no filter jsn (character 6)";
     expect(faultFields(() => resolve({ a: `card {{ ${cardId} | jsn: '$.x' }}` }))).toEqual({
       a: [expect.stringContaining(message)],
@@ -160,7 +160,7 @@ describe("faults name the place", () => {
     ]);
   });
 
-  test("with a long key cut short", () => {
+  test("with a truncated long key", () => {
     const fields = faultFields(() => findReferences({ ["k".repeat(10_000)]: "{{ }}" }));
     expect(fields).toHaveProperty(["k".repeat(200)]);
   });
@@ -195,13 +195,13 @@ describe("the references of a body", () => {
     expect(resolveReferences(many(2_000), () => ({ data: 1, token: {} }))).toEqual(many(2_000).map(() => 1));
   });
 
-  test("do not multiply a large token without end", () => {
+  test("do not multiply a large token without limit", () => {
     const data = "x".repeat(1_000_000);
     const body = Array.from({ length: 1_000 }, () => "{{ abc }}");
     expect(faultFields(() => resolveReferences(body, () => ({ data, token: {} })))).toHaveProperty(["[9]"]);
   });
 
-  test("are those that resolving asks for", () => {
+  test("are those that resolving requests", () => {
     const text = fc
       .array(fc.constantFrom("{{ one }}", "{{token: two}}", "{{ 3-3 | last4 }}", "{{", "}}", "a", " "), {
         maxLength: 8,
@@ -243,14 +243,14 @@ describe("an expression that finds nothing", () => {
     [{ a: `{{ ${cardId} | json: '$.x' | default }}` }, "a", `{{ ${cardId} | json: '$.x' | default }}`],
     [{ a: [`{{ nothing | json: '$.x' }}`] }, "a[0]", `{{ nothing | json: '$.x' }}`],
     [`{{ nested | card_exp: 'MM' | default: '' | json: '$.x' }}`, "body", "refused"],
-  ])("%j is refused, and named", (body, field, expression) => {
+  ])("%j is rejected, and named", (body, field, expression) => {
     const fields = faultFields(() => resolve(body));
     if (expression === "refused") expect(fields).toHaveProperty([field]);
     else expect(fields).toEqual({ [field]: [`expression found nothing: ${expression}`] });
     expect(JSON.stringify(fields)).not.toContain("4242424242424242");
   });
 
-  test("names its place in a longer text, and is cut where it is long", () => {
+  test("names its position in a longer text, and is truncated if it is long", () => {
     expect(faultFields(() => resolve(`a {{ ${cardId} | json: '$.x' }}`))).toEqual({
       body: [`expression found nothing: {{ ${cardId} | json: '$.x' }} (character 3)`],
     });
@@ -268,11 +268,11 @@ describe("an expression that finds nothing", () => {
     [`{{ ${cardId} | json: '$.x' | default: 'none' | append: '!' }}`, "none!"],
     [`{{ nothing | default: 'none' }}`, "none"],
     [`<{{ ${cardId} | json: '$.x' | default: '' }}>`, "<>"],
-  ])("%s says what stands in for it", (body, value) => {
+  ])("%s says what replaces it", (body, value) => {
     expect(resolve(body)).toEqual(value);
   });
 
-  test("is none where null is what is there", () => {
+  test("is not an error if null is the value", () => {
     const lookup = () => ({ data: { a: null, list: [null] }, token: {} });
     expect(resolveReferences("{{ abc | json: '$.a' }}", lookup)).toBeNull();
     expect(resolveReferences("{{ abc | json: '$.list[0]' }}", lookup)).toBeNull();
@@ -280,7 +280,7 @@ describe("an expression that finds nothing", () => {
   });
 });
 
-test("a single reference can be evaluated by itself", () => {
+test("a single reference can be evaluated on its own", () => {
   const view = { data: card, token: { id: "x", data: card } };
   const source = { expression: "x", placeOf: () => ({ field: "body", position: undefined }), budget: new Budget() };
   expect(evaluateReference({ form: "data", tokenId: "x", filters: "json: '$.cvc'" }, view, source)).toBe("123");

@@ -81,7 +81,7 @@ describe("standard filters", () => {
   });
 });
 
-describe("refused, because what is not understood could show more than was meant", () => {
+describe("rejected, because a misunderstood expression could show more than intended", () => {
   test.each([
     ["{{ data.number, reveal_last: 4 }}", "expected one value and its filters"],
     ["{{ data.number reveal_last: 4 }}", "cannot be read"],
@@ -110,7 +110,7 @@ describe("refused, because what is not understood could show more than was meant
   });
 });
 
-test("a refusal repeats nothing of the data", () => {
+test("an error repeats nothing of the data", () => {
   const data = { number: "4242424242424242", path: "$[4242424242424242" };
   for (const expression of [
     "{{ data.number | to_boolean }}",
@@ -123,13 +123,13 @@ test("a refusal repeats nothing of the data", () => {
   }
 });
 
-test("the same text gives the result for the data at hand, not for that of an earlier use", () => {
+test("the same text is evaluated on the current data, not on that of an earlier use", () => {
   expect(result("{{ data.n | plus: 1 }}", { n: 1 })).toBe(2);
   expect(result("{{ data.n | plus: 1 }}", { n: 2 })).toBe(3);
   expect(evaluate("{{ metadata.n }}", { data: { n: 1 } })).toEqual({ value: null });
 });
 
-test("data is left as it was", () => {
+test("data is not modified", () => {
   const data = { list: [3, 1, 2], text: "b" };
   result("{{ data.list | sort | reverse | concat: data.list | uniq | join }}", data);
   result("{{ data | stringify }}{{ data.text | upcase }}", data);

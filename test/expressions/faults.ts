@@ -1,7 +1,7 @@
 import { Fault } from "../../src/base/fault.js";
 import type { FieldFaults } from "../../src/base/field-faults.js";
 
-/** The fields that `act` finds wrong; fails when it finds nothing wrong, or throws anything but a validation fault. */
+/** The fields that `act` reports as invalid; fails if it reports none, or throws anything but a validation fault. */
 export function faultFields(act: () => unknown): FieldFaults | undefined {
   try {
     act();

@@ -33,11 +33,11 @@ describe("the text to fingerprint", () => {
     expect(evaluateFingerprint(expression, { data, metadata: { customer: "c1" } })).toBe(expected);
   });
 
-  test("without metadata its entries are missing", () => {
+  test("has no metadata entries without metadata", () => {
     expect(evaluateFingerprint("a{{ metadata.customer }}", { data: 1, metadata: null })).toBe("a");
   });
 
-  test("the default holds for the largest data", () => {
+  test("the default works for the largest data", () => {
     const data = Array.from({ length: 100_000 }, (_, n) => ({ name: `n${n}`, value: "x".repeat(20) }));
     expect(evaluateFingerprint("{{ data | stringify }}", { data, metadata: null })).toBe(JSON.stringify(data));
   });

@@ -14,8 +14,8 @@ const numbers = (count: number) => Array.from({ length: count }, (_, n) => (n * 
 const objects = (count: number) => Array.from({ length: count }, (_, n) => ({ a: { b: n }, name: `x${n}` }));
 const nested = (depth: number): Json => (depth === 0 ? [1, 2, 3] : { a: nested(depth - 1), b: [1, 2, 3] });
 
-/** Without limits each of these takes from a second to for ever, or more memory than there is. */
-describe("work without end is cut off", () => {
+/** Without limits each of these takes from a second to forever, or more memory than there is. */
+describe("endless work is stopped", () => {
   test.each<[string, string, Json]>([
     ["doubling by append", `{{ data${" | append: data".repeat(200)} }}`, text(100_000)],
     ["growth by replace", `{{ data${" | replace: 'a', 'aaaaaaaaaa'".repeat(100)} }}`, "a"],
@@ -60,7 +60,7 @@ describe("work without end is cut off", () => {
     ["deep brackets", `{{ data${"[".repeat(4_000)} }}`, "cannot be read"],
     ["deep parentheses", `{{ ${"(".repeat(4_000)} }}`, "cannot be read"],
     ["only openings", "{{".repeat(2_000), "is not closed"],
-  ])("%s is refused outright", (_, template, reason) => {
+  ])("%s is rejected outright", (_, template, reason) => {
     expect(refusal(template, { a: { b: 1 } })).toContain(reason);
   });
 
@@ -69,12 +69,12 @@ describe("work without end is cut off", () => {
     expect(result("{{ data[data] }}", numbers(100_000))).toBeNull();
   });
 
-  test("counting the keys of an object again and again counts once", () => {
+  test("counting the keys of an object repeatedly counts once", () => {
     const wide = Object.fromEntries(numbers(50_000).map((n) => [`k${n}`, n]));
     expect(result(`{{ 0${" | plus: data.size".repeat(180)} }}`, wide)).toBe(180 * 50_000);
   });
 
-  test("many expressions under one budget stop together", () => {
+  test("many expressions with one budget stop together", () => {
     const budget = new Budget();
     let evaluated = 0;
     while ("value" in evaluate("{{ data | append: data }}", { data: text(5_000) }, budget)) evaluated += 1;
@@ -85,7 +85,7 @@ describe("work without end is cut off", () => {
   });
 });
 
-describe("files are out of reach", () => {
+describe("files are unreachable", () => {
   const folder = mkdtempSync(join(tmpdir(), "expressions-"));
   const file = join(folder, "secret.liquid");
   writeFileSync(file, "SECRET");
@@ -102,7 +102,7 @@ describe("files are out of reach", () => {
   });
 });
 
-describe("tags of every kind are refused", () => {
+describe("tags of every kind are rejected", () => {
   test.each([
     "{% for i in (1..100000) %}{% for j in (1..100000) %}x{% endfor %}{% endfor %}",
     "{% tablerow i in (1..100000) %}x{% endtablerow %}",
@@ -117,7 +117,7 @@ describe("tags of every kind are refused", () => {
   });
 });
 
-describe("only own properties of the data are in reach", () => {
+describe("only own properties of the data are accessible", () => {
   test.each([
     "{{ data.__proto__ }}",
     "{{ data.constructor }}",
@@ -148,7 +148,7 @@ describe("only own properties of the data are in reach", () => {
     expect(result(expression, { list: [{ a: 1 }], text: "text", number: 1 })).toBeNull();
   });
 
-  test("an own property of a suspicious name is data like any other", () => {
+  test("an own property with a suspicious name is ordinary data", () => {
     const data: Json = JSON.parse('{"__proto__": {"a": 1}, "constructor": "c", "toString": "t", "size": 9, "then": 1}');
     expect(result("{{ data.__proto__.a }}", data)).toBe(1);
     expect(result("{{ data.constructor }}", data)).toBe("c");
@@ -189,7 +189,7 @@ test("data is not evaluated", () => {
   expect(result("a{{ data | append: '' }}", "{{ data }}")).toBe("a{{ data }}");
 });
 
-test("data too deep for the stack is refused, not fatal", () => {
+test("data too deep for the stack is rejected, not fatal", () => {
   let deep: Json = 1;
   for (let level = 0; level < 50_000; level += 1) deep = [deep];
   expect(evaluate("{{ data | stringify }}", { data: deep })).toHaveProperty("rejected");
@@ -197,7 +197,7 @@ test("data too deep for the stack is refused, not fatal", () => {
   expect(evaluate("{{ data | join }}", { data: deep })).toHaveProperty("rejected");
 });
 
-/** Pieces from which a fuzzer finds its way into the grammar. */
+/** Pieces from which a fuzzer builds expressions. */
 const pieces = fc.constantFrom(
   "{{",
   "}}",
@@ -248,7 +248,7 @@ const pieces = fc.constantFrom(
   "\n",
 );
 
-test("any text over any data gives a JSON value or a reason", () => {
+test("any text over any data gives a JSON value or an error", () => {
   const template = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.array(pieces, { maxLength: 30 }).map((parts) => parts.join("")),

@@ -1,7 +1,7 @@
 import type { Json } from "../../src/base/json.js";
 import { evaluate } from "../../src/expressions/expression.js";
 
-/** What a caller sees of `text` over `data`: the value, or `refused` with the reason. */
+/** The result of `text` over `data` for a caller: the value, or `refused` with the reason. */
 export function result(text: string, data: Json): Json | { refused: string } {
   const outcome = evaluate(text, { data });
   return "value" in outcome ? outcome.value : { refused: outcome.rejected };

@@ -43,7 +43,7 @@ describe("references", () => {
     ["transform_identifier: ''", "must give a name after the prefix"],
     ["tokn: abc", "must not use an unknown prefix"],
     ["token_intent: abc", "must not use an unknown prefix"],
-  ])("%j is none", (text, message) => {
+  ])("%j is not a reference", (text, message) => {
     expect(parse(text)).toEqual({ rejected: expect.stringContaining(message) });
   });
 

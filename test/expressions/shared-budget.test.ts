@@ -6,7 +6,7 @@ import { evaluateMask } from "../../src/tokens/mask.js";
 const COSTLY = `{{ data | ${Array.from({ length: 100 }, () => "split: '' | join: ','").join(" | ")} }}`;
 const LONG = "x".repeat(40_000);
 
-test("a costly mask hides itself, and nothing beside it", () => {
+test("a costly mask hides itself, and nothing else", () => {
   const budget = new SharedBudget();
   const shown = Array.from({ length: 50 }, () => [
     evaluateMask({ a: COSTLY, b: COSTLY }, LONG, budget),
@@ -15,7 +15,7 @@ test("a costly mask hides itself, and nothing beside it", () => {
   expect(shown).toEqual(Array.from({ length: 50 }, () => [{ a: null, b: null }, "XXXXXXXXXXXX4242"]));
 });
 
-test("a mask that alone would be too much for what is left is evaluated under a share of its own", () => {
+test("a mask that is too costly for the remaining budget is evaluated with its own share", () => {
   const budget = new SharedBudget();
   const texts = Array.from({ length: 400 }, () =>
     evaluateMask("{{ data | reveal_last: 4 }}", "1".repeat(4_000), budget),
@@ -23,7 +23,7 @@ test("a mask that alone would be too much for what is left is evaluated under a 
   expect(new Set(texts)).toEqual(new Set([`${"X".repeat(3_996)}1111`]));
 });
 
-test("however many evaluations share it, they do little more than the work of one request", () => {
+test("any number of evaluations that share it cost little more than one request", () => {
   const budget = new SharedBudget();
   let work = 0;
   const endless = (share: Budget) => {

@@ -27,7 +27,7 @@ describe("expressions of a text", () => {
   });
 });
 
-test("spans stand in order, apart, and hold their expression", () => {
+test("spans are in order, disjoint, and contain their expression", () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom("{", "}", "{{", "}}", "a", "'", " ") }), (text) => {
       let last = 0;
@@ -42,7 +42,7 @@ test("spans stand in order, apart, and hold their expression", () => {
   );
 });
 
-/** Each would take minutes if the time were quadratic. */
+/** Each would take minutes in quadratic time. */
 test.each([
   ["openings", "{{".repeat(2_500_000), 0],
   ["closings", "}}".repeat(2_500_000), 0],

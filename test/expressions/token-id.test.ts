@@ -15,7 +15,7 @@ describe("ids", () => {
     'a,b;c!$*()~`"',
     "Zoë",
     "x".repeat(400),
-  ])("%s may be one", (id) => {
+  ])("%s is valid", (id) => {
     expect(isTokenId(id)).toBe(true);
     expect(evaluateTokenId(id, "data")).toBe(id);
   });
@@ -30,7 +30,7 @@ describe("ids", () => {
     "a\0bc",
     "abc\ud800",
     ...[..."#/\\+?[]|&=%<>{}^"].map((c) => `ab${c}cd`),
-  ])("%j may not", (id) => {
+  ])("%j is not", (id) => {
     expect(isTokenId(id)).toBe(false);
     expect(faultFields(() => evaluateTokenId(id, "data"))).toEqual({
       id: [expect.stringContaining("must be")],
@@ -66,7 +66,7 @@ describe("alias expressions", () => {
   });
 });
 
-test("any text either gives an id or a fault on id", () => {
+test("any text gives either an id or a fault on id", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 500 }), (text) => {
       try {

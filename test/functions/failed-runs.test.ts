@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { newUuid, type TenantId, type Uuid } from "../../src/base/ids.js";
-import { readConfig } from "../../src/config.js";
 import { type FailedRunParts, FailedRuns } from "../../src/functions/failed-runs.js";
 import type { TenantFunction } from "../../src/functions/function-runner.js";
 import { failed, type RunOutcome } from "../../src/sandbox/run.js";
+import { readConfig } from "../../src/settings/config.js";
 import { FAILED_RUNS_KEPT, listFailedRuns } from "../../src/store/failed-runs.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
-import { openVault, type Vault } from "../../src/vault.js";
+import { openVault, type Vault } from "../../src/vault/vault.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 
@@ -41,12 +41,12 @@ describe("failed runs", () => {
     ...{ tenantId, id, kind: "reactor", code: "", application: undefined, configuration: {}, version: 1 },
   });
   const kept = ({ tenantId, id }: TenantFunction) =>
-    vault.database.fast.run(tenantId, "unguarded", (tx) => tx.ask(listFailedRuns, id));
+    vault.database.fast.run(tenantId, "unguarded", (tx) => tx.query(listFailedRuns, id));
   const times = async (count: number, observe: () => Promise<void>) => {
     for (let index = 0; index < count; index += 1) await observe();
   };
 
-  it("are kept ten a minute of one function, and twenty in all", async () => {
+  it("are limited to ten per minute and function, and to twenty in total", async () => {
     const runs = keeper();
     const fn = functionOf(await tenant());
     await times(12, () => runs.observe(fn, failed("timeout")));
@@ -60,7 +60,7 @@ describe("failed runs", () => {
     expect(await kept(fn)).toHaveLength(FAILED_RUNS_KEPT);
   });
 
-  it("are kept sixty a minute of one tenant, and another's beside it", async () => {
+  it("are limited to sixty per minute and tenant, regardless of other tenants", async () => {
     const runs = keeper();
     const [many, other] = [await tenant(), await tenant()];
     const functions = Array.from({ length: 8 }, () => functionOf(many));
@@ -73,7 +73,7 @@ describe("failed runs", () => {
     expect(await kept(fn)).toHaveLength(1);
   });
 
-  it("are none where the code came to an end, answered for itself or could not be run now", async () => {
+  it("are not recorded if the code finished, returned its own error or could not be run", async () => {
     const runs = keeper();
     const fn = functionOf(await tenant());
     const ran = { console: [], usage: undefined };
@@ -87,7 +87,7 @@ describe("failed runs", () => {
     expect(await kept(fn)).toEqual([]);
   });
 
-  it("that cannot be stored change no answer, and the operator is told", async () => {
+  it("that cannot be stored change no response, and are reported to the operator", async () => {
     const tenantId = await tenant();
     const told: TenantId[] = [];
     const locked = new Keyring(vault.database, { find: () => Promise.reject(new Error("sealed")) });
@@ -97,7 +97,7 @@ describe("failed runs", () => {
     expect(told).toEqual([tenantId]);
   });
 
-  it("hold up their caller for a moment only, where the keys do not come", async () => {
+  it("delay their caller only briefly if the keys are unavailable", async () => {
     const answer = Promise.withResolvers<never>();
     const silent = new Keyring(vault.database, { find: () => answer.promise });
     const told: TenantId[] = [];

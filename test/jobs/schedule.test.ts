@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Job, type JobFailure, Schedule } from "../../src/jobs/schedule.js";
 
 describe("a schedule", () => {
-  it("runs jobs again and again, also those that fail, and tells of it", async () => {
+  it("runs jobs repeatedly, also those that fail, and reports it", async () => {
     const runs = { steady: 0, failing: 0 };
     const failed: JobFailure[] = [];
     const twice = Promise.withResolvers<void>();
@@ -32,7 +32,7 @@ describe("a schedule", () => {
     expect(runs).toEqual(before);
   });
 
-  it("tells runs under way to stop, and ends each job once after its last run", async () => {
+  it("tells jobs in progress to stop, and ends each job once after its last run", async () => {
     const told: string[] = [];
     const begun = Promise.withResolvers<void>();
     const over = Promise.withResolvers<void>();

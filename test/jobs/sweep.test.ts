@@ -29,7 +29,7 @@ describe("the sweeps", () => {
     if (!job) throw new Error("there is no sweep of codes");
     return job;
   };
-  /** Codes whose hour was over this many minutes ago. */
+  /** Codes that expired this many minutes ago. */
   const codes = async (count: number, minutes: number): Promise<TenantId> => {
     const tenantId = newTenantId();
     await stored.asTenant(
@@ -54,7 +54,7 @@ describe("the sweeps", () => {
       `insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, created_at)
          values ('${tenantId}', '', '${tenantId}', '{}', 'active', 1, now());
        insert into tenant_keys (tenant_id, purpose, version, wrapped, root_key_id, state, created_at)
-         select '${tenantId}', purpose, 1, '\\x01', 'nobody', 'current', now()
+         select '${tenantId}', purpose, 1, '\\x01', 'unknown', 'current', now()
          from unnest(array['${KEY_PURPOSES.join("', '")}']) purpose;
        insert into due values ('${tenantId}', 'token', date_trunc('minute', now() - interval '9 minutes'))`,
     );
@@ -71,7 +71,7 @@ describe("the sweeps", () => {
     for (const job of all) await job.end?.();
   });
 
-  it("give tenants turns: one with many codes holds up no other", async () => {
+  it("take turns among tenants: one with many codes delays no other", async () => {
     const [many, few, failing] = [await codes(12_000, 9), await codes(1, 8), await codes(1, 7)];
     await stored.owner.unsafe(`
       create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
@@ -91,13 +91,13 @@ describe("the sweeps", () => {
     expect(failed).toEqual([failing]);
     expect([await left(few), await left(many)]).toEqual([0, 7_000]);
     await stored.owner.unsafe("drop trigger refuse on token_cvc; drop function refuse");
-    // What is left is met again, and the turns go on until nothing is.
+    // The rest is found again, and the turns continue until nothing is left.
     await job.run(new AbortController().signal);
     expect([await left(failing), await left(many)]).toEqual([0, 0]);
     await job.end?.();
   });
 
-  it("are one replica's at a time, and another's at once when that one stops", async () => {
+  it("run on one replica at a time, and on another at once when that one stops", async () => {
     const [one, other] = [codesOf(jobs()), codesOf(jobs())];
     const run = (job: Job) => job.run(new AbortController().signal);
     await run(one);

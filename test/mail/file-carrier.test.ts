@@ -21,7 +21,7 @@ const carry = (into: string) =>
   );
 
 describe("a message into a file", () => {
-  it("is whole under its name", async () => {
+  it("is complete under its name", async () => {
     const into = join(directory, "mail");
     expect(await carry(into)).toBe("sent");
     const [name = "", ...others] = readdirSync(into);
@@ -29,7 +29,7 @@ describe("a message into a file", () => {
     expect(readFileSync(join(into, name), "utf8")).toContain("Come in.");
   });
 
-  it("keeps lines whole, so that a reader of the file can open a link", async () => {
+  it("does not break lines, so a link in the file can be opened", async () => {
     const into = join(directory, "links");
     const link = `https://vault.example.com/invitations/${"x".repeat(120)}`;
     const message = { to: "ada@example.com", subject: "Grüße", text: new Sensitive(`Für Ada:\n\n${link}\n`) };
@@ -41,7 +41,7 @@ describe("a message into a file", () => {
     expect(textOf(raw, "text/html")).toBe(`${html.reveal()}\n`);
   });
 
-  it("is told not to be written where there can be no such file", async () => {
+  it("fails with an error if the file cannot be created", async () => {
     const into = join(directory, "a-file");
     writeFileSync(into, "of somebody else");
     expect(await carry(into)).toBe("not_written");

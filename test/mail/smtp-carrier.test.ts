@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import { smtpCarrier } from "../../src/mail/smtp-carrier.js";
 
-/** A mail server that answers from a list, by the first word of a command, and keeps what it was told. */
+/** A mail server that answers from a list, by the first word of a command, and records what it receives. */
 async function speaking(answers: Readonly<Record<string, string>>) {
   const heard: string[] = [];
   const server = createServer((socket) => {
@@ -43,7 +43,7 @@ const carry = (
     stopping,
   );
 
-describe("a message by SMTP", () => {
+describe("a message sent with SMTP", () => {
   it.each(['"ada lovelace"@example.com', '"ada@home"@example.com', '"a\\"b"@example.com', "ada@[192.0.2.1]"])(
     "goes to %s as it is written",
     async (to) => {
@@ -70,17 +70,17 @@ describe("a message by SMTP", () => {
     ["sender_refused", { MAIL: "550 not from you\r\n" }],
     ["unreachable", { greeting: "421 too busy\r\n" }],
     ["unreachable", { greeting: "554 go away\r\n" }],
-  ] as const)("is %s where the server answers %j", async (carried, answers) => {
+  ] as const)("is %s if the server answers %j", async (carried, answers) => {
     const { url } = await speaking(answers);
     expect(await carry(url)).toBe(carried);
   });
 
-  it("is told apart from a login that the server refuses", async () => {
+  it("is distinguished from a login that the server rejects", async () => {
     const { url } = await speaking({ EHLO: "250-mail\r\n250 AUTH PLAIN\r\n", AUTH: "535 wrong password\r\n" });
     expect(await carry(url.replace("//", "//vault:old-password@"))).toBe("login_refused");
   });
 
-  it("is broken off where the server says nothing and ours is stopping, and goes later", async () => {
+  it("is aborted during shutdown if the server is silent, and sent later", async () => {
     const stopping = new AbortController();
     const { url, heard } = await speaking({ MAIL: "" });
     const carried = carry(url, "ada@example.com", "Hello", stopping.signal);
@@ -89,12 +89,12 @@ describe("a message by SMTP", () => {
     expect(await carried).toBe("later");
   });
 
-  it("may still be acknowledged while ours is stopping", async () => {
+  it("may still be acknowledged during shutdown", async () => {
     const { url } = await speaking({});
     expect(await carry(url, "ada@example.com", "Hello", AbortSignal.abort())).toBe("sent");
   });
 
-  it("finds nobody there", async () => {
+  it("fails if there is no server", async () => {
     const { url } = await speaking({});
     for (const server of servers.splice(0)) server.close();
     expect(await carry(url)).toBe("unreachable");

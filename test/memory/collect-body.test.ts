@@ -29,7 +29,7 @@ const collect = (body: PassThrough, proof: Proof | undefined = KEY, announced?: 
   collectBody(body, leaseOf(proof), { maxBytes: 5 * MB, announced });
 
 describe("the memory of a body", () => {
-  it("is reserved before it is read where its length is announced", async () => {
+  it("is reserved before it is read if its length is announced", async () => {
     const body = new PassThrough();
     const whole = collect(body, KEY, 3 * MB);
     await turn();
@@ -38,7 +38,7 @@ describe("the memory of a body", () => {
     expect((await whole).equals(Buffer.alloc(3 * MB, 1))).toBe(true);
   });
 
-  it("grows in steps where it is not: tiny, small, the largest", async () => {
+  it("grows in steps otherwise: tiny, small, the largest", async () => {
     const body = new PassThrough();
     const whole = collect(body);
     const steps: number[] = [];
@@ -66,7 +66,7 @@ describe("the memory of a body", () => {
     expect(await whole).toHaveLength(10_000);
   });
 
-  it("is small for callers who have proved nothing", async () => {
+  it("is small for unauthenticated callers", async () => {
     await expect(
       collectBody(new PassThrough(), leaseOf(undefined), { maxBytes: MB, announced: 70_000 }),
     ).rejects.toEqual(new BodyTooLarge(64 * 1024));
@@ -77,8 +77,8 @@ describe("the memory of a body", () => {
   });
 });
 
-describe("a body that is refused", () => {
-  it("is so before it is read where it announces too much, and as soon as it has too much", async () => {
+describe("a body that is rejected", () => {
+  it("is rejected before it is read if it announces too much, or as soon as it has too much", async () => {
     const body = new PassThrough();
     await expect(collect(body, KEY, 6 * MB)).rejects.toBeInstanceOf(BodyTooLarge);
     const reading = collect(body);
@@ -87,7 +87,7 @@ describe("a body that is refused", () => {
     expect(body.destroyed).toBe(false);
   });
 
-  it("is incomplete where its sender leaves, also while it waits", async () => {
+  it("is incomplete if its sender disconnects, also while it waits", async () => {
     const body = new PassThrough();
     const reading = collect(body, KEY, 10);
     await turn();
@@ -101,7 +101,7 @@ describe("a body that is refused", () => {
     await expect(waiting).rejects.toBeInstanceOf(IncompleteBody);
   });
 
-  it("is given up for the reason of its signal, also while it waits", async () => {
+  it("fails with the reason of its signal, also while it waits", async () => {
     const controller = new AbortController();
     const limits = { maxBytes: MB, announced: 10, end: endOfSignal(controller.signal) };
     const reading = collectBody(new PassThrough(), leaseOf(KEY), limits);
@@ -123,7 +123,7 @@ describe("the time of a body", () => {
   beforeEach(() => vi.useFakeTimers({ toFake: ["setTimeout", "setInterval", "clearInterval", "performance"] }));
   afterEach(() => vi.useRealTimers());
 
-  /** Sends so many bytes each second, and gives the second in which it was refused. */
+  /** Sends this many bytes each second, and returns the second in which it was rejected. */
   async function refusedAfter(proof: Proof | undefined, bytesPerSecond: number): Promise<number | undefined> {
     const body = new PassThrough();
     let refusal: unknown;

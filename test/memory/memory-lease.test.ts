@@ -7,7 +7,7 @@ import { keyProof } from "../support/memory.js";
 const MB = 1024 * 1024;
 const LARGEST = 5 * MB;
 
-/** Reserves at once for as many requests as get it. */
+/** Reserves at once for as many requests as possible. */
 function served(budget: MemoryBudget, bytes: number, requestOf: (index: number) => [string, Proof | undefined]) {
   const leases: MemoryLease[] = [];
   for (let index = 0; index < 10_000; index += 1) {
@@ -24,10 +24,10 @@ function served(budget: MemoryBudget, bytes: number, requestOf: (index: number) 
   return leases;
 }
 
-const stranger = (): [string, Proof] => [newUuid(), keyProof(newTenantId())];
+const outsider = (): [string, Proof] => [newUuid(), keyProof(newTenantId())];
 
 describe("the memory for bodies", () => {
-  it("serves somebody else beside one key, one session, one tenant, one address, and all who have proved nothing", () => {
+  it("remains for others next to one key, one session, one tenant, one address, and all unauthenticated callers", () => {
     const [tenant, application] = [newTenantId(), newUuid()];
     const session = newUuid();
     const crowds: readonly (readonly [string, number, (index: number) => [string, Proof | undefined]])[] = [
@@ -41,21 +41,21 @@ describe("the memory for bodies", () => {
     for (const [name, most, requestOf] of crowds) {
       const budget = new MemoryBudget(LARGEST);
       expect([name, served(budget, LARGEST, requestOf).length]).toEqual([name, most]);
-      expect(served(budget, LARGEST, stranger).length).toBeGreaterThan(0);
-      expect(served(budget, 60_000, stranger).length).toBeGreaterThan(20);
+      expect(served(budget, LARGEST, outsider).length).toBeGreaterThan(0);
+      expect(served(budget, 60_000, outsider).length).toBeGreaterThan(20);
     }
   });
 
-  it("lets callers who have proved nothing have a ninth of the small bodies' together, and no large one at all", () => {
+  it("allows unauthenticated callers a ninth of the small bodies' memory in total, and no large body at all", () => {
     const budget = new MemoryBudget(LARGEST);
     const unproven = served(budget, 60_000, (index) => [`10.0.${index >> 8}.${index & 255}`, undefined]);
     expect(unproven.length).toBeLessThan(128 / 8);
     expect(served(budget, 60_000, () => ["10.9.9.9", undefined])).toHaveLength(0);
-    expect(served(budget, 60_000, stranger).length).toBeGreaterThan(50);
+    expect(served(budget, 60_000, outsider).length).toBeGreaterThan(50);
     expect(budget.open(() => "").allowance.maxBytes).toBe(64 * 1024);
   });
 
-  it("is given back with the answer, also what was reserved before the caller was known", () => {
+  it("is released with the response, also what was reserved before the caller was known", () => {
     const budget = new MemoryBudget(LARGEST);
     const [small, large] = [budget.small.left, budget.large.left];
     const lease = budget.open(() => "10.0.0.1");
@@ -68,7 +68,7 @@ describe("the memory for bodies", () => {
     expect([budget.small.left, budget.large.left]).toEqual([small, large]);
   });
 
-  it("is waited for by callers with a key, until it is free or the caller leaves", async () => {
+  it("is waited for by callers with a key, until it is free or the caller disconnects", async () => {
     const budget = new MemoryBudget(LARGEST);
     const proof = keyProof(newTenantId());
     const [first, second] = served(budget, LARGEST, () => ["10.0.0.1", proof]);

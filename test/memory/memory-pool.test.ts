@@ -4,8 +4,8 @@ import { type Holder, MAX_WAIT_MS, MemoryPool } from "../../src/memory/memory-po
 
 const holder = (name: string, share = 1, mayStart = false): Holder => ({ name, share, mayStart });
 
-describe("memory that is shared", () => {
-  it("gives a holder who is alone half of it, and two a third each", () => {
+describe("shared memory", () => {
+  it("gives a single holder half of it, and two a third each", () => {
     const pool = new MemoryPool(600);
     expect(pool.tryReserve([holder("a")], 300)).toBe(true);
     expect(pool.tryReserve([holder("a")], 1)).toBe(false);
@@ -15,7 +15,7 @@ describe("memory that is shared", () => {
     expect(pool.left).toBe(200);
   });
 
-  it("holds everybody who answers for a reservation to his share", () => {
+  it("limits every holder that shares a reservation to its own share", () => {
     const pool = new MemoryPool(600);
     const key = (name: string) => [holder("tenant"), holder(name, 1 / 2)];
     expect(pool.tryReserve(key("one"), 200)).toBe(true);
@@ -24,7 +24,7 @@ describe("memory that is shared", () => {
     expect(pool.tryReserve(key("two"), 1)).toBe(false);
   });
 
-  it("gives a holder of nothing one reservation where that may be, but no memory that there is not", () => {
+  it("gives a holder of nothing one reservation if possible, but no memory that does not exist", () => {
     const pool = new MemoryPool(100);
     expect(pool.tryReserve([holder("a", 0, true)], 90)).toBe(true);
     expect(pool.tryReserve([holder("a", 0, true)], 1)).toBe(false);
@@ -32,7 +32,7 @@ describe("memory that is shared", () => {
     expect(pool.tryReserve([holder("b", 0, true)], 10)).toBe(true);
   });
 
-  it("is all there again when everything was released, and always has something left for a newcomer", () => {
+  it("is complete again when everything is released, and always has some left for a newcomer", () => {
     const reservation = fc.record({ who: fc.nat(20), bytes: fc.integer({ min: 1, max: 500 }), ends: fc.boolean() });
     fc.assert(
       fc.property(fc.array(reservation, { maxLength: 200 }), (reservations) => {
@@ -52,12 +52,12 @@ describe("memory that is shared", () => {
     );
   });
 
-  it("counts for another holder once it is known who that is", () => {
+  it("counts for another holder once that is known", () => {
     const pool = new MemoryPool(600);
-    expect(pool.tryReserve([holder("nobody")], 300)).toBe(true);
-    pool.move([holder("nobody")], [holder("a")], 300);
+    expect(pool.tryReserve([holder("unknown")], 300)).toBe(true);
+    pool.move([holder("unknown")], [holder("a")], 300);
     expect(pool.tryReserve([holder("a")], 1)).toBe(false);
-    expect(pool.tryReserve([holder("nobody")], 100)).toBe(true);
+    expect(pool.tryReserve([holder("unknown")], 100)).toBe(true);
     expect(pool.left).toBe(200);
   });
 });
@@ -75,7 +75,7 @@ describe("a reservation that is not granted at once", () => {
   };
   const settle = () => vi.advanceTimersByTimeAsync(0);
 
-  it("is granted when there is memory, in the order of arrival, and nobody overtakes within a line", async () => {
+  it("is granted when there is memory, in order of arrival within a queue", async () => {
     const pool = new MemoryPool(600);
     expect(pool.reserve([holder("a")], 300)).toBe(true);
     const [first, second] = [waitFor(pool, "a", 200), waitFor(pool, "a", 1)];
@@ -92,7 +92,7 @@ describe("a reservation that is not granted at once", () => {
     expect(pool.left).toBe(599);
   });
 
-  it("waits in a line of its own holder: lines take turns", async () => {
+  it("waits in its holder's own queue: queues take turns", async () => {
     const pool = new MemoryPool(600);
     expect(pool.tryReserve([], 600)).toBe(true);
     const a = [1, 2, 3].map(() => waitFor(pool, "a", 100));
@@ -105,7 +105,7 @@ describe("a reservation that is not granted at once", () => {
     expect(b.told).toEqual([true]);
   });
 
-  it("is refused after a while, when it is cancelled, and where too many wait; the others go on", async () => {
+  it("is rejected after a while, when it is cancelled, and if too many wait; the others continue", async () => {
     const pool = new MemoryPool(600);
     expect(pool.tryReserve([], 600)).toBe(true);
     const late = waitFor(pool, "a", 100);
@@ -121,7 +121,7 @@ describe("a reservation that is not granted at once", () => {
     expect(pool.left).toBe(500);
   });
 
-  it("does not wait where 128 of its holder do, nor where 512 of all do", async () => {
+  it("does not wait if 128 of its holder do, nor if 512 of all do", async () => {
     const pool = new MemoryPool(600);
     expect(pool.tryReserve([], 600)).toBe(true);
     const told: boolean[][] = [];

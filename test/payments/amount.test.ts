@@ -32,7 +32,7 @@ describe("amounts for a payment service", () => {
     expect(toProviderAmount(RULES, { amount, currency })).toBe(expected);
   });
 
-  it("come back as they went, in every currency, or were refused", () => {
+  it("survive the round trip in every currency, or are rejected", () => {
     fc.assert(
       fc.property(fc.constantFrom(...CURRENCIES), fc.nat(Number.MAX_SAFE_INTEGER), (currency, amount) => {
         const sent = toProviderAmount(RULES, { amount, currency });
@@ -63,21 +63,21 @@ describe("decimals", () => {
     ["", "USD"],
     ["1", "XXX"],
     ["90071992547409.92", "USD"],
-  ])("%s %s is none", (text, currency) => {
+  ])("%s %s is invalid", (text, currency) => {
     expect(fromDecimalText(text, currency)).toBeUndefined();
   });
 
-  it("take more digits than the currency has, while they are zeros", () => {
+  it("may have more digits than the currency, if they are zeros", () => {
     expect(fromDecimalText("12.3400", "USD")).toBe(1234);
   });
 });
 
 describe("currencies", () => {
-  it("have an exponent that the platform agrees with, and a number of their own", () => {
+  it("have an exponent that the platform agrees with, and a unique number", () => {
     const numbers = CURRENCIES.map(numericOf);
     expect(new Set(numbers).size).toBe(CURRENCIES.length);
     for (const number of numbers) expect(number).toMatch(/^\d{3}$/);
-    // CLDR counts some currencies by how they are used in cash, and not by ISO 4217.
+    // CLDR counts some currencies by their cash use, and not by ISO 4217.
     const cash = new Set(
       "AFN ALL IQD IRR KPW LAK LBP MGA MMK PKR RSD SLE SOS SYP TMT UZS YER COP CRC IDR HUF TZS AMD GYD MNT MUR NOK SEK TWD CZK DKK BYN CHF CAD UGX ISK CLF STN".split(
         " ",

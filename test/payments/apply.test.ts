@@ -3,7 +3,7 @@ import { applyCallingOff, applyFollowUp, applyStanding, type FollowUp } from "..
 import type { FollowUpOutcome } from "../../src/payments/outcome.js";
 import type { Payment } from "../../src/payments/payment.js";
 import { STATUSES } from "../../src/payments/transaction-states.js";
-import { anAttempt, aPayment, authorized, captured, NOW } from "./a-payment.js";
+import { anAttempt, aPayment, authorized, captured, NOW } from "./sample-payment.js";
 
 const LATER = NOW + 90_000;
 const done: FollowUpOutcome = { kind: "done", codes: { rawCode: "done" } };
@@ -17,7 +17,7 @@ describe("the answer to a capture or void", () => {
   it.each([
     ["unknown", unknown, "capture_pending", "unknown"],
     ["accepted", accepted, "capture_pending", "accepted"],
-  ] as const)("%s leaves it under way", (_kind, outcome, status, state) => {
+  ] as const)("%s leaves it in progress", (_kind, outcome, status, state) => {
     const begun = authorized({ attempt: anAttempt("capture") });
     const { payment } = applyFollowUp(begun, capture, outcome, LATER);
     expect([payment.status, payment.attempt?.key, payment.attempt?.state]).toEqual([status, "capture-1", state]);
@@ -39,7 +39,7 @@ describe("the answer to a capture or void", () => {
     expect(applyFollowUp(ended, asked, outcome, LATER)).toEqual({ payment: ended, moved: false, approved: false });
   });
 
-  it("counts in any case when it is done: money moved", () => {
+  it("counts in any case once it is done: money moved", () => {
     const { payment } = applyFollowUp(authorized(), { ...capture, key: undefined }, done, LATER);
     expect(payment).toMatchObject({ status: "capture_succeeded", capturedAmount: 500 });
     const released = authorized({ status: "authorization_void_pending", attempt: anAttempt("void") });
@@ -47,7 +47,7 @@ describe("the answer to a capture or void", () => {
     expect(letGo).toMatchObject({ status: "authorization_voided", voidedAt: LATER, attempt: undefined });
   });
 
-  it("that is refused leaves the authorization, free for another attempt", () => {
+  it("that is a refusal leaves the authorization open for another attempt", () => {
     const begun = authorized({ status: "capture_pending", attempt: anAttempt("capture", { state: "unknown" }) });
     const { payment } = applyFollowUp(begun, capture, refused, LATER);
     expect(payment).toMatchObject({ status: "authorization_succeeded", errorCode: "unexpected_state" });
@@ -55,8 +55,8 @@ describe("the answer to a capture or void", () => {
   });
 });
 
-describe("what means no step", () => {
-  it("changes neither amounts nor times: somebody captures the rest at the service", () => {
+describe("an answer without an operation", () => {
+  it("changes neither amounts nor times if the rest was captured at the service", () => {
     const before = captured();
     const outcome: FollowUpOutcome = { kind: "done", amount: 200, at: new Date(LATER), codes: { rawCode: "ok" } };
     const { payment } = applyFollowUp(before, { operation: "capture", amount: 200, key: undefined }, outcome, LATER);
@@ -64,7 +64,7 @@ describe("what means no step", () => {
   });
 
   const SETTLED = ["authorization_declined", "authorization_voided", "authorization_failed"] as const;
-  it.each(SETTLED)("leaves what is %s without a time of release", (status) => {
+  it.each(SETTLED)("leaves a payment that is %s without a release time", (status) => {
     const before = aPayment({ status, intentOutcome: "failed" });
     const { payment } = applyFollowUp(before, { operation: "void", amount: 0, key: undefined }, done, LATER);
     expect(payment).toEqual({ ...before, codes: { rawCode: "done" } });
@@ -79,7 +79,7 @@ describe("what means no step", () => {
   });
 });
 
-describe("a sale whose answer was lost, and that is found on its way to being captured", () => {
+describe("a sale whose answer was lost, and that is found before its capture", () => {
   const lost = aPayment({ attempt: anAttempt("authorize", { state: "unknown" }) }, "capture");
   const standing = { kind: "capturing", providerId: "pay_1", authorizedAmount: 1000, codes: {} } as const;
 
@@ -92,7 +92,7 @@ describe("a sale whose answer was lost, and that is found on its way to being ca
     expect(after).toMatchObject({ status: "authorization_void_pending", attempt: { operation: "void" } });
   });
 
-  it("keeps a capture of ours that is found so, with its amount", () => {
+  it("keeps a capture of ours that is found this way, with its amount", () => {
     const begun = authorized({ attempt: anAttempt("capture") });
     const { payment } = applyStanding(begun, standing, LATER);
     expect(payment.attempt).toMatchObject({ key: "capture-1", amount: 500, state: "accepted" });
@@ -100,11 +100,11 @@ describe("a sale whose answer was lost, and that is found on its way to being ca
   });
 });
 
-describe("calling off a payment whose buyer's time is over", () => {
+describe("cancelling a payment whose approval time is over", () => {
   const open = aPayment({ status: "buyer_approval_pending", approvalExpiresAt: NOW });
   const failed = { status: "authorization_failed", errorCode: "incomplete_buyer_approval", intentOutcome: "failed" };
 
-  it("fails it when the service did so, or took it on, which is looked at once more", () => {
+  it("fails it if the service did so or is processing it, and looks once more", () => {
     const end = applyCallingOff(open, done, LATER).payment;
     expect(end).toMatchObject(failed);
     expect(end.dueAt).toBeUndefined();
@@ -113,11 +113,11 @@ describe("calling off a payment whose buyer's time is over", () => {
     expect(taken.dueAt?.getTime()).toBeGreaterThan(LATER);
   });
 
-  it.each([unknown, refused])("leaves it open when the answer is $kind", (outcome) => {
+  it.each([unknown, refused])("leaves it open if the answer is $kind", (outcome) => {
     expect(applyCallingOff(open, outcome, LATER).payment).toEqual(open);
   });
 
-  it("releases what was approved while the request was on its way", () => {
+  it("releases an approval that arrived meanwhile", () => {
     const approved: Payment = authorized();
     expect(applyCallingOff(approved, done, LATER).payment).toMatchObject({
       ...{ status: "authorization_voided", voidedAt: LATER },
@@ -132,7 +132,7 @@ describe("calling off a payment whose buyer's time is over", () => {
 test.each([
   ["in time", NOW + 3_600_000, "canceled"],
   ["after its time", NOW, "incomplete_buyer_approval"],
-])("what the service lets go before a buyer approved, %s, has failed for a reason", (_when, until, errorCode) => {
+])("a payment released by the service before approval, %s, fails with a reason", (_when, until, errorCode) => {
   const open = aPayment({ status: "buyer_approval_pending", approvalExpiresAt: until });
   const { payment } = applyStanding(open, { kind: "voided", providerId: "pi_1", expired: false, codes: {} }, LATER);
   expect(payment).toMatchObject({ status: "authorization_failed", errorCode });

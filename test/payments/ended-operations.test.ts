@@ -6,7 +6,7 @@ import { afterLookUp } from "../../src/payments/look-up.js";
 import type { FollowUpOutcome } from "../../src/payments/outcome.js";
 import type { Payment } from "../../src/payments/payment.js";
 import { sentTo } from "../../src/payments/sent-with.js";
-import { anAttempt, aPayment, authorized, NOW } from "./a-payment.js";
+import { anAttempt, aPayment, authorized, NOW } from "./sample-payment.js";
 
 const LATER = NOW + 90_000;
 const refused = { kind: "refused", as: "failed", errorCode: "unexpected_state", codes: {} } as const;
@@ -51,15 +51,15 @@ describe.each(["capture", "void"] as const)("a %s that was refused", (operation)
   });
 });
 
-describe("a payment that was called off", () => {
+describe("a cancelled payment", () => {
   const open = aPayment({ status: "buyer_approval_pending", approvalExpiresAt: NOW });
 
-  it("is released after a late approval, though the calling off is refused", () => {
+  it("is released after a late approval, although the cancellation is refused", () => {
     const failed = applyCallingOff(open, accepted, LATER).payment;
     const standing = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
     const late = applyStanding(failed, standing, LATER).payment;
     expect(late.attempt).toMatchObject({ operation: "void" });
-    // Also where the answer to the calling off was lost with its name.
+    // Also if the answer to the cancellation was lost with its name.
     expect(told(late, "void", "act_1").attempt).toEqual(late.attempt);
     expect(told(late, "void", "act_9").attempt).toEqual(late.attempt);
     const sent = sentTo(late, "here");
@@ -67,7 +67,7 @@ describe("a payment that was called off", () => {
     expect(told(sent, "void", "act_2").status).toBe("authorization_succeeded");
   });
 
-  it("while it was approved has the calling off for its void, whose refusal a look-up tells", () => {
+  it("uses the cancellation as its void if it was approved meanwhile; a look-up finds the refusal", () => {
     const pending = applyCallingOff(authorized(), accepted, LATER).payment;
     expect(pending.attempt).toMatchObject({ operation: "void", state: "accepted", providerId: "act_1" });
     const standing = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
@@ -76,7 +76,7 @@ describe("a payment that was called off", () => {
     expect([payment.status, payment.attempt]).toEqual(["authorization_succeeded", undefined]);
   });
 
-  it("does not take its name for that of a void of the shop", () => {
+  it("does not confuse its name with that of a void of the shop", () => {
     const begun = again(authorized(), "void");
     const { attempt, ...after } = applyCallingOff(begun, accepted, LATER).payment;
     expect([attempt?.key, attempt?.providerId]).toEqual([begun.attempt?.key, undefined]);

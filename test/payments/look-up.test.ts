@@ -5,7 +5,7 @@ import { afterLookUp, mustSend } from "../../src/payments/look-up.js";
 import type { LookUpOutcome } from "../../src/payments/outcome.js";
 import type { Attempt } from "../../src/payments/payment.js";
 import { STATUSES } from "../../src/payments/transaction-states.js";
-import { anAttempt, aPayment, aRefund, authorized, captured, NOW } from "./a-payment.js";
+import { anAttempt, aPayment, aRefund, authorized, captured, NOW } from "./sample-payment.js";
 
 const HOUR_MS = 3_600_000;
 const unknown: LookUpOutcome = { kind: "unknown", codes: {} };
@@ -23,7 +23,7 @@ describe("a refund whose answer was lost", () => {
   const hours = (formulaId: FormulaId, found: LookUpOutcome) =>
     [1, 6, 8, 22, 24, 6 * 24, 7 * 24].filter((hour) => mustSend(at(formulaId), found, NOW + hour * HOUR_MS));
 
-  it.each(FORMULA_IDS)("is sent again to %s whenever its list says that it is not there", (formulaId) => {
+  it.each(FORMULA_IDS)("is sent again to %s whenever its list does not contain it", (formulaId) => {
     expect(hours(formulaId, { ...taken, refunds: [] })).toHaveLength(7);
   });
 
@@ -45,14 +45,14 @@ describe("a refund whose answer was lost", () => {
     expect(mustSend(payment, taken, NOW + 30 * 24 * HOUR_MS)).toBe(true);
   });
 
-  it("is never sent while nothing is known, or once the service took it on", () => {
+  it("is never sent while nothing is known, or once the service accepted it", () => {
     expect(hours("adyen-card", unknown)).toEqual([]);
     expect(hours("stripe-card", { kind: "absent" })).toEqual([]);
     const accepted = captured({ attempt: { ...attempt, state: "accepted" } });
     expect(mustSend(accepted, { ...taken, refunds: [] }, NOW)).toBe(false);
   });
 
-  it("is asked about for ever, with pauses", () => {
+  it("is looked up indefinitely, with pauses", () => {
     let payment = at("adyen-card");
     for (let now = NOW; now < NOW + 30 * 24 * HOUR_MS; now = payment.dueAt?.getTime() ?? now) {
       payment = afterLookUp(payment, unsupported, now, [refund]).payment;
@@ -62,7 +62,7 @@ describe("a refund whose answer was lost", () => {
   });
 });
 
-describe("a capture that a look-up shows to be refused", () => {
+describe("a capture that a look-up shows as refused", () => {
   const refused = { kind: "refused", as: "declined", errorCode: "issuer_decline", codes: {} } as const;
   const standing = { kind: "authorized", providerId: "pay_1", amount: 1000, codes: {} } as const;
   const refusals = [{ operation: "capture", providerId: "act_1", outcome: refused } as const];
@@ -76,7 +76,7 @@ describe("a capture that a look-up shows to be refused", () => {
   it.each([
     ["that has its name", { providerId: "act_1" }, 2],
     ["that is the first, of a sale", {}, 1],
-  ] as const)("ends when it is the one %s", (_name, attempt, captures) => {
+  ] as const)("ends if it is the one %s", (_name, attempt, captures) => {
     const payment = lookedUp(attempt, captures);
     expect(payment).toMatchObject({ status: "authorization_succeeded", errorCode: "issuer_decline" });
     expect(payment.attempt).toBeUndefined();
@@ -86,7 +86,7 @@ describe("a capture that a look-up shows to be refused", () => {
     ["of another name", { providerId: "act_2" }, 2],
     ["of an earlier one, while its own name is not known", {}, 2],
     ["while it is not known to be taken on", { state: "unknown" }, 1],
-  ] as const)("goes on when the refusal is %s", (_name, attempt, captures) => {
+  ] as const)("continues if the refusal is %s", (_name, attempt, captures) => {
     expect(lookedUp(attempt, captures)).toMatchObject({ status: "capture_pending", attempt: { operation: "capture" } });
   });
 });
@@ -112,19 +112,19 @@ test.each(["processing", "capture_pending", "authorization_succeeded"] as const)
   },
 );
 
-describe("a payment that was called off, and is looked at once more", () => {
+describe("a cancelled payment that is looked up once more", () => {
   const failed = aPayment({ status: "authorization_failed", intentOutcome: "failed", dueAt: new Date(NOW) });
   const dueAfter = (found: LookUpOutcome, now = NOW) => afterLookUp(failed, found, now, []).payment.dueAt?.getTime();
   const redirect = { kind: "redirect", providerId: "pi_1", approvalUrl: "https://bank.example", codes: {} } as const;
 
-  it("is asked about while it is still open there, for a day", () => {
+  it("is looked up for a day while it is still open there", () => {
     for (const found of [unknown, { kind: "found", standing: redirect } as const]) {
       expect(dueAfter(found)).toBeGreaterThan(NOW);
       expect(dueAfter(found, NOW + 25 * HOUR_MS)).toBeUndefined();
     }
   });
 
-  it("rests when it is over there, and is released when it was approved", () => {
+  it("rests if it has ended there, and is released if it was approved", () => {
     expect(dueAfter(unsupported)).toBeUndefined();
     expect(dueAfter({ kind: "absent" })).toBeUndefined();
     const standing = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
@@ -134,7 +134,7 @@ describe("a payment that was called off, and is looked at once more", () => {
   });
 });
 
-test("whatever a look-up finds, nobody is asked again without a pause, and what is under way is not forgotten", () => {
+test("whatever a look-up finds, the next one follows after a pause, and no operation in progress is forgotten", () => {
   const known = { providerId: "pi_1", codes: {} };
   const redirect = { kind: "redirect", ...known, approvalUrl: "https://bank.example" } as const;
   const refund = aRefund();

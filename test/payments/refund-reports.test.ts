@@ -3,7 +3,7 @@ import { base62Of } from "../../src/payments/addresses.js";
 import { afterReport } from "../../src/payments/incoming.js";
 import type { FollowUpOutcome } from "../../src/payments/outcome.js";
 import { afterRefund, afterRefundsFound, refundNamed } from "../../src/payments/refund-reports.js";
-import { anAttempt, aRefund, captured, NOW } from "./a-payment.js";
+import { anAttempt, aRefund, captured, NOW } from "./sample-payment.js";
 
 const LATER = NOW + 90_000;
 const done: FollowUpOutcome = { kind: "done", providerId: "re_1", codes: {} };
@@ -11,15 +11,15 @@ const refused: FollowUpOutcome = { kind: "refused", as: "declined", errorCode: "
 const unknown: FollowUpOutcome = { kind: "unknown", codes: {} };
 const accepted: FollowUpOutcome = { kind: "accepted", providerId: "re_1", codes: {} };
 
-/** A refund of 300 that is under way. */
+/** A refund of 300 in progress. */
 function underWay() {
   const refund = aRefund();
   const attempt = anAttempt("refund", { amount: 300, refundId: refund.id, state: "accepted" });
   return { refund, payment: captured({ attempt }) };
 }
 
-describe("what is said of a refund", () => {
-  it("counts its amount once it has succeeded, and once only", () => {
+describe("a report about a refund", () => {
+  it("adds its amount once it has succeeded, and once only", () => {
     const { refund, payment } = underWay();
     const change = afterRefund(payment, refund, done, LATER);
     expect(change.payment).toMatchObject({ refundedAmount: 300, attempt: undefined, dueAt: undefined });
@@ -29,7 +29,7 @@ describe("what is said of a refund", () => {
     expect([again.payment, again.refunds]).toEqual([change.payment, []]);
   });
 
-  it("that it failed after all takes its amount back, once, and whatever is repeated then changes nothing", () => {
+  it("of a late failure subtracts its amount once, and repetitions change nothing", () => {
     const refund = aRefund({ status: "succeeded", providerId: "re_1" });
     const change = afterRefund(captured({ refundedAmount: 500 }), refund, refused, LATER);
     const [after] = change.refunds ?? [];
@@ -41,7 +41,7 @@ describe("what is said of a refund", () => {
     }
   });
 
-  it("that it failed, before we hear that it succeeded, ends it as failed", () => {
+  it("of a failure before its success ends it as failed", () => {
     const { refund, payment } = underWay();
     const change = afterRefund(payment, refund, refused, LATER);
     const [after] = change.refunds ?? [];
@@ -49,20 +49,20 @@ describe("what is said of a refund", () => {
     expect([after?.status, late.payment.refundedAmount, late.refunds]).toEqual(["declined", 0, []]);
   });
 
-  it("of another one than that under way leaves this one alone", () => {
+  it("about another refund leaves the one in progress alone", () => {
     const { payment } = underWay();
     const earlier = aRefund({ status: "succeeded", amount: 100 });
     const { payment: after } = afterRefund({ ...payment, refundedAmount: 100 }, earlier, refused, LATER);
     expect([after.refundedAmount, after.attempt]).toEqual([0, payment.attempt]);
   });
 
-  it("never makes us send again what the service took on", () => {
+  it("never leads to a second request that the service accepted", () => {
     const { refund, payment } = underWay();
     expect(afterRefund(payment, refund, unknown, LATER).payment.attempt?.state).toBe("accepted");
   });
 });
 
-describe("a refund under way that a report ends", () => {
+describe("a refund in progress that a report ends", () => {
   it.each([done, refused])(
     "($kind) is looked at once more: what the service returned by itself shows then",
     (outcome) => {
@@ -89,14 +89,14 @@ describe("a refund's name", () => {
   const named = (reference: string | undefined, providerId: string | undefined) =>
     refundNamed([other, refund], { reference, providerId });
 
-  it("is our reference, or else the service's id of it", () => {
+  it("is our reference, or otherwise the service's id for it", () => {
     expect(named(base62Of(refund.id), undefined)).toBe(refund);
     expect(named(base62Of(refund.id), "act_2")).toBe(refund);
     expect(named("somebody else's", "re_1")).toBe(refund);
     expect(named(undefined, "re_1")).toBe(refund);
   });
 
-  it("that we did not give is nobody's of ours, also while one of ours is under way", () => {
+  it("that we did not give belongs to none of ours, even while one of ours is in progress", () => {
     expect(named(undefined, "re_2")).toBeUndefined();
     expect(named("somebody else's", "re_2")).toBeUndefined();
     expect(named(undefined, undefined)).toBeUndefined();
@@ -108,14 +108,14 @@ describe("the refunds that a look-up finds", () => {
     ...{ reference: base62Of(id), providerId: "re_1", outcome },
   });
 
-  it("end the one under way, whose amount is in the service's sum already", () => {
+  it("end the one in progress, whose amount the service's sum already includes", () => {
     const { refund, payment } = underWay();
     const change = afterRefundsFound(payment, [refund], [entry(refund.id, done)], 300, LATER);
     expect(change.payment).toMatchObject({ refundedAmount: 300, attempt: undefined });
     expect(change.refunds).toMatchObject([{ id: refund.id, status: "succeeded" }]);
   });
 
-  it("take back what failed since, also from a sum that was higher before", () => {
+  it("subtract what has failed since, also from a sum that was higher before", () => {
     const refund = aRefund({ status: "succeeded", providerId: "re_1" });
     const before = captured({ refundedAmount: 300 });
     const change = afterRefundsFound(before, [refund], [entry(refund.id, refused)], 0, LATER);
@@ -123,14 +123,14 @@ describe("the refunds that a look-up finds", () => {
     expect(change.refunds).toMatchObject([{ status: "failed" }]);
   });
 
-  it("count what was refunded at the service itself, up and down, and never less than what we know of", () => {
+  it("include refunds made at the service itself, up and down, and never less than what we know of", () => {
     const refund = aRefund({ status: "succeeded" });
     const shown = (total: number | undefined, refundedAmount = 300) =>
       afterRefundsFound(captured({ refundedAmount }), [refund], [], total, LATER).payment.refundedAmount;
     expect([shown(500), shown(300, 500), shown(0), shown(undefined, 500)]).toEqual([500, 300, 300, 500]);
   });
 
-  it("count while one is under way only where that is not among them: the sum may have it already", () => {
+  it("count during a refund in progress only if it is not among them: the sum may already include it", () => {
     const { refund, payment } = underWay();
     const shown = (found: Parameters<typeof afterRefundsFound>[2]) => {
       const { payment: left } = afterRefundsFound(payment, [refund], found, 300, LATER);
@@ -142,7 +142,7 @@ describe("the refunds that a look-up finds", () => {
     expect([shown(undefined), shown([entry(refund.id, accepted)]), shown([somebodyElses])]).toEqual([0, 0, 300]);
   });
 
-  it("with one reference are one refund, that succeeded if any did", () => {
+  it("with one reference are one refund, which succeeded if any did", () => {
     const { refund, payment } = underWay();
     const found = [entry(refund.id, refused), entry(refund.id, done)];
     expect(afterRefundsFound(payment, [refund], found, 300, LATER).refunds).toMatchObject([{ status: "succeeded" }]);

@@ -5,7 +5,7 @@ import { BENCHES } from "./connectors/benches.js";
 
 afterAll(() => agents.close());
 
-test.each(BENCHES)("%s: a refusal at the door does not end what was sent before", async (_name, open) => {
+test.each(BENCHES)("%s: an early rejection does not end what was sent before", async (_name, open) => {
   await using bench = await open();
   const request = authorization(bench);
   bench.server.fail(bench.routes.authorize, { answer: "reset", acted: true });
@@ -20,7 +20,7 @@ test.each(BENCHES)("%s: a refusal at the door does not end what was sent before"
   expect(meant({ state: "sent" }, second)).toBe(second);
 });
 
-test("what the service looked at and refused ends the attempt, however often it was sent", () => {
+test("a refusal by the service's own decision ends the attempt, however often it was sent", () => {
   const declined = { kind: "declined", errorCode: "issuer_decline", codes: {} } as const;
   const refused = { kind: "refused", as: "failed", errorCode: "invalid_amount", codes: {} } as const;
   const lost = { kind: "refused", as: "failed", errorCode: "service_network_error", codes: {} } as const;

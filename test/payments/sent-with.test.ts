@@ -3,12 +3,12 @@ import { describe, expect, it, test } from "vitest";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import { FORMULAS } from "../../src/payments/formulas.js";
 import { accountMark, believable, cardMark, foundIn, isOfAccount, sentTo } from "../../src/payments/sent-with.js";
-import { anAttempt, aPayment } from "./a-payment.js";
+import { anAttempt, aPayment } from "./sample-payment.js";
 
 const keys = { fingerprint: createSecretKey(Buffer.alloc(32, 1)) };
 const elsewhere = { fingerprint: createSecretKey(Buffer.alloc(32, 2)) };
 
-/** Fields that may be changed without leaving the account: all others may lead to another one. */
+/** Fields that may change within an account: all others may select another one. */
 const CHANGEABLE: Readonly<Record<string, readonly string[]>> = {
   "simulator-card": ["verify_result", "latency_ms", "approval_ttl_s", "async_capture", "webhook_secret"],
   "stripe-card": ["webhook_secret", "network_transaction_id_enabled"],
@@ -22,14 +22,14 @@ describe.each(FORMULAS.map((formula) => [formula.id, formula] as const))("the ac
   const markOf = (given: readonly (readonly [string, string])[]) =>
     accountMark(keys, { formula, fields: new Map(given.map(([key, value]) => [key, new Sensitive(value)])) });
 
-  it.each(values)("is told by %s where that leads to it", (changed) => {
+  it.each(values)("is identified by %s if that selects it", (changed) => {
     const others = values.map(([key, value]) => [key, key === changed ? "another" : value] as const);
     const isSame = CHANGEABLE[id]?.includes(changed) === true;
     expect(markOf(others) === markOf(values)).toBe(isSame);
     expect(markOf(values.filter(([key]) => key !== changed)) === markOf(values)).toBe(isSame);
   });
 
-  it("is told by a hash under the tenant's key, in any order of the fields", () => {
+  it("is identified by a hash under the tenant's key, in any order of the fields", () => {
     expect(markOf([...values].reverse())).toBe(markOf(values));
     expect(markOf(values)).not.toContain("-1");
     const fields = new Map(values.map(([key, value]) => [key, new Sensitive(value)]));
@@ -50,7 +50,7 @@ describe.each([
     return accountMark(keys, { formula, fields: new Map(fields) });
   };
 
-  it(`is the same when its mode is said to be ${usual}, as it is anyway, and another in ${other}`, () => {
+  it(`is the same if its mode is set to the default ${usual}, and another in ${other}`, () => {
     expect(markOf({ mode: usual })).toBe(markOf({}));
     expect(markOf({ mode: other })).not.toBe(markOf({}));
   });
@@ -59,7 +59,7 @@ describe.each([
 test.each([
   ["sandbox", "sk_sbox_abcdefghijklmnopqrstuvwxyz2"],
   ["live", "sk_abcdefghijklmnopqrstuvwxyz2"],
-])("a key of Checkout.com that is a %s one tells the mode, whatever is said of it", (_name, key) => {
+])("a key of Checkout.com that is a %s one decides the mode, whatever is configured", (_name, key) => {
   const formula = FORMULAS.find(({ id }) => id === "checkoutcom-card");
   if (!formula) throw new Error("no such formula");
   const marks = [undefined, "test", "live"].map((mode) => {
@@ -72,7 +72,7 @@ test.each([
   expect(new Set(marks).size).toBe(1);
 });
 
-test("a card is told by number and expiry, under the tenant's key", () => {
+test("a card is identified by number and expiry, under the tenant's key", () => {
   const card = { number: "4242424242424242", expirationMonth: 3, expirationYear: 2030, cvc: "123" };
   const marks = [
     cardMark(keys, card),
@@ -85,7 +85,7 @@ test("a card is told by number and expiry, under the tenant's key", () => {
   expect(cardMark(keys, { ...card, cvc: undefined })).toBe(marks[0]);
 });
 
-test("what Adyen's live address begins with leads nowhere in test", () => {
+test("the prefix of Adyen's live address has no effect in test", () => {
   const formula = FORMULAS.find(({ id }) => id === "adyen-card");
   if (!formula) throw new Error("no such formula");
   const marks = [{}, { mode: "test" }, { mode: "test", live_endpoint_prefix: "1797-Shop" }].map((more) => {
@@ -99,7 +99,7 @@ describe("a payment of one account", () => {
   const attempt = anAttempt("capture", { state: "unknown", account: "one" });
   const payment = aPayment({ account: "one", attempt });
 
-  it("is believed to be there or not by its account, and only to be there by others", () => {
+  it("is found or missing by its own account's answer, and only found by others'", () => {
     const found = { kind: "found", standing: { kind: "voiding", providerId: "pi_1", codes: {} } } as const;
     for (const outcome of [found, { kind: "absent" }, { kind: "unsupported" }] as const) {
       expect(believable(payment, "one", outcome)).toBe(outcome);
@@ -108,7 +108,7 @@ describe("a payment of one account", () => {
     expect(believable(payment, "two", found)).toBe(found);
   });
 
-  it("is the other account's too once it is found there, and its operation is where it was sent", () => {
+  it("belongs to the other account too once it is found there, and its operation to where it was sent", () => {
     expect(isOfAccount(payment, "two")).toBe(false);
     expect(isOfAccount(foundIn(payment, "two"), "two")).toBe(true);
     expect(isOfAccount(sentTo(payment, "two"), "two")).toBe(true);

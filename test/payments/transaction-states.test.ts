@@ -17,8 +17,8 @@ const INTENTS: readonly Intent[] = ["authorize", "capture"];
 const OUTCOMES: readonly IntentOutcome[] = ["pending", "succeeded", "failed"];
 const EVENTS = [...new Set(TRANSITIONS.map(({ on }) => on))];
 
-describe("the table of transitions", () => {
-  it("has one answer for each status, event, intent and what has come of it", () => {
+describe("the transition table", () => {
+  it("has one transition for each status, event, intent and outcome", () => {
     for (const from of STATUSES) {
       for (const on of EVENTS) {
         for (const intent of INTENTS) {
@@ -26,7 +26,7 @@ describe("the table of transitions", () => {
             const fitting = TRANSITIONS.filter(
               (step) => step.from === from && step.on === on && (step.intent ?? intent) === intent,
             ).filter(({ after }) => (after ?? outcome) === outcome);
-            // A step for this outcome alone comes before the one for all.
+            // A transition for a specific outcome comes before the general one.
             const [special, ...others] = fitting.filter(({ after }) => after !== undefined);
             expect([...others, ...fitting.filter(({ after }) => after === undefined).slice(1)]).toEqual([]);
             if (special) expect(transitionOn({ status: from, intentOutcome: outcome }, on, intent)).toBe(special);
@@ -36,7 +36,7 @@ describe("the table of transitions", () => {
     }
   });
 
-  it("reaches every status, and leaves a declined, voided or captured payment alone", () => {
+  it("reaches every status, and never leaves declined, voided and captured", () => {
     const reached = new Set<string>(["processing", ...TRANSITIONS.map(({ to }) => to)]);
     expect([...reached].sort()).toEqual([...STATUSES].sort());
     for (const status of ["authorization_declined", "authorization_voided", "capture_succeeded"] as const) {
@@ -44,7 +44,7 @@ describe("the table of transitions", () => {
     }
   });
 
-  it("leaves authorization_failed only to give back what was approved late", () => {
+  it("leaves authorization_failed only to release a late approval", () => {
     const late = TRANSITIONS.filter(({ from }) => from === "authorization_failed");
     expect(late.map(({ on, next }) => [on, next])).toEqual([
       ["authorized", "void"],
@@ -53,7 +53,7 @@ describe("the table of transitions", () => {
     ]);
   });
 
-  it("comes to rest, whatever events come in whatever order", () => {
+  it("ends, whatever events come in whatever order", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...INTENTS),
@@ -67,12 +67,12 @@ describe("the table of transitions", () => {
             if (!step) continue;
             status = step.to;
             if (intentOutcome !== "succeeded") intentOutcome = step.outcome ?? intentOutcome;
-            // Nobody is charged for what was told to have failed.
+            // No one is charged for a payment that was reported as failed.
             if (status === "capture_succeeded" && intentOutcome === "failed") expect(step.next).toBe("refund");
             if (status === "capture_succeeded") captures += 1;
             if (status === "authorization_voided") voids += 1;
           }
-          // Money is taken once or let go once, and never both.
+          // Money is captured once or released once, and never both.
           expect(captures + voids).toBeLessThan(2);
           if (captures + voids === 1) expect(isSettled(status)).toBe(true);
         },
@@ -80,7 +80,7 @@ describe("the table of transitions", () => {
     );
   });
 
-  it("is what the documentation draws", () => {
+  it("matches the diagram in the documentation", () => {
     const page = readFileSync(new URL("../../docs/payments.md", import.meta.url), "utf8");
     expect(page).toContain(`\`\`\`mermaid\n${stateDiagram()}\n\`\`\``);
   });

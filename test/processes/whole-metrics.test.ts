@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { expect, it } from "vitest";
 import { WholeMetrics } from "../../src/processes/whole-metrics.js";
 
-/** What a process reports that has counted so much. */
+/** The metrics of a process with this count. */
 function processWith(count: number) {
   const registry = new Registry();
   const registers = [registry];
@@ -13,7 +13,7 @@ function processWith(count: number) {
   return registry.getMetricsAsJSON();
 }
 
-it("sums the metrics of all processes, and keeps what ended ones have counted", async () => {
+it("sums the metrics of all processes, and keeps the counts of ended ones", async () => {
   const whole = new WholeMetrics();
   const page = whole.page(new Registry(), async () => {});
   whole.report(1, await processWith(3));

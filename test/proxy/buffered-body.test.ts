@@ -8,7 +8,7 @@ import { readAnswerBody, readCallerBody } from "../../src/proxy/buffered-body.js
 import type { ProxyCall } from "../../src/proxy/call.js";
 import { keyProof } from "../support/memory.js";
 
-/** A body that gives these pieces and then stays open, or ends. */
+/** A body with these chunks, which then stays open or ends. */
 function bodyOf(pieces: readonly (Buffer | string)[], { ends = true } = {}): Readable {
   const body = new Readable({ read() {} });
   for (const piece of pieces) body.push(piece);
@@ -31,23 +31,23 @@ const READERS: readonly (readonly [
 
 const MALFORMED = { code: "malformed_body", message: "The body ended before it was complete." };
 
-describe.each(READERS)("%s body read to its end", (_, read) => {
+describe.each(READERS)("%s body that is read completely", (_, read) => {
   it.each<[string, () => Readable | Buffer, string]>([
     ["of pieces", () => bodyOf([Buffer.from("one, "), "zwölf"]), "one, zwölf"],
     ["without any", () => bodyOf([]), ""],
     ["that is whole already", () => Buffer.from("whole"), "whole"],
-  ])("%s is all of it", async (_, body, text) => {
+  ])("%s is complete", async (_, body, text) => {
     expect((await read(body(), 100)).toString()).toBe(text);
   });
 
-  it("may be as large as is allowed, and then no byte larger", async () => {
+  it("may have the maximum size, and not one byte more", async () => {
     expect(await read(bodyOf(["12345"]), 5)).toHaveLength(5);
     for (const body of [bodyOf(["123", "456"]), Buffer.from("123456")]) {
       await expect(read(body, 5)).rejects.toMatchObject({ code: "body_too_large" });
     }
   });
 
-  it("is given up where it is too large, also when it does not end", async () => {
+  it("is aborted if it is too large, also if it does not end", async () => {
     const body = bodyOf(["123456"], { ends: false });
     await expect(read(body, 5)).rejects.toMatchObject({ code: "body_too_large" });
     expect(body.destroyed).toBe(true);
@@ -65,7 +65,7 @@ describe.each(READERS)("%s body read to its end", (_, read) => {
     expect(reserved.at(-1)).toBe(200_000);
   });
 
-  it("is given up where there is no memory for it", async () => {
+  it("is aborted if there is no memory for it", async () => {
     const budget = new MemoryBudget(1_000_000);
     const memory = budget.open(() => "");
     memory.prove(keyProof(newTenantId()));
@@ -79,13 +79,13 @@ describe.each(READERS)("%s body read to its end", (_, read) => {
   });
 });
 
-describe("what breaks off", () => {
+describe("a body that breaks off", () => {
   it.each<[string, Error | undefined, object]>([
     ["without a word", undefined, MALFORMED],
     ["with an error", new Error("reset"), MALFORMED],
     ["of a destination", new EgressError("connection_lost", "unknown"), { code: "destination_unreachable" }],
     ["of a destination that is silent", new EgressError("body_timeout", "unknown"), { code: "destination_timeout" }],
-  ])("%s is no body, while it is read and before", async (_, error, fault) => {
+  ])("%s fails, while it is read and before", async (_, error, fault) => {
     const read = (body: Readable) => readAnswerBody({ headers: [], body }, 100, UNCOUNTED);
     const now = bodyOf(["some"], { ends: false });
     const reading = read(now);
@@ -97,7 +97,7 @@ describe("what breaks off", () => {
     await expect(read(before)).rejects.toMatchObject(fault);
   });
 
-  it("is no body of a caller's either", async () => {
+  it("fails also if it is the caller's", async () => {
     const now = bodyOf(["some"], { ends: false });
     const reading = readCallerBody(callOf(now, UNCOUNTED), 100);
     setImmediate(() => now.destroy());

@@ -15,7 +15,7 @@ const outcome = (path: string): string => {
 };
 const REFUSED = JSON.stringify({ path: ["must not hold . or .. as a segment"] });
 
-/** RFC 3986, 5.4: references against `http://a/b/c/d;p?q`, here behind the base path of a destination. */
+/** RFC 3986, 5.4: references against `http://a/b/c/d;p?q`, here after the base path of a destination. */
 const NORMAL_EXAMPLES = ["/g:h", "/g", "/g/", "//g", "/;x", "/g;x", "/g;x=1/y"];
 const DOT_EXAMPLES = [
   ...["/./g", "/.", "/./", "/..", "/../", "/../g", "/../..", "/../../", "/../../g"],
@@ -30,7 +30,7 @@ const SPELLINGS = [
   // Percent-encoding (RFC 3986, 6.2.2.2), once and repeatedly
   ...["%2e%2e", "%2E%2E", ".%2e", "%2e.", "%2e", "%252e%252e", "%25%32%65%25%32%65", "%25252e.", "%%32%65%%32%65"],
   ...["%u002e%u002e", ".%u002e", "%uff0e%uff0e"],
-  // Path parameters, which servlet containers strip before they resolve
+  // Path parameters, which servlet containers remove before they resolve
   ...["..;", "..;a=b", "..;a=b;c", "%2e%2e;", "..%3b", "..%253b", ".;", ".;x", ";/..", "..;.."],
   // Backslashes and encoded slashes
   ...["..\\", "\\..", "a\\..\\b", "..%5c", "..%255c", "..%2f", "..%252f", "a%2f..%2fb", "%2f..", "..%5c..%5c"],
@@ -40,7 +40,7 @@ const SPELLINGS = [
   // Compatibility characters (Unicode normal form KC) and best-fit mappings
   ...["%ef%bc%8e%ef%bc%8e", "%e2%80%a4%e2%80%a4", "%e2%80%a5", "%ef%b9%92.", "..%ef%bc%8f", "..%ef%bc%bc"],
   ...["..%e2%88%95", "..%e2%81%84", "..%ef%bc%9b", "..%u2215", "..%u2216"],
-  // White space, control characters, characters that show nothing, broken bytes
+  // White space, control characters, invisible characters, invalid bytes
   ...["..%20", "%20..", "..%09", "..%0a", "..%0d%0a", ".%09.", "..%00", ".%00.", "..%00a", "..%c2%a0", "..%7f"],
   ...[".%e2%80%8b.", "..%e2%80%8d", ".%c2%ad.", ".%ff.", "..%1f", "..%e3%80%80", "..%2500"],
   // What ends the path for a server that decodes before it splits
@@ -48,15 +48,15 @@ const SPELLINGS = [
 ];
 
 describe("a path below a destination", () => {
-  it.each([...NORMAL_EXAMPLES, ...ORDINARY_NAMES])("goes there byte for byte: %s", (path) => {
+  it.each([...NORMAL_EXAMPLES, ...ORDINARY_NAMES])("is forwarded byte for byte: %s", (path) => {
     expect(outcome(path)).toBe(`/base${path}`);
   });
 
-  it.each(DOT_EXAMPLES)("is refused with a dot segment of RFC 3986: %s", (path) => {
+  it.each(DOT_EXAMPLES)("is rejected with a dot segment of RFC 3986: %s", (path) => {
     expect(outcome(path)).toBe(REFUSED);
   });
 
-  it.each(SPELLINGS)("is refused with a dot segment in another spelling: %s", (spelled) => {
+  it.each(SPELLINGS)("is rejected with a dot segment in another spelling: %s", (spelled) => {
     for (const path of [`/${spelled}`, `/${spelled}/admin`, `/a/${spelled}/b`])
       expect([path, outcome(path)]).toEqual([path, REFUSED]);
   });
@@ -66,17 +66,17 @@ describe("a path below a destination", () => {
     ...["/%41%7e%2C", "/caf%e9/%ff%fe/%zz/%", "/100%25", "/100%2525", "/%2e%2ea", "/a%2e%2e", "/%252ea", "/a%3b.."],
     ...["/%e2%80%a6", "/.%2e.", "/%20", "/%20a", "/a%20..b", "/%00", "/%e6%97%a5%e6%9c%ac", "/\xe6\x97\xa5", "/-..-"],
     ...["/%u0041", "/;../x", "/a;..", "/%3b..", "/%c3%80", "/%c1", "/%f0%9f%98%80", "/..a;b", "/.a/..b/c.."],
-  ])("goes there byte for byte where no server reads one: %s", (path) => {
+  ])("is forwarded byte for byte if no server reads a dot segment in it: %s", (path) => {
     expect(outcome(path)).toBe(`/base${path}`);
   });
 
-  it("is refused where it is encoded more often than anybody decodes", () => {
+  it("is rejected if it is encoded more often than any server decodes", () => {
     const encoded = (times: number) => `/%${"25".repeat(times)}41`;
     expect(outcome(encoded(3))).toBe(`/base${encoded(3)}`);
     expect(outcome(encoded(5))).toBe(REFUSED);
   });
 
-  it("costs a bounded number of passes, however long it is and however often encoded", () => {
+  it("needs a bounded number of passes, however long it is and however often encoded", () => {
     const hostile = [
       `/%${"25".repeat(16_000)}2e`,
       `/${"%c0".repeat(10_000)}`,
@@ -87,7 +87,7 @@ describe("a path below a destination", () => {
       const before = process.cpuUsage();
       hasDotSegment(path);
       const { user, system } = process.cpuUsage(before);
-      // A path of 32 KB, the longest that arrives, in processor time.
+      // A path of 32 KB, the longest that is accepted, in processor time.
       expect(user + system).toBeLessThan(500_000);
     }
   });
@@ -143,7 +143,7 @@ const ALPHABET = [
   ...["%c0%ae", "%c0%af", "%ef%bc%8e", "%ef%bc%8f", "%ff", "%3f", "%23", "%252e", "%252f", "\xc0", "\xae"],
 ];
 
-describe("whatever passes", () => {
+describe("an accepted path", () => {
   it.each(Object.entries(SERVERS))("stays below the base for %s", (_, find) => {
     assert(
       property(array(constantFrom(...ALPHABET), { minLength: 1, maxLength: 9 }), (pieces) => {

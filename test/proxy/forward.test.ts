@@ -29,7 +29,7 @@ describe("the target at a destination", () => {
     ["/✓", "path"],
     ["/a/..", "path"],
     ["/%2E%2e/a", "path"],
-  ])("is none for the path %j", (path, field) => {
+  ])("is undefined for the path %j", (path, field) => {
     expect(Object.keys(faultFields(() => destinationTarget("https://h/base", path, "")) ?? {})).toEqual([field]);
   });
 
@@ -63,7 +63,7 @@ describe("the forwarded query", () => {
     expect(forwardedQuery(query)).toBe(forwarded);
   });
 
-  it("never names the key, and else stays as it was", () => {
+  it("never contains the key, and is otherwise unchanged", () => {
     const pair = fc.oneof(
       fc.constantFrom("bt-proxy-key=x", "bt%2Dproxy%2Dkey", "a=b", "", "%"),
       fc.webQueryParameters(),
@@ -80,7 +80,7 @@ describe("the forwarded query", () => {
 });
 
 describe("headers", () => {
-  it("of ours and of the connection are not handed on, in whatever case", () => {
+  it("added by us or by hops are not forwarded, in any case", () => {
     const names = [
       "BT-API-KEY",
       "bt-x",
@@ -110,7 +110,7 @@ describe("headers", () => {
     ]);
   });
 
-  it("that are asked for replace those of the connection", () => {
+  it("requested by the caller replace the hop-by-hop ones", () => {
     expect(
       forwardedHeaders([
         ["bt-proxy-CONNECTION", "a"],

@@ -7,8 +7,8 @@ const JSON_TYPE = [["Content-Type", "application/json; charset=utf-8"]] as const
 const message = (text: string | Buffer, headers: readonly (readonly [string, string])[] = JSON_TYPE) =>
   new Message(headers, Buffer.from(text));
 
-describe("a message on its way through transforms", () => {
-  it("is an object for application/json alone, else text", () => {
+describe("a message passed through transforms", () => {
+  it("is an object for application/json only, and text otherwise", () => {
     expect(message('{"a": 1.0}').body).toEqual({ a: 1 });
     expect(message('{"a": 1.0}', [["content-type", "application/problem+json"]]).body).toBe('{"a": 1.0}');
     expect(message("{broken").body).toBe("{broken");
@@ -34,9 +34,9 @@ describe("a message on its way through transforms", () => {
     ["[1.50, 0.1000000000000000055]", "the same list"],
     ["12345678901234567890", "the same number"],
     ["null", "the same null"],
-  ])("keeps the bytes of %s where code gives back %s", (text) => {
+  ])("keeps the bytes of %s if code returns %s", (text) => {
     const kept = message(text);
-    // As it comes back from code: written and read again.
+    // As it returns from code: serialized and parsed.
     kept.take({ body: JSON.parse(JSON.stringify(kept.body)), headers: {} });
     expect(kept.bytes.toString()).toBe(text);
   });
@@ -59,7 +59,7 @@ describe("a message on its way through transforms", () => {
       '[["12345678901234567890","\\\\",9007199254740993]]',
     ],
     ['{"b":1,"a":2}', (body) => ({ a: Object(body).a, b: Object(body).b }), '{"a":2,"b":1}'],
-  ])("keeps the digits of %s where code changes it", (text, change, expected) => {
+  ])("keeps the digits of %s if code changes it", (text, change, expected) => {
     const changed = message(text);
     changed.take({ body: change(JSON.parse(JSON.stringify(changed.body))), headers: {} });
     expect(changed.bytes.toString()).toBe(expected);
@@ -68,7 +68,7 @@ describe("a message on its way through transforms", () => {
   it.each([
     ["numbers that became one", "[9007199254740993,9007199254740992]"],
     ["a number beyond the range", "[1e400]"],
-  ])("refuses to guess where code changes a body with %s", (_, text) => {
+  ])("is rejected as ambiguous if code changes a body with %s", (_, text) => {
     const changed = message(text);
     changed.take({ body: [1, JSON.parse(JSON.stringify(changed.body))], headers: {} });
     expect(() => changed.bytes).toThrow(expect.objectContaining({ code: "unprocessable" }));
@@ -77,7 +77,7 @@ describe("a message on its way through transforms", () => {
     if (!text.includes("e400")) expect(gone.bytes.toString()).toBe('{"a":1}');
   });
 
-  it("says that it is JSON where code returns an object and no type", () => {
+  it("gets the JSON type if code returns an object and no type", () => {
     const typeOf = (body: Json, headers: JsonObject) => {
       const taken = message("text", []);
       taken.take({ body, headers });
@@ -89,14 +89,14 @@ describe("a message on its way through transforms", () => {
     expect(typeOf({ a: 1 }, { "content-TYPE": "text/own" })).toEqual([["content-TYPE", "text/own"]]);
   });
 
-  it("keeps bytes that are no text where code gives the body back", () => {
+  it("keeps bytes that are not text if code returns the body", () => {
     const bytes = Buffer.from([0xff, 0xfe, 0, 1]);
     const kept = message(bytes, []);
     kept.take({ body: kept.body, headers: {} });
     expect(kept.bytes.equals(bytes)).toBe(true);
   });
 
-  it("writes a changed body as JSON, a text as it is, and null as nothing", () => {
+  it("writes a changed body as JSON, a text unchanged, and null as nothing", () => {
     const changed = message("{}");
     changed.body = { a: [1] };
     expect(changed.bytes.toString()).toBe('{"a":[1]}');
@@ -106,14 +106,14 @@ describe("a message on its way through transforms", () => {
     expect(changed.bytes).toHaveLength(0);
   });
 
-  it("keeps the spelling around a text that is rewritten", () => {
+  it("keeps the spelling around a replaced text", () => {
     const masked = message('{ "n": "4242", "x": 1.0 }');
     masked.rewrite('{ "n": "****", "x": 1.0 }');
     expect(masked.body).toEqual({ n: "****", x: 1 });
     expect(masked.bytes.toString()).toBe('{ "n": "****", "x": 1.0 }');
   });
 
-  it("shows headers by name, joined, but cookies that are set apart", () => {
+  it("shows headers by name, joined, but cookies separately", () => {
     const headers = [
       ["A", "1"],
       ["a", "2"],
@@ -135,7 +135,7 @@ describe("a message on its way through transforms", () => {
     ]);
   });
 
-  it("takes headers back, lists as several, numbers as text, and beyond one byte as UTF-8", () => {
+  it("accepts headers from code: lists as several, numbers as text, and non-latin1 as UTF-8", () => {
     const taken = message("");
     taken.take({ body: "", headers: { "Set-Cookie": ["x", "y"], N: 1, T: true, Gone: null, Object: {}, U: "✓" } });
     expect(taken.headers).toEqual([
@@ -153,7 +153,7 @@ describe("a message on its way through transforms", () => {
     ["no body", { headers: {} }],
     ["no headers", { body: {} }],
     ["headers that are a list", { body: {}, headers: [] }],
-    ["a header's name that is none", { body: {}, headers: { "a b": "c" } }],
+    ["an invalid header's name", { body: {}, headers: { "a b": "c" } }],
     ["a header with a line break", { body: {}, headers: { a: "b\r\nc: d" } }],
   ])("is not replaced by %s", (_, returned) => {
     expect(() => message("{}").take(returned)).toThrow(FunctionFailed);

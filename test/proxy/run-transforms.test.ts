@@ -23,7 +23,7 @@ describe("the transforms of one direction", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
   afterEach(() => void vi.useRealTimers());
 
-  /** How many of ten steps run, when each takes so many seconds. */
+  /** How many of ten steps run if each takes this many seconds. */
   const stepsRun = async (seconds: number) => {
     let runs = 0;
     const transforms = new RunTransforms({
@@ -54,7 +54,7 @@ describe("the transforms of one direction", () => {
     expect(await stepsRun(3)).toMatchObject({ runs: 10, outcome: { kind: "request" } });
   });
 
-  it("are not started any more after them", async () => {
+  it("are not started after that time", async () => {
     expect(await stepsRun(20)).toMatchObject({
       runs: 2,
       outcome: { status: 500, detail: "Reactor Runtime Error", errors: { error: ["The transforms took too long."] } },

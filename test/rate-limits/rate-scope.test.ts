@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 
 describe("CLOAKROOM_RATE_LIMITS", () => {
-  it("is what the specification says unless it is set", () => {
+  it("defaults to the limits of the specification", () => {
     const documented = { global: 1_000, portal: 600, token_read: 100, token_write: 200, token_search: 50 };
     expect(readConfig({}).rateLimits).toEqual(documented);
   });
 
-  it("changes the scopes that it names, or counts nothing", () => {
+  it("changes the scopes that it names, or switches limits off", () => {
     const { rateLimits } = readConfig({ CLOAKROOM_RATE_LIMITS: "token_read=7, global=5000" });
     expect(rateLimits).toEqual({ global: 5_000, portal: 600, token_read: 7, token_write: 200, token_search: 50 });
     expect(readConfig({ CLOAKROOM_RATE_LIMITS: "off" }).rateLimits).toBeUndefined();
@@ -22,7 +22,7 @@ describe("CLOAKROOM_RATE_LIMITS", () => {
 });
 
 describe("CLOAKROOM_REDIS_URL", () => {
-  it.each(["localhost:6379", "http://valkey:6379", "redis://"])("refuses %s without repeating it", (value) => {
+  it.each(["localhost:6379", "http://valkey:6379", "redis://"])("rejects %s without repeating it", (value) => {
     expect(() => readConfig({ CLOAKROOM_REDIS_URL: value })).toThrow(/^CLOAKROOM_REDIS_URL must be an address/);
   });
 });

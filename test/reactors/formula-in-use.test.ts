@@ -2,15 +2,14 @@ import { createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Caller } from "../../src/access/caller.js";
 import { Grant } from "../../src/access/grant.js";
-import { Refused } from "../../src/access/refusal.js";
 import { newUuid, type Uuid } from "../../src/base/ids.js";
 import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
 import { createFormula, deleteFormula } from "../../src/reactors/formula.js";
 import { createReactor, type ReactorProperties, updateReactor } from "../../src/reactors/reactor.js";
 import { readTenant } from "../../src/store/tenants.js";
-import type { Transaction } from "../../src/store/transaction.js";
+import type { OrdinaryTransaction } from "../../src/store/transaction.js";
 import { DEFAULT_SETTINGS } from "../../src/tenancy/settings.js";
-import { type Deck, FIRST_REVISION, openDeck } from "../store/support/deck.js";
+import { type BatcherFixture, FIRST_REVISION, openFixture } from "../store/support/batcher-fixture.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
 const key = (): KeyObject => createSecretKey(randomBytes(32));
@@ -22,7 +21,7 @@ const KEYS: TenantKeys = {
 const CODE = "module.exports = async () => ({ raw: 1 });";
 
 let database: TestDatabase;
-let deck: Deck;
+let fixture: BatcherFixture;
 let caller: Caller;
 let formulaId: Uuid;
 beforeAll(async () => {
@@ -30,9 +29,9 @@ beforeAll(async () => {
 });
 afterAll(() => database?.[Symbol.asyncDispose]());
 beforeEach(async () => {
-  deck = await openDeck(database, { lanes: 2 });
+  fixture = await openFixture(database, { connections: 2, batch: 1 });
   caller = {
-    ...{ tenantId: deck.tenantId, application: { id: newUuid(), type: "management" } },
+    ...{ tenantId: fixture.tenantId, application: { id: newUuid(), type: "management" } },
     ...{ keyId: undefined, session: undefined },
     ...{ grant: new Grant({ permissions: [], rules: [] }), settings: DEFAULT_SETTINGS, revision: FIRST_REVISION },
   };
@@ -45,56 +44,55 @@ beforeEach(async () => {
       { ...texts, configuration: [], requestParameters: [] },
       undefined,
     );
-    if (made instanceof Refused) throw made.fault;
     return made.id;
   });
 });
-afterEach(() => deck[Symbol.asyncDispose]());
+afterEach(() => fixture[Symbol.asyncDispose]());
 
-const run = <T>(work: (tx: Transaction) => Promise<T>) => deck.flights.run(deck.tenantId, FIRST_REVISION, work);
+const run = <T>(work: (tx: OrdinaryTransaction) => Promise<T>) =>
+  fixture.batcher.run(fixture.tenantId, FIRST_REVISION, work);
 
 function properties(kind: "formula" | "code"): ReactorProperties {
   const code = kind === "formula" ? { kind, formulaId } : { kind, code: CODE };
   return { name: "R", code, applicationId: undefined, configuration: {}, runtime: undefined };
 }
 
-type Work = (tx: Transaction) => Promise<unknown>;
+type Work = (tx: OrdinaryTransaction) => Promise<unknown>;
 const making: Work = (tx) => createReactor(tx, caller, KEYS, properties("formula"));
 const deleting: Work = (tx) => deleteFormula(tx, caller, formulaId);
 
 /** `done`, or the code of the fault. */
 async function outcomeOf(running: Promise<unknown>): Promise<string> {
-  const result = await running.catch((error: unknown) => error);
-  const fault = result instanceof Refused ? result.fault : result;
+  const fault = await running.catch((error: unknown) => error);
   return fault instanceof Error && "code" in fault ? String(fault.code) : "done";
 }
 
-/** Reactors whose formula is gone. */
+/** Reactors whose formula is deleted. */
 async function orphans(): Promise<number> {
   const rows = await database.asTenant(
-    deck.tenantId,
+    fixture.tenantId,
     "select 1 from reactors where formula_id is not null and formula_id not in (select id from reactor_formulas)",
   );
   return rows.length;
 }
 
-/** Waits until so many of the database's processes wait for a lock. */
+/** Waits until this many database processes wait for a lock. */
 async function waitingForLocks(count: number): Promise<void> {
   const waiting = () =>
     database.owner`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
   await expect.poll(waiting).toHaveLength(count);
 }
 
-/** Waits for the others in the same transaction to go on by so many steps. */
-async function steps(tx: Transaction, count: number): Promise<void> {
-  for (let step = 0; step < count; step += 1) await tx.ask(readTenant, tx.tenantId);
+/** Gives the other request time for about this many steps. */
+async function steps(tx: OrdinaryTransaction, count: number): Promise<void> {
+  for (let step = 0; step < count; step += 1) await tx.query(readTenant, tx.tenantId);
 }
 
-describe("a formula is deleted, or a reactor is made from it, and never both", () => {
+describe("either a formula is deleted or a reactor is created from it, never both", () => {
   const offsets = [-3, -2, -1, 0, 1, 2, 3];
   const ways = offsets.flatMap((offset) => (["deleter", "maker"] as const).map((first) => [offset, first] as const));
 
-  it.each(ways)("by requests of one transaction, %i steps apart, the %s aboard first", async (offset, first) => {
+  it.each(ways)("by concurrent transactions, %i steps apart, the %s first", async (offset, first) => {
     const works: Readonly<Record<"maker" | "deleter", Work>> = {
       maker: async (tx) => {
         await steps(tx, Math.max(0, offset));
@@ -111,9 +109,9 @@ describe("a formula is deleted, or a reactor is made from it, and never both", (
     expect(await orphans()).toBe(0);
   });
 
-  it("also where an older reactor is given it", async () => {
+  it("also if an existing reactor is changed to it", async () => {
     const { id } = await run((tx) => createReactor(tx, caller, KEYS, properties("code")));
-    const changing = (tx: Transaction) => updateReactor(tx, caller, KEYS, id, () => properties("formula"));
+    const changing = (tx: OrdinaryTransaction) => updateReactor(tx, caller, KEYS, id, () => properties("formula"));
     const outcomes = await Promise.all([outcomeOf(run(changing)), outcomeOf(run(deleting))]);
     expect(outcomes.filter((outcome) => outcome === "done")).toHaveLength(1);
     expect(await orphans()).toBe(0);
@@ -122,7 +120,7 @@ describe("a formula is deleted, or a reactor is made from it, and never both", (
   it.each([
     ["a reactor is stored first", "reactors", making, deleting, "conflict"],
     ["the formula is deleted first", "audit_logs", deleting, making, "validation_failed"],
-  ] as const)("by transactions beside each other: %s", async (_, held, first, second, refusal) => {
+  ] as const)("by concurrent transactions: %s", async (_, held, first, second, refusal) => {
     const outcomes = await database.owner.begin(async (sql) => {
       await sql.unsafe(`lock table ${held} in exclusive mode`);
       const before = outcomeOf(run(first));

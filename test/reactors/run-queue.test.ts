@@ -2,22 +2,21 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { Authenticator } from "../../src/access/authenticate.js";
-import { Refused } from "../../src/access/refusal.js";
 import { systemClock } from "../../src/base/clock.js";
 import { newUuid } from "../../src/base/ids.js";
-import { readConfig } from "../../src/config.js";
 import { createReactor } from "../../src/reactors/reactor.js";
 import { RunQueue } from "../../src/reactors/run-queue.js";
 import { startRun } from "../../src/reactors/runs.js";
+import { readConfig } from "../../src/settings/config.js";
 import { insertRun } from "../../src/store/reactor-runs.js";
-import type { Transaction } from "../../src/store/transaction.js";
+import type { OrdinaryTransaction } from "../../src/store/transaction.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
-import { openVault } from "../../src/vault.js";
+import { openVault } from "../../src/vault/vault.js";
 import { agents } from "../payments/connectors/bench.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 
-it("runs that were taken together with one that cannot be read are waited for", async () => {
+it("runs that were leased together with an unreadable one are waited for", async () => {
   const directory = newDirectory();
   const config = readConfig({ CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")) });
   const vault = await openVault({ config, as: "server", announce: () => {}, clock: systemClock });
@@ -29,7 +28,8 @@ it("runs that were taken together with one that cannot be read are waited for", 
     const authenticator = new Authenticator(database, keyring, systemClock);
     const caller = await authenticator.application(tenantId, applicationId);
     if (!caller) throw new Error("the tenant has no application");
-    const run = <T>(work: (tx: Transaction) => Promise<T>) => database.fast.run(tenantId, "unguarded", work);
+    const run = <T>(work: (tx: OrdinaryTransaction) => Promise<T>) =>
+      database.ordinary.run(tenantId, "unguarded", work);
 
     const code = "module.exports = async () => ({ raw: 1 });";
     const properties = {
@@ -44,10 +44,9 @@ it("runs that were taken together with one that cannot be read are waited for", 
     const times = { due_at: new Date(), expires_at: expiresAt };
     await run(async (tx) => {
       const ids = { id: newUuid(), reactor_id: reactor.id, application_id: applicationId };
-      tx.tell(insertRun, { ...ids, request: Buffer.from("changed by somebody else"), ...times });
+      tx.enqueue(insertRun, { ...ids, request: Buffer.from("changed by somebody else"), ...times });
     });
-    const id = await run((tx) => startRun(tx, caller, keys, reactor.id, { args: 1, callbackUrl: undefined }));
-    if (id instanceof Refused) throw id.fault;
+    const _id = await run((tx) => startRun(tx, caller, keys, reactor.id, { args: 1, callbackUrl: undefined }));
 
     const events: string[] = [];
     const started = Promise.withResolvers<void>();
@@ -65,17 +64,17 @@ it("runs that were taken together with one that cannot be read are waited for", 
       bins: undefined,
       callApi: async () => ({ status: 500, body: null, lasting: () => null }),
       showError: () => null,
-      onFailure: () => void events.push("the failure is told"),
+      onFailure: () => void events.push("the failure is reported"),
       onUndelivered: () => {},
     });
     queue.wake(tenantId);
     await started.promise;
     const stopped = queue.stop().then(() => void events.push("stopped"));
-    // What is wrong with the first of them is known by now.
+    // The first of them has failed by now.
     await new Promise((resolve) => setImmediate(resolve));
     released.resolve();
     await stopped;
-    expect(events).toEqual(["the other has run", "the failure is told", "stopped"]);
+    expect(events).toEqual(["the other has run", "the failure is reported", "stopped"]);
   } finally {
     await vault[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });

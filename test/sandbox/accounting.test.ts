@@ -6,7 +6,7 @@ import { settingsOf } from "../../src/sandbox/options.js";
 import { failed } from "../../src/sandbox/run.js";
 
 describe("a circuit breaker", () => {
-  test("opens after so many failures within the period, and closes when the first of them has passed", () => {
+  test("opens after the configured failures within the period, and closes when the first of them has expired", () => {
     let now = 0;
     const breaker = new CircuitBreaker({ failures: 2, ms: 1_000 }, () => now);
     expect([breaker.openFor("a"), breaker.fail("a"), breaker.openFor("a")]).toEqual([0, false, 0]);
@@ -57,7 +57,7 @@ describe("counts", () => {
 });
 
 describe("settings", () => {
-  test("are the defaults where nothing was chosen", () => {
+  test("have the documented defaults", () => {
     const { runner, breaker } = settingsOf({});
     expect(runner.threads).toBeGreaterThanOrEqual(4);
     expect(runner.threads).toBeLessThanOrEqual(16);
@@ -73,7 +73,7 @@ describe("settings", () => {
     });
   });
 
-  test("can be chosen one by one", () => {
+  test("can be set one by one", () => {
     const { runner } = settingsOf({ threads: 2, queue: { waitMs: 1 }, kill: { graceMs: 7 } });
     expect(runner).toMatchObject({
       threads: 2,

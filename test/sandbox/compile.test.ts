@@ -41,7 +41,7 @@ describe("code is compiled before it is saved", () => {
     expect([problem?.line, problem?.column]).toEqual([line, column]);
   });
 
-  test("in a regular expression, the engine gives the message and no place", async () => {
+  test("an error in a regular expression has the engine's message and no location", async () => {
     const problem = await opened.compile("const a = 1;\nconst r = /(/;");
     expect(problem).toEqual({ message: expect.stringMatching(/^SyntaxError: /), line: 1, column: 1 });
   });
@@ -65,7 +65,7 @@ describe("code is compiled before it is saved", () => {
     expect(opened.sandbox.metrics.threadsEnded).toBe(0);
   });
 
-  test("code that is too long is not even tried", async () => {
+  test("code that is too long is not compiled", async () => {
     expect(await opened.compile(" ".repeat(50_001))).toEqual({
       message: "The code is longer than 50000 characters.",
       line: 1,
@@ -73,7 +73,7 @@ describe("code is compiled before it is saved", () => {
     });
   });
 
-  test("code that is nested too deep is refused, and the next is compiled", async () => {
+  test("code that is nested too deep is rejected, and the next is compiled", async () => {
     const problem = await opened.compile(`module.exports = ${"(".repeat(20_000)}1${")".repeat(20_000)};`);
     expect(problem).toBeDefined();
     expect(await opened.compile("1")).toBeUndefined();

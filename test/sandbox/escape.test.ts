@@ -7,9 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { exporting, openSandbox } from "./support/open-sandbox.js";
 
 /**
- * Known ways out of JavaScript sandboxes, by the categories that the advisories of vm2 are catalogued under, each tried
- * against the shipped engine. What counts is what an attacker would have in the end: a process, files, the network, or
- * anything of another tenant.
+ * Known escapes from JavaScript sandboxes, by the categories of vm2's advisories, each tried against the shipped
+ * engine. The tests check what an attacker would gain: a process, files, the network, or anything of another tenant.
  */
 const opened = openSandbox();
 const { value, run } = opened;
@@ -43,7 +42,7 @@ const loot = async (F) => {
     try { const got = await unwrapped(get()); if (got !== undefined && got !== null) found.push(name); } catch {}
   };
   const g = await Promise.resolve().then(() => unwrapped(F('return globalThis')())).catch(() => undefined);
-  // The guest's own process is a table of words: what would make it one of the host's is not in it.
+  // The guest's process is a plain object of strings: nothing in it belongs to the host.
   const wayOut = (p) => p?.getBuiltinModule ?? p?.mainModule ?? p?._linkedBinding ?? p?.moduleLoadList ?? p?.report ?? Object.keys(p?.env ?? {})[0];
   await attempt('process', () => F('return process')().then?.(wayOut) ?? wayOut(F('return process')()));
   await attempt('process of the global', () => wayOut(g.process));
@@ -63,7 +62,7 @@ const lootSeen = (seen) => lootAll(
 const lootAll = async (constructors) => (await Promise.all(constructors.map(loot))).flat();
 `;
 
-/** A function that tries one way out, and gives what it found there: nothing. */
+/** A function that tries one escape, and returns what it found there: nothing. */
 const attempt = (body: string) =>
   value(`${LOOT}\nmodule.exports = async (req) => { ${body} };`, { hosts: { bt: async () => ({ a: 1 }) } });
 
@@ -194,7 +193,7 @@ describe("hooks that a host calls", () => {
   });
 });
 
-describe("what is simply not there", () => {
+describe("missing features", () => {
   test("names of Node and of engines", async () => {
     const names = [
       "require_",
@@ -268,7 +267,7 @@ describe("what is simply not there", () => {
     "async_hooks",
     "ssh2",
     "tesseract.js",
-  ])("the module %j, which is refused with the reason", async (name) => {
+  ])("the module %j is refused with a reason", async (name) => {
     const code = exporting("({ args }) => { try { require(args.name); } catch (e) { return [e.code, e.message]; } }");
     expect(await value(code, { args: { args: { name } } })).toEqual([
       "MODULE_NOT_FOUND",
@@ -276,7 +275,7 @@ describe("what is simply not there", () => {
     ]);
   });
 
-  test("what packages get for such a module does nothing, whatever they try", async () => {
+  test("the stub that packages get for such a module does nothing", async () => {
     // node-jose, pdfkit and others load `fs` and never use it here.
     const code = exporting(`async () => {
       const inner = require('pdfkit').prototype;
@@ -322,12 +321,12 @@ describe("what is simply not there", () => {
     expect(await run(code)).toMatchObject({ reason: "does_not_compile" });
   });
 
-  test("import.meta says nothing", async () => {
+  test("import.meta is empty", async () => {
     expect(await value("export default () => Object.keys(import.meta);")).toEqual([]);
     expect(await run("module.exports = () => import.meta.url;")).toMatchObject({ reason: "does_not_compile" });
   });
 
-  test("an error of an import that is refused says nothing of the host", async () => {
+  test("the error of a refused import reveals nothing about the host", async () => {
     const code = exporting("async () => { try { await import('fs'); } catch (e) { return [e.message, e.stack]; } }");
     const [message, stack] = Object.values(Object(await value(code)));
     expect(message).toBe("The module 'fs' is not available: code here has no files.");
@@ -340,7 +339,7 @@ describe("what is simply not there", () => {
     expect(await value(code)).toEqual(["undefinedundefined", "object"]);
   });
 
-  test("there is no clock finer than a millisecond", async () => {
+  test("no clock is finer than a millisecond", async () => {
     const code = exporting(
       "() => { let least = 1000; for (let i = 0, last = performance.now(); i < 300000; i++) { const now = performance.now(); if (now > last) { least = Math.min(least, now - last); last = now; } } return least; }",
     );
@@ -349,7 +348,7 @@ describe("what is simply not there", () => {
 });
 
 describe("files and the network", () => {
-  test("no way of the guest's clients reaches a server without the host", async () => {
+  test("none of the guest's clients reaches a server without the host", async () => {
     const { port } = server.address() as AddressInfo;
     const code = exporting(`async () => {
       const url = 'http://127.0.0.1:${port}/';
@@ -392,7 +391,7 @@ describe("other tenants", () => {
     require('lodash').map = () => 'stolen'; require('axios').get = () => 'stolen'; Math.random = () => 4; Date.now = () => 4; String.prototype.trim = () => 'stolen';
     TextEncoder.prototype.encode = () => { throw 1; }; Uint8Array.prototype.toHex = () => 'stolen'; Object.defineProperty(globalThis, 'Map', { value: null });`;
 
-  test("see nothing of what a tenant did to built-ins, and neither does the host", async () => {
+  test("see no change that a tenant made to built-ins, and neither does the host", async () => {
     await run(`${pollution}\nmodule.exports = () => 1;`, { key: { tenantId: "polluter" } });
     const code = exporting(
       "({ args }) => [({}).polluted, [1].map((x) => x + 1), JSON.stringify({ a: args.a }), typeof leak, Buffer.from('a').toString('hex'), require('lodash').map([1], (x) => x), Math.random() === 4, Date.now() === 4, ' a '.trim(), typeof Map]",
@@ -406,7 +405,7 @@ describe("other tenants", () => {
     expect(Reflect.get({}, "polluted")).toBeUndefined();
   });
 
-  test("find nothing of a tenant in the memory that they are given", async () => {
+  test("find nothing of a tenant in reused memory", async () => {
     const secret = "4242424242424242-canary";
     const key = { tenantId: "one", functionId: "holds a secret" };
     for (let i = 0; i < 5; i++) {
@@ -424,14 +423,14 @@ describe("other tenants", () => {
     expect((await Promise.all(answers)).flat()).toEqual([]);
   });
 
-  test("are not reached by a function's own instances either: each starts from the same world", async () => {
+  test("are not affected by a function's own instances either: each starts from the same state", async () => {
     const code =
       "const before = globalThis.mark; globalThis.mark = 1; module.exports = async () => { await new Promise((r) => setTimeout(r, 50)); return before ?? null; };";
     expect(await Promise.all(Array.from({ length: 6 }, () => value(code)))).toEqual(Array(6).fill(null));
   });
 });
 
-describe("tampering with the world's own plumbing", () => {
+describe("tampering with the sandbox's own internals", () => {
   test.each([
     ["JSON", "JSON.stringify = () => 'no json'; JSON.parse = () => null"],
     ["TextEncoder", "TextEncoder.prototype.encode = () => new Uint8Array(9)"],

@@ -3,8 +3,8 @@ import type { RunOutcome } from "../../src/sandbox/run.js";
 import { exporting, openSandbox, tenant } from "./support/open-sandbox.js";
 
 /**
- * Code that takes what it can: time, memory, the engine itself. Each case runs while another tenant calls the same
- * sandbox, whose answers must come as if nothing happened.
+ * Code that exhausts resources: time, memory, the engine itself. Each case runs while another tenant calls the same
+ * sandbox and must get its answers as usual.
  */
 const opened = openSandbox({
   kill: { graceMs: 300 },
@@ -13,10 +13,10 @@ const opened = openSandbox({
 afterAll(() => opened[Symbol.asyncDispose]());
 
 const limits = { wallMs: 250, loadMs: 250 };
-/** Far above the 250 ms that a call may be delayed, because the machine that runs the tests is shared. */
+/** Far above the allowed delay of 250 ms per call, because the test machine is shared. */
 const OTHERS_MS = 2_000;
 
-/** Runs the code as one tenant while another calls; both outcomes. */
+/** Runs the code as one tenant while another calls; returns both outcomes. */
 async function beside(code: string, name: string): Promise<RunOutcome> {
   let isOver = false;
   const failing = opened.run(code, { key: { tenantId: name, functionId: name }, limits }).finally(() => {
@@ -71,7 +71,7 @@ describe("code that does not end", () => {
     expect(opened.sandbox.metrics.threadsEnded).toBe(0);
   });
 
-  test("a loop at the top level ends when loading may take no longer", async () => {
+  test("a loop at the top level ends at the limit for loading", async () => {
     expect(await beside("for (;;);", "top level")).toMatchObject({ kind: "failed", reason: "timeout" });
   });
 
@@ -82,7 +82,7 @@ describe("code that does not end", () => {
     });
   });
 
-  test("what it left behind after its answer does not hold the thread", async () => {
+  test("work left behind after its answer does not block the thread", async () => {
     const code = exporting("() => { Promise.resolve().then(() => { for (;;); }); return 1; }");
     const outcome = await beside(code, "aftermath");
     expect(["returned", "failed"]).toContain(outcome.kind);
@@ -90,7 +90,7 @@ describe("code that does not end", () => {
   });
 });
 
-describe("code that takes memory", () => {
+describe("code that exhausts memory", () => {
   test.each([
     ["arrays", "() => { const all = []; for (;;) all.push(new Array(10000).fill(0)); }"],
     ["typed arrays", "() => { const all = []; for (;;) all.push(new Uint8Array(1e6)); }"],
@@ -109,20 +109,20 @@ describe("code that takes memory", () => {
     else expect(outcome).toMatchObject({ kind: "threw", error: { type: "other" } });
   });
 
-  test("running out of memory is said as such", async () => {
+  test("running out of memory has its own error", async () => {
     const code = exporting("() => { const all = []; for (;;) all.push(new Uint8Array(1e6)); }");
     const patient = { limits: { wallMs: 10_000 } };
     expect(await opened.run(code, patient)).toMatchObject({ kind: "failed", reason: "memory", retryable: false });
   });
 
-  test("swallowing the error does not help", async () => {
+  test("catching the error does not help", async () => {
     const code = exporting("() => { const all = []; for (;;) { try { all.push(new Uint8Array(1e6)); } catch {} } }");
     const outcome = await beside(code, "swallowing");
     expect(outcome).toMatchObject({ kind: "failed" });
     if (outcome.kind === "failed") expect(["memory", "timeout"]).toContain(outcome.reason);
   });
 
-  test("the process that runs it stays within bounds", async () => {
+  test("the runner process stays within its limit", async () => {
     const code = exporting(
       "() => { const all = []; try { for (;;) all.push(new Uint8Array(1e6)); } catch {} return all.length; }",
     );
@@ -133,7 +133,7 @@ describe("code that takes memory", () => {
   });
 });
 
-describe("code that goes deep", () => {
+describe("deeply nested code and data", () => {
   test.each([
     ["recursion", "() => { const f = () => 1 + f(); return f(); }"],
     ["recursion through natives", "() => { const f = () => [1].map(f); return f(); }"],
@@ -141,7 +141,7 @@ describe("code that goes deep", () => {
     ["recursion through a proxy", "() => { const p = new Proxy({}, { get: (t, k, r) => r[k] }); return p.a; }"],
     ["recursion in toString", "() => { const o = { toString() { return String(this); } }; return String(o); }"],
     ["a nested regular expression", "() => new RegExp('('.repeat(50000) + ')'.repeat(50000))"],
-  ])("%s is an error of its own", async (name, code) => {
+  ])("%s has its own error", async (name, code) => {
     const outcome = await beside(exporting(code), name);
     expect(outcome.kind).toBe("threw");
   });
@@ -163,14 +163,14 @@ describe("code that goes deep", () => {
     expect(await beside(code, name)).toMatchObject({ kind: "failed", reason: "result_too_large" });
   });
 
-  test("brackets in text are no levels", async () => {
+  test("brackets in text are not levels", async () => {
     const text = '[{\\"'.repeat(500);
     expect(await opened.value(exporting("({ args }) => [args.text, args.text]"), { args: { args: { text } } })).toEqual(
       [text, text],
     );
   });
 
-  test("the error can be caught, and the code goes on", async () => {
+  test("the error can be caught, and the code continues", async () => {
     const code = exporting(
       "() => { let n = 0; const f = () => { n++; f(); }; try { f(); } catch (e) { return [e instanceof RangeError || e.name, n > 500]; } }",
     );
@@ -178,7 +178,7 @@ describe("code that goes deep", () => {
   });
 });
 
-describe("native code that does not listen", () => {
+describe("native code that cannot be interrupted", () => {
   test("ends with its thread, and its tenant's other calls with it", async () => {
     const before = opened.sandbox.metrics.threadsEnded;
     const code = exporting("() => new Array(2 ** 28).join()");
@@ -188,13 +188,13 @@ describe("native code that does not listen", () => {
     expect(await opened.value(exporting("() => 1"), { key: { tenantId: "join" } })).toBe(1);
   });
 
-  test("BigInt that grows without end", async () => {
+  test("BigInt that grows without limit", async () => {
     const outcome = await beside(exporting("() => { let n = 3n; for (;;) n *= n; }"), "bigint");
     expect(outcome.kind).not.toBe("returned");
   });
 });
 
-describe("values that fight back", () => {
+describe("values that resist", () => {
   test.each([
     ["a proxy that throws at everything", "new Proxy({}, new Proxy({}, { get() { throw 1; } }))"],
     ["a getter that throws", "{ get message() { throw new Error('inner'); } }"],
@@ -224,13 +224,13 @@ describe("values that fight back", () => {
     expect((await opened.run(exporting(`() => (${expression})`), { limits })).kind).toBe("threw");
   });
 
-  test("a rejection that nobody handles does not matter", async () => {
+  test("an unhandled rejection is ignored", async () => {
     expect(await opened.value(exporting("() => { Promise.reject(new Error('x')); return 1; }"))).toBe(1);
   });
 });
 
-describe("calls of the host without end", () => {
-  test("100,000 at once: a thousand are made, the others are errors", async () => {
+describe("unlimited host calls", () => {
+  test("100,000 concurrently: a thousand are made, the others are errors", async () => {
     let made = 0;
     const code = exporting(
       "async ({ bt }) => { const all = await Promise.allSettled(Array.from({ length: 100000 }, () => bt.tokenize(1))); const failed = all.filter(({ status }) => status === 'rejected'); return [all.length - failed.length, failed[0].reason.name, failed[0].reason.message]; }",
@@ -244,7 +244,7 @@ describe("calls of the host without end", () => {
     expect(made).toBe(1_000);
   });
 
-  test("no more than the limit are under way at one time", async () => {
+  test("no more than the limit are in flight at any time", async () => {
     let underWay = 0;
     let most = 0;
     const bt = async () => {
@@ -276,7 +276,7 @@ describe("calls of the host without end", () => {
     expect(await call(1, 20_000)).toBe("the answer is larger than 10000 bytes");
   });
 
-  test("a host that never answers does not keep a run beyond its deadline, and learns of its end", async () => {
+  test("a host that never answers does not extend a run beyond its deadline, and learns of its end", async () => {
     const aborted = Promise.withResolvers<void>();
     const bt = (_method: unknown, _args: unknown, signal: AbortSignal) => {
       signal.addEventListener("abort", () => aborted.resolve());

@@ -1,7 +1,10 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { exporting, openSandbox } from "./support/open-sandbox.js";
 
-/** Code that tries to answer with more than the service reads. The runner serves all tenants, so that it may not be ended for it. */
+/**
+ * Code that tries to answer with more than the service reads. The runner serves all tenants, so the service must not
+ * end it for that.
+ */
 const opened = openSandbox();
 afterAll(() => opened[Symbol.asyncDispose]());
 
@@ -45,7 +48,7 @@ describe("an answer that is too large", () => {
   });
 });
 
-describe("a place that no code can have", () => {
+describe("an impossible source location", () => {
   test.each(["1:99999999999", "0:0", "99999999999:1", "1:1"])(
     "%s, in the stack of what breaks out of its wrapper",
     async (place) => {

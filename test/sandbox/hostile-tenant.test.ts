@@ -3,7 +3,7 @@ import type { SandboxOptions } from "../../src/sandbox/options.js";
 import { SandboxUnavailable } from "../../src/sandbox/sandbox.js";
 import { exporting, type OpenSandbox, openSandbox } from "./support/open-sandbox.js";
 
-/** One tenant attacks; whatever it does, the code of others compiles and runs. */
+/** One tenant attacks; the code of others always compiles and runs. */
 const open: OpenSandbox[] = [];
 function opened(options?: SandboxOptions): OpenSandbox {
   const sandbox = openSandbox(options);
@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const sandbox of open.splice(0)) await sandbox[Symbol.asyncDispose]();
 });
 
-/** Compiling it takes seconds, and the engine does not look at the time meanwhile. */
+/** Compiling it takes seconds, and the engine does not check the time meanwhile. */
 const slowToCompile = (revision = 0) => `/* ${revision} */ ${"/\\p{RGI_Emoji}/v;".repeat(2_800)}`;
 const stubborn = (revision = 0) => exporting(`() => new Array(2 ** 28).join() || ${revision}`);
 const stubbornLimits = { wallMs: 200, loadMs: 100 };
@@ -29,7 +29,7 @@ const heldMs = async (compiling: Promise<unknown>) => {
 };
 
 describe("code that does not compile in time", () => {
-  test("is a problem of that code", async () => {
+  test("fails with an error of that code", async () => {
     const sandbox = opened();
     expect(await sandbox.compile(slowToCompile(), attacker)).toEqual({
       message: "The code takes longer than 1000 ms to compile.",
@@ -40,7 +40,7 @@ describe("code that does not compile in time", () => {
     expect(sandbox.sandbox.metrics).toMatchObject({ threadsEnded: 1, runnersEnded: 0 });
   });
 
-  test("ends alone: the runs of its tenant and of others go on", async () => {
+  test("ends alone: the runs of its tenant and of others continue", async () => {
     const sandbox = opened({ threads: 4, kill: { graceMs: 100 } });
     const waiting = exporting("() => new Promise((done) => setTimeout(done, 4_000, 'done'))");
     const runs = [attacker, "other"].map((tenantId) => sandbox.value(waiting, { key: { tenantId } }));
@@ -49,7 +49,7 @@ describe("code that does not compile in time", () => {
     expect(await Promise.all(runs)).toEqual(["done", "done"]);
   });
 
-  test("eight at a time: another tenant's code compiles and runs all the while", async () => {
+  test("eight at a time do not stop another tenant's code from compiling and running", async () => {
     const sandbox = opened();
     await sandbox.compile("1");
     let attacking = true;
@@ -75,7 +75,7 @@ describe("code that does not compile in time", () => {
     expect(sandbox.incidents.filter(({ type }) => type === "thread_ended")).toHaveLength(3);
   });
 
-  test("again and again: the tenant's code is compiled no more for a while, and runs on", async () => {
+  test("repeatedly is no longer compiled for a while; the tenant's existing code still runs", async () => {
     const sandbox = opened({ breaker: { byFunction: { failures: 2, ms: 60_000 } } });
     for (let i = 0; i < 2; i += 1) expect(await sandbox.compile(slowToCompile(i), attacker)).toBeDefined();
     expect(await heldMs(sandbox.compile("1", attacker))).toBeGreaterThan(0);
@@ -85,14 +85,14 @@ describe("code that does not compile in time", () => {
   });
 });
 
-describe("code whose thread has to be ended", () => {
+describe("code whose thread has to be killed", () => {
   const attack = (sandbox: OpenSandbox, functionId: string, revision: number) =>
     sandbox.run(stubborn(revision), {
       key: { tenantId: attacker, functionId, configurationVersion: revision },
       limits: stubbornLimits,
     });
 
-  test("opens the circuit breaker of its function, whatever its revision; other functions run on", async () => {
+  test("opens the circuit breaker of its function in any revision; other functions still run", async () => {
     const breaker = { byFunction: { failures: 2, ms: 60_000 } };
     const sandbox = opened({ kill: { graceMs: 100 }, breaker });
     for (let revision = 0; revision < 2; revision += 1)
@@ -103,7 +103,7 @@ describe("code whose thread has to be ended", () => {
     expect(sandbox.sandbox.metrics).toMatchObject({ threadsEnded: 2, runs: { timeout: 2, held: 1, returned: 1 } });
   });
 
-  test("opens that of its tenant, however many functions it is spread over; other tenants run on", async () => {
+  test("opens its tenant's circuit breaker, however many functions it uses; other tenants' code still runs", async () => {
     const sandbox = opened({ kill: { graceMs: 100 }, breaker: { byTenant: { failures: 3, ms: 60_000 } } });
     for (let i = 0; i < 3; i += 1) expect(await attack(sandbox, `f${i}`, 0)).toMatchObject({ reason: "timeout" });
     expect(await attack(sandbox, "another", 0)).toMatchObject({ reason: "held" });
@@ -113,7 +113,7 @@ describe("code whose thread has to be ended", () => {
     expect(sandbox.incidents.at(-1)).toEqual({ type: "tenant_held", tenantId: attacker });
   });
 
-  test("may run again when the period is over", async () => {
+  test("may run again after the period", async () => {
     const breaker = { byFunction: { failures: 1, ms: 500 } };
     const sandbox = opened({ kill: { graceMs: 100 }, breaker });
     expect(await attack(sandbox, "f", 0)).toMatchObject({ reason: "timeout" });

@@ -39,7 +39,7 @@ async function runningPid(sandbox: OpenSandbox): Promise<number> {
 }
 
 describe("the runner process", () => {
-  test("has nothing of the service: no environment, no open files but its socket, no rights", async () => {
+  test("inherits nothing of the service: no environment, no open files but its socket, no privileges", async () => {
     const sandbox = opened();
     process.env.SANDBOX_TEST_SECRET = "of the service";
     const pid = await runningPid(sandbox);
@@ -58,7 +58,7 @@ describe("the runner process", () => {
     ).toEqual([]);
   });
 
-  test("leads a process group of its own, and is gone when the sandbox is closed", async () => {
+  test("leads its own process group, and exits when the sandbox is closed", async () => {
     const sandbox = opened();
     const pid = await runningPid(sandbox);
     const [, group] = /^NSpgid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
@@ -67,7 +67,7 @@ describe("the runner process", () => {
     expect(runners()).toEqual([]);
   });
 
-  test("ends by itself when the service is gone", async () => {
+  test("exits by itself when the service is gone", async () => {
     const script = `
       import { createSandbox } from "./src/sandbox/sandbox.ts";
       const sandbox = createSandbox({ threads: 1 });
@@ -101,8 +101,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
-describe("a runner that goes away", () => {
-  test("in the middle of 50 calls: each ends, those under way with an error that may be retried, and the next are served", async () => {
+describe("a runner that dies", () => {
+  test("during 50 calls: each ends, those in flight with a retryable error, and the next are served", async () => {
     const sandbox = opened();
     const pid = await runningPid(sandbox);
     let hostCalls = 0;
@@ -136,7 +136,7 @@ describe("a runner that goes away", () => {
     expect(sandbox.sandbox.metrics).toMatchObject({ runnersEnded: 1, underWay: 0 });
   });
 
-  test("tells the hosts of its runs that nobody waits any more", async () => {
+  test("tells the hosts of its runs that no caller waits any more", async () => {
     const sandbox = opened();
     const pid = await runningPid(sandbox);
     const { promise: asked, resolve: ask } = Promise.withResolvers<AbortSignal>();
@@ -151,7 +151,7 @@ describe("a runner that goes away", () => {
     expect(signal.aborted).toBe(true);
   });
 
-  test("again and again: calls made meanwhile wait for the next", async () => {
+  test("repeatedly: calls made meanwhile wait for the next one", async () => {
     const sandbox = opened();
     for (let round = 0; round < 3; round++) {
       const pid = await runningPid(sandbox);
@@ -163,7 +163,7 @@ describe("a runner that goes away", () => {
     expect(sandbox.sandbox.metrics.runnersEnded).toBe(3);
   });
 
-  test("is killed when it does not answer any more", async () => {
+  test("is killed if it no longer answers", async () => {
     const sandbox = opened({ kill: { pingMs: 100, silenceMs: 500 } });
     const pid = await runningPid(sandbox);
     const call = sandbox.run(exporting("() => new Promise(() => setInterval(() => {}, 1_000))"));
@@ -173,7 +173,7 @@ describe("a runner that goes away", () => {
     expect(await sandbox.value(exporting("() => 4"))).toBe(4);
   });
 
-  test("runs that are under way when the sandbox is closed fail, and later ones are refused", async () => {
+  test("runs in progress when the sandbox is closed fail, and later ones are refused", async () => {
     const sandbox = opened();
     await runningPid(sandbox);
     const call = sandbox.run(exporting("() => new Promise(() => setInterval(() => {}, 1_000))"));
@@ -186,8 +186,8 @@ describe("a runner that goes away", () => {
   });
 });
 
-describe("code that costs threads", () => {
-  test("takes the calls that share its thread along, which may be retried", async () => {
+describe("code that kills its thread", () => {
+  test("fails the calls that share its thread, which may be retried", async () => {
     const sandbox = opened({ threads: 2, callsPerThread: 2, kill: { graceMs: 100 } });
     await runningPid(sandbox);
     const waiting = sandbox.run(exporting("() => new Promise((resolve) => setTimeout(resolve, 5000))"));

@@ -5,7 +5,7 @@ import { defaultLimits, type RunLimits } from "../../src/sandbox/limits.js";
 import { failed } from "../../src/sandbox/run.js";
 import { RunSession } from "../../src/sandbox/run-session.js";
 
-/** The service's own side of host calls, as a runner that keeps to no limit would see it. */
+/** The service's own side of host calls, as used by a runner that ignores all limits. */
 const open = (hosts: Partial<HostCalls>, limits: Partial<RunLimits> = {}) =>
   new RunSession(
     { fetch: () => Promise.reject(new Error("no network")), ...hosts },
@@ -37,7 +37,7 @@ describe("a host call", () => {
       { failed: { code: "ETIMEDOUT", message: "too slow" } },
     ],
     ["anything else", new Error("secret detail"), { failed: { code: "EFAILED", message: "the call failed" } }],
-  ])("gives %s", async (_name, error, expected) => {
+  ])("returns %s", async (_name, error, expected) => {
     expect(await reply(open({ bt: () => Promise.reject(error) }), btCall())).toEqual(expected);
   });
 
@@ -55,15 +55,15 @@ describe("a host call", () => {
     expect(reached).toBe(false);
   });
 
-  test("of bt is refused where the function has no application", async () => {
+  test("of bt is refused if the function has no application", async () => {
     expect(await reply(open({}), btCall())).toEqual({
       failed: { code: "EACCES", message: "this function has no application" },
     });
   });
 });
 
-describe("limits hold where the runner ignores them", () => {
-  test("calls in all", async () => {
+describe("limits hold even if the runner ignores them", () => {
+  test("on all calls", async () => {
     let reached = 0;
     const bt = async () => {
       reached += 1;
@@ -78,7 +78,7 @@ describe("limits hold where the runner ignores them", () => {
     expect(reached).toBe(3);
   });
 
-  test("calls at one time", async () => {
+  test("on concurrent calls", async () => {
     const { promise, resolve } = Promise.withResolvers<null>();
     const session = open({ bt: () => promise }, { hostCallsInFlight: 2 });
     const calls = [reply(session, btCall()), reply(session, btCall()), reply(session, btCall())];
@@ -88,7 +88,7 @@ describe("limits hold where the runner ignores them", () => {
     expect(await reply(session, btCall())).toEqual({ ok: null });
   });
 
-  test("sizes, both ways", async () => {
+  test("on sizes, both ways", async () => {
     const session = open({ bt: async () => "y".repeat(500) }, { hostCallBytes: 200 });
     expect(await reply(session, btCall("x".repeat(300)))).toEqual({
       failed: { code: "ELIMIT", message: "the request is larger than 200 bytes" },

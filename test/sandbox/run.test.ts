@@ -5,7 +5,7 @@ const opened = openSandbox();
 const { run, value, thrown, sandbox } = opened;
 afterAll(() => opened[Symbol.asyncDispose]());
 
-describe("what a function is called with and gives", () => {
+describe("the argument and the result of a function", () => {
   test.each([
     ["an async function", "async function (req) { return req.args.a + 1; }"],
     ["a plain function", "function (req) { return req.args.a + 1; }"],
@@ -28,7 +28,7 @@ describe("what a function is called with and gives", () => {
     ["numbers that JSON has no word for", "[NaN, Infinity, -0]", [null, null, 0]],
     ["a property named __proto__", 'JSON.parse(\'{"__proto__":{"a":1}}\')', JSON.parse('{"__proto__":{"a":1}}')],
     ["nested data", "({ a: [{ b: [] }, {}], c: { d: undefined } })", { a: [{ b: [] }, {}], c: {} }],
-  ])("%s comes back as JSON has it", async (_name, expression, expected) => {
+  ])("%s is returned as JSON represents it", async (_name, expression, expected) => {
     expect(await value(exporting(`() => (${expression})`))).toEqual(expected);
   });
 
@@ -37,7 +37,7 @@ describe("what a function is called with and gives", () => {
     expect(await value(exporting("req => req"), { args })).toEqual(args);
   });
 
-  test("bt is there with an application only", async () => {
+  test("bt exists with an application only", async () => {
     const code = exporting("req => ['bt' in req, typeof req.bt]");
     expect(await value(code)).toEqual([false, "undefined"]);
     expect(await value(code, { hosts: { bt: async () => null } })).toEqual([true, "object"]);
@@ -47,7 +47,7 @@ describe("what a function is called with and gives", () => {
 describe("warm instances", () => {
   const counting = "let calls = 0; module.exports = () => ++calls;";
 
-  test("keep what the code holds in its module", async () => {
+  test("keep the code's module-level state", async () => {
     const key = { functionId: "counting" };
     expect([await value(counting, { key }), await value(counting, { key }), await value(counting, { key })]).toEqual([
       1, 2, 3,
@@ -75,14 +75,14 @@ describe("warm instances", () => {
     expect(await value(`${counting} // bt`, { hosts: { bt: async () => null } })).toBe(1);
   });
 
-  test("serve one call at a time, and calls that come meanwhile get instances of their own", async () => {
+  test("serve one call at a time, and concurrent calls get their own instances", async () => {
     const code =
       "let calls = 0; module.exports = async () => { const n = ++calls; await new Promise(r => setTimeout(r, 1000)); return [n, calls]; };";
     const answers = await Promise.all(Array.from({ length: 20 }, () => value(code)));
     for (const answer of answers) expect(answer).toEqual([1, 1]);
   });
 
-  test("draw different random numbers, though all start from one snapshot", async () => {
+  test("draw different random numbers, although all start from one snapshot", async () => {
     const code = exporting(
       "async () => { await new Promise(r => setTimeout(r, 40)); return [Math.random(), require('crypto').randomBytes(8).toString('hex'), require('uuid').v4(), require('lodash').random(1e15), require('crypto').randomUUID()]; }",
     );
@@ -90,7 +90,7 @@ describe("warm instances", () => {
     expect(new Set(drawn.flat()).size).toBe(15);
   });
 
-  test("are left after a thrown error, and dropped after a failure", async () => {
+  test("are kept after a thrown error, and dropped after a failure", async () => {
     const code =
       "let calls = 0; module.exports = ({ args }) => { calls++; if (args.throw) throw new Error('thrown'); if (args.loop) for (;;); return calls; };";
     const key = { functionId: "sometimes fails" };
@@ -119,7 +119,7 @@ describe("the console", () => {
     ]);
   });
 
-  test("comes with errors and time-outs too, and starts empty in each run", async () => {
+  test("is included in errors and time-outs too, and starts empty in each run", async () => {
     const code = exporting(
       "async ({ args }) => { console.log(args.n); if (args.n === 1) throw new Error('x'); if (args.n === 2) await new Promise(() => {}); }",
     );
@@ -137,7 +137,7 @@ describe("the console", () => {
       "an object that grows without end",
       "const o = {}; for (let i = 0; i < 1e5; i++) o['key' + i] = i; for (let i = 0; i < 50; i++) console.log(o)",
     ],
-  ])("is bounded: %s", async (_name, code) => {
+  ])("is limited: %s", async (_name, code) => {
     const outcome = await run(exporting(`() => { ${code}; return 'done'; }`), { limits: { consoleBytes: 4_096 } });
     expect(outcome.kind).toBe("returned");
     const characters = outcome.console.reduce((sum, { text }) => sum + text.length, 0);
@@ -146,7 +146,7 @@ describe("the console", () => {
   });
 });
 
-describe("code that is no function", () => {
+describe("code without a function", () => {
   test.each([
     ["nothing exported", "const a = 1;"],
     ["an object without functions", "module.exports = { a: 1 };"],
@@ -188,7 +188,7 @@ describe("limits on size", () => {
     expect(outcome).toMatchObject({ kind: "failed", reason: "result_too_large", retryable: false });
   });
 
-  test("a body of 5 MB passes a transform, and not a reactor", async () => {
+  test("a body of 5 MB is accepted by a transform, and not by a reactor", async () => {
     const body = { items: Array.from({ length: 50_000 }, (_, id) => ({ id, text: "y".repeat(75) })) };
     const options = { args: { args: { body } }, limits: { argsBytes: 10_000_000 } };
     const transformed = await run(exporting("({ args }) => ({ body: args.body })"), {
@@ -205,12 +205,12 @@ describe("limits on size", () => {
   });
 });
 
-describe("a caller that goes away", () => {
+describe("a caller that disconnects", () => {
   test.each([
     ["while the code waits", "() => new Promise(() => setInterval(() => {}, 1_000))"],
     ["while the code runs", "() => { for (;;); }"],
   ])("%s", async (_name, code) => {
-    const reason = new Error("nobody waits");
+    const reason = new Error("the caller disconnected");
     const controller = new AbortController();
     const pending = run(exporting(code), { signal: controller.signal, key: { tenantId: _name } });
     setTimeout(() => controller.abort(reason), 100);

@@ -45,7 +45,7 @@ describe("a runner that two processes share", () => {
     expect([first, second].map(({ sandbox }) => sandbox.metrics.coldStarts)).toEqual([1, 0]);
   });
 
-  test("brings results and host calls to the process that asked", async () => {
+  test("returns results and host calls to the process that asked", async () => {
     processes = new Processes();
     const { first, second } = processes;
     const code = exporting("async ({ n }) => (await (await fetch('https://x.example')).text()) + n");
@@ -88,7 +88,7 @@ describe("a runner that two processes share", () => {
     expect(runner.metrics.runnersEnded).toBe(1);
   });
 
-  test("has code that ends threads held in both, whichever of them ran it", async () => {
+  test("blocks code that kills threads for both, whichever of them ran it", async () => {
     processes = new Processes();
     const { first, second } = processes;
     const stubborn = exporting("() => new Array(2 ** 28).join()");

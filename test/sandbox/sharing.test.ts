@@ -17,11 +17,11 @@ afterEach(async () => {
 const looping = exporting("() => { for (;;); }");
 const waiting = exporting("({ bt }) => bt.tokenize(1)");
 const quick = exporting("() => 1");
-/** Far above the 250 ms that a call may be delayed, because the machine that runs the tests is shared. */
+/** Far above the allowed delay of 250 ms per call, because the test machine is shared. */
 const OTHERS_MS = 2_500;
 
 describe("tenants share the threads", () => {
-  test("however many calls of one loop, another's are answered", async () => {
+  test("another tenant's calls are answered, however many calls one makes", async () => {
     const sandbox = opened({ threads: 4 });
     await sandbox.value(quick);
     const loops = Array.from({ length: 40 }, () =>
@@ -37,7 +37,7 @@ describe("tenants share the threads", () => {
     await Promise.all(loops);
   });
 
-  test("calls that wait for the host share a thread, so that many can wait at one time", async () => {
+  test("calls that wait for the host share a thread, so many can wait concurrently", async () => {
     const sandbox = opened({ threads: 2, callsPerThread: 10 });
     let underWay = 0;
     const { promise, resolve } = Promise.withResolvers<number>();
@@ -51,7 +51,7 @@ describe("tenants share the threads", () => {
     expect(await Promise.all(calls)).toEqual(Array(10).fill(7));
   });
 
-  test("beyond that they queue, are served in turns, and are refused when they wait too long", async () => {
+  test("further calls queue, are served in turns, and are rejected when they wait too long", async () => {
     const sandbox = opened({ threads: 1, callsPerThread: 1, queue: { waitMs: 300, perTenant: 3 } });
     await sandbox.value(quick);
     const order: string[] = [];
@@ -92,7 +92,7 @@ describe("tenants share the threads", () => {
     expect(asked).toBe(1);
   });
 
-  test("instances are kept within their number and their memory", async () => {
+  test("the number and memory of instances are limited", async () => {
     const sandbox = opened({ threads: 1, instances: { perThread: 2 } });
     const counting = (name: string) =>
       sandbox.value(`let calls = 0; /* ${name} */ module.exports = () => ++calls;`, { key: { functionId: name } });
@@ -108,7 +108,7 @@ describe("tenants share the threads", () => {
     expect([await sandbox.value(large), await sandbox.value(large)]).toEqual([1, 1]);
   });
 
-  test("instances come to an end by their calls and by their rest", async () => {
+  test("instances end after a number of calls and after an idle time", async () => {
     const sandbox = opened({ threads: 1, instances: { calls: 3, idleMs: 300 } });
     const counting = "let calls = 0; module.exports = () => ++calls;";
     const four: Json[] = [];
@@ -119,7 +119,7 @@ describe("tenants share the threads", () => {
   });
 });
 
-test("what happened is counted", async () => {
+test("the events are counted", async () => {
   const sandbox = opened({ threads: 2, kill: { pingMs: 50 } });
   await sandbox.value(quick);
   await sandbox.value(quick);

@@ -17,7 +17,7 @@ describe("a BIN table's file", () => {
     return file;
   };
 
-  it("is read as a whole, and is none where none is named", async () => {
+  it("is read completely, and there is no table without one", async () => {
     const table = await readBinTable(written('{"42424242":{"type":"Credit"}}'));
     expect(table?.find("4242424242424242")).toEqual({ type: "Credit" });
     expect(await readBinTable(undefined)).toBeUndefined();
@@ -29,7 +29,7 @@ describe("a BIN table's file", () => {
     ["[]", /must be a JSON object/],
     ['{"4242":{}}', /keys of 6 to 11 digits, not "4242"/],
     ['{"424242":"VISA"}', /an object of details for 424242/],
-  ])("with %j is refused in one line that repeats none of it", async (text, words) => {
+  ])("with %j is rejected in one line that repeats none of it", async (text, words) => {
     const reading = readBinTable(written(text));
     await expect(reading).rejects.toThrow(ConfigError);
     await expect(reading).rejects.toThrow(words);
@@ -39,7 +39,7 @@ describe("a BIN table's file", () => {
     await expect(reading).rejects.not.toThrow(/4111111111111111/);
   });
 
-  it("that is not there is refused", async () => {
+  it("that does not exist is rejected", async () => {
     await expect(readBinTable(join(directory, "none"))).rejects.toThrow(
       /CLOAKROOM_BIN_TABLE_FILE names a file that cannot be read: .*none$/,
     );

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { ConfigError, type Environment } from "../../src/settings/environment.js";
 import { readSandbox } from "../../src/settings/sandbox.js";
 
-describe("what the operator says of the sandbox", () => {
-  it("is what the guide tells, where nothing is said", () => {
+describe("the sandbox's settings", () => {
+  it("have the documented defaults", () => {
     expect(readSandbox({})).toEqual({
       threads: undefined,
       limits: { wallMs: 30_000, memoryBytes: 128 * 1024 * 1024 },
@@ -11,7 +11,7 @@ describe("what the operator says of the sandbox", () => {
     });
   });
 
-  it("counts", () => {
+  it("take effect", () => {
     const environment = {
       CLOAKROOM_SANDBOX_THREADS: "2",
       CLOAKROOM_SANDBOX_TIMEOUT_MS: "500",

@@ -15,7 +15,7 @@ afterAll(async () => {
   await database?.[Symbol.asyncDispose]();
 });
 
-/** Everything but the one character that no text of PostgreSQL holds. */
+/** Every character except the one that PostgreSQL cannot store. */
 const texts = fc.array(
   fc.oneof(
     fc.string({ unit: "binary" }).map((text) => text.replaceAll("\0", "")),
@@ -25,7 +25,7 @@ const texts = fc.array(
 );
 
 describe("arrays of texts", () => {
-  it("are read as they were written", () => {
+  it("are parsed as they were written", () => {
     fc.assert(
       fc.property(texts, (items) => {
         expect(readArrayText(toArrayText(items))).toEqual(items);
@@ -33,7 +33,7 @@ describe("arrays of texts", () => {
     );
   });
 
-  it("come back from the database as they went there, and with as many items as it counts", async () => {
+  it("return unchanged from the database, with as many items as it counts", async () => {
     await fc.assert(
       fc.asyncProperty(texts, async (items) => {
         const [row] = await connection.sql<{ texts: string[]; n: number }[]>`
@@ -44,7 +44,7 @@ describe("arrays of texts", () => {
     );
   });
 
-  it("stand beside arrays of names, of dates and of ids", async () => {
+  it("work next to arrays of names, dates and ids", async () => {
     const id = "01a1ffb0-3fae-7000-b492-b121fab8efbb";
     const [row] = await connection.sql<{ isName: boolean; names: string[]; dates: string[]; ids: string[] }[]>`
       select rolname = any(${["another", "cloakroom_app"]}) as "isName", ${["a name"]}::name[] as names,

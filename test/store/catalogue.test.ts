@@ -21,11 +21,11 @@ afterAll(async () => {
   await cluster?.[Symbol.asyncDispose]();
 });
 
-/** The tables that hold no tenant's rows, so that row-level security need not guard them, and who may do what there. */
+/** The tables without tenants' rows, which need no row-level security, and the rights on them. */
 const OF_NO_TENANT = {
-  // Names of jobs, and who does them.
+  // Job names, and the processes that run them.
   leases: "delete insert select update",
-  // Which migrations ran.
+  // Completed migrations.
   migrations: "select",
   // Formulas that are offered to all tenants.
   official_formulas: "select",
@@ -39,12 +39,12 @@ async function column(query: string): Promise<string[]> {
 }
 
 describe("every table", () => {
-  it("holds tenants' rows, but for a few that are listed", async () => {
+  it("holds tenants' rows, except for a listed few", async () => {
     const all = await column("select tablename::text as value from pg_tables where schemaname = 'public' order by 1");
     expect(all.filter((table) => !ours.includes(table))).toEqual(Object.keys(OF_NO_TENANT));
   });
 
-  it("of tenants goes to the nodes of a cluster, behind all that it refers to", async () => {
+  it("of tenants is distributed over the nodes of a cluster, after all tables that it refers to", async () => {
     const tables = await listNodeTables(sql);
     const wanted = (placement: string) => tables.filter((one) => one.wanted === placement).map(({ table }) => table);
     expect(wanted("distributed").toSorted()).toEqual(ours);
@@ -85,7 +85,7 @@ describe("every table", () => {
       join pg_class c on c.oid = i.indrelid and c.relnamespace = 'public'::regnamespace
       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
       where c.relname = any(array['${ours.join("','")}']) and a.attname <> 'tenant_id'`);
-    // Sweeps look for what is due in any tenant.
+    // Sweeps look for due rows of any tenant.
     expect(others).toEqual(["due_at"]);
     const foreign = await column(`
       select conname::text as value from pg_constraint where contype = 'f' and not exists (
@@ -94,7 +94,7 @@ describe("every table", () => {
   });
 });
 
-/** Bytes that nobody can open: hashes and keyed hashes, and keys that are wrapped by a root key. */
+/** Bytes that cannot be opened: hashes and keyed hashes, and keys wrapped by a root key. */
 const NOT_SEALED = [
   "application_keys.key_hash",
   "audit_heads.attested_mac",
@@ -119,8 +119,8 @@ const NOT_SEALED = [
   "tokens.fingerprint",
 ];
 
-describe("every column of bytes", () => {
-  it("is known to the rotation of keys, or holds nothing that is sealed", async () => {
+describe("every column of type bytea", () => {
+  it("is known to key rotation, or contains nothing sealed", async () => {
     const all = await column(`
       select table_name || '.' || column_name as value from information_schema.columns
       where table_schema = 'public' and udt_name = 'bytea' and table_name = any(array['${ours.join("','")}'])`);
@@ -129,7 +129,7 @@ describe("every column of bytes", () => {
   });
 });
 
-describe("what a distributed engine would not take", () => {
+describe("features that a distributed engine would reject", () => {
   it.each([
     [
       "sequences",
@@ -150,13 +150,13 @@ describe("what a distributed engine would not take", () => {
       "exclusion and deferrable constraints",
       "select conname::text as value from pg_constraint where connamespace = 'public'::regnamespace and (contype = 'x' or condeferrable)",
     ],
-  ])("is not there: %s", async (_, query) => {
+  ])("are not used: %s", async (_, query) => {
     expect(await column(query)).toEqual([]);
   });
 });
 
 describe("the roles", () => {
-  it("may not log in, bypass row-level security, or make anything", async () => {
+  it("may not log in, bypass row-level security, or create anything", async () => {
     const roles = await sql`
       select rolname, rolsuper, rolinherit, rolcreaterole, rolcreatedb, rolcanlogin, rolreplication, rolbypassrls
       from pg_roles where rolname like 'cloakroom%' order by 1`;
@@ -170,7 +170,7 @@ describe("the roles", () => {
     ]);
   });
 
-  it("are members of nothing, neither of each other nor of the login", async () => {
+  it("are members of no role, neither of each other nor of the login", async () => {
     const memberships = await column(`
       select format('%s is a %s', member::regrole, roleid::regrole) as value
       from pg_auth_members where member::regrole::text not like 'pg\\_%' and roleid::regrole::text not like 'pg\\_%'
@@ -194,7 +194,7 @@ describe("the roles", () => {
     expect(grants.toSorted()).toEqual(expected.toSorted());
   });
 
-  it("make nothing in the schema", async () => {
+  it("create nothing in the schema", async () => {
     for (const role of ["cloakroom_app", "cloakroom_jobs"]) {
       const [row] = await sql`select has_schema_privilege(${role}, 'public', 'create') as may`;
       expect(row?.may, role).toBe(false);

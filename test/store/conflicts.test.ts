@@ -6,8 +6,8 @@ import { raiseAuthRevision, readTenant } from "../../src/store/tenants.js";
 import type { Transaction } from "../../src/store/transaction.js";
 import { awaitedLater } from "../support/awaited-later.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
-import { hangIfFree, seeCoat } from "./support/coats.js";
-import { FIRST_REVISION, hangAndLog, openDeck, together, transactionsOf } from "./support/deck.js";
+import { FIRST_REVISION, insertAndLog, openFixture, together, transactionsOf } from "./support/batcher-fixture.js";
+import { insertIfFree, namedRowExists } from "./support/named-rows.js";
 import { openSession } from "./support/session.js";
 
 let database: TestDatabase;
@@ -19,7 +19,7 @@ afterAll(() => database?.[Symbol.asyncDispose]());
 const UNAVAILABLE = expect.objectContaining({ name: "Fault", code: "unavailable", retryAfter: 1 });
 const INTERNAL = expect.objectContaining({ name: "Fault", code: "internal" });
 
-/** A statement that PostgreSQL fails with this code, and how often it did. */
+/** A statement that PostgreSQL fails with this code, and how often it ran. */
 function failing(code: string, times = Number.POSITIVE_INFINITY) {
   const failure = { count: 0 };
   const statement = defineStatement<string, string, unknown>({
@@ -38,7 +38,7 @@ function failing(code: string, times = Number.POSITIVE_INFINITY) {
   return { failure, statement };
 }
 
-/** Waits until so many of the database's processes wait for a lock. */
+/** Waits until this many database processes wait for a lock. */
 async function waitingForLocks(count: number): Promise<void> {
   const waiting = () =>
     database.owner`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
@@ -55,92 +55,95 @@ async function withSetting<T>(setting: string, value: string, run: () => Promise
 }
 
 describe("a deadlock", () => {
-  it("with somebody else is run again, and stored once", async () => {
-    await using deck = await openDeck(database, { lanes: 1 });
-    await using session = await openSession(database, deck.tenantId);
-    await session.hang("b");
+  it("with another session is retried, and stored once", async () => {
+    await using fixture = await openFixture(database, { connections: 1 });
+    await using session = await openSession(database, fixture.tenantId);
+    await session.insert("b");
     let runs = 0;
     const hanging = awaitedLater(
-      deck.flights.run(deck.tenantId, FIRST_REVISION, async (tx) => {
+      fixture.batcher.run(fixture.tenantId, FIRST_REVISION, async (tx) => {
         runs += 1;
-        if (!(await tx.ask(hangIfFree, "a"))) throw new Error("somebody hung this coat");
-        hangAndLog(tx, "b");
+        if (!(await tx.query(insertIfFree, "a"))) throw new Error("the name is taken");
+        insertAndLog(tx, "b");
       }),
     );
     await waitingForLocks(1);
-    // Closes the circle. The database finds it after its deadlock_timeout of a second, and fails who waited first.
-    await session.hang("a");
+    // Closes the cycle. The database detects it after its deadlock_timeout of a second, and fails the session that
+    // waited first.
+    await session.insert("a");
     await session.rollback();
     await hanging;
     expect(runs).toBe(2);
-    expect(await deck.coats()).toEqual(["a", "b"]);
-    expect(await deck.logs()).toBe(1);
+    expect(await fixture.names()).toEqual(["a", "b"]);
+    expect(await fixture.logs()).toBe(1);
   });
 });
 
 describe("a serialization failure", () => {
-  it("is run again until it succeeds, and every change counts once", async () => {
+  it("is retried until it succeeds, and every change counts once", async () => {
     await withSetting("default_transaction_isolation", "repeatable read", async () => {
-      await using deck = await openDeck(database, { lanes: 2, batch: 1 });
-      await using session = await openSession(database, deck.tenantId);
+      await using fixture = await openFixture(database, { connections: 2, batch: 1 });
+      await using session = await openSession(database, fixture.tenantId);
       await session.raiseRevision();
-      const raise = async (tx: Transaction) => tx.tell(raiseAuthRevision, tx.tenantId);
-      const raising = together(deck, Array(12).fill(raise), "unguarded");
+      const raise = async (tx: Transaction) => tx.enqueue(raiseAuthRevision, tx.tenantId);
+      const raising = together(fixture, Array(12).fill(raise), "unguarded");
       await waitingForLocks(2);
-      // What both of them wait for is changed now, after they began.
+      // The row that both of them wait for is changed now, after they began.
       await session.commit();
       const done = { status: "fulfilled", value: undefined };
       expect(await raising).toEqual(Array(12).fill(done));
-      expect(transactionsOf(deck).length).toBeGreaterThanOrEqual(12 + 2);
-      const tenant = await deck.flights.run(deck.tenantId, "unguarded", (tx) => tx.ask(readTenant, tx.tenantId));
+      expect(transactionsOf(fixture).length).toBeGreaterThanOrEqual(12 + 2);
+      const tenant = await fixture.batcher.run(fixture.tenantId, "unguarded", (tx) =>
+        tx.query(readTenant, tx.tenantId),
+      );
       expect(tenant?.auth_revision).toBe(1 + 1 + 12);
     });
   });
 
-  it("that goes on is a 503 after five attempts", async () => {
-    await using deck = await openDeck(database, { lanes: 1 });
+  it("that persists is a 503 after five attempts", async () => {
+    await using fixture = await openFixture(database, { connections: 1 });
     const { failure, statement } = failing("40001");
-    const running = deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(statement, "x"));
+    const running = fixture.batcher.run(fixture.tenantId, FIRST_REVISION, (tx) => tx.query(statement, "x"));
     await expect(running).rejects.toEqual(UNAVAILABLE);
     expect(failure.count).toBe(5);
   });
 });
 
-describe("a migration that changes what a statement answers with", () => {
-  it("is not noticed by requests on connections that know the statement already", async () => {
-    await using deck = await openDeck(database, { lanes: 1 });
-    await deck.hang("coat");
-    const see = () => deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(seeCoat, "coat"));
+describe("a migration that changes a statement's result", () => {
+  it("goes unnoticed by requests on connections that know the statement already", async () => {
+    await using fixture = await openFixture(database, { connections: 1 });
+    await fixture.insert("row");
+    const see = () => fixture.batcher.run(fixture.tenantId, FIRST_REVISION, (tx) => tx.query(namedRowExists, "row"));
     await see();
     await database.owner`alter table due alter column kind type varchar collate "C"`;
     expect(await see()).toBe(true);
-    await deck.hang("another");
+    await fixture.insert("another");
     await database.owner`alter table due alter column kind type text collate "C"`;
     expect(await see()).toBe(true);
-    expect(await deck.coats()).toEqual(["another", "coat"]);
+    expect(await fixture.names()).toEqual(["another", "row"]);
   });
 });
 
 describe("a lock that is not granted", () => {
-  it("is a 503 for who needs it, after its company was served", async () => {
-    await using deck = await openDeck(database, { lanes: 2 });
-    await using session = await openSession(database, deck.tenantId);
-    await session.hang("held");
+  it("is a 503 for the request that needs it, after the rest of its batch was served", async () => {
+    await using fixture = await openFixture(database, { connections: 2 });
+    await using session = await openSession(database, fixture.tenantId);
+    await session.insert("held");
     const outcomes = await together(
-      deck,
-      ["held", "free"].map((name) => async (tx: Transaction) => hangAndLog(tx, name)),
+      fixture,
+      ["held", "free"].map((name) => async (tx: Transaction) => insertAndLog(tx, name)),
     );
     expect(outcomes).toEqual([
       { status: "rejected", reason: expect.objectContaining({ code: "unavailable", retryAfter: 1 }) },
       { status: "fulfilled", value: undefined },
     ]);
     await session.rollback();
-    expect(await deck.coats()).toEqual(["free"]);
+    expect(await fixture.names()).toEqual(["free"]);
   });
 });
 
-describe("what the database says", () => {
-  /** By SQLSTATE: what the caller is told, and how often the statement was run. */
+describe("an error of the database", () => {
+  /** By SQLSTATE: the caller's error, and how often the statement ran. */
   const codes: [string, string, unknown, number][] = [
     ["53100", "the disk is full", UNAVAILABLE, 1],
     ["53200", "out of memory", UNAVAILABLE, 1],
@@ -156,73 +159,74 @@ describe("what the database says", () => {
     ["25P03", "a transaction that idled is ended", UNAVAILABLE, 5],
     ["08006", "the connection to a worker failed", UNAVAILABLE, 5],
     ["40P01", "a deadlock", UNAVAILABLE, 5],
-    ["23505", "a key is taken", expect.any(UniqueViolation), 1],
+    ["23505", "a key is taken", expect.any(UniqueViolation), 5],
     ["22012", "the guard fails", expect.any(StaleAuthorization), 1],
     ["42501", "row-level security refuses", INTERNAL, 1],
     ["23502", "a column must not be null", INTERNAL, 1],
     ["XX000", "something unheard of", INTERNAL, 1],
   ];
-  it.each(codes)("(%s: %s) is told in our own words", async (code, _, told, attempts) => {
-    await using deck = await openDeck(database, { lanes: 1 });
+  it.each(codes)("(%s: %s) has our own message", async (code, _, told, attempts) => {
+    await using fixture = await openFixture(database, { connections: 1 });
     const { failure, statement } = failing(code);
-    const [outcome] = await together(deck, [(tx) => tx.ask(statement, "4242")]);
+    const [outcome] = await together(fixture, [(tx) => tx.query(statement, "4242")]);
     expect(outcome).toEqual({ status: "rejected", reason: told });
     expect(failure.count).toBe(attempts);
     expect(inspect(outcome, { depth: 10, showHidden: true })).not.toMatch(/4242|raise exception/);
-    await deck.hang("afterwards");
-    expect(await deck.coats()).toEqual(["afterwards"]);
+    await fixture.insert("afterwards");
+    expect(await fixture.names()).toEqual(["afterwards"]);
   });
 
-  it("once only is not told to anybody where another attempt helps", async () => {
-    await using deck = await openDeck(database, { lanes: 1 });
+  it("that occurs once is hidden if a retry succeeds", async () => {
+    await using fixture = await openFixture(database, { connections: 1 });
     for (const code of ["40001", "40P01", "57P01", "08006"]) {
       const { failure, statement } = failing(code, 2);
-      expect(await deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(statement, code))).toBe(code);
+      expect(await fixture.batcher.run(fixture.tenantId, FIRST_REVISION, (tx) => tx.query(statement, code))).toBe(code);
       expect(failure.count).toBe(2);
     }
   });
 
-  it("in a database that takes no writes is a 503 for writes, while reads are served", async () => {
-    await using deck = await openDeck(database, { lanes: 1 });
-    await deck.hang("before");
+  it("in a read-only database is a 503 for writes, while reads are served", async () => {
+    await using fixture = await openFixture(database, { connections: 1 });
+    await fixture.insert("before");
     await withSetting("default_transaction_read_only", "on", async () => {
-      // The setting is one of new connections.
-      deck.proxy.goAway();
-      deck.proxy.comeBack();
-      await expect(deck.hang("never")).rejects.toEqual(UNAVAILABLE);
-      const see = (name: string) => deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(seeCoat, name));
+      // The setting applies to new connections.
+      fixture.proxy.goAway();
+      fixture.proxy.comeBack();
+      await expect(fixture.insert("never")).rejects.toEqual(UNAVAILABLE);
+      const see = (name: string) =>
+        fixture.batcher.run(fixture.tenantId, FIRST_REVISION, (tx) => tx.query(namedRowExists, name));
       expect([await see("before"), await see("never")]).toEqual([true, false]);
     });
   });
 
-  it("to a session while it took no writes does not hold for the next one", async () => {
-    await using deck = await openDeck(database, { lanes: 1 });
+  it("from a session that was read-only does not persist in the next one", async () => {
+    await using fixture = await openFixture(database, { connections: 1 });
     await withSetting("default_transaction_read_only", "on", async () => {
-      deck.proxy.goAway();
-      deck.proxy.comeBack();
-      await expect(deck.hang("never")).rejects.toEqual(UNAVAILABLE);
+      fixture.proxy.goAway();
+      fixture.proxy.comeBack();
+      await expect(fixture.insert("never")).rejects.toEqual(UNAVAILABLE);
     });
     // A session keeps the setting that it began with.
-    await deck.hang("afterwards");
-    expect(await deck.coats()).toEqual(["afterwards"]);
+    await fixture.insert("afterwards");
+    expect(await fixture.names()).toEqual(["afterwards"]);
   });
 
   it.each(["55000", "57P03", "53300", "28000"])(
     "(%s) to new connections is a 503 until it takes them",
     async (code) => {
-      await using deck = await openDeck(database, { lanes: 1 });
-      deck.proxy.goAway();
-      deck.proxy.refuseWith(code);
-      await expect(deck.hang("never")).rejects.toEqual(UNAVAILABLE);
-      deck.proxy.comeBack();
-      await deck.hang("afterwards");
-      expect(await deck.coats()).toEqual(["afterwards"]);
+      await using fixture = await openFixture(database, { connections: 1 });
+      fixture.proxy.goAway();
+      fixture.proxy.refuseWith(code);
+      await expect(fixture.insert("never")).rejects.toEqual(UNAVAILABLE);
+      fixture.proxy.comeBack();
+      await fixture.insert("afterwards");
+      expect(await fixture.names()).toEqual(["afterwards"]);
     },
   );
 
-  it("of statements that its session forgot is not told to anybody", async () => {
-    await using deck = await openDeck(database, { lanes: 1 });
-    await deck.hang("before");
+  it("for statements that its session forgot is hidden", async () => {
+    await using fixture = await openFixture(database, { connections: 1 });
+    await fixture.insert("before");
     const forget = defineStatement<"all", undefined, unknown>({
       table: "tokens",
       kind: "write",
@@ -230,18 +234,18 @@ describe("what the database says", () => {
       queries: (sql) => [sql`deallocate all`],
       answers: (_, inputs) => inputs.map(() => undefined),
     });
-    // Its own commit is forgotten too: the transaction runs again, on a new session.
-    await deck.flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(forget, "all"));
-    await deck.hang("afterwards");
-    expect(await deck.coats()).toEqual(["afterwards", "before"]);
+    // Its own commit is forgotten too: the transaction runs again, in a new session.
+    await fixture.batcher.run(fixture.tenantId, FIRST_REVISION, (tx) => tx.query(forget, "all"));
+    await fixture.insert("afterwards");
+    expect(await fixture.names()).toEqual(["afterwards", "before"]);
   });
 
   it("about a statement that takes too long is a 503", async () => {
-    await using deck = await openDeck(database, { lanes: 1, statementTimeout: 100 });
-    await using session = await openSession(database, deck.tenantId);
-    await session.hang("held");
-    await expect(deck.hang("held")).rejects.toEqual(UNAVAILABLE);
+    await using fixture = await openFixture(database, { connections: 1, statementTimeout: 100 });
+    await using session = await openSession(database, fixture.tenantId);
+    await session.insert("held");
+    await expect(fixture.insert("held")).rejects.toEqual(UNAVAILABLE);
     await session.rollback();
-    await deck.hang("held");
+    await fixture.insert("held");
   });
 });

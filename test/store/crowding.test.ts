@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { Crowding } from "../../src/store/crowding.js";
 
-/** Requests that come in, each at a time in ms and with so many under way. Gives the times of those turned away. */
+/** Requests that arrive, each at a time in ms and with this many in flight. Returns the times of those rejected. */
 function turnedAway(arrivals: readonly (readonly [at: number, underWay: number])[]): number[] {
   const crowding = new Crowding();
   return arrivals.filter(([at, underWay]) => crowding.isTooMany(underWay, at)).map(([at]) => at);
 }
 
-describe("requests under way", () => {
+describe("requests in flight", () => {
   it.each([
     ["below the limit, for ever", [0, 2_000, 100_000].map((at) => [at, 159] as const)],
     ["far above it, for a second", [0, 500, 1_000].map((at) => [at, 5_000] as const)],
@@ -19,17 +19,17 @@ describe("requests under way", () => {
     expect(turnedAway(arrivals)).toEqual([]);
   });
 
-  it("are turned away once more of them come for longer than a second", () => {
+  it("are rejected once more of them arrive for longer than a second", () => {
     const arrivals = [0, 400, 1_001, 1_002].map((at) => [at, 300] as const);
     expect(turnedAway([...arrivals, [1_003, 159], [1_004, 160]])).toEqual([1_001, 1_002, 1_004]);
   });
 
-  it("are served as before five seconds after the last that was turned away", () => {
+  it("are served as before five seconds after the last rejected one", () => {
     const flood = [0, 1_001].map((at) => [at, 300] as const);
     expect(turnedAway([...flood, [6_000, 300], [6_500, 10], [11_001, 300], [11_900, 300]])).toEqual([1_001, 6_000]);
   });
 
-  it("are remembered no longer for a moment's crowd, which a process that pauses finds too, but for one that lasts", () => {
+  it("are not rejected after a short burst, such as after a pause of the process, but are after a long one", () => {
     const flood = [0, 1_001].map((at) => [at, 300] as const);
     const moment = [5_900, 5_910].map((at) => [at, 300] as const);
     expect(turnedAway([...flood, [5_000, 10], ...moment, [5_950, 10], [6_100, 300]])).toEqual([1_001, 5_900, 5_910]);

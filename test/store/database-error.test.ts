@@ -9,8 +9,8 @@ import { troubleOf } from "../../src/store/database-error.js";
 import { defineStatement } from "../../src/store/statement.js";
 import { TransactionBatcher } from "../../src/store/transaction-batcher.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
-import { seeCoat } from "./support/coats.js";
-import { openDeck, together, transactionsOf } from "./support/deck.js";
+import { openFixture, together, transactionsOf } from "./support/batcher-fixture.js";
+import { namedRowExists } from "./support/named-rows.js";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ afterAll(() => database?.[Symbol.asyncDispose]());
 
 const failed = (properties: object) => Object.assign(new Error("failed"), properties);
 
-describe("an error that is none of PostgreSQL's", () => {
+describe("an error that does not come from PostgreSQL", () => {
   it.each([
     ["the network is down", failed({ code: "ENETDOWN", syscall: "read" })],
     ["no way leads there", failed({ code: "ENETUNREACH", syscall: "write" })],
@@ -30,9 +30,9 @@ describe("an error that is none of PostgreSQL's", () => {
     ["a record of TLS is broken", failed({ code: "ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC" })],
     ["the certificate has another name", failed({ code: "ERR_TLS_CERT_ALTNAME_INVALID" })],
     ["the certificate is too old", failed({ code: "CERT_HAS_EXPIRED" })],
-    ["the certificate is nobody's", failed({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" })],
+    ["the certificate is missing", failed({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" })],
     ["the client ended the connection", failed({ code: "CONNECTION_DESTROYED" })],
-  ])("is one of the connection when %s", (_, error) => {
+  ])("is a connection error if %s", (_, error) => {
     expect(troubleOf(error)).toBe("connection");
   });
 
@@ -40,35 +40,35 @@ describe("an error that is none of PostgreSQL's", () => {
     ["the client cannot make a statement", failed({ code: "UNDEFINED_VALUE" })],
     ["an answer cannot be read", new RangeError("too large")],
     ["what was thrown is no error", "thrown"],
-  ])("is none of the connection when %s", (_, error) => {
+  ])("is not a connection error if %s", (_, error) => {
     expect(troubleOf(error)).toBe("other");
   });
 });
 
-describe("a database that refuses our login", () => {
+describe("a database that rejects our login", () => {
   it.each([
     ["by its password", { password: "another" }, "28P01"],
     ["by the name of the database", { database: "another" }, "3D000"],
-  ])("%s is a 503, of which the operator is told the code", async (_, wrong, code) => {
-    const lane = new ConnectionSlot(
+  ])("%s is a 503, with the code in the operator's log", async (_, wrong, code) => {
+    const slot = new ConnectionSlot(
       { ...database.address, ...wrong },
       { role: "cloakroom_app", statementTimeout: 5_000 },
     );
-    const flights = new TransactionBatcher([lane], FAST_LIMITS, systemClock, () =>
+    const batcher = new TransactionBatcher([slot], FAST_LIMITS, systemClock, () =>
       Promise.reject(new Error("not asked")),
     );
-    const reading = flights.run(newTenantId(), "unguarded", (tx) => tx.ask(seeCoat, "any"));
+    const reading = batcher.run(newTenantId(), "unguarded", (tx) => tx.query(namedRowExists, "any"));
     await expect(reading).rejects.toMatchObject({
       ...{ name: "Fault", code: "unavailable", retryAfter: 1 },
       cause: { message: `database ${code}` },
     });
-    await flights.close();
+    await batcher.close();
   });
 });
 
 describe("a row whose owner was deleted meanwhile", () => {
-  it("is tried again, so that its request meets that", async () => {
-    await using deck = await openDeck(database, { lanes: 1 });
+  it("is retried, so its request finds that", async () => {
+    await using fixture = await openFixture(database, { connections: 1 });
     const key = {
       id: newUuid(),
       application_id: newUuid(),
@@ -76,24 +76,24 @@ describe("a row whose owner was deleted meanwhile", () => {
       proof: null,
       created_by: newUuid(),
     };
-    const [outcome] = await together(deck, [async (tx) => tx.tell(insertApplicationKey, key)]);
+    const [outcome] = await together(fixture, [async (tx) => tx.enqueue(insertApplicationKey, key)]);
     expect(outcome).toMatchObject({ status: "rejected", reason: { code: "unavailable", retryAfter: 1 } });
-    expect(transactionsOf(deck).length).toBeGreaterThan(1);
+    expect(transactionsOf(fixture).length).toBeGreaterThan(1);
   });
 });
 
-describe("an answer that cannot be read", () => {
-  it("is told without the statement and its values", async () => {
-    await using deck = await openDeck(database, { lanes: 1 });
+describe("an unreadable result", () => {
+  it("is reported without the statement and its values", async () => {
+    await using fixture = await openFixture(database, { connections: 1 });
     const tooMuch = defineStatement<string, number, { readonly n: number }>({
       ...{ table: "due", kind: "read", sortKey: (value) => value },
       queries: (sql, _tenantId, [value = ""]) => [sql`select 9007199254740993::bigint as n where ${value} <> ''`],
       answers: ([rows = []]) => rows.map(({ n }) => n),
     });
-    const [outcome] = await together(deck, [(tx) => tx.ask(tooMuch, "4242")]);
+    const [outcome] = await together(fixture, [(tx) => tx.query(tooMuch, "4242")]);
     expect(outcome).toMatchObject({ status: "rejected", reason: { name: "Fault", code: "internal" } });
     expect(inspect(outcome, { depth: 10, showHidden: true })).not.toMatch(/4242|select/);
-    await deck.hang("afterwards");
-    expect(await deck.coats()).toEqual(["afterwards"]);
+    await fixture.insert("afterwards");
+    expect(await fixture.names()).toEqual(["afterwards"]);
   });
 });

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { openDatabase } from "../../src/store/database.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
-import { hangIfFree, seeCoat } from "./support/coats.js";
-import { FIRST_REVISION, openDeck } from "./support/deck.js";
+import { FIRST_REVISION, openFixture } from "./support/batcher-fixture.js";
+import { insertIfFree, namedRowExists } from "./support/named-rows.js";
 import { openSession } from "./support/session.js";
 
 let database: TestDatabase;
@@ -13,45 +13,45 @@ beforeAll(async () => {
 afterAll(() => database?.[Symbol.asyncDispose]());
 
 describe.each(["fast", "slow"] as const)("the %s connections", (kind) => {
-  it("are never all one tenant's: others are served while it waits for a lock", async () => {
-    await using deck = await openDeck(database);
-    const other = await deck.newTenant();
+  it("are never all used by one tenant: others are served while it waits for a lock", async () => {
+    await using fixture = await openFixture(database);
+    const other = await fixture.newTenant();
     const connections = { fastConnections: 2, slowConnections: 2 };
     await using opened = openDatabase({ address: database.address, clock: systemClock, ...connections });
-    const flights = opened[kind];
-    await using session = await openSession(database, deck.tenantId);
-    await session.hang("held");
+    const batcher = opened[kind];
+    await using session = await openSession(database, fixture.tenantId);
+    await session.insert("held");
     let settled = 0;
     const wait = async () => {
-      await flights.run(deck.tenantId, FIRST_REVISION, (tx) => tx.ask(hangIfFree, "held")).catch(() => {});
+      await batcher.run(fixture.tenantId, FIRST_REVISION, (tx) => tx.query(insertIfFree, "held")).catch(() => {});
       settled += 1;
     };
     const waiting: Promise<void>[] = [];
     while (waiting.length < 5) {
       waiting.push(wait());
-      // By then it has taken off, if it may: those that come at once would share a flight.
+      // By then it has started, if it may: concurrent requests would share a transaction.
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    expect(await flights.run(other, FIRST_REVISION, (tx) => tx.ask(seeCoat, "any"))).toBe(false);
+    expect(await batcher.run(other, FIRST_REVISION, (tx) => tx.query(namedRowExists, "any"))).toBe(false);
     expect(settled).toBe(0);
     await session.rollback();
     await Promise.all(waiting);
   });
 });
 
-describe("a question that no tenant asks", () => {
+describe("a query without a tenant", () => {
   it.each([
     ["of what is due", /from due/],
     ["for a lease", /insert into leases/],
-  ])("%s is given up where the database falls silent, and answered on a new connection", async (_, statement) => {
-    await using deck = await openDeck(database);
-    const { address } = deck.proxy;
+  ])("%s times out if the database falls silent, and is answered on a new connection", async (_, statement) => {
+    await using fixture = await openFixture(database);
+    const { address } = fixture.proxy;
     await using opened = openDatabase({ address, clock: systemClock, fastConnections: 1, slowConnections: 1 });
     const ask = () =>
       statement.source.includes("due")
         ? opened.due(["log_seal"], new Date(0), undefined)
         : opened.lease("a lease", 1).hold();
-    const silent = deck.proxy.set({ at: "before", statement, does: "hang" });
+    const silent = fixture.proxy.set({ at: "before", statement, does: "hang" });
     await expect(ask()).rejects.toMatchObject({ name: "Fault", code: "unavailable" });
     await silent;
     await expect(ask()).resolves.toBeDefined();

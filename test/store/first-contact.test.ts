@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 describe("a database that is starting up", () => {
-  it("is waited for, which is said once", async () => {
+  it("is waited for, with one message", async () => {
     const said: string[] = [];
     proxy.refuseWith("57P03");
     const before = proxy.opened;
@@ -31,7 +31,7 @@ describe("a database that is starting up", () => {
     expect(said).toEqual(["The database that DATABASE_URL names is starting up. Waiting for it."]);
   });
 
-  it("is given up after its time, by a command at once", async () => {
+  it("is waited for until the time-out, and by a command not at all", async () => {
     proxy.refuseWith("57P03");
     const before = proxy.opened;
     await expect(meetDatabase(proxy.address, "DATABASE_URL")).rejects.toMatchObject({
@@ -48,7 +48,7 @@ describe("an address", () => {
     ["mysql://vault:secret@127.0.0.1/vault", "DATABASE_URL must begin with postgres://"],
     ["HTTPS://example.com", "DATABASE_URL must begin with postgres://"],
     ["localhost", "DATABASE_URL must be an address such as postgres://user:password@host:5432/database."],
-  ])("such as %s is refused in one line, without what it holds", async (url, message) => {
+  ])("such as %s is rejected in one line, without its contents", async (url, message) => {
     await expect(meetDatabase({ url }, "DATABASE_URL")).rejects.toMatchObject({ name: "DatabaseSetupError", message });
   });
 });

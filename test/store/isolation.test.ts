@@ -3,11 +3,11 @@ import type { TenantId } from "../../src/base/ids.js";
 import { connect } from "../../src/store/connect.js";
 import { defineStatement } from "../../src/store/statement.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
-import { type Deck, openDeck } from "./support/deck.js";
+import { type BatcherFixture, openFixture } from "./support/batcher-fixture.js";
 import { insertSamples, tenantTables } from "./support/samples.js";
 
 let database: TestDatabase;
-let deck: Deck;
+let fixture: BatcherFixture;
 let tables: string[];
 /** Two tenants, each with a row in every table. */
 let mine: TenantId;
@@ -15,18 +15,18 @@ let other: TenantId;
 
 beforeAll(async () => {
   database = await startDatabase();
-  deck = await openDeck(database, { lanes: 1 });
-  mine = deck.tenantId;
-  other = await deck.newTenant();
+  fixture = await openFixture(database, { connections: 1 });
+  mine = fixture.tenantId;
+  other = await fixture.newTenant();
   tables = await tenantTables(database.owner);
   for (const tenantId of [mine, other]) await insertSamples(database, tenantId, tables);
 });
 afterAll(async () => {
-  await deck?.[Symbol.asyncDispose]();
+  await fixture?.[Symbol.asyncDispose]();
   await database?.[Symbol.asyncDispose]();
 });
 
-/** Any SQL, as a defect of ours or an injected one would have it run in a flight. */
+/** Any SQL, as a defect or an injection would run it in a shared transaction. */
 const raw = defineStatement<string, readonly Record<string, unknown>[], Record<string, unknown>>({
   table: "tenants",
   kind: "write",
@@ -36,7 +36,7 @@ const raw = defineStatement<string, readonly Record<string, unknown>[], Record<s
 });
 
 const asTenant = (tenantId: TenantId, text: string) =>
-  deck.flights.run(tenantId, "unguarded", (tx) => tx.ask(raw, text));
+  fixture.batcher.run(tenantId, "unguarded", (tx) => tx.query(raw, text));
 const REFUSED = expect.objectContaining({
   code: "internal",
   cause: expect.objectContaining({ message: "database 42501" }),
@@ -52,7 +52,7 @@ describe("work of one tenant", () => {
     expect(tables.length).toBeGreaterThanOrEqual(14);
   });
 
-  it("sees its own rows alone, whether it asks for a tenant or not", async () => {
+  it("sees its own rows alone, whether it names a tenant or not", async () => {
     for (const table of tables) {
       expect(await asTenant(mine, `select tenant_id from ${table}`), table).toEqual([{ tenant_id: mine }]);
       const others = await asTenant(mine, `select * from ${table} where tenant_id = '${other}'`);
@@ -62,7 +62,7 @@ describe("work of one tenant", () => {
     }
   });
 
-  it("changes and deletes none of another's", async () => {
+  it("changes and deletes no rows of another tenant", async () => {
     for (const table of tables) {
       await asTenant(mine, `update ${table} set tenant_id = tenant_id where tenant_id = '${other}'`);
       await asTenant(mine, `delete from ${table} where tenant_id = '${other}'`);
@@ -70,7 +70,7 @@ describe("work of one tenant", () => {
     }
   });
 
-  it("cannot give a row to another, or make one for it", async () => {
+  it("cannot give a row to another tenant, or create one for it", async () => {
     for (const table of tables) {
       await expect(asTenant(mine, `update ${table} set tenant_id = '${other}'`), table).rejects.toEqual(REFUSED);
       const copy = `insert into ${table} select (jsonb_populate_record(t, '{"tenant_id":"${other}"}')).* from ${table} t`;
@@ -79,7 +79,7 @@ describe("work of one tenant", () => {
     }
   });
 
-  it("cannot empty a table, change it, or let go of its policies", async () => {
+  it("cannot truncate a table, alter it, or drop its policies", async () => {
     for (const table of tables) {
       for (const text of [
         `truncate ${table}`,
@@ -92,7 +92,7 @@ describe("work of one tenant", () => {
     }
   });
 
-  it("leaves nothing behind on the connection for the next tenant's", async () => {
+  it("leaves nothing behind on the connection for the next tenant", async () => {
     const current = "select current_setting('app.tenant_id', true) as tenant, current_user as role";
     expect(await asTenant(mine, current)).toEqual([{ tenant: mine, role: "cloakroom_app" }]);
     expect(await asTenant(other, current)).toEqual([{ tenant: other, role: "cloakroom_app" }]);
@@ -104,10 +104,10 @@ describe("work of one tenant", () => {
     expect(await asTenant(other, "select tenant_id from tokens")).toEqual([{ tenant_id: other }]);
   });
 
-  it("that deletes without a where deletes its own rows and no others", async () => {
-    await using scene = await openDeck(database, { lanes: 1 });
+  it("that deletes without a where clause deletes its own rows and no others", async () => {
+    await using scene = await openFixture(database, { connections: 1 });
     await insertSamples(database, scene.tenantId, tables);
-    const run = (text: string) => scene.flights.run(scene.tenantId, "unguarded", (tx) => tx.ask(raw, text));
+    const run = (text: string) => scene.batcher.run(scene.tenantId, "unguarded", (tx) => tx.query(raw, text));
     for (const table of tables) await run(`delete from ${table}`);
     for (const table of tables) {
       expect(await count(scene.tenantId, table), table).toBe(0);
@@ -136,7 +136,7 @@ describe("a statement outside of a transaction", () => {
 });
 
 describe("cloakroom_jobs", () => {
-  it("sees when which tenant has something to sweep, of all tenants, and nothing else at all", async () => {
+  it("sees which tenant has something to sweep when, of all tenants, and nothing else at all", async () => {
     const sql = connect(database.address, { role: "cloakroom_jobs", connections: 1, statementTimeout: 5_000 });
     try {
       const due = await sql<{ tenant_id: string }[]>`select distinct tenant_id from due`;

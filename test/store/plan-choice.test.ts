@@ -24,9 +24,9 @@ import {
   type TokenRow,
   updateToken,
 } from "../../src/store/tokens.js";
-import type { Transaction } from "../../src/store/transaction.js";
+import type { OrdinaryTransaction } from "../../src/store/transaction.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
-import { openDeck, together } from "./support/deck.js";
+import { openFixture, together } from "./support/batcher-fixture.js";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -64,8 +64,8 @@ function rowOf(id: string): TokenRow {
   };
 }
 
-/** Everything that the hot path has run for one token. */
-async function everything(tx: Transaction, id: string): Promise<void> {
+/** Every statement of the hot path for one token. */
+async function everything(tx: OrdinaryTransaction, id: string): Promise<void> {
   const term = { term: Buffer.from(id), created_at: tx.now, token_id: id };
   const hash = Buffer.from(id);
   await Promise.all([tx.query(findApplicationKey, hash), tx.query(findApplicationRights, newUuid())]);
@@ -82,7 +82,7 @@ async function everything(tx: Transaction, id: string): Promise<void> {
   await findConflictingTokens(tx, { id, dedupeKey: row.dedupe_key });
   await findToken(tx, id);
   await markTokenActive(tx, id, "2026-02-01");
-  await updateToken(tx, { ...row, data: Buffer.from("y"), modified_by: newUuid() });
+  updateToken(tx, { ...row, data: Buffer.from("y"), modified_by: newUuid() });
   tx.enqueue(dropExpiredIdempotencyKey, hash);
   tx.enqueue(insertIdempotencyKey, {
     ...{ key_hash: hash, request_hash: hash, accepted: false, response: hash, expires_at: tx.now, maker: null },
@@ -94,7 +94,7 @@ async function everything(tx: Transaction, id: string): Promise<void> {
 }
 
 it("every statement of the hot path has one plan, which is kept", async () => {
-  await using deck = await openDeck(database, { lanes: 1 });
+  await using fixture = await openFixture(database, { connections: 1 });
   // The guard is one of them.
   const guard = 1;
   for (const size of [1, 3]) {
@@ -102,15 +102,15 @@ it("every statement of the hot path has one plan, which is kept", async () => {
     for (let round = 0; round < 20; round += 1) {
       const works = Array.from(
         { length: size },
-        (_, n) => (tx: Transaction) => everything(tx, `${size}/${round}/${n}`),
+        (_, n) => (tx: OrdinaryTransaction) => everything(tx, `${size}/${round}/${n}`),
       );
-      const outcomes = await together(deck, works, guard);
+      const outcomes = await together(fixture, works, guard);
       expect(outcomes).toEqual(works.map(() => ({ status: "fulfilled", value: undefined })));
     }
   }
-  const plans = await deck.flights.run(deck.tenantId, "unguarded", (tx) => tx.ask(plansOf, "this session"));
+  const plans = await fixture.batcher.run(fixture.tenantId, "unguarded", (tx) => tx.query(plansOf, "this session"));
   const planned = plans.filter(({ generic_plans, custom_plans }) => generic_plans + custom_plans >= 10);
   expect(planned.length, "statements").toBeGreaterThan(30);
-  // PostgreSQL plans each five times before it compares. An array as a parameter would be planned at each execution.
+  // PostgreSQL plans each five times before it compares. An array parameter would be planned at each execution.
   expect(planned.filter(({ custom_plans, generic_plans }) => custom_plans > 5 || generic_plans === 0)).toEqual([]);
 });

@@ -20,18 +20,21 @@ import type { Literal, Way } from "../../src/tokens/search/alternatives.js";
 import { findMatches } from "../../src/tokens/search/find-matches.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
-/** Tokens of the tenant; all have the first term, which is the fingerprint of all too, and every third has the second, ten the last. */
+/**
+ * Tokens of the tenant; all have the first term and the same fingerprint, every third has the second term, ten the
+ * last.
+ */
 const TOKENS = 60_000;
 const [COMMON, OTHER, RARE] = [Buffer.from([1]), Buffer.from([2]), Buffer.from([3])];
 const PAGE = 20;
-/** Rows of the log, one a second, all of the past. */
+/** Rows of the log, one per second, all in the past. */
 const ROWS = 60_000;
 
-/** As in the first minute of a database, or after one was restored. */
+/** As in the first minute of a database, or after a restore. */
 describe("without statistics", () => {
   const tenantId = newTenantId();
   let database: TestDatabase;
-  /** Have planned look-ups while there was nothing at all, and while there were tokens only. */
+  /** These have planned look-ups while the database was empty, and while it contained tokens only. */
   let [plannedEmpty, plannedEarly]: Database[] = [];
   beforeAll(async () => {
     database = await startDatabase();
@@ -71,7 +74,7 @@ describe("without statistics", () => {
 
   const lookUps = (tx: Transaction, n: number) => {
     const hash = createHash("sha256").update(String(n)).digest();
-    return [tx.ask(findIdempotencyKey, hash), tx.ask(findSession, hash), tx.ask(findSessionByNonce, hash)];
+    return [tx.query(findIdempotencyKey, hash), tx.query(findSession, hash), tx.query(findSessionByNonce, hash)];
   };
   const planning = async () => {
     const opened = open();
@@ -81,7 +84,7 @@ describe("without statistics", () => {
   const open = () =>
     openDatabase({ address: database.address, fastConnections: 1, slowConnections: 1, clock: systemClock });
 
-  /** How many pages of indexes were looked at while work was done, as the database counts. */
+  /** The number of index pages read during work, as the database counts them. */
   async function pagesRead(work: (opened: Database) => Promise<unknown>, planned?: Database): Promise<number> {
     const read = async () => {
       const [row] = await database.owner<{ n: number }[]>`
@@ -95,7 +98,7 @@ describe("without statistics", () => {
     const opened = planned ?? open();
     await work(opened);
     await opened[Symbol.asyncDispose]();
-    // A connection hands in what it counted when it ends, at the latest.
+    // A connection reports its counters when it ends, at the latest.
     await expect.poll(async () => (await backends()).length).toBeLessThanOrEqual(planned ? known - 1 : known);
     return (await read()) - before;
   }
@@ -105,7 +108,7 @@ describe("without statistics", () => {
   });
   const firstPage = (wanted: TokenSelection) => (opened: Database) =>
     opened.slow.run(tenantId, "unguarded", (tx) =>
-      tx.ask(listTokenKeys, { selection: wanted, order: "newest_first", after: undefined, offset: 0, limit: PAGE }),
+      tx.query(listTokenKeys, { selection: wanted, order: "newest_first", after: undefined, offset: 0, limit: PAGE }),
     );
 
   it("tokens are looked up one by one, to be read and to be marked as active", async () => {
@@ -117,7 +120,7 @@ describe("without statistics", () => {
         expect([rows.every((row) => row !== undefined), marked.every(Boolean)]).toEqual([true, true]);
       }),
     );
-    // Changing a row writes to all indexes. Walking the tenant for its ids takes 700 pages more.
+    // Changing a row writes to all indexes. Scanning the tenant for its ids takes 700 pages more.
     expect(read).toBeLessThan(25 * PAGE);
   });
 
@@ -129,38 +132,38 @@ describe("without statistics", () => {
         Promise.all(numbers.flatMap((n) => lookUps(tx, n))),
       ]);
       expect(rows.map((row) => row?.cvc?.length)).toEqual(numbers.map(() => 1));
-      // Of sessions by their keys none is found: nobody's application has them.
+      // The keys match no session: no application owns them.
       expect(found.filter((row) => row !== null)).toHaveLength(2 * PAGE);
     });
 
-  it("what has a time of its own is looked up by its key, however little of it there was at first", async () => {
-    // A walk of any of these tables takes some 300 pages, for each row that is looked up.
+  it("rows with a time are looked up by key, however few there were at first", async () => {
+    // Scanning any of these tables takes some 300 pages for each row that is looked up.
     expect(await pagesRead(lookUpAll, plannedEarly)).toBeLessThan(30 * PAGE);
   });
 
-  it("what was planned when there was nothing is planned anew after a while", async () => {
+  it("statements planned on empty tables are planned again after a while", async () => {
     const read = await pagesRead(async (opened) => {
-      for (let flight = 0; flight < 10; flight += 1)
+      for (let round = 0; round < 10; round += 1)
         await opened.fast.run(tenantId, "unguarded", (tx) => Promise.all(lookUps(tx, 0)));
       await lookUpAll(opened);
     }, plannedEmpty);
     expect(read).toBeLessThan(30 * PAGE);
   });
 
-  it("what is asked for by two terms is walked once, side by side", async () => {
+  it("a list by two terms scans each term once, in parallel", async () => {
     const both = selection({ kind: "term", term: OTHER }, { also: [{ kind: "term", term: COMMON }] });
     expect(await pagesRead(firstPage(both))).toBeLessThan(PAGE);
     const counted = await pagesRead(async (opened) => {
       const count = opened.slow.run(tenantId, "unguarded", (tx) =>
-        tx.ask(countTokenKeys, { selection: both, most: Number.MAX_SAFE_INTEGER }),
+        tx.query(countTokenKeys, { selection: both, most: Number.MAX_SAFE_INTEGER }),
       );
       expect(await count).toBe(TOKENS / 3);
     });
-    // 80,000 entries, some 80 to a page.
+    // 80,000 entries, some 80 per page.
     expect(counted).toBeLessThan(1_500);
   });
 
-  it("what few tokens have leads, and the others are looked up", async () => {
+  it("a rare term is scanned first, and the others are looked up", async () => {
     const few = selection({ kind: "term", term: RARE }, { also: [{ kind: "type", type: "token" }], isNarrow: true });
     const read = await pagesRead(async (opened) => expect(await firstPage(few)(opened)).toHaveLength(10));
     expect(read).toBeLessThan(10 * PAGE);
@@ -172,7 +175,7 @@ describe("without statistics", () => {
     expect(both).toBeLessThan(10 * PAGE);
   });
 
-  it("a page of what rules on several containers show reads no container as a whole", async () => {
+  it("a page limited by rules on several containers reads no container completely", async () => {
     const below = (term: Buffer): ScopeAlternative => [{ kind: "below", term }];
     const shown = selection({ kind: "term", term: COMMON }, { scopes: [[below(OTHER), below(RARE)]] });
     expect(await pagesRead(firstPage(shown))).toBeLessThan(20 * PAGE);
@@ -183,18 +186,18 @@ describe("without statistics", () => {
     expect(await pagesRead(firstPage(placed))).toBeLessThan(10 * PAGE);
   });
 
-  it("a page of one fingerprint is read in its order, however many have it", async () => {
+  it("a page of one fingerprint is read in order, however many tokens have it", async () => {
     const source: KeySource = { kind: "fingerprint", fingerprint: COMMON };
     expect(await pagesRead(firstPage(selection(source, {})))).toBeLessThan(PAGE);
     const also: TokenSelection["also"] = [{ kind: "term", term: COMMON }];
     expect(await pagesRead(firstPage(selection(source, { also })))).toBeLessThan(PAGE);
   });
 
-  it("a page of a time begins there, and does not walk there", async () => {
+  it("a page from a point in time starts there, without a scan to that point", async () => {
     const opened = open();
     const place = { selection: selection({ kind: "all" }, {}), order: "newest_first", after: undefined } as const;
     const [middle] = await opened.slow.run(tenantId, "unguarded", (tx) =>
-      tx.ask(listTokenKeys, { ...place, offset: 49_999, limit: 1 }),
+      tx.query(listTokenKeys, { ...place, offset: 49_999, limit: 1 }),
     );
     await opened[Symbol.asyncDispose]();
     const span = { from: undefined, before: middle?.created_at };
@@ -220,13 +223,13 @@ describe("without statistics", () => {
       const { total, keys } = await search(opened, ways);
       expect([total, keys.length]).toEqual([10, 10]);
     });
-    // Each source is counted, the common ones by up to 25,000 entries of 80 to a page.
+    // Each source is counted, the common ones up to 25,000 entries at 80 per page.
     expect(read).toBeLessThan(1_200);
     const alone = await pagesRead((opened) => search(opened, [new Map([term(RARE), term(OTHER, true)])]));
     expect(alone).toBeLessThan(20 * PAGE);
   });
 
-  it("a search that would read too many tokens is refused, having counted them only", async () => {
+  it("a search that would read too many tokens is rejected after counting only", async () => {
     const read = await pagesRead(async (opened) => {
       const refused = search(opened, [new Map([term(COMMON), term(RARE, true)])]);
       await expect(refused).rejects.toMatchObject({
@@ -236,8 +239,8 @@ describe("without statistics", () => {
     expect(read).toBeLessThan(1_500);
   });
 
-  it("tokens that a rule names are looked up, and not looked for among all", async () => {
-    const ids = ["token-9", "token-3", "nobody"];
+  it("tokens that a rule names are looked up by id, without a scan", async () => {
+    const ids = ["token-9", "token-3", "missing"];
     const named = selection(
       { kind: "ids", ids },
       {
@@ -252,11 +255,11 @@ describe("without statistics", () => {
     expect(read).toBeLessThan(2 * PAGE);
   });
 
-  it("a page of the log about several entity types reads no type as a whole", async () => {
+  it("a page of the log about several entity types reads no type completely", async () => {
     const listing = { entityTypes: ["card", "token", "bank"], entityId: undefined, from: undefined, until: undefined };
     const read = await pagesRead(async (opened) => {
       const rows = opened.slow.run(tenantId, "unguarded", (tx) =>
-        tx.ask(listLogRows, { ...listing, after: undefined, offset: PAGE, limit: PAGE }),
+        tx.query(listLogRows, { ...listing, after: undefined, offset: PAGE, limit: PAGE }),
       );
       expect((await rows).map(({ entity_id }) => entity_id)).toEqual(
         Array.from({ length: PAGE }, (_, n) => `token-${PAGE + n + 1}`),
@@ -266,11 +269,11 @@ describe("without statistics", () => {
     expect(read).toBeLessThan(PAGE);
   });
 
-  it("old rows of the log are removed without a look at those that stay for the next time", async () => {
+  it("removing old log rows does not read the rows that stay", async () => {
     const limit = 100;
     const read = await pagesRead(async (opened) => {
       const removed = opened.slow.run(tenantId, "unguarded", (tx) =>
-        tx.ask(deleteLogBefore, { time: new Date(), limit }),
+        tx.query(deleteLogBefore, { time: new Date(), limit }),
       );
       expect(await removed).toBe(limit);
     });

@@ -18,7 +18,7 @@ afterAll(async () => {
   await stored?.[Symbol.asyncDispose]();
 });
 
-it("takes the longest over first, so many at a time, and what lasts stays", async () => {
+it("removes the longest expired rows first, up to a limit, and leaves all others", async () => {
   const tenantId = newTenantId();
   const other = newTenantId();
   const due = REMOVED_AT_ONCE + 300;
@@ -29,7 +29,7 @@ it("takes the longest over first, so many at a time, and what lasts stays", asyn
        insert into token_cvc select '${of}', 'lasts-' || n, '\\x01', now() + interval '1 h' from generate_series(1, 5) n`,
     );
   }
-  const remove = () => database.slow.run(tenantId, "unguarded", (tx) => tx.ask(deleteDueCvc, "due"));
+  const remove = () => database.slow.run(tenantId, "unguarded", (tx) => tx.query(deleteDueCvc, "due"));
   const left = async (of: typeof tenantId, like: string) =>
     (await stored.asTenant(of, `select 1 from token_cvc where token_id like '${like}'`)).length;
   expect(await remove()).toBe(REMOVED_AT_ONCE);
@@ -40,13 +40,13 @@ it("takes the longest over first, so many at a time, and what lasts stays", asyn
   expect([await left(other, "over-%"), await left(other, "lasts-%")]).toEqual([due, 5]);
 });
 
-it("leaves invitations that nobody has accepted: they are shown as expired", async () => {
+it("leaves unaccepted invitations: they are shown as expired", async () => {
   const tenantId = newTenantId();
   const invitation = (term: string, member: string) => `
     insert into invitations (tenant_id, id, email, email_term, role, link_hashes, revision, expires_at, member_id, created_at)
     values ('${tenantId}', gen_random_uuid(), '\\x01', '${term}', 'ADMIN', '{}', 1, now() - interval '1 s', ${member}, now())`;
   await stored.asTenant(tenantId, `${invitation("a", "null")}; ${invitation("b", "gen_random_uuid()")}`);
-  const removed = await database.slow.run(tenantId, "unguarded", (tx) => tx.ask(deleteDueInvitations, "due"));
+  const removed = await database.slow.run(tenantId, "unguarded", (tx) => tx.query(deleteDueInvitations, "due"));
   expect(removed).toBe(1);
   expect(await stored.asTenant(tenantId, "select member_id from invitations")).toEqual([{ member_id: null }]);
 });

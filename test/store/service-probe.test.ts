@@ -17,7 +17,7 @@ describe("the probe behind readiness", () => {
     await database?.[Symbol.asyncDispose]();
   });
 
-  /** Probes after a change by the operator, which is then taken back. */
+  /** Probes after a change by the operator, which is then undone. */
   async function probeAfter(change: string, back: string) {
     await database.owner.unsafe(change);
     try {
@@ -47,12 +47,12 @@ describe("the probe behind readiness", () => {
       "alter policy of_tenant on due using (false)",
       "alter policy of_tenant on due using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid)",
     ],
-  ])("finds a database that answers, and fails %s", async (_what, change, back) => {
+  ])("accepts a database that answers, and fails %s", async (_what, change, back) => {
     expect(await probeAfter(change, back)).toEqual({ ...WELL, failing: 1 });
     expect(await probeService(sql)).toEqual(WELL);
   });
 
-  it("tells a database that only reads from one that fails", async () => {
+  it("distinguishes a read-only database from one that fails", async () => {
     await sql`set default_transaction_read_only = on`;
     expect(await probeService(sql)).toEqual({ ...WELL, failing: 1, refusesWrites: true });
     await sql`set default_transaction_read_only = off`;

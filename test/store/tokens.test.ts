@@ -5,7 +5,7 @@ import type { Expired, KeySource } from "../../src/store/token-selection.js";
 import { insertTerm } from "../../src/store/token-terms.js";
 import { findToken, insertToken, insertTokenIfFree, type TokenRow } from "../../src/store/tokens.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
-import { type Deck, openDeck } from "./support/deck.js";
+import { type BatcherFixture, openFixture } from "./support/batcher-fixture.js";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -28,11 +28,11 @@ function token(more: Partial<TokenRow>): TokenRow {
   };
 }
 
-describe("tokens that want the same id in one batch", () => {
-  it("go in where their content is free, whichever of them comes first", async () => {
-    await using deck = await openDeck(database, { lanes: 1 });
+describe("tokens that claim the same id in one batch", () => {
+  it("are inserted if their content is free, whichever of them comes first", async () => {
+    await using fixture = await openFixture(database, { connections: 1 });
     const [taken, free] = [Buffer.from("1 taken"), Buffer.from("2 free")];
-    const outcomes = await deck.flights.run(deck.tenantId, "unguarded", async (tx) => {
+    const outcomes = await fixture.batcher.run(fixture.tenantId, "unguarded", async (tx) => {
       insertToken(tx, token({ dedupe_key: taken }));
       const wanted = [
         token({ id: "wanted", dedupe_key: taken, data: Buffer.from("first") }),
@@ -43,7 +43,7 @@ describe("tokens that want the same id in one batch", () => {
       await findToken(tx, "wanted");
       return Promise.all(wanted.map((row) => insertTokenIfFree(tx, row)));
     });
-    const stored = await deck.flights.run(deck.tenantId, "unguarded", (tx) => findToken(tx, "wanted"));
+    const stored = await fixture.batcher.run(fixture.tenantId, "unguarded", (tx) => findToken(tx, "wanted"));
     expect(outcomes).toEqual([false, true, false, true]);
     expect(stored?.data.toString()).toBe("second");
   });
@@ -54,7 +54,7 @@ describe("tokens of several containers, the newest of which have expired", () =>
   const source: KeySource = { kind: "terms", terms };
   const EXPIRED = 6;
   const LIVE = 9;
-  let deck: Deck;
+  let fixture: BatcherFixture;
   /** Newest first. */
   let live: string[];
   const expired = (kind: Expired["kind"]): Expired =>
@@ -65,10 +65,10 @@ describe("tokens of several containers, the newest of which have expired", () =>
     ...{ source, also: [], isNarrow: false, scopes: [], hasLargeScopes: true, without: expired(kind) },
   });
   beforeAll(async () => {
-    deck = await openDeck(database, { lanes: 1 });
+    fixture = await openFixture(database, { connections: 1 });
     const now = Date.now();
     live = Array.from({ length: LIVE }, (_, n) => `live-${n}`);
-    await deck.flights.run(deck.tenantId, "unguarded", async (tx) => {
+    await fixture.batcher.run(fixture.tenantId, "unguarded", async (tx) => {
       const add = (id: string, age: number, expires_at: Date | null) => {
         const created_at = new Date(now - age);
         insertToken(tx, token({ id, created_at, expires_at }));
@@ -78,13 +78,13 @@ describe("tokens of several containers, the newest of which have expired", () =>
       for (const [n, id] of live.entries()) add(id, EXPIRED + n, null);
     });
   });
-  afterAll(() => deck?.[Symbol.asyncDispose]());
+  afterAll(() => fixture?.[Symbol.asyncDispose]());
 
   it.each(["few", "many"] as const)("are listed without those, %s of them, in full pages", async (kind) => {
     const page = (offset: number, limit: number) =>
-      deck.flights.run(deck.tenantId, "unguarded", async (tx) =>
+      fixture.batcher.run(fixture.tenantId, "unguarded", async (tx) =>
         (
-          await tx.ask(listTokenKeys, {
+          await tx.query(listTokenKeys, {
             ...{ selection: selection(kind), order: "newest_first", after: undefined, offset, limit },
           })
         ).map(({ id }) => id),
@@ -93,10 +93,10 @@ describe("tokens of several containers, the newest of which have expired", () =>
     expect(await page(4, 3)).toEqual(live.slice(4, 7));
   });
 
-  it.each(["few", "many"] as const)("are counted without those, %s of them, as far as asked", async (kind) => {
+  it.each(["few", "many"] as const)("are counted without those, %s of them, up to the limit", async (kind) => {
     const count = (most: number) =>
-      deck.flights.run(deck.tenantId, "unguarded", (tx) =>
-        tx.ask(countTokenKeys, { selection: selection(kind), most }),
+      fixture.batcher.run(fixture.tenantId, "unguarded", (tx) =>
+        tx.query(countTokenKeys, { selection: selection(kind), most }),
       );
     expect([await count(7), await count(100)]).toEqual([7, LIVE]);
   });

@@ -5,7 +5,7 @@ import { type Database, openDatabase } from "../../src/store/database.js";
 import { defineStatement } from "../../src/store/statement.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
-/** A list that takes the database so many seconds. */
+/** A list that takes the database this many seconds. */
 const slowList = defineStatement<number, number, unknown>({
   table: "tokens",
   kind: "read",
@@ -27,9 +27,9 @@ describe("lists of one tenant", () => {
     await started?.[Symbol.asyncDispose]();
   });
 
-  it("wait for each other, 200 at once, although the last has to wait for seconds", async () => {
+  it("wait for each other, 200 concurrently, although the last one waits for seconds", async () => {
     const tenantId = newTenantId();
-    const list = () => database.slow.run(tenantId, "unguarded", (tx) => tx.ask(slowList, 0.06));
+    const list = () => database.slow.run(tenantId, "unguarded", (tx) => tx.query(slowList, 0.06));
     const answers = await Promise.allSettled(Array.from({ length: 200 }, list));
     expect(answers.filter(({ status }) => status === "rejected")).toEqual([]);
   });

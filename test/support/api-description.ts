@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 
-/** A JSON Schema, as far as tests look into it. */
+/** A JSON Schema, as far as the tests read it. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -86,12 +86,12 @@ formats.default(ajv);
 ajv.addSchema(description, "open");
 ajv.addSchema(Object(closed(description)), "closed");
 
-/** Checks what a caller sends. Other fields may stand beside the listed ones. */
+/** Checks a request. Other fields besides the listed ones are allowed. */
 export function requestValidator({ path, verb }: PlacedOperation, mediaType: string): ValidateFunction {
   return validatorAt("open", ["paths", path, verb.toLowerCase(), "requestBody", "content", mediaType, "schema"]);
 }
 
-/** What the document says of an answer with this status: itself, or one for its hundred. */
+/** The description of a response with this status: its own, or one for its hundred. */
 export function responseTo({ operation }: PlacedOperation, status: number) {
   const keys = [String(status), `${Math.floor(status / 100)}XX`];
   const key = keys.find((each) => each in operation.responses);
@@ -99,7 +99,7 @@ export function responseTo({ operation }: PlacedOperation, status: number) {
   return key !== undefined && response ? { key, ...response } : undefined;
 }
 
-/** Checks an answer: a field that is not listed is an error too. */
+/** Checks a response: a field that is not listed is an error too. */
 export function responseValidator(placed: PlacedOperation, status: number): ValidateFunction {
   const { path, verb } = placed;
   const response = responseTo(placed, status);
@@ -113,7 +113,7 @@ function validatorAt(root: string, steps: readonly string[]): ValidateFunction {
   return ajv.compile({ $ref: `${root}#/${pointer.join("/")}` });
 }
 
-/** The same schemas, without room for other fields than those listed. */
+/** The same schemas, allowing only the listed fields. */
 function closed(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(closed);
   if (typeof node !== "object" || node === null) return node;

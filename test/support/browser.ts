@@ -1,7 +1,7 @@
 import { type Browser, chromium } from "playwright-core";
 import { findProgram } from "./requirements.js";
 
-/** Chromium, headless: the one that CHROMIUM names, else the system's. */
+/** Headless Chromium: the one in CHROMIUM, or the system's. */
 export async function launchBrowser(): Promise<Browser> {
   const executablePath = findProgram("chromium");
   if (executablePath === undefined) throw new Error("chromium is missing: set CHROMIUM, or apt-get install chromium");

@@ -6,7 +6,7 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Runs `cloakroom` as an operator does: a process of its own with this environment. */
+/** Runs `cloakroom` as an operator does: in its own process with this environment. */
 export function cloakroom(environment: Record<string, string>, ...args: readonly string[]): Promise<CommandResult> {
   return new Promise((resolve) => {
     const env = { PATH: process.env.PATH, ...environment };
@@ -16,15 +16,15 @@ export function cloakroom(environment: Record<string, string>, ...args: readonly
   });
 }
 
-/** What a command is given beside its arguments. */
+/** The inputs of a command besides its arguments. */
 export interface CommandFeed {
-  /** Lines on its standard input, which then ends. */
+  /** Lines for its standard input, which then ends. */
   readonly lines: readonly string[];
-  /** A module that is loaded before all else. */
+  /** A module that is loaded first. */
   readonly preload?: string;
 }
 
-/** Runs `cloakroom` with something on its standard input. The code is 137 where it was killed, as a shell tells it. */
+/** Runs `cloakroom` with something on its standard input. The code is 137 if it was killed, as in a shell. */
 export function cloakroomFed(
   environment: Readonly<Record<string, string>>,
   { lines, preload }: CommandFeed,
@@ -49,7 +49,9 @@ export function cloakroomFed(
   });
 }
 
-/** The source of a module that kills its process just before it sends the database what holds this text. */
+/**
+ * The source of a module that kills its process just before it sends a message that contains this text to the database.
+ */
 export const killedBefore = (statement: string) => `
 import { Socket } from "node:net";
 const write = Socket.prototype.write;

@@ -8,7 +8,7 @@ export interface CountedServer {
   readonly process: { readonly pid?: number | undefined };
 }
 
-/** What a server counts about itself. Time on the clock is none of it: it depends on what else the machine does. */
+/** What a server counts about itself. It excludes wall-clock time, which depends on the machine's other load. */
 export class ServerCounters {
   readonly #server: CountedServer;
 
@@ -16,7 +16,7 @@ export class ServerCounters {
     this.#server = server;
   }
 
-  /** The sum of a metric over all labels that hold these texts, such as `reason="too_slow"`. */
+  /** The sum of a metric over all labels that contain these texts, such as `reason="too_slow"`. */
   async metric(name: string, ...labels: readonly string[]): Promise<number> {
     const page = await (await fetch(`${this.#server.adminUrl}/metrics`)).text();
     const lines = page.split("\n").filter((line) => /^[\w:]+/.exec(line)?.[0] === name);
@@ -25,7 +25,7 @@ export class ServerCounters {
     return fitting.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
   }
 
-  /** The longest processor time, in milliseconds, that the event loop was held for since this was last asked. */
+  /** The longest processor time, in milliseconds, for which the event loop was blocked since the last call. */
   async longestHold(): Promise<number> {
     return 1_000 * (await this.metric("cloakroom_event_loop_hold_seconds"));
   }
@@ -35,7 +35,7 @@ export class ServerCounters {
     return this.#status("VmRSS");
   }
 
-  /** The most megabytes of resident memory that there ever were. */
+  /** The peak of resident memory in megabytes. */
   peakMemory(): number {
     return this.#status("VmHWM");
   }

@@ -1,8 +1,8 @@
 import type { Sql } from "../../src/store/connect.js";
 
 /**
- * Gives a database a clock that can be moved: new connections find `now()` and `clock_timestamp()` in its own schema before
- * those of PostgreSQL. To be called before anything connects that is to see it.
+ * Gives a database a movable clock: new connections find `now()` and `clock_timestamp()` in its own schema before those
+ * of PostgreSQL. Call it before opening the connections that need it.
  */
 export async function movableClock(owner: Sql): Promise<{ setAhead(milliseconds: number): Promise<void> }> {
   const login = owner.unsafe<{ name: string }[]>("select quote_ident(session_user) as name");

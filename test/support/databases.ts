@@ -7,18 +7,18 @@ import { migrate } from "../../src/store/migrate.js";
 import { copyMigratedData } from "./migrated-data.js";
 import { newDirectory } from "./new-directory.js";
 
-/** A database of a test file's own, empty but for the schema. */
+/** A database for one test file, empty except for the schema. */
 export interface TestDatabase extends AsyncDisposable {
   readonly address: EmbeddedDatabase["connection"];
-  /** Its `dataDir`, for those who start it themselves after a `stop`. */
+  /** Its `dataDir`, for tests that restart it themselves after a `stop`. */
   readonly dataDir: string;
-  /** The login role, which owns the tables. Row-level security holds it too. */
+  /** The login role, which owns the tables. Row-level security applies to it too. */
   readonly owner: Sql;
-  /** Runs a statement as the application would for this tenant, and answers with its rows. */
+  /** Runs a statement as the application would for this tenant, and returns its rows. */
   asTenant<Row extends object>(tenantId: TenantId, statement: string): Promise<Row[]>;
 }
 
-/** Makes what {@link copyMigratedData} copies: about two seconds. */
+/** Creates the data that {@link copyMigratedData} copies: about two seconds. */
 export async function makeMigratedData(): Promise<Disposable & { readonly dataDir: string }> {
   const directory = newDirectory();
   const dataDir = join(directory, "data");
@@ -27,7 +27,7 @@ export async function makeMigratedData(): Promise<Disposable & { readonly dataDi
   return { dataDir, [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }) };
 }
 
-/** Starts an embedded database of its own on the migrated data: half a second. */
+/** Starts an embedded database on a copy of the migrated data: half a second. */
 export async function startDatabase(): Promise<TestDatabase> {
   const directory = newDirectory();
   const dataDir = copyMigratedData(join(directory, "data"));
@@ -49,7 +49,7 @@ export async function startDatabase(): Promise<TestDatabase> {
 export async function asTenant<Row extends object>(sql: Sql, tenantId: TenantId, statement: string): Promise<Row[]> {
   const rows: Row[] = [];
   await sql.begin(async (tx) => {
-    // The owner itself is a member of cloakroom_jobs, which sees what is due for all tenants.
+    // The owner itself is a member of cloakroom_jobs, which sees due work of all tenants.
     await tx.unsafe(`set local role cloakroom_app; set local app.tenant_id = '${tenantId}'`);
     rows.push(...(await tx.unsafe<Row[]>(statement)));
   });

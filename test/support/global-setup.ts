@@ -5,13 +5,13 @@ import { startServerProcess } from "./server.js";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Where the shared server listens. */
+    /** The address of the shared server. */
     serverUrl: string;
-    /** What commands beside the shared server need in their environment. */
+    /** The environment for commands next to the shared server. */
     serverEnvironment: Record<string, string>;
-    /** The file that grows with what the shared server prints. */
+    /** The file that receives the shared server's output. */
     serverLog: string;
-    /** With this, a test's own TLS server at 127.0.0.1 is trusted by the shared server. */
+    /** An identity for a test's own TLS server at 127.0.0.1, which the shared server trusts. */
     trustedIdentity: Identity;
     /** The data directory that {@link copyMigratedData} copies. */
     migratedData: string;
@@ -19,12 +19,12 @@ declare module "vitest" {
 }
 
 /**
- * One server with one embedded database for the whole run, as `npm start` runs it. Each test file has a tenant of its own.
- * Of all addresses that are not public it may call 127.0.0.1 alone, where tests have their destinations.
+ * One server with one embedded database for the whole run, as `npm start` runs it. Each test file has its own tenant.
+ * Of all private addresses it may call only 127.0.0.1, where tests have their destinations.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const authority = await createAuthority();
-  // This one makes its own database, as a first start does.
+  // This one creates its own database, as a first start does.
   const settings = { EGRESS_ALLOW: "127.0.0.1", DATA_DIR: "{directory}/data" };
   await using stack = new AsyncDisposableStack();
   const [server, migrated] = await Promise.all([

@@ -6,19 +6,19 @@ export interface HeldRequest {
   readonly path: string;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Bytes that are announced. */
+  /** Announced length in bytes. */
   readonly length: number;
-  /** Those that are sent; all but the last unless told otherwise. */
+  /** Bytes that are sent; by default all but the last. */
   readonly sent?: number;
   /** The address that they come from. */
   readonly from?: string;
 }
 
-/** Requests over HTTP/1.1 whose bodies are not sent to their end. */
+/** Requests over HTTP/1.1 whose bodies are never completed. */
 export class HeldBodies implements Disposable {
   readonly #port: number;
   readonly #sockets: Socket[] = [];
-  /** What each connection was answered so far. */
+  /** The response bytes of each connection so far. */
   readonly answers: string[] = [];
 
   constructor(url: string) {
@@ -30,12 +30,12 @@ export class HeldBodies implements Disposable {
     await Promise.all(Array.from({ length: count }, (_, index) => this.#open(requestOf(index))));
   }
 
-  /** How many were answered with this status. */
+  /** The number of responses with this status. */
   answered(status: number): number {
     return this.answers.filter((answer) => answer.startsWith(`HTTP/1.1 ${status} `)).length;
   }
 
-  /** Waits until so many were answered with this status. */
+  /** Waits until this many responses have this status. */
   async untilAnswered(status: number, count: number): Promise<void> {
     await expect.poll(() => this.answered(status), { timeout: 20_000 }).toBeGreaterThanOrEqual(count);
   }

@@ -2,7 +2,7 @@
 
 export const PREFACE = Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame(4, 0, 0)]);
 
-/** The headers of a request whose body follows, each spelled out (RFC 7541, 6.2.2). */
+/** The headers of a request whose body follows, each a literal (RFC 7541, 6.2.2). */
 export function headersFrame(stream: number, headers: readonly (readonly [name: string, value: string])[]): Buffer {
   return frame(1, 4, stream, Buffer.concat(headers.map(([name, value]) => literal(name, value))));
 }
@@ -12,7 +12,7 @@ export function dataFrame(stream: number, data: string | Buffer, isLast = false)
   return frame(0, isLast ? 1 : 0, stream, Buffer.from(data));
 }
 
-/** Whether whole frames hold one by which the other side takes more of a stream's data. */
+/** Whether the frames contain one with which the peer allows more of a stream's data. */
 export function hasWindowUpdate(frames: Buffer, stream: number): boolean {
   for (let at = 0; at + 9 <= frames.length; at += 9 + frames.readUIntBE(at, 3)) {
     if (frames[at + 3] === 8 && frames.readUInt32BE(at + 5) === stream) return true;
@@ -39,7 +39,7 @@ function literal(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.from([0]), text(name), text(value)]);
 }
 
-/** Lengths from 127 on go into further bytes of seven bits (RFC 7541, 5.1). */
+/** Lengths from 127 on continue in further bytes of seven bits (RFC 7541, 5.1). */
 function text(given: string): Buffer {
   const bytes = Buffer.from(given, "latin1");
   if (bytes.length < 127) return Buffer.concat([Buffer.from([bytes.length]), bytes]);
@@ -54,17 +54,17 @@ export const END_STREAM = 1;
 export const ACK = 1;
 export const END_HEADERS = 4;
 
-/** A request of no body whose header block is all in this frame, unless flags say otherwise. */
+/** A request without a body whose header block fits into this frame, unless flags say otherwise. */
 export function headerBlockFrame(stream: number, block: Buffer, flags = END_STREAM | END_HEADERS): Buffer {
   return frame(1, flags, stream, block);
 }
 
-/** The block of a request's headers, each spelled out. */
+/** The header block of a request, all literals. */
 export function headerBlock(headers: readonly (readonly [name: string, value: string])[]): Buffer {
   return Buffer.concat(headers.map(([name, value]) => literal(name, value)));
 }
 
-/** A header that goes into the dynamic table too (RFC 7541, 6.2.1): it is index 62 from then on. */
+/** A header that is added to the dynamic table (RFC 7541, 6.2.1): it has index 62 from then on. */
 export function indexedLiteral(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.from([0x40]), text(name), text(value)]);
 }
@@ -112,7 +112,7 @@ export interface Frame {
 export const RST_STREAM = 3;
 export const GOAWAY = 7;
 
-/** The whole frames of what a server has sent. */
+/** The complete frames of a server's output. */
 export function framesIn(bytes: Buffer): Frame[] {
   const frames: Frame[] = [];
   for (let at = 0; at + 9 <= bytes.length; ) {
@@ -125,7 +125,7 @@ export function framesIn(bytes: Buffer): Frame[] {
   return frames;
 }
 
-/** A frame of any type, right or wrong. */
+/** A frame of any type, valid or not. */
 export function anyFrame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
   return frame(type, flags, stream, payload);
 }

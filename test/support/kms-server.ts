@@ -4,12 +4,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
-/** A server that speaks as much of the JSON protocol of AWS KMS as encrypting and decrypting takes. */
+/** A server that implements the JSON protocol of AWS KMS as far as encrypting and decrypting need it. */
 export interface KmsServer extends AsyncDisposable {
   readonly url: string;
-  /** What an AWS client needs in its environment to come here. */
+  /** The environment with which an AWS client uses this server. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The name of the error that all requests are answered with, while it is set. */
+  /** While set, the name of the error that answers all requests. */
   failing: string | undefined;
   readonly requests: { readonly operation: string; readonly body: Record<string, unknown> }[];
 }
@@ -40,7 +40,7 @@ export async function startKms(): Promise<KmsServer> {
     }
     const blob = Buffer.from(String(body.CiphertextBlob), "base64");
     if (blob.length < 64) throw new KmsError("InvalidCiphertextException");
-    // KMS finds the key of a ciphertext by itself, and compares it with the one that is asked for.
+    // KMS finds the key of a ciphertext by itself, and compares it with the requested one.
     if (!blob.subarray(0, 36).equals(keyName)) {
       const isKnown = KMS_KEYS.some((id) => id.endsWith(blob.subarray(0, 36).toString()));
       throw new KmsError(isKnown ? "IncorrectKeyException" : "InvalidCiphertextException");

@@ -1,7 +1,10 @@
 import { readFileSync } from "node:fs";
 import { inject, vi } from "vitest";
 
-/** The line of the operator's log about a call, by its trace. It comes through a pipe, which a busy machine may keep waiting. */
+/**
+ * The line of the operator's log about a call, by its trace. It arrives through a pipe, which may be slow on a busy
+ * machine.
+ */
 export async function logLineOf(headers: Headers): Promise<string> {
   const trace = headers.get("bt-trace-id");
   return vi.waitFor(

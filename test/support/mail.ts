@@ -7,33 +7,33 @@ import { inject, vi } from "vitest";
 
 /** A message as it arrived. */
 export interface ReceivedMail {
-  /** Whom the server was told it is for. */
+  /** The recipients given to the server. */
   readonly to: readonly string[];
   readonly from: string;
   /** Headers and body as they were sent. */
   readonly raw: string;
-  /** The text that a reader is shown. */
+  /** The text that a reader sees. */
   readonly text: string;
 }
 
-/** A mail server on loopback that can be away for a while. */
+/** A mail server on loopback that can be unavailable for a while. */
 export interface Mailbox extends AsyncDisposable {
   readonly url: string;
   readonly mails: readonly ReceivedMail[];
-  /** How often somebody came to it, also in vain. */
+  /** The number of connection attempts, also failed ones. */
   readonly visits: () => number;
   open(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface MailboxRules {
-  /** The user and password that it asks for. */
+  /** The user and password that it requires. */
   readonly login?: { readonly user: string; readonly pass: string };
-  /** The answer to a recipient; undefined: taken. */
+  /** The answer to a recipient; undefined: accepted. */
   readonly refuse?: (address: string) => { readonly code: number } | undefined;
 }
 
-/** A port that nobody listens at yet. */
+/** A port without a listener. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -113,7 +113,7 @@ function decoded(part: string): string {
   return Buffer.from(bytes, "latin1").toString();
 }
 
-/** The address that a message invites to open. */
+/** The link in an invitation message. */
 export function linkIn(text: string): string {
   const [link] = /https?:\/\/\S+\/invitations\/\S+/.exec(text) ?? [];
   if (!link) throw new Error(`there is no link in: ${text}`);
@@ -131,7 +131,7 @@ export function linksInFiles(email: string, environment: Readonly<Record<string,
   return texts.filter((text) => text.includes(`\nTo: ${email}\n`)).map((text) => linkIn(textOf(text)));
 }
 
-/** Waits until a message with a further link has been written for an address, and gives the link. */
+/** Waits until a message with another link has been written for an address, and returns the link. */
 export function nextLink(
   email: string,
   seen: number,

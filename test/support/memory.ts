@@ -6,7 +6,7 @@ import type { Proof } from "../../src/memory/memory-lease.js";
 
 const MB = 1024 * 1024;
 
-/** Gives a request memory as the server does, from a budget of its own unless another is given. */
+/** Reserves memory for a request as the server does, from its own budget unless another is given. */
 export function withMemory(
   request: IncomingMessage,
   response: ServerResponse,
@@ -15,7 +15,7 @@ export function withMemory(
   openMemory(budget, () => "127.0.0.1", request, response);
 }
 
-/** What a key of the application proves. */
+/** The credentials of an application's key. */
 export function keyProof(tenantId: TenantId, applicationId = newUuid(), sessionId?: Uuid): Proof {
   return { kind: "key", tenantId, applicationId, sessionId };
 }

@@ -2,12 +2,11 @@ import { execFileSync } from "node:child_process";
 import { inject } from "vitest";
 
 /**
- * Copies the data directory of the run that has the schema and nothing else to `dataDir`, which must not exist: a tenth of
- * a second, where a server or a command takes two to make and migrate a database. There is no root key yet: the next start
- * is a first one.
+ * Copies the run's data directory with only the schema to `dataDir`, which must not exist: a tenth of a second, while a
+ * server or a command needs two to create and migrate a database. It has no root key: the next start is a first one.
  */
 export function copyMigratedData(dataDir: string): string {
-  // Node's own copy leaves the owner behind, who is not root.
+  // Node's own copy does not keep the owner, who is not root.
   execFileSync("cp", ["-a", inject("migratedData"), dataDir]);
   return dataDir;
 }

@@ -9,9 +9,9 @@ export interface Shop {
   readonly connectionId: string;
   /** A token of a card. */
   card(number?: string, more?: object): Promise<string>;
-  /** Creates a transaction, of a card with this number unless a token is given. */
+  /** Creates a transaction, with a card of this number unless a token is given. */
   pay(order?: Record<string, unknown>, number?: string): ReturnType<RestClient>;
-  /** The transaction once it has this status. */
+  /** Waits until the transaction has this status. */
   until(id: string, status: string, timeout?: number): Promise<Awaited<ReturnType<RestClient>>["body"]>;
 }
 

@@ -14,15 +14,17 @@ import { newDirectory } from "./new-directory.js";
 
 export interface ClusterOptions {
   /**
-   * `system`: the PostgreSQL that TEST_POSTGRES names by its bin directory, else the distribution's, else like `bundled`:
-   * the one that npm installed.
+   * `system`: the PostgreSQL whose bin directory is in TEST_POSTGRES, or the distribution's, or otherwise like
+   * `bundled`: the one that npm installed.
    */
   readonly binaries?: "system" | "bundled";
-  /** For the command line of `postgres`. */
+  /** Arguments for `postgres`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Written beside the data, readable by the server alone. Their paths begin with {@link PostgresCluster.directory}. */
+  /**
+   * Written next to the data, readable by the server alone. Their paths begin with {@link PostgresCluster.directory}.
+   */
   readonly files?: Readonly<Record<string, string>>;
-  /** For measurements: not in memory, where tests keep theirs. */
+  /** For measurements: on disk, and not in memory like other tests. */
   readonly onDisk?: boolean;
 }
 
@@ -33,7 +35,7 @@ export interface LoginOptions {
   readonly ownsDatabase?: boolean;
 }
 
-/** A PostgreSQL as an operator has one: on TCP, with a superuser, with roles and databases for DATABASE_URL to name. */
+/** A PostgreSQL as operators run it: on TCP, with a superuser, and with roles and databases for DATABASE_URL. */
 export class PostgresCluster implements AsyncDisposable {
   readonly directory: string;
   readonly port: number;
@@ -62,7 +64,7 @@ export class PostgresCluster implements AsyncDisposable {
     this.#settings = settings;
   }
 
-  /** Sets a cluster up and starts it: about a second. */
+  /** Sets up a cluster and starts it: about a second. */
   static async start({
     binaries = "system",
     settings = {},
@@ -80,12 +82,12 @@ export class PostgresCluster implements AsyncDisposable {
     return cluster;
   }
 
-  /** The process that all others of it are started by. */
+  /** The postmaster. */
   get postmaster(): number {
     return this.#server?.pid ?? 0;
   }
 
-  /** All that it has written to its log. */
+  /** Everything in its log. */
   get said(): string {
     return this.#said;
   }
@@ -94,14 +96,14 @@ export class PostgresCluster implements AsyncDisposable {
     return `postgres://${encodeURIComponent(role)}:${PASSWORD}@127.0.0.1:${this.port}/${database}`;
   }
 
-  /** A role that may log in, with a database of the same name unless told otherwise. Returns its DATABASE_URL. */
+  /** A role that may log in, by default with a database of the same name. Returns its DATABASE_URL. */
   async login(role: string, { attributes = "", ownsDatabase = true }: LoginOptions = {}): Promise<string> {
     await this.admin.unsafe(`create role ${quoteName(role)} login ${attributes} password '${PASSWORD}'`);
     if (ownsDatabase) await this.admin.unsafe(`create database ${quoteName(role)} owner ${quoteName(role)}`);
     return this.url(role, role);
   }
 
-  /** What an administrator does for a further login, where the roles are there already and another login made them. */
+  /** What an administrator does for another login if another login has already created the roles. */
   async grantRoles(role: string): Promise<void> {
     const there = await this.admin<{ name: string }[]>`
       select rolname as name from pg_roles where rolname in ('cloakroom_app', 'cloakroom_jobs')`;
@@ -113,7 +115,7 @@ export class PostgresCluster implements AsyncDisposable {
       listen_addresses: "127.0.0.1",
       port: String(this.port),
       unix_socket_directories: "",
-      // What a test stores need not survive a power cut. It does survive killed processes.
+      // Test data need not survive a power cut. It does survive killed processes.
       fsync: "off",
       shared_buffers: "16MB",
       ...this.#settings,
@@ -136,7 +138,7 @@ export class PostgresCluster implements AsyncDisposable {
     });
   }
 
-  /** As a power cut would, but for the disk: neither the server nor its backends get to do anything more. */
+  /** Like a power cut, except for the disk: neither the server nor its backends can do anything more. */
   async killServer(): Promise<void> {
     const postmaster = this.#server?.pid ?? 0;
     const backends = childrenOf(postmaster);
@@ -151,7 +153,7 @@ export class PostgresCluster implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.admin.end({ timeout: 1 });
-    // What is thrown away needs no checkpoint.
+    // The data is thrown away and needs no checkpoint.
     await this.#end("SIGQUIT");
     rmSync(this.directory, { recursive: true, force: true });
   }
@@ -214,7 +216,7 @@ function childrenOf(pid: number): number[] {
   return children === "" ? [] : children.split(" ").map(Number);
 }
 
-/** A port that nobody listens on; the next moment somebody might, which the start would then report. */
+/** A port without a listener; if another process takes it meanwhile, the start reports that. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

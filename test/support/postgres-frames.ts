@@ -1,26 +1,26 @@
 /** One message of PostgreSQL's protocol (version 3), as it went over the wire. */
 export interface Frame {
   readonly bytes: Buffer;
-  /** The text of the statement that the database is to run when it gets this message: a simple query, or an Execute. */
+  /** The text of the statement that this message runs: a simple query, or an Execute. */
   readonly runs?: string;
-  /** What was sent so far is to be answered: a simple query, or a Sync. */
+  /** Whether the database must answer now: a simple query, or a Sync. */
   readonly ends?: boolean;
-  /** The database has run a statement, or has failed at it. */
+  /** Whether the database has run a statement, or failed at it. */
   readonly ran?: boolean;
-  /** The state of the transaction (I idle, T open, E failed) after an answer has ended. */
+  /** The transaction's state (I idle, T open, E failed) at the end of an answer. */
   readonly ready?: string;
 }
 
-/** The tenant is a parameter there. It is shown as Citus is told it, so that transactions can be told apart. */
+/** The tenant is a parameter there. It is shown as Citus sees it, to distinguish transactions. */
 const SETS_TENANT = "set_config('app.tenant_id'";
 
-/** Cuts one direction of a connection into messages, and remembers what prepared statements are called. */
+/** Splits one direction of a connection into messages, and remembers the names of prepared statements. */
 export class FrameReader {
   readonly #side: "client" | "database";
   readonly #texts = new Map<string, string>();
   #rest: Buffer = Buffer.alloc(0);
   #isStarted: boolean;
-  /** What the next Execute runs. */
+  /** The statement that the next Execute runs. */
   #bound: string | undefined;
 
   constructor(side: "client" | "database") {
@@ -84,7 +84,7 @@ function answered(bytes: Buffer): Frame {
   }
 }
 
-/** A text that ends with a zero byte. Names and SQL are ASCII here, so that bytes count as characters. */
+/** A zero-terminated text. Names and SQL are ASCII here, so bytes count as characters. */
 function textAt(bytes: Buffer, offset: number): string {
   return bytes.toString("latin1", offset, bytes.indexOf(0, offset));
 }

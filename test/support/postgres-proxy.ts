@@ -7,22 +7,22 @@ type LocalAddress = Exclude<DatabaseAddress, { readonly url: string }>;
 
 const END = Symbol("the end of a step");
 
-/** A fault that one connection suffers once, at a chosen statement. */
+/** A fault that one connection meets once, at a chosen statement. */
 export interface Trap {
   /**
    * - `before`: the statement is on its way to the database
-   * - `answer`: the database has run it, and all that was sent up to the next Sync; its answer is on its way back
+   * - `answer`: the database has run it, and everything up to the next Sync; its answer is on its way back
    * - `pause`: it is answered like everything else that was sent, and the transaction is still open
    */
   readonly at: "before" | "answer" | "pause";
-  /** Matched against the text that the client wants run. */
+  /** Matched against the statement's text. */
   readonly statement?: RegExp;
-  /** So many occurrences pass first. */
+  /** This many occurrences pass first. */
   readonly skip?: number;
   /**
-   * - `cut`: both sides lose the connection; what has sprung the trap arrives nowhere
-   * - `orphan`: the client loses it; the database gets everything and goes on alone
-   * - `hang`: nothing is passed on any more, in either direction
+   * - `cut`: both sides lose the connection; the message that triggered the fault arrives nowhere
+   * - `orphan`: the client loses it; the database gets everything and continues alone
+   * - `hang`: nothing is forwarded any more, in either direction
    */
   readonly does: "cut" | "orphan" | "hang";
 }
@@ -36,7 +36,7 @@ interface Link {
   readonly id: number;
   readonly client: Socket;
   readonly database: Socket;
-  /** Statements that were sent and are not answered yet, and the ends of what is answered together. */
+  /** Statements that are not answered yet, and the ends of the groups that are answered together. */
   readonly pending: (string | typeof END)[];
   state: "open" | "orphan" | "hung" | "cut";
 }
@@ -47,7 +47,7 @@ export interface SentStatement {
   readonly text: string;
 }
 
-/** Stands before a PostgreSQL, reads along, and fails as networks and servers do. */
+/** Sits between clients and a PostgreSQL, records the traffic, and fails as networks and servers do. */
 export class PostgresProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #target: LocalAddress;
@@ -56,9 +56,9 @@ export class PostgresProxy implements AsyncDisposable {
   #port = 0;
   #mood: "present" | "away" | "hanging" | "refusing" = "present";
   #refusal = "";
-  /** Everything that clients wanted run, in the order of the wire. */
+  /** Every statement of clients, in the order of the wire. */
   readonly sent: SentStatement[] = [];
-  /** What clients wanted answered together: simple queries, and Syncs. */
+  /** Requests for an answer: simple queries, and Syncs. */
   steps = 0;
   /** Connections that clients have opened so far. */
   opened = 0;
@@ -87,24 +87,24 @@ export class PostgresProxy implements AsyncDisposable {
     return this.#links.size;
   }
 
-  /** Resolves when the trap has sprung. */
+  /** Resolves when the fault has happened. */
   set(trap: Trap): Promise<void> {
     return new Promise((sprung) => this.#traps.push({ ...trap, left: trap.skip ?? 0, sprung }));
   }
 
-  /** From now on the database is out of reach: connections are lost, and new ones end at once. */
+  /** From now on the database is unreachable: connections are lost, and new ones end at once. */
   goAway(): void {
     this.#mood = "away";
     for (const link of this.#links) this.#cut(link);
   }
 
-  /** From now on nothing is passed on, on old connections or new ones. */
+  /** From now on nothing is forwarded, on old connections or new ones. */
   hangAll(): void {
     this.#mood = "hanging";
     for (const link of this.#links) link.state = "hung";
   }
 
-  /** From now on new connections are told, in PostgreSQL's words, that they come too early, or another error. */
+  /** From now on new connections get PostgreSQL's error for starting up, or another one. */
   refuseWith(code: string): void {
     this.#mood = "refusing";
     this.#refusal = code;
@@ -115,7 +115,7 @@ export class PostgresProxy implements AsyncDisposable {
     this.#mood = "present";
   }
 
-  /** From now on there is nobody at this address. */
+  /** From now on there is no listener at this address. */
   async stopListening(): Promise<void> {
     this.goAway();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
@@ -193,12 +193,12 @@ export class PostgresProxy implements AsyncDisposable {
     link.database.on("data", (chunk: Buffer) => {
       for (const { bytes, ran, ready } of frames.read(chunk)) {
         if (link.state === "hung" || link.state === "cut") return;
-        // An answer is passed on in one piece, so that it arrives as a whole or not at all.
+        // An answer is forwarded in one piece, so it arrives completely or not at all.
         answer.push(bytes);
         const isPart = link.pending.some((sent) => sent !== END) && !ran;
         if (ready === undefined && isPart) continue;
         if (ran) last = runOf(link.pending) ?? last;
-        // An error ends the step: what came behind it was dropped.
+        // An error ends the step: later messages were dropped.
         if (ready !== undefined) link.pending.splice(0, link.pending.indexOf(END) + 1);
         const trap = ran ? this.#sprung("answer", last) : undefined;
         if (trap) return this.#fail(link, trap);
@@ -242,7 +242,7 @@ export class PostgresProxy implements AsyncDisposable {
   }
 }
 
-/** Takes the statement that was run next. */
+/** Takes the statement that ran next. */
 function runOf(pending: Link["pending"]): string | undefined {
   const [next] = pending;
   if (typeof next !== "string") return undefined;

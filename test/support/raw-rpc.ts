@@ -6,7 +6,7 @@ import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
 import { trailerParse } from "@connectrpc/connect/protocol-grpc-web";
 import { inject } from "vitest";
 
-/** Every way a message is framed, with the encoding of the message in it. */
+/** Every framing of a message, with its encoding. */
 export const ENCODINGS = [
   "Connect JSON",
   "Connect binary",
@@ -22,11 +22,11 @@ export const BINARY_ENCODINGS = ENCODINGS.filter((encoding) => encoding.endsWith
 export interface RawCall {
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The bytes are the whole body, frames and all. */
+  /** The bytes are the whole body, including frames. */
   readonly framed?: boolean;
 }
 
-/** Sends bytes as the message of a call. Gives the error it was answered with; undefined when it was served. */
+/** Sends bytes as the message of a call. Returns its error; undefined if it was served. */
 export async function sendMessage(
   encoding: Encoding,
   method: string,

@@ -16,7 +16,9 @@ export interface Receiver {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A server that keeps what it is sent. `statuses` are its answers in turn; 200 after the last. With an identity: TLS. */
+/**
+ * A server that records its requests. `statuses` are its answers in turn; 200 after the last. With an identity: TLS.
+ */
 export async function startReceiver(statuses: readonly number[] = [], identity?: Identity): Promise<Receiver> {
   const received: Received[] = [];
   const receive: RequestListener = (request, response) => {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** A Redis as operators have it, of a test's own, that keeps nothing on disk. */
+/** A Redis as operators run it, for one test, that keeps nothing on disk. */
 export class RedisServer implements AsyncDisposable {
   readonly #port: number;
   readonly #password: string;
@@ -47,7 +47,7 @@ export class RedisServer implements AsyncDisposable {
     await once(child, "exit");
   }
 
-  /** It takes connections and answers nothing for as long as `work` runs. */
+  /** It accepts connections and answers nothing while `work` runs. */
   async paused<T>(work: () => Promise<T>): Promise<T> {
     this.#process?.kill("SIGSTOP");
     try {

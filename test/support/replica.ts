@@ -5,15 +5,15 @@ import { once } from "node:events";
 export interface Replica extends AsyncDisposable {
   readonly url: string;
   readonly process: ChildProcess;
-  /** All that it said. */
+  /** Its complete output. */
   said(): string;
-  /** Its exit code, once it has ended by itself; null where a signal ended it. */
+  /** Its exit code, once it has exited by itself; null if a signal ended it. */
   readonly ended: Promise<number | null>;
-  /** Ends it, and gives its exit code. Can be called again. */
+  /** Ends it, and returns its exit code. Can be called again. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts `cloakroom serve` with this environment, on a port of its own. */
+/** Starts `cloakroom serve` with this environment, on its own port. */
 export async function startReplica(environment: Readonly<Record<string, string>>): Promise<Replica> {
   const child = spawn(process.execPath, ["dist/src/main.js", "serve"], {
     env: {
@@ -26,7 +26,7 @@ export async function startReplica(environment: Readonly<Record<string, string>>
     stdio: ["ignore", "pipe", "pipe"],
   });
   let said = "";
-  // Not "exit": its last words may still be on their way then.
+  // Not "exit": output may still be in flight then.
   const ended = once(child, "close").then((): number | null => child.exitCode);
   const url = await new Promise<string>((resolve, reject) => {
     const listen = (chunk: Buffer) => {

@@ -11,15 +11,16 @@ const PACKAGES: Readonly<Record<string, string>> = {
   jq: "jq",
 };
 
-/** A program that is missing, and the test files that need it. */
+/** A missing program, and the test files that need it. */
 export interface Missing {
   readonly program: string;
   readonly files: readonly string[];
 }
 
 /**
- * What the test files need and this machine lacks. A file names its programs in a line of its own: `// Needs: curl, jq`.
- * @param root where `test` is.
+ * The programs that the test files need and this machine lacks. A file names its programs in a line of its own: `//
+ * Needs: curl, jq`.
+ * @param root the folder that contains `test`.
  */
 export function missingPrograms(root: string): readonly Missing[] {
   const files = new Map<string, string[]>();
@@ -32,16 +33,16 @@ export function missingPrograms(root: string): readonly Missing[] {
   return [...files].map(([program, needing]) => ({ program, files: needing }));
 }
 
-/** One line on what is left out and how to have it. Undefined where nothing is. */
-export function leftOutLine(missing: readonly Missing[]): string | undefined {
+/** One line on the files that are skipped and how to run them. Undefined if there are none. */
+export function skippedLine(missing: readonly Missing[]): string | undefined {
   if (missing.length === 0) return undefined;
   const files = new Set(missing.flatMap((each) => each.files));
   const programs = missing.map(({ program, files: needing }) => `${program} (${needing.length})`).join(", ");
   const packages = [...new Set(missing.map(({ program }) => PACKAGES[program] ?? program))].join(" ");
-  return `Left out: ${files.size} test ${files.size === 1 ? "file" : "files"}, for want of ${programs}. On Debian: apt-get install ${packages}`;
+  return `Skipped: ${files.size} test ${files.size === 1 ? "file" : "files"}, because ${programs} is missing. On Debian: apt-get install ${packages}`;
 }
 
-/** Where a program is: `CHROMIUM` for the browser, else in the PATH. */
+/** The path of a program: `CHROMIUM` for the browser, otherwise from the PATH. */
 export function findProgram(name: string): string | undefined {
   if (name === "chromium" && process.env.CHROMIUM) return process.env.CHROMIUM;
   const places = (process.env.PATH ?? "").split(delimiter).map((directory) => join(directory, name));

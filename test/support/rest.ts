@@ -1,8 +1,8 @@
-/** A REST client that hides nothing: what was answered, with its status and headers. */
+/** A REST response with its status and headers. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** Parsed where it is JSON, else the text. */
+  /** Parsed if it is JSON, otherwise the text. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape, also wrong ones
   readonly body: any;
 }
@@ -11,7 +11,7 @@ export interface RestRequest {
   readonly key?: string | undefined;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Sent as it is, in place of `body`. */
+  /** Sent unchanged, in place of `body`. */
   readonly raw?: string | Uint8Array<ArrayBuffer>;
   readonly headers?: Record<string, string>;
 }

@@ -4,7 +4,7 @@ import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } f
 import { inject } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 
-/** Every way to call a method beside REST. */
+/** Every protocol besides REST. */
 export const RPC_PROTOCOLS = ["Connect JSON", "Connect binary", "gRPC", "gRPC-Web"] as const;
 export type RpcProtocol = (typeof RPC_PROTOCOLS)[number];
 
@@ -12,11 +12,11 @@ export interface RpcOptions {
   readonly key?: string | undefined;
   readonly url?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Options of TLS, for an address with https. */
+  /** TLS options, for an https address. */
   readonly tls?: { readonly ca: string };
 }
 
-/** A client that a program written with the published libraries would use. Its connections end soon after the last call. */
+/** A client as programs with the published libraries create it. Its connections end soon after the last call. */
 export function rpcClient<Service extends DescService>(
   service: Service,
   protocol: RpcProtocol,
@@ -32,7 +32,7 @@ export function transportOf(protocol: RpcProtocol, { key, url, headers = {}, tls
     return next(request);
   };
   const shared = { baseUrl: url ?? inject("serverUrl"), interceptors: [addHeaders], idleConnectionTimeoutMs: 500 };
-  // 64 levels of JSON are about 200 levels of messages; readers allow 100 unless told otherwise.
+  // 64 levels of JSON are about 200 levels of messages; readers allow 100 by default.
   const binaryOptions = { recursionLimit: 300 };
   const nodeOptions = { ...tls };
   switch (protocol) {
@@ -47,7 +47,7 @@ export function transportOf(protocol: RpcProtocol, { key, url, headers = {}, tls
   }
 }
 
-/** What a refused call tells its caller. */
+/** The error of a call as its caller sees it. */
 export interface RpcFailure {
   readonly code: string;
   readonly message: string;
@@ -60,7 +60,7 @@ export interface RpcFailure {
   readonly metadata: Headers;
 }
 
-/** Waits for a call to be refused. */
+/** Waits for a call to fail. */
 export async function failureOf(call: Promise<unknown>): Promise<RpcFailure> {
   const error = await call.then(
     () => {
@@ -71,7 +71,7 @@ export async function failureOf(call: Promise<unknown>): Promise<RpcFailure> {
   return failureIn(error);
 }
 
-/** What an error tells. */
+/** The caller's view of an error. */
 export function failureIn(error: ConnectError): RpcFailure {
   const [retry] = error.findDetails(RetryInfoSchema);
   return {

@@ -6,27 +6,27 @@ import { copyMigratedData } from "./migrated-data.js";
 import { newDirectory } from "./new-directory.js";
 import { startFlags } from "./start-flags.js";
 
-/** A server in a process of its own, with an embedded database of its own, as `npm start` runs it. */
+/** A server in its own process, with its own embedded database, as `npm start` runs it. */
 export interface ServerProcess extends AsyncDisposable {
   readonly url: string;
-  /** Where the health of the process is told beside the main port. */
+  /** The address that serves health besides the main port. */
   readonly adminUrl: string;
-  /** What commands beside it need in their environment. */
+  /** The environment for commands next to it. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The file that grows with what the server prints, its own words and the operator's log. */
+  /** The file that receives the server's output, its messages and the operator's log. */
   readonly logFile: string;
   readonly process: ChildProcess;
-  /** What it has printed so far. */
+  /** Its output so far. */
   said(): string;
-  /** Asks it to stop, and gives its exit code; null where a signal ended it. Can be called again. */
+  /** Asks it to stop, and returns its exit code; null if a signal ended it. Can be called again. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 /**
  * Starts a server: about a second. `settings` are names without their prefix; `files` are written into its directory
- * first, and `{directory}` in a setting stands for that. The schema is there already, unless `settings` name a DATA_DIR.
- * `trusted` is a certificate authority, in PEM, that the server takes destinations' certificates from beside the public
- * ones. `preload` is the source of a module that is loaded before all else.
+ * first, and `{directory}` in a setting is replaced by that path. The schema exists already, unless `settings` name a
+ * DATA_DIR. `trusted` is a certificate authority, in PEM, that the server trusts for destinations besides the public
+ * ones. `preload` is the source of a module that is loaded first.
  */
 export async function startServerProcess(
   settings: Readonly<Record<string, string>> = {},
@@ -57,7 +57,7 @@ export async function startServerProcess(
     env: { PATH: process.env.PATH, ...environment, ...trust },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  // Not "exit": its last words may still be on their way then.
+  // Not "exit": output may still be in flight then.
   const exited = once(child, "close");
   const logFile = join(directory, "server.log");
   const log = createWriteStream(logFile);
@@ -84,7 +84,7 @@ export async function startServerProcess(
   };
 }
 
-/** The two addresses that the server announces once it takes requests. */
+/** The two addresses that the server announces once it accepts requests. */
 function listening(child: ChildProcess): Promise<readonly [string, string]> {
   return new Promise((resolve, reject) => {
     let said = "";

@@ -13,7 +13,7 @@ export const canMount = (() => {
   return isMounted;
 })();
 
-/** A file system of a test's own, small enough to be filled. */
+/** A file system for one test, small enough to be filled. */
 export class SmallDisk implements Disposable {
   readonly directory = mkdtempSync(join(tmpdir(), "cloakroom-disk-"));
   readonly #filler = join(this.directory, "filler");
@@ -23,7 +23,7 @@ export class SmallDisk implements Disposable {
     chmodSync(this.directory, 0o755);
   }
 
-  /** Leaves not a page free. */
+  /** Fills it to the last page. */
   fill(): void {
     const file = openSync(this.#filler, "w");
     try {
@@ -36,7 +36,7 @@ export class SmallDisk implements Disposable {
     }
   }
 
-  /** Makes the room again. */
+  /** Frees the space again. */
   empty(): void {
     rmSync(this.#filler, { force: true });
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What `npm start` gives Node before the program: how its memory is laid out. */
+/** Node's options in `npm start`: the layout of its memory. */
 export function startFlags(directory = "."): string[] {
   const { scripts } = JSON.parse(readFileSync(join(directory, "package.json"), "utf8"));
   const [, flags = ""] = /node ((?:--\S+ )+)dist\/src\/main\.js serve/.exec(scripts.start) ?? [];

@@ -1,11 +1,11 @@
 import { inject } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 import { connect } from "../../src/store/connect.js";
-import { openVault } from "../../src/vault.js";
+import { openVault } from "../../src/vault/vault.js";
 import { tenantTables } from "../store/support/samples.js";
 
-/** Tables that a request may write to. The idempotency keys and counters are among them. */
+/** Tables that a request may write to, including idempotency keys and counters. */
 const TABLES = [
   "applications",
   "application_keys",
@@ -23,19 +23,19 @@ const TABLES = [
 
 export type StoredCounts = Readonly<Record<(typeof TABLES)[number], number>>;
 
-/** Looks into the database of a running server, as its operator could. */
+/** Reads the database of a running server, as its operator could. */
 export interface Stored extends AsyncDisposable {
-  /** How many rows a tenant has in each table. */
+  /** The number of a tenant's rows in each table. */
   counts(tenantId: string): Promise<StoredCounts>;
-  /** Everything a tenant has in a table, as text, to look for what must not stand there. */
+  /** Everything that a tenant has in a table, as text, to search it for values that must not be there. */
   textOf(tenantId: string, table: (typeof TABLES)[number]): Promise<string>;
-  /** The tables that hold anything of a tenant, whichever there are, with how many rows. */
+  /** The tables that contain anything of a tenant, with the number of rows. */
   left(tenantId: string): Promise<Readonly<Record<string, number>>>;
-  /** Changes rows of a tenant, as whoever owns the database and has no key can. */
+  /** Changes rows of a tenant, as an attacker who owns the database and has no key can. */
   change(tenantId: string, statement: string): Promise<void>;
-  /** Lets the time pass for which a process that is gone had the tenant's work reserved. */
+  /** Waits out the time for which a process that is gone had the tenant's work reserved. */
   endLeases(tenantId: string): Promise<void>;
-  /** Holds a table so that nobody writes to it until the promise that `during` gives is settled. */
+  /** Locks a table against writes until the promise that `during` returns is settled. */
   holding<T>(table: (typeof TABLES)[number], during: () => Promise<T>): Promise<T>;
 }
 

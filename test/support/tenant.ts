@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, inject, vi } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 import { type ProvisionedTenant, provisionTenant } from "../../src/tenancy/provision.js";
-import { openVault, type Vault } from "../../src/vault.js";
+import { openVault, type Vault } from "../../src/vault/vault.js";
 import { type RestClient, restClient } from "./rest.js";
 import type { ServerProcess } from "./server.js";
 
@@ -14,9 +14,9 @@ export interface TestTenant {
   /** A client with the management key. */
   readonly manage: RestClient;
   readonly managementKey: string;
-  /** Makes an application and gives a client with its key. */
+  /** Creates an application and returns a client with its key. */
   application(definition: ApplicationDefinition): Promise<RestClient & { readonly key: string; readonly id: string }>;
-  /** An application that may do everything with tokens, and sees them in the clear. */
+  /** An application with all token permissions that sees tokens in the clear. */
   backEnd(): Promise<RestClient & { readonly key: string; readonly id: string }>;
 }
 
@@ -28,7 +28,7 @@ export interface ApplicationDefinition {
 
 const ALL = ["token:create", "token:read", "token:search", "token:update", "token:delete", "token:use"];
 
-/** A tenant of its own on the shared server, or on the one at `url` with this environment. */
+/** A new tenant on the shared server, or on the one at `url` with this environment. */
 export async function newTenant(
   url: string = inject("serverUrl"),
   environment: Readonly<Record<string, string>> = inject("serverEnvironment"),
@@ -38,8 +38,8 @@ export async function newTenant(
 }
 
 /**
- * A tenant as `cloakroom tenants create` makes one, in this process: in 0.02 s on the shared server and 0.15 s on another,
- * where a command takes a process of its own. test/e2e/cli.test.ts runs the command itself.
+ * Creates a tenant as `cloakroom tenants create` does, in this process: 0.02 s on the shared server and 0.15 s on
+ * another, while a command needs its own process. test/e2e/cli.test.ts runs the command itself.
  */
 export async function provisionedTenant(environment: Readonly<Record<string, string>>): Promise<ProvisionedTenant> {
   if (environment.CLOAKROOM_DATA_DIR === inject("serverEnvironment").CLOAKROOM_DATA_DIR) {
@@ -50,7 +50,7 @@ export async function provisionedTenant(environment: Readonly<Record<string, str
   return await provisionIn(vault);
 }
 
-/** The shared server's vault, open for the length of a test file. */
+/** The shared server's vault, open while a test file runs. */
 let sharedVault: Promise<Vault> | undefined;
 afterAll(async () => (await sharedVault)?.[Symbol.asyncDispose]());
 
@@ -62,7 +62,7 @@ function provisionIn({ database, rootKey }: Vault): Promise<ProvisionedTenant> {
   return provisionTenant(database, rootKey, { name: "Test", ownerEmail: "owner@example.com" });
 }
 
-/** The tenant that a server of one's own makes at its first start, by the key that it leaves in a file. */
+/** The tenant that a test's own server creates at its first start, by the key that it writes to a file. */
 export async function firstTenant(server: ServerProcess): Promise<TestTenant> {
   const file = join(server.environment.CLOAKROOM_DATA_DIR ?? "", "first-management-key");
   const key = await vi.waitFor(() => readFileSync(file, "utf8").trim());

@@ -6,19 +6,19 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { createAuthority } from "../egress/certificates.js";
 
-/** What the stand-in does with requests: serve them, refuse all as sealed, or never answer. */
+/** How the stand-in handles requests: serve them, refuse all as sealed, or never answer. */
 export type TransitMood = "serving" | "sealed" | "silent";
 
-/** A server that has the Transit and AppRole endpoints as Vault and OpenBao document them, over TLS. */
+/** A server with the Transit and AppRole endpoints as Vault and OpenBao document them, over TLS. */
 export interface TransitServer extends AsyncDisposable {
   readonly origin: string;
-  /** The authority that its certificate comes from, in PEM. */
+  /** The authority of its certificate, in PEM. */
   readonly ca: string;
   mood: TransitMood;
-  /** Tokens that are let in. A login adds one. */
+  /** Accepted tokens. A login adds one. */
   readonly tokens: Set<string>;
   readonly logins: { roleId: string; secretId: string };
-  /** Each request that came, as method and path. */
+  /** Each request so far, as method and path. */
   readonly requests: string[];
   /** The namespace of the last request. */
   namespace: string | undefined;
@@ -105,7 +105,7 @@ function crypt(versions: readonly Buffer[] | undefined, operation: string, body:
   const [, version, encoded = ""] = /^vault:v(\d+):(.*)$/.exec(body.ciphertext ?? "") ?? [];
   const key = versions[Number(version) - 1];
   const sealed = Buffer.from(encoded, "base64");
-  // As strict as Vault is: Node also reads base64 that was cut short.
+  // As strict as Vault is: Node also accepts truncated base64.
   const isWhole = sealed.toString("base64") === encoded && sealed.length >= 28;
   if (!key || !isWhole) return refusal(400, "invalid ciphertext: unable to decrypt");
   try {

@@ -11,11 +11,11 @@ describe("an address", () => {
     ['"ada lovelace"@example.com', '"ada lovelace"@example.com'],
     ['"a\\"b\\\\c"@example.com', '"a\\"b\\\\c"@example.com'],
     ['"ada@home"@example.com', '"ada@home"@example.com'],
-    // Quotes that are not needed mean the same without (RFC 5321, 4.1.2).
+    // Unneeded quotes change nothing (RFC 5321, 4.1.2).
     ['"ada"@example.com', "ada@example.com"],
     ["(first)ada@example.com(work)", "ada@example.com"],
     [" ada@example.com ", "ada@example.com"],
-  ])("%j is read as %j", (text, address) => {
+  ])("%j is parsed as %j", (text, address) => {
     expect(parseEmailAddress(text)).toBe(address);
   });
 
@@ -44,11 +44,11 @@ describe("an address", () => {
     '"ada\r\n l"@example.com',
     '"ada\u0000"@example.com',
     "ada@example.com\r\nBcc: eve@example.com",
-  ])("%j is none", (text) => {
+  ])("%j is rejected", (text) => {
     expect(parseEmailAddress(text)).toBeUndefined();
   });
 
-  it("is read the same when it is read again, and never holds what ends a line", () => {
+  it("is parsed the same when it is parsed again, and never contains a line end", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom(...'ab."\\ @()<>,;:[]\r\n\t'.split("")), maxLength: 16 }),

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { prepareApplication } from "../../src/access/applications.js";
 import { Authenticator } from "../../src/access/authenticate.js";
 import { actorOf, type Caller } from "../../src/access/caller.js";
-import { Refused } from "../../src/access/refusal.js";
 import { createSession, prepareAuthorization } from "../../src/access/session.js";
 import type { TenantId, Uuid } from "../../src/base/ids.js";
 import { lengthPrefixed } from "../../src/crypto/bytes.js";
@@ -17,7 +16,7 @@ import { createProxy, listProxies } from "../../src/proxy/proxies.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
 import { insertRootKey } from "../../src/store/root-keys.js";
 import { findToken } from "../../src/store/tokens.js";
-import type { Transaction } from "../../src/store/transaction.js";
+import type { OrdinaryTransaction } from "../../src/store/transaction.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
 import { openProfile, sealProfile } from "../../src/tenancy/profile.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
@@ -28,8 +27,8 @@ import { openToken } from "../../src/tokens/sealing.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
 /*
- * A tenant of a release that sealed neither rights nor names, and bound no value to the columns beside it: its keys have
- * 32 bytes.
+ * A tenant of a release that sealed neither permissions nor names, and bound no value to its other columns: its keys
+ * have 32 bytes.
  */
 
 const clock = { time: Date.now(), now: () => clock.time };
@@ -60,19 +59,17 @@ afterAll(async () => {
 const hex = (bytes: Uint8Array) => `'\\x${Buffer.from(bytes).toString("hex")}'`;
 const inTenant = <Row extends object>(statement: string) => stored.asTenant<Row>(tenantId, statement);
 const rootKeys = { find: async () => root };
-const run = <T>(work: (tx: Transaction) => Promise<T>) => database.fast.run(tenantId, "unguarded", work);
-/** Another process, which remembers nothing. */
+const run = <T>(work: (tx: OrdinaryTransaction) => Promise<T>) => database.ordinary.run(tenantId, "unguarded", work);
+/** Another process, without any memory. */
 function newServer() {
   const keyring = new Keyring(database, rootKeys);
   return { keyring, authenticator: new Authenticator(database, keyring, clock) };
 }
 const authenticate = (key: Sensitive<string>): Promise<Caller> => newServer().authenticator.authenticate(key.reveal());
-const must = <T>(outcome: T | Refused): T => {
-  if (outcome instanceof Refused) throw outcome.fault;
-  return outcome;
-};
 
-/** Leaves the tenant as a release before would have made it, with an application, a token, a proxy and a session. */
+/**
+ * Leaves the tenant as an earlier release would have created it, with an application, a token, a proxy and a session.
+ */
 async function makeOlder(): Promise<void> {
   const { permissions } = (await authenticate(managementKey)).grant;
   const [member] = await inTenant<{ id: Uuid; profile: Buffer }>("select id, profile from members");
@@ -107,7 +104,7 @@ async function makeOlder(): Promise<void> {
     { ...draft, id: undefined, deduplicate: undefined, expiresAt: undefined },
     new Date(),
   );
-  tokenId = must(await run((tx) => createToken(tx, clerk, keys, prepared))).id;
+  tokenId = (await run((tx) => createToken(tx, clerk, keys, prepared))).id;
   const properties = { name: "An older proxy", applicationId: undefined, requireAuth: true };
   const definition = {
     ...{ destinationUrl: "https://example.com", requestTransforms: [], responseTransforms: [], configuration: {} },
@@ -118,7 +115,7 @@ async function makeOlder(): Promise<void> {
   const session = await run((tx) => createSession(tx, page, keys));
   sessionKey = session.key;
   const request = { nonce: session.nonce.reveal(), permissions: ["token:read"], rules: [], expiresAt: undefined };
-  must(await run(prepareAuthorization(clerk, keys, request)));
+  await run(prepareAuthorization(clerk, keys, request));
 }
 
 async function readOlderToken(): Promise<string> {
@@ -128,7 +125,7 @@ async function readOlderToken(): Promise<string> {
   return String(openToken(keys, tenantId, row).data.reveal());
 }
 
-/** Runs statements as the database's owner, looks, and puts the rows back. */
+/** Runs statements as the database's owner, reads, and restores the rows. */
 async function withEdit<T>(edit: string, undo: string, look: () => Promise<T>): Promise<T> {
   await inTenant(edit);
   try {
@@ -160,7 +157,7 @@ async function rotate(): Promise<void> {
 }
 
 describe("a tenant of an earlier release", () => {
-  it("goes on working as it was, with rights and names in the clear", async () => {
+  it("still works, with permissions and names in the clear", async () => {
     await expectAllToWork();
     const rows = await inTenant<{ sealed: number }>(`
       select (select count(definition) from applications) + (select count(proof) from application_keys)
@@ -168,7 +165,7 @@ describe("a tenant of an earlier release", () => {
     expect(Number(rows[0]?.sealed)).toBe(0);
   });
 
-  it("has all of them sealed by a rotation of its keys, and works all the while", async () => {
+  it("has all of them sealed by a rotation of its keys, and works meanwhile", async () => {
     await rotate();
     await expectAllToWork();
     const [left] = await inTenant<{ n: number }>(`
@@ -179,7 +176,7 @@ describe("a tenant of an earlier release", () => {
     expect(Number(left?.n)).toBe(0);
   });
 
-  it("refuses edited rows from then on", async () => {
+  it("rejects edited rows from then on", async () => {
     const ofClerk = `where id = '${(await authenticate(clerkKey)).application.id}'`;
     const [clerk] = await inTenant<{ definition: Buffer }>(`select definition from applications ${ofClerk}`);
     if (!clerk) throw new Error("the application is gone");

@@ -32,8 +32,8 @@ describe("the rows of a deleted tenant", () => {
     return counts.filter(([, rows]) => rows.length > 0).map(([table]) => table);
   };
 
-  it("are gone from every table there is but the two that say so, however many there were", async () => {
-    // More than two transactions remove of a table with a key of several columns, many with the same first one.
+  it("are removed from every table except two, however many there were", async () => {
+    // More than two transactions remove from a table with a key of several columns, many with the same first one.
     await stored.asTenant(
       gone,
       `insert into token_terms (tenant_id, term, created_at, token_id)
@@ -61,7 +61,7 @@ describe("the rows of a deleted tenant", () => {
     const run = () => job.run(new AbortController().signal);
     await run();
     expect(await filled(late)).toEqual(["due", "tenants"]);
-    // What a transaction left that was under way at the end goes with the next run.
+    // A transaction that was in flight at the end leaves rows that the next run removes.
     await insertSamples(
       stored,
       late,
@@ -74,7 +74,7 @@ describe("the rows of a deleted tenant", () => {
     expect(await filled(kept)).toEqual(tables);
   });
 
-  it("stay when the server is stopping", async () => {
+  it("stay if the server is shutting down", async () => {
     await removeRows(database, kept, AbortSignal.abort());
     expect(await filled(kept)).toEqual(tables);
   });

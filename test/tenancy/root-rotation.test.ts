@@ -8,19 +8,19 @@ import { makeCheckValue, type RootKey } from "../../src/crypto/root-key.js";
 import { RootKeys } from "../../src/crypto/root-keys.js";
 import type { Sensitive } from "../../src/crypto/sensitive.js";
 import { splitRootKey } from "../../src/crypto/shares.js";
-import { registeredKey } from "../../src/open-root-key.js";
 import type { Sql } from "../../src/store/connect.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
 import { insertRootKey, listRootKeys, noteSplit } from "../../src/store/root-keys.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
 import { type RootRotationParts, rotateRootKey } from "../../src/tenancy/root-rotation.js";
-import { ShareDesk, type Unseal, type UnsealedKey } from "../../src/unsealing.js";
+import { registeredKey } from "../../src/vault/open-root-key.js";
+import { ShareDesk, type Unseal, type UnsealedKey } from "../../src/vault/unsealing.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
 class CutOff extends Error {}
 
-/** Ends the work before its `left`th step that reaches the database, as a process ends that is killed there. */
+/** Aborts the work before its `left`th step that reaches the database, as a kill would. */
 class Fuse {
   isBlown = false;
   #left: number;
@@ -75,7 +75,7 @@ describe("replacing the root key", () => {
   let database: Database;
   let keyFile: string;
   let tenants: TenantId[];
-  /** What the holders of shares have, by root key. */
+  /** The shares that their holders have, by root key. */
   const shares = new Map<string, readonly Sensitive<string>[]>();
   let asked: string[];
 
@@ -101,7 +101,7 @@ describe("replacing the root key", () => {
     asked = [];
   });
 
-  /** Whoever is asked hands in all shares of the keys that are needed, the last one first. */
+  /** All shares of the required keys are submitted, the last one first. */
   const unseal: Unseal = async (needed) => {
     const { promise, resolve } = Promise.withResolvers<readonly UnsealedKey[]>();
     const desk = new ShareDesk(needed, resolve);
@@ -153,7 +153,7 @@ describe("replacing the root key", () => {
   it.each([
     ["in its file", async () => {}],
     ["in shares, whose file is gone", splitAndTakeAway],
-  ])("that is kept %s can be cut off anywhere: it starts again, and goes on to its end", async (kind, prepare) => {
+  ])("that is kept %s can be interrupted anywhere: it starts again, and completes", async (kind, prepare) => {
     let cuts = 0;
     for (let steps = 0; ; steps += 1) {
       await prepare();
@@ -166,7 +166,7 @@ describe("replacing the root key", () => {
         cuts += 1;
         const { rootKeys } = await start();
         await expectAllOpen(rootKeys);
-        // No file ever holds a key that is kept in shares.
+        // No file ever contains a key that is kept in shares.
         if (kind !== "in its file" && existsSync(keyFile)) {
           expect(readFileSync(keyFile, "utf8")).not.toContain(`.${before?.id}.`);
         }
@@ -188,9 +188,9 @@ describe("replacing the root key", () => {
     expect(cuts).toBeGreaterThan(10);
   });
 
-  it("asks for the shares of both keys at once, where the new one was split before the old one was forgotten", async () => {
+  it("asks for the shares of both keys, if the new one was split before the old one was forgotten", async () => {
     await splitAndTakeAway();
-    // Superseded, and no key of a tenant wrapped anew yet.
+    // Superseded, and no key of a tenant re-wrapped yet.
     await rotate(new Fuse(3)).catch(() => {});
     await splitAndTakeAway();
     const rows = await listRootKeys(stored.owner);
@@ -205,14 +205,14 @@ describe("replacing the root key", () => {
     await rotate(new Fuse(Number.POSITIVE_INFINITY));
     expect(await listRootKeys(stored.owner)).toHaveLength(1);
     expect(existsSync(keyFile)).toBe(false);
-    // The next one begins a file again.
+    // The next one starts a new file.
     await rotate(new Fuse(Number.POSITIVE_INFINITY));
     expect((await readKeyFile(keyFile)).map(({ id }) => id)).toEqual(
       (await listRootKeys(stored.owner)).map(({ id }) => id),
     );
   });
 
-  it("leaves a key that does not open where it is, with the root key that it names, and wraps all others anew", async () => {
+  it("leaves a key that does not open in place, with the root key that it names, and re-wraps all others", async () => {
     const [broken, whole] = tenants;
     if (!broken || !whole) throw new Error("two tenants were made");
     const [before] = await listRootKeys(stored.owner);
@@ -239,7 +239,7 @@ describe("replacing the root key", () => {
     await expectAllOpen((await start()).rootKeys);
   });
 
-  it("is refused to whoever looked before another did it", async () => {
+  it("is refused to a process that read the state before another one completed it", async () => {
     const late = await start();
     await rotate(new Fuse(Number.POSITIVE_INFINITY));
     const parts = { database, owner: stored.owner, rootKeys: late.rootKeys, say: () => {} };

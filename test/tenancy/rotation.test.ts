@@ -54,7 +54,7 @@ const keysOf = async (tenantId: TenantId) => {
 };
 
 describe("new keys of a tenant", () => {
-  it("are wrapped by the root key that wraps by now, whichever it was when the process started", async () => {
+  it("are wrapped by the current root key, whichever it was when the process started", async () => {
     const tenantId = await newTenant();
     const before = root;
     const after = await replaceRoot();
@@ -66,7 +66,7 @@ describe("new keys of a tenant", () => {
     });
   });
 
-  it("are made again where the root key is replaced while they are made", async () => {
+  it("are created again if the root key is replaced meanwhile", async () => {
     const tenantId = await newTenant();
     let replaced: RootKey | undefined;
     const late = {
@@ -80,7 +80,7 @@ describe("new keys of a tenant", () => {
     expect(await keysOf(tenantId)).toMatchObject({ "data 2 current": replaced?.id, "cvc 2 current": replaced?.id });
   });
 
-  it("are not made where that root key is not at hand, and nothing is changed", async () => {
+  it("are not created if that root key is unavailable, and nothing is changed", async () => {
     const tenantId = await newTenant();
     const before = await keysOf(tenantId);
     const nowhere = { find: async () => undefined };
@@ -92,7 +92,7 @@ describe("new keys of a tenant", () => {
     expect(await keysOf(tenantId)).toEqual(before);
   });
 
-  it("are made once, when two processes begin at the same time", async () => {
+  it("are created once if two processes begin concurrently", async () => {
     const tenantId = await newTenant();
     const starts = await Promise.all([1, 2].map(() => beginRotation({ database, rootKeys }, tenantId)));
     expect(starts.toSorted()).toEqual(["begun", "under way"]);
@@ -102,7 +102,7 @@ describe("new keys of a tenant", () => {
     ]);
   });
 
-  it("of a purpose that an older tenant lacks are wrapped by the root key that wraps by now", async () => {
+  it("for a purpose that an older tenant lacks are wrapped by the current root key", async () => {
     const tenantId = await newTenant();
     await stored.asTenant(tenantId, "delete from tenant_keys where purpose = 'audit'");
     const after = await replaceRoot();
@@ -111,7 +111,7 @@ describe("new keys of a tenant", () => {
   });
 });
 
-describe("a rotation of keys under which something does not open", () => {
+describe("a key rotation in which something does not open", () => {
   const SPOIL = "update members set profile = set_byte(profile, 30, 255 - get_byte(profile, 30))";
   let tenantId: TenantId;
   beforeAll(async () => {
@@ -126,7 +126,7 @@ describe("a rotation of keys under which something does not open", () => {
       onProgress: () => {},
     });
 
-  it("keeps the old keys once their time is over, and names the rows", async () => {
+  it("keeps the old keys past their time, and names the rows", async () => {
     const keyring = new Keyring(database, rootKeys);
     expect(await finish(keyring)).toEqual({ state: "later" });
     clock.time += 3_000;
@@ -138,7 +138,7 @@ describe("a rotation of keys under which something does not open", () => {
     expect(Object.keys(await keysOf(tenantId))).toContain("data 1 retired");
   });
 
-  it("is looked at by the job once a day, and ended once the rows are whole again", async () => {
+  it("is retried by the job once a day, and ended once the rows are repaired", async () => {
     const broken: [TenantId, number][] = [];
     const failed: TenantId[] = [];
     const job = keyRotationsJob({

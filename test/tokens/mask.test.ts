@@ -56,19 +56,19 @@ describe("the parts of a mask", () => {
     expect(evaluateMask(mask, person)).toEqual(shown);
   });
 
-  test("an entry named __proto__ is an entry", () => {
+  test("an entry named __proto__ is an ordinary entry", () => {
     const mask: Json = JSON.parse('{"__proto__": "{{ data.year }}"}');
     expect(JSON.stringify(evaluateMask(mask, person))).toBe('{"__proto__":2028}');
   });
 });
 
-describe("a value that is missing", () => {
-  test("leaves its entry out of an object", () => {
+describe("a missing value", () => {
+  test("omits its entry from an object", () => {
     const mask = { a: "{{ data.missing }}", b: "{{ data.missing | reveal_last: 4 }}", c: { d: "{{ data.missing }}" } };
     expect(evaluateMask(mask, person)).toEqual({ c: {} });
   });
 
-  test("keeps its place in a list, and is null by itself", () => {
+  test("keeps its place in a list, and is null on its own", () => {
     expect(evaluateMask(["{{ data.missing }}", "{{ data.year }}"], person)).toEqual([null, 2028]);
     expect(evaluateMask("{{ data.missing }}", person)).toBeNull();
   });
@@ -78,7 +78,7 @@ describe("a value that is missing", () => {
   });
 });
 
-describe("an expression that cannot be used shows null, and nothing of the data", () => {
+describe("an unusable expression shows null, and nothing of the data", () => {
   test.each([
     "{{ data.ssn, reveal_last: 4 }}",
     "{{ data.ssn | reveal_lsat: 4 }}",
@@ -100,7 +100,7 @@ describe("an expression that cannot be used shows null, and nothing of the data"
   });
 });
 
-test("a mask of very many expressions shows as many as can be had, and null after that", () => {
+test("a mask with very many expressions shows as many as the budget allows, and null after that", () => {
   const shown = evaluateMask(
     Array.from({ length: 50_000 }, () => "{{ data.year }}"),
     person,
@@ -113,7 +113,7 @@ test("a mask of very many expressions shows as many as can be had, and null afte
   expect(values.slice(filled).every((value) => value === null)).toBe(true);
 });
 
-test("a large value is not shown without end", () => {
+test("a large value is truncated", () => {
   const shown = evaluateMask(
     Array.from({ length: 100 }, () => "{{ data }}"),
     "x".repeat(1_000_000),
@@ -198,7 +198,7 @@ describe("a mask that could never show anything", () => {
     ["{{ data", "mask", "a {{ is not closed by }} (character 1)"],
     ["{% if data %}x{% endif %}", "mask", "tags such as {% if %} are not supported (character 1)"],
     [`{{ data }}${"x".repeat(4_096)}`, "mask", "at most 4096 characters (character 1)"],
-  ])("%.40j is refused, and its place named", (mask, field, reason) => {
+  ])("%.40j is rejected, and its position named", (mask, field, reason) => {
     expect(faultFields(() => check(mask))).toEqual({ [field]: [expect.stringContaining(reason)] });
   });
 
@@ -209,11 +209,11 @@ describe("a mask that could never show anything", () => {
     "{{ data[ }}",
     "no expression | nope",
     { a: null, b: 1, c: [true, "{{ data.missing | default: 'x' }}"] },
-  ])("is not %j", (mask) => {
+  ])("does not include %j", (mask) => {
     expect(() => check(mask)).not.toThrow();
   });
 
-  test("names 20 of its problems at most, and is checked with bounded work", () => {
+  test("lists 20 of its problems at most, and is checked with bounded work", () => {
     const wrong = Array.from({ length: 100 }, () => "{{ data | nope }}");
     expect(Object.keys(faultFields(() => check(wrong)) ?? {})).toHaveLength(20);
     const long = Array.from({ length: 200_000 }, (_, n) => `{{ data.${n}${"[".repeat(50)} }}`);

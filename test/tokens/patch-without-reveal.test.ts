@@ -8,8 +8,9 @@ import type { Json } from "../../src/base/json.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
 import { DEFAULT_SETTINGS } from "../../src/tenancy/settings.js";
-import { applyPatch, type PatchAuthor, type TokenPatch } from "../../src/tokens/patch.js";
+import { applyPatch, type PatchAuthor } from "../../src/tokens/patch.js";
 import type { Token } from "../../src/tokens/token.js";
+import type { TokenPatch } from "../../src/tokens/token-patch.js";
 import { tokenType } from "../../src/tokens/types/registry.js";
 import { viewOf } from "../../src/tokens/view.js";
 
@@ -23,7 +24,7 @@ const NOW = new Date("2030-01-01T00:00:00Z");
 const TENANT = newTenantId();
 const ID = newUuid();
 
-/** A token of which only `open` is shown, found and fingerprinted. */
+/** A token of which only `open` is shown, searchable and fingerprinted. */
 function tokenWith(secret: string): Token {
   return {
     id: ID,
@@ -79,7 +80,7 @@ const patches: fc.Arbitrary<TokenPatch> = fc
   })
   .map((patch) => Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)));
 
-/** Everything that a patch tells its author and masked eyes, and what is left. */
+/** Everything that a patch shows its author and callers who see masks, and what remains. */
 function patched(author: PatchAuthor, token: Token, patch: TokenPatch): { told: unknown; left: Token } {
   try {
     const { cvc: _, ...changed } = applyPatch(author, KEYS, token, patch, NOW);
@@ -92,12 +93,12 @@ function patched(author: PatchAuthor, token: Token, patch: TokenPatch): { told: 
   }
 }
 
-// The secrets have the same shape and differ in their length, their first character, and what is a number.
+// The secrets have the same shape and differ in their length, their first character, and which parts are numbers.
 test.each([
   ["public", "mask"],
   ["public", "redact"],
   ["private", "redact"],
-] as const)("nothing that a %s application with %s patches tells two values apart", (type, transform) => {
+] as const)("no response to a %s application with %s patches distinguishes two values", (type, transform) => {
   const author = { settings: DEFAULT_SETTINGS, application: { id: ID, type }, transform };
   fc.assert(
     fc.property(fc.array(patches, { minLength: 1, maxLength: 6 }), (sequence) => {

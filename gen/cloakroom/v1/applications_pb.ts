@@ -39,7 +39,7 @@ export type Application = Message<"cloakroom.v1.Application"> & {
   name: string;
 
   /**
-   * Shown in the answers that make it only: Create Application, and Regenerate Application Key.
+   * Shown only in the responses of Create Application and Regenerate Application Key.
    *
    * @generated from field: optional string key = 4;
    */
@@ -96,8 +96,8 @@ export const ApplicationSchema: GenMessage<Application> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_applications, 0);
 
 /**
- * Grants permissions on the containers below a path, and says what a read shows. The rules of an application are
- * tried by rising priority; the first that has the permission and matches decides.
+ * Grants permissions on the containers below a path, and defines what a read shows. The rules of an application are
+ * tried in order of priority; the first matching rule with the permission decides.
  *
  * @generated from message cloakroom.v1.AccessRule
  */
@@ -108,7 +108,7 @@ export type AccessRule = Message<"cloakroom.v1.AccessRule"> & {
   description?: string | undefined;
 
   /**
-   * From 1, unique in its application; lower wins.
+   * From 1, unique within the application; the lowest number comes first.
    *
    * @generated from field: int32 priority = 2;
    */
@@ -196,7 +196,7 @@ export type ApplicationKey = Message<"cloakroom.v1.ApplicationKey"> & {
   tenantId: string;
 
   /**
-   * Shown in the answer to Create Application Key only.
+   * Shown in the response of Create Application Key only.
    *
    * @generated from field: optional string key = 3;
    */
@@ -655,8 +655,8 @@ export const ApplicationService: GenService<{
     output: typeof ApplicationSchema;
   },
   /**
-   * Replaces the only key of an application by a new one (deprecated in favour of creating and deleting keys). The old one
-   * stops working at once. An application with more keys, or none, is refused.
+   * Replaces the only key of an application with a new one (deprecated in favour of creating and deleting keys). The
+   * old key stops working at once. Applications with several keys, or none, are rejected.
    *
    * @generated from rpc cloakroom.v1.ApplicationService.RegenerateApplicationKey
    */
@@ -685,7 +685,7 @@ export const ApplicationService: GenService<{
  */
 export const ApplicationKeyService: GenService<{
   /**
-   * Creates a key. Its value is shown in this answer only.
+   * Creates a key. Its value is shown in this response only.
    *
    * @generated from rpc cloakroom.v1.ApplicationKeyService.CreateApplicationKey
    */
@@ -695,8 +695,8 @@ export const ApplicationKeyService: GenService<{
     output: typeof ApplicationKeySchema;
   },
   /**
-   * Lists the keys of an application, without their values. Published clients that name themselves in X-Fern-SDK-Name read an
-   * array, and are answered one, of up to 100 keys.
+   * Lists the keys of an application, without their values. Published clients that identify themselves in
+   * X-Fern-SDK-Name expect an array, and get one of up to 100 keys.
    *
    * @generated from rpc cloakroom.v1.ApplicationKeyService.ListApplicationKeys
    */
@@ -729,13 +729,13 @@ export const ApplicationKeyService: GenService<{
   serviceDesc(file_cloakroom_v1_applications, 1);
 
 /**
- * The permissions that exist.
+ * The available permissions.
  *
  * @generated from service cloakroom.v1.PermissionService
  */
 export const PermissionService: GenService<{
   /**
-   * Lists the permissions an application of a type may hold.
+   * Lists the permissions that an application of a type may have.
    *
    * @generated from rpc cloakroom.v1.PermissionService.ListPermissions
    */

@@ -71,7 +71,7 @@ export type Connection = Message<"cloakroom.v1.Connection"> & {
   active: boolean;
 
   /**
-   * Where the payment service is to send its webhooks.
+   * The URL to which the payment service must send its webhooks.
    *
    * @generated from field: optional string webhook_url = 10;
    */
@@ -95,7 +95,7 @@ export type ConnectionField = Message<"cloakroom.v1.ConnectionField"> & {
   key: string;
 
   /**
-   * Required. Where a connection is replaced, an empty text takes a stored field away.
+   * Required. When a connection is replaced, an empty string clears the stored field.
    *
    * @generated from field: optional string value = 2;
    */
@@ -285,7 +285,7 @@ export const DeleteConnectionRequestSchema: GenMessage<DeleteConnectionRequest> 
   messageDesc(file_cloakroom_v1_connections, 7);
 
 /**
- * A payment service that connections can be made to.
+ * A payment service for which connections can be created.
  *
  * @generated from message cloakroom.v1.ConnectionFormula
  */
@@ -409,7 +409,7 @@ export const ListConnectionFormulasResponseSchema: GenMessage<ListConnectionForm
  */
 export const ConnectionService: GenService<{
   /**
-   * Creates a connection and starts to check its credentials.
+   * Creates a connection and starts to verify its credentials.
    *
    * @generated from rpc cloakroom.v1.ConnectionService.CreateConnection
    */
@@ -439,7 +439,7 @@ export const ConnectionService: GenService<{
     output: typeof ConnectionSchema;
   },
   /**
-   * Replaces a connection. A secret field that is left out keeps its value.
+   * Replaces a connection. An omitted secret field keeps its value.
    *
    * @generated from rpc cloakroom.v1.ConnectionService.ReplaceConnection
    */
@@ -449,7 +449,7 @@ export const ConnectionService: GenService<{
     output: typeof ConnectionSchema;
   },
   /**
-   * Deletes a connection. Its transactions stay.
+   * Deletes a connection. Its transactions are kept.
    *
    * @generated from rpc cloakroom.v1.ConnectionService.DeleteConnection
    */

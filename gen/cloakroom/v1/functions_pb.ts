@@ -66,7 +66,7 @@ export const ConsoleLineSchema: GenMessage<ConsoleLine> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_functions, 1);
 
 /**
- * What code failed with, as its callers are told.
+ * An error of tenant code, as its callers see it.
  *
  * @generated from message cloakroom.v1.CodeError
  */
@@ -82,14 +82,14 @@ export type CodeError = Message<"cloakroom.v1.CodeError"> & {
   detail: string;
 
   /**
-   * Lists of texts by field.
+   * Lists of messages by field.
    *
    * @generated from field: google.protobuf.Struct errors = 3;
    */
   errors?: JsonObject | undefined;
 
   /**
-   * Where the error was made, as far as that is known.
+   * Where the error was created, if known.
    *
    * @generated from field: cloakroom.v1.SourcePosition position = 4;
    */
@@ -104,7 +104,7 @@ export const CodeErrorSchema: GenMessage<CodeError> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_functions, 2);
 
 /**
- * A run that failed. It is kept for a day, the last 20 of each reactor or proxy.
+ * A failed run. It is kept for a day, and at most the last 20 of each reactor or proxy.
  *
  * @generated from message cloakroom.v1.FailedRun
  */
@@ -132,14 +132,14 @@ export type FailedRun = Message<"cloakroom.v1.FailedRun"> & {
   console: ConsoleLine[];
 
   /**
-   * Milliseconds from its start to its end, without the time in the queue.
+   * Milliseconds from start to end, without the time in the queue.
    *
    * @generated from field: optional int32 duration_ms = 5;
    */
   durationMs?: number | undefined;
 
   /**
-   * All memory that its instance held at its end.
+   * Total memory of its instance at the end, in bytes.
    *
    * @generated from field: optional int32 memory_bytes = 6;
    */
@@ -159,35 +159,35 @@ export const FailedRunSchema: GenMessage<FailedRun> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_functions, 3);
 
 /**
- * What stands for the world outside in a test run.
+ * Stubs for external calls in a test run.
  *
  * @generated from message cloakroom.v1.TestOutside
  */
 export type TestOutside = Message<"cloakroom.v1.TestOutside"> & {
   /**
-   * Requests that none of `fetch` answers go to their destination. Without it they fail.
+   * If true, requests without a stub in `fetch` go to their destination. Otherwise they fail.
    *
    * @generated from field: bool network = 1;
    */
   network: boolean;
 
   /**
-   * The first whose method and address match answers a request of fetch, axios, https and others.
+   * Responses to requests of fetch, axios, https and others. The first with a matching method and address is used.
    *
    * @generated from field: repeated cloakroom.v1.TestFetch fetch = 2;
    */
   fetch: TestFetch[];
 
   /**
-   * Answers to calls of req.bt. Those of one method are given in turn, and the last again and again. Real calls of req.bt
-   * are not made in a test run, whose caller may have no rights on tokens.
+   * Responses to calls of req.bt, returned in turn for each method; the last one repeats. A test run never makes real
+   * calls of req.bt, because its caller may have no permissions on tokens.
    *
    * @generated from field: repeated cloakroom.v1.TestBt bt = 3;
    */
   bt: TestBt[];
 
   /**
-   * Whether the code finds req.bt. It does also where `bt` has answers.
+   * Whether the code has req.bt. It also has it if `bt` contains responses.
    *
    * @generated from field: bool has_bt = 4;
    */
@@ -206,14 +206,14 @@ export const TestOutsideSchema: GenMessage<TestOutside> = /*@__PURE__*/
  */
 export type TestFetch = Message<"cloakroom.v1.TestFetch"> & {
   /**
-   * Any method where it is left out.
+   * Default: any method.
    *
    * @generated from field: optional string method = 1;
    */
   method?: string | undefined;
 
   /**
-   * The whole address, or its beginning with * behind it.
+   * The complete address, or a prefix followed by *.
    *
    * @generated from field: string url = 2;
    */
@@ -232,7 +232,7 @@ export type TestFetch = Message<"cloakroom.v1.TestFetch"> & {
   headers: { [key: string]: string };
 
   /**
-   * Text is sent as it is, everything else as JSON.
+   * Strings are sent unchanged, everything else as JSON.
    *
    * @generated from field: google.protobuf.Value body = 5;
    */
@@ -258,7 +258,7 @@ export type TestBt = Message<"cloakroom.v1.TestBt"> & {
   method: string;
 
   /**
-   * Default 200. From 400 on the call is refused with the body.
+   * Default 200. From 400 on the call fails with the body.
    *
    * @generated from field: optional int32 status = 2;
    */
@@ -278,7 +278,7 @@ export const TestBtSchema: GenMessage<TestBt> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_functions, 6);
 
 /**
- * A call that code made of the world outside.
+ * An external call of tenant code.
  *
  * @generated from message cloakroom.v1.TestedCall
  */
@@ -296,7 +296,7 @@ export type TestedCall = Message<"cloakroom.v1.TestedCall"> & {
   method: string;
 
   /**
-   * The address, of fetch.
+   * The address, for fetch.
    *
    * @generated from field: optional string url = 3;
    */

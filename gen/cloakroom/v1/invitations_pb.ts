@@ -90,7 +90,7 @@ export const InvitationSchema: GenMessage<Invitation> = /*@__PURE__*/
  */
 export type CreateInvitationRequest = Message<"cloakroom.v1.CreateInvitationRequest"> & {
   /**
-   * An address as RFC 5322 writes it.
+   * An address in RFC 5322 format.
    *
    * @generated from field: string email = 1;
    */
@@ -218,7 +218,7 @@ export const DeleteInvitationRequestSchema: GenMessage<DeleteInvitationRequest> 
   messageDesc(file_cloakroom_v1_invitations, 6);
 
 /**
- * Invitations make members: who opens the mailed link and accepts joins the tenant.
+ * Invitations create members: a person who opens the mailed link and accepts joins the tenant.
  *
  * @generated from service cloakroom.v1.InvitationService
  */
@@ -254,7 +254,7 @@ export const InvitationService: GenService<{
     output: typeof InvitationSchema;
   },
   /**
-   * Mails a new link, ends the earlier ones and adds 72 hours.
+   * Mails a new link, invalidates the earlier ones and extends the invitation by 72 hours.
    *
    * @generated from rpc cloakroom.v1.InvitationService.ResendInvitation
    */

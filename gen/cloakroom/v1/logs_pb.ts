@@ -37,7 +37,7 @@ export type Log = Message<"cloakroom.v1.Log"> & {
   actorId?: string | undefined;
 
   /**
-   * application or user; absent for what the service did by itself.
+   * application or user; absent for the server's own operations.
    *
    * @generated from field: optional string actor_type = 4;
    */
@@ -129,14 +129,14 @@ export type ListLogsRequest = Message<"cloakroom.v1.ListLogsRequest"> & {
   endDate?: string | undefined;
 
   /**
-   * The cursor of the page before.
+   * The cursor of the previous page.
    *
    * @generated from field: optional string start = 5;
    */
   start?: string | undefined;
 
   /**
-   * The page number; a cursor wins over it.
+   * The page number; ignored if there is a cursor.
    *
    * @generated from field: optional int32 page = 6;
    */
@@ -158,7 +158,7 @@ export const ListLogsRequestSchema: GenMessage<ListLogsRequest> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_logs, 2);
 
 /**
- * Cursors are absent on the last page; page_number follows the page asked for.
+ * Cursors are absent on the last page; page_number follows the requested page.
  *
  * @generated from message cloakroom.v1.LogPage
  */
@@ -244,7 +244,7 @@ export const ListLogEntityTypesResponseSchema: GenMessage<ListLogEntityTypesResp
   messageDesc(file_cloakroom_v1_logs, 6);
 
 /**
- * Who touched what, and when.
+ * The log: who accessed what, and when.
  *
  * @generated from service cloakroom.v1.LogService
  */

@@ -298,7 +298,7 @@ export const MemberService: GenService<{
     output: typeof MemberSchema;
   },
   /**
-   * Removes a member and all its access. The owner cannot be removed.
+   * Removes a member with all access. The owner cannot be removed.
    *
    * @generated from rpc cloakroom.v1.MemberService.DeleteMember
    */
@@ -318,7 +318,7 @@ export const MemberService: GenService<{
     output: typeof MemberSchema;
   },
   /**
-   * Lists the roles that exist.
+   * Lists the available roles.
    *
    * @generated from rpc cloakroom.v1.MemberService.ListRoles
    */

@@ -15,21 +15,21 @@ export const file_cloakroom_v1_options: GenFile = /*@__PURE__*/
   fileDesc("ChpjbG9ha3Jvb20vdjEvb3B0aW9ucy5wcm90bxIMY2xvYWtyb29tLnYxIpQCCgxNZXRob2RQb2xpY3kSEAoIcmVxdWlyZXMYASADKAkSGAoQY29udGFpbmVyX3Njb3BlZBgCIAEoCBIkCgRhdXRoGAMgASgOMhYuY2xvYWtyb29tLnYxLkF1dGhNb2RlEhYKDnN1Y2Nlc3Nfc3RhdHVzGAQgASgFEhMKC21lcmdlX3BhdGNoGAUgASgIEisKCnJhdGVfc2NvcGUYBiABKA4yFy5jbG9ha3Jvb20udjEuUmF0ZVNjb3BlEhIKCmlkZW1wb3RlbnQYByABKAgSGAoQYm9keV9saW1pdF9ieXRlcxgIIAEoBRIRCgliYXJlX2xpc3QYCSABKAkSFwoPcmVxdWlyZXNfb25lX29mGAogAygJIj8KCVJlc3RGaWVsZBIMCgRuYW1lGAEgASgJEhIKCm9taXRfZW1wdHkYAiABKAgSEAoIcnBjX29ubHkYAyABKAgiPAoLUmVzdE1lc3NhZ2USLQoIdW5zZXJ2ZWQYASADKAsyGy5jbG9ha3Jvb20udjEuVW5zZXJ2ZWRGaWVsZCIuCg1VbnNlcnZlZEZpZWxkEgwKBG5hbWUYASABKAkSDwoHYmVjYXVzZRgCIAEoCSpQCghBdXRoTW9kZRIZChVBVVRIX01PREVfVU5TUEVDSUZJRUQQABIRCg1BVVRIX01PREVfS0VZEAESFgoSQVVUSF9NT0RFX09QVElPTkFMEAIqewoJUmF0ZVNjb3BlEhoKFlJBVEVfU0NPUEVfVU5TUEVDSUZJRUQQABIZChVSQVRFX1NDT1BFX1RPS0VOX1JFQUQQARIaChZSQVRFX1NDT1BFX1RPS0VOX1dSSVRFEAISGwoXUkFURV9TQ09QRV9UT0tFTl9TRUFSQ0gQAzpfCgxyZXN0X21lc3NhZ2USHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY04YDIAEoCzIZLmNsb2Frcm9vbS52MS5SZXN0TWVzc2FnZVILcmVzdE1lc3NhZ2U6VAoGcG9saWN5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY0YYDIAEoCzIaLmNsb2Frcm9vbS52MS5NZXRob2RQb2xpY3lSBnBvbGljeTpMCgRyZXN0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjShgMgASgLMhcuY2xvYWtyb29tLnYxLlJlc3RGaWVsZFIEcmVzdGIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
- * What a method asks of its caller and how REST serves it. Every method carries one.
+ * The requirements of a method, and how REST serves it. Every method has one.
  *
  * @generated from message cloakroom.v1.MethodPolicy
  */
 export type MethodPolicy = Message<"cloakroom.v1.MethodPolicy"> & {
   /**
-   * Permissions the caller needs, all of them.
+   * Permissions that the caller needs, all of them.
    *
    * @generated from field: repeated string requires = 1;
    */
   requires: string[];
 
   /**
-   * The permissions are decided per container by the access rules. The caller then needs each of them for at
-   * least one container before its request is read.
+   * The permissions are decided per container by the access rules. Before its request is read, the caller needs each of
+   * them for at least one container.
    *
    * @generated from field: bool container_scoped = 2;
    */
@@ -41,14 +41,14 @@ export type MethodPolicy = Message<"cloakroom.v1.MethodPolicy"> & {
   auth: AuthMode;
 
   /**
-   * HTTP status of success. 0 means 200, or 204 where the response is empty.
+   * HTTP status of success. 0 means 200, or 204 if the response is empty.
    *
    * @generated from field: int32 success_status = 4;
    */
   successStatus: number;
 
   /**
-   * REST takes application/merge-patch+json only and fills update_mask from the keys present.
+   * REST accepts application/merge-patch+json only and fills update_mask from the keys present.
    *
    * @generated from field: bool merge_patch = 5;
    */
@@ -76,15 +76,15 @@ export type MethodPolicy = Message<"cloakroom.v1.MethodPolicy"> & {
   bodyLimitBytes: number;
 
   /**
-   * The field of the response that REST answers alone to clients which read a list in place of a page: those that name
-   * themselves a published client in X-Fern-SDK-Name.
+   * The response field that REST returns on its own to clients that expect a list in place of a page: those that
+   * identify themselves as a published client in X-Fern-SDK-Name.
    *
    * @generated from field: string bare_list = 9;
    */
   bareList: string;
 
   /**
-   * Permissions of which the caller needs one, beside those of `requires`.
+   * Permissions of which the caller needs one, in addition to those of `requires`.
    *
    * @generated from field: repeated string requires_one_of = 10;
    */
@@ -99,7 +99,7 @@ export const MethodPolicySchema: GenMessage<MethodPolicy> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_options, 0);
 
 /**
- * How REST spells a field, where that differs from the rule (its proto name; present fields only).
+ * How REST represents a field, if that differs from the rule (its proto name; present fields only).
  *
  * @generated from message cloakroom.v1.RestField
  */
@@ -112,14 +112,14 @@ export type RestField = Message<"cloakroom.v1.RestField"> & {
   name: string;
 
   /**
-   * Left out of responses while the list or map is empty.
+   * Omitted from responses while the list or map is empty.
    *
    * @generated from field: bool omit_empty = 2;
    */
   omitEmpty: boolean;
 
   /**
-   * REST neither reads nor writes the field: another one has its name there.
+   * REST neither reads nor writes the field: another one uses its name there.
    *
    * @generated from field: bool rpc_only = 3;
    */
@@ -134,13 +134,13 @@ export const RestFieldSchema: GenMessage<RestField> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_options, 1);
 
 /**
- * What REST makes of fields that a message does not have. They are ignored, since clients send newer ones.
+ * How REST treats fields that a message does not have. They are ignored, because newer clients may send them.
  *
  * @generated from message cloakroom.v1.RestMessage
  */
 export type RestMessage = Message<"cloakroom.v1.RestMessage"> & {
   /**
-   * But not these, which ask for something that is not served.
+   * Except for these, which ask for something that is not supported.
    *
    * @generated from field: repeated cloakroom.v1.UnservedField unserved = 1;
    */
@@ -155,7 +155,7 @@ export const RestMessageSchema: GenMessage<RestMessage> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_options, 2);
 
 /**
- * A field that is refused unless it is empty.
+ * A field that is rejected unless it is empty.
  *
  * @generated from message cloakroom.v1.UnservedField
  */
@@ -166,7 +166,7 @@ export type UnservedField = Message<"cloakroom.v1.UnservedField"> & {
   name: string;
 
   /**
-   * What is there in its place.
+   * The supported alternative.
    *
    * @generated from field: string because = 2;
    */
@@ -181,7 +181,7 @@ export const UnservedFieldSchema: GenMessage<UnservedField> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_options, 3);
 
 /**
- * How a caller proves who it is.
+ * How a caller authenticates.
  *
  * @generated from enum cloakroom.v1.AuthMode
  */
@@ -215,7 +215,7 @@ export const AuthModeSchema: GenEnum<AuthMode> = /*@__PURE__*/
   enumDesc(file_cloakroom_v1_options, 0);
 
 /**
- * Rate limit counters beside the global one.
+ * Rate limit counters besides the global one.
  *
  * @generated from enum cloakroom.v1.RateScope
  */

@@ -13,7 +13,7 @@ export const file_cloakroom_v1_pagination: GenFile = /*@__PURE__*/
   fileDesc("Ch1jbG9ha3Jvb20vdjEvcGFnaW5hdGlvbi5wcm90bxIMY2xvYWtyb29tLnYxIl4KCk9mZnNldFBhZ2USEwoLdG90YWxfaXRlbXMYASABKAUSEwoLcGFnZV9udW1iZXIYAiABKAUSEQoJcGFnZV9zaXplGAMgASgFEhMKC3RvdGFsX3BhZ2VzGAQgASgFIlkKCkN1cnNvclBhZ2USEgoFYWZ0ZXIYASABKAlIAIgBARIRCgRuZXh0GAIgASgJSAGIAQESEQoJcGFnZV9zaXplGAMgASgFQggKBl9hZnRlckIHCgVfbmV4dGIGcHJvdG8z");
 
 /**
- * Where an offset page stands in its list.
+ * The position of an offset page in its list.
  *
  * @generated from message cloakroom.v1.OffsetPage
  */
@@ -47,8 +47,8 @@ export const OffsetPageSchema: GenMessage<OffsetPage> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_pagination, 0);
 
 /**
- * Where a cursor page stands in its list. Both cursors are absent on the last page and otherwise the same text:
- * older clients read after, newer ones next.
+ * The position of a cursor page in its list. Both cursors are absent on the last page and otherwise equal: older
+ * clients read after, newer ones next.
  *
  * @generated from message cloakroom.v1.CursorPage
  */

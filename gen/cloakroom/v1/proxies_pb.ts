@@ -43,7 +43,7 @@ export type Proxy = Message<"cloakroom.v1.Proxy"> & {
   name: string;
 
   /**
-   * Goes into BT-PROXY-KEY to invoke the proxy.
+   * Sent in BT-PROXY-KEY to invoke the proxy.
    *
    * @generated from field: string key = 4;
    */
@@ -75,7 +75,7 @@ export type Proxy = Message<"cloakroom.v1.Proxy"> & {
   responseTransforms: ProxyTransform[];
 
   /**
-   * The application that transforms act as.
+   * The application whose permissions the transforms use.
    *
    * @generated from field: optional string application_id = 10;
    */
@@ -119,21 +119,21 @@ export type Proxy = Message<"cloakroom.v1.Proxy"> & {
   state: string;
 
   /**
-   * The reactor that requests pass before the transforms, in the older form of transforms.
+   * The reactor that processes requests before the transforms (older form of transforms).
    *
    * @generated from field: optional string request_reactor_id = 18;
    */
   requestReactorId?: string | undefined;
 
   /**
-   * The reactor that answers pass before the transforms.
+   * The reactor that processes responses before the transforms.
    *
    * @generated from field: optional string response_reactor_id = 19;
    */
   responseReactorId?: string | undefined;
 
   /**
-   * Whether token expressions are left as they are.
+   * Whether token expressions are forwarded unchanged.
    *
    * @generated from field: bool disable_detokenization = 20;
    */
@@ -148,7 +148,7 @@ export const ProxySchema: GenMessage<Proxy> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_proxies, 0);
 
 /**
- * A step that changes a request or response on its way.
+ * A step that changes a request or response.
  *
  * @generated from message cloakroom.v1.ProxyTransform
  */
@@ -276,21 +276,21 @@ export type CreateProxyRequest = Message<"cloakroom.v1.CreateProxyRequest"> & {
   requireAuth?: boolean | undefined;
 
   /**
-   * A reactor, in the older form of transforms: it is given body and headers, and returns both in raw. Empty: none.
+   * A reactor (older form of transforms): it receives body and headers, and returns both in raw. Empty: none.
    *
    * @generated from field: string request_reactor_id = 10;
    */
   requestReactorId: string;
 
   /**
-   * The same for answers.
+   * The same for responses.
    *
    * @generated from field: string response_reactor_id = 11;
    */
   responseReactorId: string;
 
   /**
-   * Leaves token expressions in requests as they are. Default false.
+   * Forwards token expressions in requests unchanged. Default false.
    *
    * @generated from field: optional bool disable_detokenization = 12;
    */
@@ -314,7 +314,7 @@ export type ListProxiesRequest = Message<"cloakroom.v1.ListProxiesRequest"> & {
   id: string[];
 
   /**
-   * Without case; * stands for any text, and a name without one is searched for anywhere.
+   * Case-insensitive; * matches any text. A name without * matches anywhere.
    *
    * @generated from field: optional string name = 2;
    */
@@ -442,21 +442,21 @@ export type ReplaceProxyRequest = Message<"cloakroom.v1.ReplaceProxyRequest"> & 
   requireAuth?: boolean | undefined;
 
   /**
-   * A reactor, in the older form of transforms: it is given body and headers, and returns both in raw. Empty: none.
+   * A reactor (older form of transforms): it receives body and headers, and returns both in raw. Empty: none.
    *
    * @generated from field: string request_reactor_id = 11;
    */
   requestReactorId: string;
 
   /**
-   * The same for answers.
+   * The same for responses.
    *
    * @generated from field: string response_reactor_id = 12;
    */
   responseReactorId: string;
 
   /**
-   * Leaves token expressions in requests as they are. Default false.
+   * Forwards token expressions in requests unchanged. Default false.
    *
    * @generated from field: optional bool disable_detokenization = 13;
    */
@@ -519,7 +519,7 @@ export type UpdateProxyRequest = Message<"cloakroom.v1.UpdateProxyRequest"> & {
   application?: ApplicationReference | undefined;
 
   /**
-   * Merged into the stored configuration: an object of texts, null deletes.
+   * Merged into the stored configuration: an object of strings; null deletes a key.
    *
    * @generated from field: google.protobuf.Value configuration = 9;
    */
@@ -531,28 +531,28 @@ export type UpdateProxyRequest = Message<"cloakroom.v1.UpdateProxyRequest"> & {
   requireAuth?: boolean | undefined;
 
   /**
-   * The fields to change. A field named here and not set is cleared.
+   * The fields to change. A field that is listed here and not set is cleared.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 11;
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * A reactor, in the older form of transforms: it is given body and headers, and returns both in raw. Empty: none.
+   * A reactor (older form of transforms): it receives body and headers, and returns both in raw. Empty: none.
    *
    * @generated from field: string request_reactor_id = 12;
    */
   requestReactorId: string;
 
   /**
-   * The same for answers.
+   * The same for responses.
    *
    * @generated from field: string response_reactor_id = 13;
    */
   responseReactorId: string;
 
   /**
-   * Leaves token expressions in requests as they are. Default false.
+   * Forwards token expressions in requests unchanged. Default false.
    *
    * @generated from field: optional bool disable_detokenization = 14;
    */
@@ -584,7 +584,7 @@ export const DeleteProxyRequestSchema: GenMessage<DeleteProxyRequest> = /*@__PUR
   messageDesc(file_cloakroom_v1_proxies, 9);
 
 /**
- * A header as it stands on the wire, its case kept.
+ * A header as on the wire, in its original case.
  *
  * @generated from message cloakroom.v1.HttpHeader
  */
@@ -676,14 +676,14 @@ export const InvokeProxyRequestSchema: GenMessage<InvokeProxyRequest> = /*@__PUR
  */
 export type InvokeProxyResponse = Message<"cloakroom.v1.InvokeProxyResponse"> & {
   /**
-   * The HTTP status of the answer.
+   * The HTTP status of the response.
    *
    * @generated from field: int32 status = 1;
    */
   status: number;
 
   /**
-   * The destination's own status, where it answered.
+   * The destination's own status, if it answered.
    *
    * @generated from field: optional int32 destination_status = 2;
    */
@@ -732,14 +732,15 @@ export type TestProxyRequest = Message<"cloakroom.v1.TestProxyRequest"> & {
   request?: TestedRequest | undefined;
 
   /**
-   * What the destination answers. Without it and without destination_url the response transforms do not run.
+   * The simulated response of the destination. Without it and without destination_url the response transforms do not
+   * run.
    *
    * @generated from field: cloakroom.v1.TestedAnswer answer = 5;
    */
   answer?: TestedAnswer | undefined;
 
   /**
-   * An https address that is called for real, in place of a made-up answer.
+   * An https address that is really called, in place of a simulated response.
    *
    * @generated from field: optional string destination_url = 6;
    */
@@ -787,7 +788,7 @@ export type TestedRequest = Message<"cloakroom.v1.TestedRequest"> & {
   headers: HttpHeader[];
 
   /**
-   * Text is sent as it is, everything else as JSON. Token expressions stay as they are.
+   * Strings are sent unchanged, everything else as JSON. Token expressions are not evaluated.
    *
    * @generated from field: google.protobuf.Value body = 5;
    */
@@ -816,7 +817,7 @@ export type TestedAnswer = Message<"cloakroom.v1.TestedAnswer"> & {
   headers: HttpHeader[];
 
   /**
-   * Text is sent as it is, everything else as JSON.
+   * Strings are sent unchanged, everything else as JSON.
    *
    * @generated from field: google.protobuf.Value body = 3;
    */
@@ -835,35 +836,35 @@ export const TestedAnswerSchema: GenMessage<TestedAnswer> = /*@__PURE__*/
  */
 export type TestProxyResponse = Message<"cloakroom.v1.TestProxyResponse"> & {
   /**
-   * The request as it leaves for the destination.
+   * The request as it is sent to the destination.
    *
    * @generated from field: cloakroom.v1.TestedRequest request = 1;
    */
   request?: TestedRequest | undefined;
 
   /**
-   * The answer as the caller gets it.
+   * The response as the caller gets it.
    *
    * @generated from field: cloakroom.v1.TestedAnswer answer = 2;
    */
   answer?: TestedAnswer | undefined;
 
   /**
-   * What a transform failed with, if one did.
+   * The error of a transform, if one failed.
    *
    * @generated from field: cloakroom.v1.CodeError error = 3;
    */
   error?: CodeError | undefined;
 
   /**
-   * The transforms with code that ran, in their order.
+   * The transforms with code that ran, in order.
    *
    * @generated from field: repeated cloakroom.v1.TestedStep steps = 4;
    */
   steps: TestedStep[];
 
   /**
-   * The first hundred calls of the world outside.
+   * The first hundred external calls.
    *
    * @generated from field: repeated cloakroom.v1.TestedCall calls = 5;
    */
@@ -889,7 +890,7 @@ export type TestedStep = Message<"cloakroom.v1.TestedStep"> & {
   kind: string;
 
   /**
-   * What it failed with, if it did.
+   * Its error, if it failed.
    *
    * @generated from field: cloakroom.v1.CodeError error = 2;
    */
@@ -901,14 +902,14 @@ export type TestedStep = Message<"cloakroom.v1.TestedStep"> & {
   console: ConsoleLine[];
 
   /**
-   * Milliseconds from its start to its end, without the time in the queue.
+   * Milliseconds from start to end, without the time in the queue.
    *
    * @generated from field: optional int32 duration_ms = 4;
    */
   durationMs?: number | undefined;
 
   /**
-   * All memory that its instance held at its end.
+   * Total memory of its instance at the end, in bytes.
    *
    * @generated from field: optional int32 memory_bytes = 5;
    */
@@ -957,7 +958,7 @@ export const ListFailedProxyRunsResponseSchema: GenMessage<ListFailedProxyRunsRe
   messageDesc(file_cloakroom_v1_proxies, 19);
 
 /**
- * Proxies forward requests to a destination and put the real values in on the way.
+ * Proxies forward requests to a destination and insert the real values on the way.
  *
  * @generated from service cloakroom.v1.ProxyService
  */
@@ -1023,8 +1024,8 @@ export const ProxyService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Sends a sample request through transforms that are not saved, to a destination that is made up or real. Nothing is
-   * kept, and no token is read or made.
+   * Sends a sample request through unsaved transforms to a simulated or real destination. Nothing is stored, and no
+   * token is read or created.
    *
    * @generated from rpc cloakroom.v1.ProxyService.TestProxy
    */
@@ -1034,8 +1035,8 @@ export const ProxyService: GenService<{
     output: typeof TestProxyResponseSchema;
   },
   /**
-   * Lists the runs of a proxy's transforms that failed within the last day, newest first, with what they wrote to the
-   * console. What code writes there may be of tokens: the permission is that to change the code.
+   * Lists the failed runs of a proxy's transforms within the last day, newest first, with their console output. That
+   * output may contain token data, so this needs the permission to change the code.
    *
    * @generated from rpc cloakroom.v1.ProxyService.ListFailedProxyRuns
    */

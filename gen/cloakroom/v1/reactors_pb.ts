@@ -48,7 +48,7 @@ export type Reactor = Message<"cloakroom.v1.Reactor"> & {
   code?: string | undefined;
 
   /**
-   * The application that the code acts as.
+   * The application whose permissions the code uses.
    *
    * @generated from field: cloakroom.v1.ApplicationReference application = 5;
    */
@@ -60,7 +60,7 @@ export type Reactor = Message<"cloakroom.v1.Reactor"> & {
   configuration: { [key: string]: string };
 
   /**
-   * The formula the reactor is made from, instead of code.
+   * The formula of the reactor, in place of code.
    *
    * @generated from field: cloakroom.v1.ReactorFormulaReference formula = 7;
    */
@@ -94,14 +94,14 @@ export type Reactor = Message<"cloakroom.v1.Reactor"> & {
   state: string;
 
   /**
-   * The runtime, as far as one was asked for.
+   * The runtime settings that were requested.
    *
    * @generated from field: cloakroom.v1.Runtime runtime = 13;
    */
   runtime?: Runtime | undefined;
 
   /**
-   * The formula as it is now.
+   * The formula in its current version.
    *
    * @generated from field: cloakroom.v1.ReactorFormula formula_details = 14;
    */
@@ -116,7 +116,7 @@ export const ReactorSchema: GenMessage<Reactor> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_reactors, 0);
 
 /**
- * What code runs in. There is one image, and requests for anything else are refused.
+ * The environment of the code. There is one image, and requests for anything else are rejected.
  *
  * @generated from message cloakroom.v1.Runtime
  */
@@ -136,7 +136,7 @@ export type Runtime = Message<"cloakroom.v1.Runtime"> & {
   timeout?: number | undefined;
 
   /**
-   * 0 or 1. Instances are kept warm whatever it says.
+   * 0 or 1. Instances are kept warm in either case.
    *
    * @generated from field: optional int32 warm_concurrency = 3;
    */
@@ -150,7 +150,7 @@ export type Runtime = Message<"cloakroom.v1.Runtime"> & {
   resources?: string | undefined;
 
   /**
-   * Must be false: any reactor can be called with react-async, and none may take longer for it.
+   * Must be false: any reactor can be called with react-async, within the same time limit.
    *
    * @generated from field: optional bool async = 5;
    */
@@ -171,7 +171,7 @@ export type Runtime = Message<"cloakroom.v1.Runtime"> & {
   resolutions: { [key: string]: string };
 
   /**
-   * Must be empty: give the code an application, whose permissions it then has.
+   * Must be empty: give the code an application in place of permissions.
    *
    * @generated from field: repeated string permissions = 8;
    */
@@ -212,7 +212,7 @@ export type CreateReactorRequest = Message<"cloakroom.v1.CreateReactorRequest"> 
   name: string;
 
   /**
-   * JavaScript: module.exports = async function (req) { ... }. Either this or a formula.
+   * JavaScript: module.exports = async function (req) { ... }. Either code or a formula.
    *
    * @generated from field: optional string code = 2;
    */
@@ -258,7 +258,7 @@ export type ListReactorsRequest = Message<"cloakroom.v1.ListReactorsRequest"> & 
   id: string[];
 
   /**
-   * Without case; * stands for any text, and a name without one is searched for anywhere.
+   * Case-insensitive; * matches any text. A name without * matches anywhere.
    *
    * @generated from field: optional string name = 2;
    */
@@ -340,7 +340,7 @@ export type ReplaceReactorRequest = Message<"cloakroom.v1.ReplaceReactorRequest"
   name: string;
 
   /**
-   * JavaScript. Either this or a formula. A reactor made from a formula keeps it where neither is given.
+   * JavaScript. Either code or a formula. Without either, a reactor keeps its formula.
    *
    * @generated from field: optional string code = 3;
    */
@@ -391,7 +391,7 @@ export type UpdateReactorRequest = Message<"cloakroom.v1.UpdateReactorRequest"> 
   name?: string | undefined;
 
   /**
-   * JavaScript. Either this or a formula.
+   * JavaScript. Either code or a formula.
    *
    * @generated from field: optional string code = 3;
    */
@@ -405,7 +405,7 @@ export type UpdateReactorRequest = Message<"cloakroom.v1.UpdateReactorRequest"> 
   application?: ApplicationReference | undefined;
 
   /**
-   * Merged into the stored configuration: an object of texts, null deletes.
+   * Merged into the stored configuration: an object of strings; null deletes a key.
    *
    * @generated from field: google.protobuf.Value configuration = 5;
    */
@@ -417,7 +417,7 @@ export type UpdateReactorRequest = Message<"cloakroom.v1.UpdateReactorRequest"> 
   formula?: ReactorFormulaReference | undefined;
 
   /**
-   * The fields to change. A field named here and not set is cleared.
+   * The fields to change. A field that is listed here and not set is cleared.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 7;
    */
@@ -463,14 +463,14 @@ export type ReactRequest = Message<"cloakroom.v1.ReactRequest"> & {
   id: string;
 
   /**
-   * Token expressions in it are replaced by their values, types kept.
+   * Token expressions in it are replaced by their values; types are kept.
    *
    * @generated from field: google.protobuf.Value args = 2;
    */
   args?: Value | undefined;
 
   /**
-   * An https address that the result is posted to.
+   * An https address to which the result is posted.
    *
    * @generated from field: optional string callback_url = 3;
    */
@@ -503,8 +503,8 @@ export type ReactResponse = Message<"cloakroom.v1.ReactResponse"> & {
   raw?: Value | undefined;
 
   /**
-   * What the code answers in place of a result, by throwing CustomHttpResponseError. Over REST that is the response
-   * itself, with its own status, headers and body.
+   * The code's own response, thrown as CustomHttpResponseError. Over REST this is the response itself, with its own
+   * status, headers and body.
    *
    * @generated from field: cloakroom.v1.ReactorHttpResponse response = 3;
    */
@@ -555,7 +555,7 @@ export type ReactAsyncRequest = Message<"cloakroom.v1.ReactAsyncRequest"> & {
   id: string;
 
   /**
-   * Token expressions in it are replaced by their values, types kept.
+   * Token expressions in it are replaced by their values; types are kept.
    *
    * @generated from field: google.protobuf.Value args = 2;
    */
@@ -574,7 +574,7 @@ export const ReactAsyncRequestSchema: GenMessage<ReactAsyncRequest> = /*@__PURE_
  */
 export type ReactAsyncResponse = Message<"cloakroom.v1.ReactAsyncResponse"> & {
   /**
-   * Reads the result. The published interface spells it in camel case.
+   * Reads the result. The published API uses camel case here.
    *
    * @generated from field: string async_reactor_request_id = 1;
    */
@@ -622,7 +622,7 @@ export type TestReactorRequest = Message<"cloakroom.v1.TestReactorRequest"> & {
   code: string;
 
   /**
-   * Sample arguments. Token expressions in them stay as they are.
+   * Sample arguments. Token expressions in them are not evaluated.
    *
    * @generated from field: google.protobuf.Value args = 2;
    */
@@ -651,21 +651,21 @@ export const TestReactorRequestSchema: GenMessage<TestReactorRequest> = /*@__PUR
  */
 export type TestReactorResponse = Message<"cloakroom.v1.TestReactorResponse"> & {
   /**
-   * What the code returned, if it did.
+   * The code's result, if it returned one.
    *
    * @generated from field: google.protobuf.Value returned = 1;
    */
   returned?: Value | undefined;
 
   /**
-   * What it failed with, if it did.
+   * Its error, if it failed.
    *
    * @generated from field: cloakroom.v1.CodeError error = 2;
    */
   error?: CodeError | undefined;
 
   /**
-   * What it answers in place of a result, by throwing CustomHttpResponseError.
+   * Its own response, thrown as CustomHttpResponseError.
    *
    * @generated from field: cloakroom.v1.ReactorHttpResponse response = 3;
    */
@@ -677,28 +677,28 @@ export type TestReactorResponse = Message<"cloakroom.v1.TestReactorResponse"> & 
   console: ConsoleLine[];
 
   /**
-   * Milliseconds from its start to its end, without the time in the queue.
+   * Milliseconds from start to end, without the time in the queue.
    *
    * @generated from field: optional int32 duration_ms = 5;
    */
   durationMs?: number | undefined;
 
   /**
-   * All memory that its instance held at its end.
+   * Total memory of its instance at the end, in bytes.
    *
    * @generated from field: optional int32 memory_bytes = 6;
    */
   memoryBytes?: number | undefined;
 
   /**
-   * The first hundred calls of the world outside.
+   * The first hundred external calls.
    *
    * @generated from field: repeated cloakroom.v1.TestedCall calls = 7;
    */
   calls: TestedCall[];
 
   /**
-   * What would surprise callers of a reactor with this code.
+   * Differences that callers of a reactor with this code would see.
    *
    * @generated from field: repeated string warnings = 8;
    */
@@ -830,7 +830,7 @@ export const ReactorFormulaSchema: GenMessage<ReactorFormula> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_reactors, 20);
 
 /**
- * A value that a reactor made from the formula must configure.
+ * A value that the configuration of a reactor made from the formula must contain.
  *
  * @generated from message cloakroom.v1.ReactorFormulaConfiguration
  */
@@ -861,7 +861,7 @@ export const ReactorFormulaConfigurationSchema: GenMessage<ReactorFormulaConfigu
   messageDesc(file_cloakroom_v1_reactors, 21);
 
 /**
- * An argument that a call must bring. An object's property is written parent.child.
+ * An argument that a call must contain. An object's property is written parent.child.
  *
  * @generated from message cloakroom.v1.ReactorFormulaParameter
  */
@@ -903,7 +903,7 @@ export const ReactorFormulaParameterSchema: GenMessage<ReactorFormulaParameter> 
  */
 export type CreateReactorFormulaRequest = Message<"cloakroom.v1.CreateReactorFormulaRequest"> & {
   /**
-   * A UUID is assigned when it is left out.
+   * Default: a new UUID.
    *
    * @generated from field: optional string id = 1;
    */
@@ -963,7 +963,7 @@ export const CreateReactorFormulaRequestSchema: GenMessage<CreateReactorFormulaR
  */
 export type ListReactorFormulasRequest = Message<"cloakroom.v1.ListReactorFormulasRequest"> & {
   /**
-   * Without case; * stands for any text, and a name without one is searched for anywhere.
+   * Case-insensitive; * matches any text. A name without * matches anywhere.
    *
    * @generated from field: optional string name = 1;
    */
@@ -1112,7 +1112,7 @@ export const DeleteReactorFormulaRequestSchema: GenMessage<DeleteReactorFormulaR
  */
 export const ReactorService: GenService<{
   /**
-   * Creates a reactor. Code that does not compile is refused.
+   * Creates a reactor. Code that does not compile is rejected.
    *
    * @generated from rpc cloakroom.v1.ReactorService.CreateReactor
    */
@@ -1172,8 +1172,8 @@ export const ReactorService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Runs a reactor and waits for its result, at most 30 seconds. With a callback_url the answer is 202 at once and
-   * the result is posted there.
+   * Runs a reactor and waits up to 30 seconds for its result. With a callback_url it returns 202 at once and posts the
+   * result there.
    *
    * @generated from rpc cloakroom.v1.ReactorService.React
    */
@@ -1183,7 +1183,7 @@ export const ReactorService: GenService<{
     output: typeof ReactResponseSchema;
   },
   /**
-   * Starts a reactor; its result is read later.
+   * Starts a reactor; its result can be read later.
    *
    * @generated from rpc cloakroom.v1.ReactorService.ReactAsync
    */
@@ -1193,8 +1193,8 @@ export const ReactorService: GenService<{
     output: typeof ReactAsyncResponseSchema;
   },
   /**
-   * Runs code that is not saved, in the sandbox that reactors run in. Nothing is kept, no token is read or made, and what
-   * the code returns as tokenize is shown as it is.
+   * Runs unsaved code in the same sandbox as reactors. Nothing is stored, no token is read or created, and what the
+   * code returns as tokenize is shown unchanged.
    *
    * @generated from rpc cloakroom.v1.ReactorService.TestReactor
    */
@@ -1204,8 +1204,8 @@ export const ReactorService: GenService<{
     output: typeof TestReactorResponseSchema;
   },
   /**
-   * Lists the runs of a reactor that failed within the last day, newest first, with what they wrote to the console. What
-   * code writes there may be of tokens: the permission is that to change the code.
+   * Lists the failed runs of a reactor within the last day, newest first, with their console output. That output may
+   * contain token data, so this needs the permission to change the code.
    *
    * @generated from rpc cloakroom.v1.ReactorService.ListFailedReactorRuns
    */
@@ -1215,7 +1215,7 @@ export const ReactorService: GenService<{
     output: typeof ListFailedReactorRunsResponseSchema;
   },
   /**
-   * Reads the result of an asynchronous run: not found until it is ready.
+   * Reads the result of an asynchronous run: 404 until it is ready.
    *
    * @generated from rpc cloakroom.v1.ReactorService.GetReactorResult
    */

@@ -24,7 +24,7 @@ export const file_cloakroom_v1_sessions: GenFile = /*@__PURE__*/
  */
 export type Session = Message<"cloakroom.v1.Session"> & {
   /**
-   * Goes into BT-API-KEY.
+   * Sent in BT-API-KEY.
    *
    * @generated from field: string session_key = 1;
    */
@@ -98,13 +98,13 @@ export const AuthorizeSessionRequestSchema: GenMessage<AuthorizeSessionRequest> 
   messageDesc(file_cloakroom_v1_sessions, 2);
 
 /**
- * Sessions lend a browser rights of a back end for minutes.
+ * Sessions give a browser some permissions of a back end for a few minutes.
  *
  * @generated from service cloakroom.v1.SessionService
  */
 export const SessionService: GenService<{
   /**
-   * Creates a session key without any access. Takes a public application's key.
+   * Creates a session key without any access. Needs a public application's key.
    *
    * @generated from rpc cloakroom.v1.SessionService.CreateSession
    */
@@ -114,7 +114,7 @@ export const SessionService: GenService<{
     output: typeof SessionSchema;
   },
   /**
-   * Gives a session permissions or rules, once. Takes a private application's key, which must hold them itself.
+   * Gives a session permissions or rules, once. Needs a private application's key, which must have them itself.
    *
    * @generated from rpc cloakroom.v1.SessionService.AuthorizeSession
    */

@@ -168,7 +168,7 @@ export type UpdateTenantRequest = Message<"cloakroom.v1.UpdateTenantRequest"> & 
   name: string;
 
   /**
-   * Merged: settings left out keep their value.
+   * Merged: omitted settings keep their value.
    *
    * @generated from field: map<string, string> settings = 2;
    */
@@ -235,7 +235,7 @@ export const TenantService: GenService<{
     output: typeof TenantSchema;
   },
   /**
-   * Deletes the tenant: its keys are destroyed, its data is unreadable at once and then removed.
+   * Deletes the tenant: its keys are destroyed, so its data is unreadable at once, and its rows are removed afterwards.
    *
    * @generated from rpc cloakroom.v1.TenantService.DeleteTenant
    */

@@ -75,7 +75,7 @@ export type CreateThreeDSSessionResponse = Message<"cloakroom.v1.CreateThreeDSSe
   type: string;
 
   /**
-   * The published interface spells it in camel case.
+   * The published API uses camel case here.
    *
    * @generated from field: optional string card_brand = 3;
    */

@@ -20,7 +20,7 @@ export const file_cloakroom_v1_tokens: GenFile = /*@__PURE__*/
   fileDesc("ChljbG9ha3Jvb20vdjEvdG9rZW5zLnByb3RvEgxjbG9ha3Jvb20udjEi8wUKBVRva2VuEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgR0eXBlGAMgASgJEiQKBGRhdGEYBCABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSJAoEbWFzaxgFIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIYCgtmaW5nZXJwcmludBgGIAEoCUgAiAEBEiMKFmZpbmdlcnByaW50X2V4cHJlc3Npb24YByABKAlIAYgBARISCgpjb250YWluZXJzGAggAygJEjsKCG1ldGFkYXRhGAkgAygLMiEuY2xvYWtyb29tLnYxLlRva2VuLk1ldGFkYXRhRW50cnlCBpK1GAIQARIeCg5zZWFyY2hfaW5kZXhlcxgKIAMoCUIGkrUYAhABEhcKCmV4cGlyZXNfYXQYCyABKAlIAogBARInCgRjYXJkGAwgASgLMhkuY2xvYWtyb29tLnYxLkNhcmREZXRhaWxzEicKBGJhbmsYDSABKAsyGS5jbG9ha3Jvb20udjEuQmFua0RldGFpbHMSFwoKY3JlYXRlZF9ieRgOIAEoCUgDiAEBEi4KCmNyZWF0ZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC21vZGlmaWVkX2J5GBAgASgJSASIAQESLwoLbW9kaWZpZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKBmV4dHJhcxgSIAEoCzIZLmNsb2Frcm9vbS52MS5Ub2tlbkV4dHJhc0INkrUYCQoHX2V4dHJhcxovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDgoMX2ZpbmdlcnByaW50QhkKF19maW5nZXJwcmludF9leHByZXNzaW9uQg0KC19leHBpcmVzX2F0Qg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSLrAQoLQ2FyZERldGFpbHMSEAoDYmluGAEgASgJSACIAQESEgoFbGFzdDQYAiABKAlIAYgBARIdChBleHBpcmF0aW9uX21vbnRoGAMgASgFSAKIAQESHAoPZXhwaXJhdGlvbl95ZWFyGAQgASgFSAOIAQESEgoFYnJhbmQYBSABKAlIBIgBARIUCgdmdW5kaW5nGAYgASgJSAWIAQFCBgoEX2JpbkIICgZfbGFzdDRCEwoRX2V4cGlyYXRpb25fbW9udGhCEgoQX2V4cGlyYXRpb25feWVhckIICgZfYnJhbmRCCgoIX2Z1bmRpbmcieQoLQmFua0RldGFpbHMSGwoOcm91dGluZ19udW1iZXIYASABKAlIAIgBARIhChRhY2NvdW50X251bWJlcl9sYXN0NBgCIAEoCUgBiAEBQhEKD19yb3V0aW5nX251bWJlckIXChVfYWNjb3VudF9udW1iZXJfbGFzdDQiOQoLVG9rZW5FeHRyYXMSGQoMZGVkdXBsaWNhdGVkGAEgASgISACIAQFCDwoNX2RlZHVwbGljYXRlZCKaBgoSQ3JlYXRlVG9rZW5SZXF1ZXN0EhkKAmlkGAEgASgJQgi6SAVyAxiAIEgAiAEBEhQKBHR5cGUYAiABKAlCBrpIA8gBARIsCgRkYXRhGAMgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlQga6SAPIAQESJAoEbWFzaxgEIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIcCgpjb250YWluZXJzGAUgAygJQgi6SAWSAQIQFBJaCghtZXRhZGF0YRgGIAMoCzIuLmNsb2Frcm9vbS52MS5DcmVhdGVUb2tlblJlcXVlc3QuTWV0YWRhdGFFbnRyeUIYukgVmgESEDIiB3IFEAEYyAEqBXIDGOgHEikKDnNlYXJjaF9pbmRleGVzGAcgAygJQhG6SA6SAQsQFCIHcgUQARiAIBItChZmaW5nZXJwcmludF9leHByZXNzaW9uGAggASgJQgi6SAVyAxiQA0gBiAEBEh4KEWRlZHVwbGljYXRlX3Rva2VuGAkgASgISAKIAQESIAoKZXhwaXJlc19hdBgKIAEoCUIHukgEcgIYZEgDiAEBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ATrwAZq1GOsBClgKB3ByaXZhY3kSTW5hbWUgdGhlIGNvbnRhaW5lciBvZiB0aGUgdG9rZW4sIGFuZCBsZXQgYWNjZXNzIHJ1bGVzIHNheSB3aGF0IGlzIHNob3duIG9mIGl0CisKCWVuY3J5cHRlZBIec2VuZCB0aGUgZGF0YSBpdHNlbGYsIG92ZXIgVExTCjkKCmVuY3J5cHRpb24SK3NlbmQgdGhlIGRhdGEgaXRzZWxmOyB0aGUgdmF1bHQgZW5jcnlwdHMgaXQKJwoPdG9rZW5faW50ZW50X2lkEhRzZW5kIHRoZSBkYXRhIGl0c2VsZkIFCgNfaWRCGQoXX2ZpbmdlcnByaW50X2V4cHJlc3Npb25CFAoSX2RlZHVwbGljYXRlX3Rva2VuQg0KC19leHBpcmVzX2F0IikKD0dldFRva2VuUmVxdWVzdBIWCgJpZBgBIAEoCUIKukgHcgUQARiQAyL6AQoRTGlzdFRva2Vuc1JlcXVlc3QSHQoCaWQYASADKAlCEbpIDpIBCxBkIgdyBRABGJADEkkKCG1ldGFkYXRhGAIgAygLMi0uY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNSZXF1ZXN0Lk1ldGFkYXRhRW50cnlCCLpIBZoBAhAyEhoKBHBhZ2UYAyABKAVCB7pIBBoCKAFIAIgBARIcCgRzaXplGAQgASgFQgm6SAYaBBhkKAFIAYgBARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBwoFX3BhZ2VCBwoFX3NpemUiZQoSTGlzdFRva2Vuc1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRIhCgRkYXRhGAIgAygLMhMuY2xvYWtyb29tLnYxLlRva2VuItkFChJVcGRhdGVUb2tlblJlcXVlc3QSFgoCaWQYASABKAlCCrpIB3IFEAEYkAMSJAoEZGF0YRgCIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIkCgRtYXNrGAMgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEigKCG1ldGFkYXRhGAQgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEhwKCmNvbnRhaW5lcnMYBSADKAlCCLpIBZIBAhAUEikKDnNlYXJjaF9pbmRleGVzGAYgAygJQhG6SA6SAQsQFCIHcgUQARiAIBItChZmaW5nZXJwcmludF9leHByZXNzaW9uGAcgASgJQgi6SAVyAxiQA0gAiAEBEh4KEWRlZHVwbGljYXRlX3Rva2VuGAggASgISAGIAQESIAoKZXhwaXJlc19hdBgJIAEoCUIHukgEcgIYZEgCiAEBEi8KC3VwZGF0ZV9tYXNrGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIRCgR0eXBlGAsgASgJSAOIAQESFgoJdGVuYW50X2lkGAwgASgJSASIAQE6xwGatRjCAQpYCgdwcml2YWN5Ek1uYW1lIHRoZSBjb250YWluZXIgb2YgdGhlIHRva2VuLCBhbmQgbGV0IGFjY2VzcyBydWxlcyBzYXkgd2hhdCBpcyBzaG93biBvZiBpdAorCgllbmNyeXB0ZWQSHnNlbmQgdGhlIGRhdGEgaXRzZWxmLCBvdmVyIFRMUwo5CgplbmNyeXB0aW9uEitzZW5kIHRoZSBkYXRhIGl0c2VsZjsgdGhlIHZhdWx0IGVuY3J5cHRzIGl0QhkKF19maW5nZXJwcmludF9leHByZXNzaW9uQhQKEl9kZWR1cGxpY2F0ZV90b2tlbkINCgtfZXhwaXJlc19hdEIHCgVfdHlwZUIMCgpfdGVuYW50X2lkIiwKEkRlbGV0ZVRva2VuUmVxdWVzdBIWCgJpZBgBIAEoCUIKukgHcgUQARiQAyKJAQoTU2VhcmNoVG9rZW5zUmVxdWVzdBIcCgVxdWVyeRgBIAEoCUIIukgFcgMYyAFIAIgBARIaCgRwYWdlGAIgASgFQge6SAQaAigBSAGIAQESHAoEc2l6ZRgDIAEoBUIJukgGGgQYZCgBSAKIAQFCCAoGX3F1ZXJ5QgcKBV9wYWdlQgcKBV9zaXplIvYCChlMaXN0VG9rZW5zQnlDdXJzb3JSZXF1ZXN0EiAKCWNvbnRhaW5lchgBIAEoCUIIukgFcgMYkANIAIgBARIaCgR0eXBlGAIgASgJQge6SARyAhgySAGIAQESIQoLZmluZ2VycHJpbnQYAyABKAlCB7pIBHICGGRIAogBARJRCghtZXRhZGF0YRgEIAMoCzI1LmNsb2Frcm9vbS52MS5MaXN0VG9rZW5zQnlDdXJzb3JSZXF1ZXN0Lk1ldGFkYXRhRW50cnlCCLpIBZoBAhAyEhwKBXN0YXJ0GAUgASgJQgi6SAVyAxiYEUgDiAEBEhwKBHNpemUYBiABKAVCCbpIBhoEGGQoAUgEiAEBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIMCgpfY29udGFpbmVyQgcKBV90eXBlQg4KDF9maW5nZXJwcmludEIICgZfc3RhcnRCBwoFX3NpemUilAEKG1NlYXJjaFRva2Vuc0J5Q3Vyc29yUmVxdWVzdBIcCgVxdWVyeRgBIAEoCUIIukgFcgMY6AdIAIgBARIcCgVzdGFydBgCIAEoCUIIukgFcgMYmBFIAYgBARIcCgRzaXplGAMgASgFQgm6SAYaBBhkKAFIAogBAUIICgZfcXVlcnlCCAoGX3N0YXJ0QgcKBV9zaXplImIKD1Rva2VuQ3Vyc29yUGFnZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLkN1cnNvclBhZ2USIQoEZGF0YRgCIAMoCzITLmNsb2Frcm9vbS52MS5Ub2tlbiJACg9Ub2tlbml6ZVJlcXVlc3QSLQoFdmFsdWUYASABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWVCBrpIA8gBASI5ChBUb2tlbml6ZVJlc3BvbnNlEiUKBXZhbHVlGAEgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIkIKEURldG9rZW5pemVSZXF1ZXN0Ei0KBXZhbHVlGAEgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlQga6SAPIAQEiOwoSRGV0b2tlbml6ZVJlc3BvbnNlEiUKBXZhbHVlGAEgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlMvAHCgxUb2tlblNlcnZpY2UScwoLQ3JlYXRlVG9rZW4SIC5jbG9ha3Jvb20udjEuQ3JlYXRlVG9rZW5SZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlRva2VuIi2KtRgXCgx0b2tlbjpjcmVhdGUQASDJATACOAGC0+STAgw6ASoiBy90b2tlbnMSdAoKTGlzdFRva2VucxIfLmNsb2Frcm9vbS52MS5MaXN0VG9rZW5zUmVxdWVzdBogLmNsb2Frcm9vbS52MS5MaXN0VG9rZW5zUmVzcG9uc2UiI4q1GBAKCnRva2VuOnJlYWQQATABgtPkkwIJEgcvdG9rZW5zEmYKCEdldFRva2VuEh0uY2xvYWtyb29tLnYxLkdldFRva2VuUmVxdWVzdBoTLmNsb2Frcm9vbS52MS5Ub2tlbiImirUYDgoKdG9rZW46cmVhZBABgtPkkwIOEgwvdG9rZW5zL3tpZH0SdQoLVXBkYXRlVG9rZW4SIC5jbG9ha3Jvb20udjEuVXBkYXRlVG9rZW5SZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlRva2VuIi+KtRgUCgx0b2tlbjp1cGRhdGUQASgBOAGC0+STAhE6ASoyDC90b2tlbnMve2lkfRJxCgtEZWxldGVUb2tlbhIgLmNsb2Frcm9vbS52MS5EZWxldGVUb2tlblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiKIq1GBAKDHRva2VuOmRlbGV0ZRABgtPkkwIOKgwvdG9rZW5zL3tpZH0ShAEKDFNlYXJjaFRva2VucxIhLmNsb2Frcm9vbS52MS5TZWFyY2hUb2tlbnNSZXF1ZXN0GiAuY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNSZXNwb25zZSIvirUYEgoMdG9rZW46c2VhcmNoEAEwA4LT5JMCEzoBKiIOL3Rva2Vucy9zZWFyY2gShAEKEkxpc3RUb2tlbnNCeUN1cnNvchInLmNsb2Frcm9vbS52MS5MaXN0VG9rZW5zQnlDdXJzb3JSZXF1ZXN0Gh0uY2xvYWtyb29tLnYxLlRva2VuQ3Vyc29yUGFnZSImirUYEAoKdG9rZW46cmVhZBABMAGC0+STAgwSCi92Mi90b2tlbnMSlAEKFFNlYXJjaFRva2Vuc0J5Q3Vyc29yEikuY2xvYWtyb29tLnYxLlNlYXJjaFRva2Vuc0J5Q3Vyc29yUmVxdWVzdBodLmNsb2Frcm9vbS52MS5Ub2tlbkN1cnNvclBhZ2UiMoq1GBIKDHRva2VuOnNlYXJjaBABMAOC0+STAhY6ASoiES92Mi90b2tlbnMvc2VhcmNoMp8CCg9Ub2tlbml6ZVNlcnZpY2USggEKCFRva2VuaXplEh0uY2xvYWtyb29tLnYxLlRva2VuaXplUmVxdWVzdBoeLmNsb2Frcm9vbS52MS5Ub2tlbml6ZVJlc3BvbnNlIjeKtRgUCgx0b2tlbjpjcmVhdGUQATACOAGC0+STAhk6BXZhbHVlYgV2YWx1ZSIJL3Rva2VuaXplEoYBCgpEZXRva2VuaXplEh8uY2xvYWtyb29tLnYxLkRldG9rZW5pemVSZXF1ZXN0GiAuY2xvYWtyb29tLnYxLkRldG9rZW5pemVSZXNwb25zZSI1irUYEAoKdG9rZW46cmVhZBABMAGC0+STAhs6BXZhbHVlYgV2YWx1ZSILL2RldG9rZW5pemViBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
- * A stored value and what is known about it.
+ * A stored value and its attributes.
  *
  * @generated from message cloakroom.v1.Token
  */
@@ -41,7 +41,7 @@ export type Token = Message<"cloakroom.v1.Token"> & {
   type: string;
 
   /**
-   * The value in the clear, the evaluated mask, or absent, as the caller's access rules say.
+   * The value in the clear, the evaluated mask, or absent, depending on the caller's access rules.
    *
    * @generated from field: google.protobuf.Value data = 4;
    */
@@ -89,7 +89,7 @@ export type Token = Message<"cloakroom.v1.Token"> & {
   expiresAt?: string | undefined;
 
   /**
-   * Details of a card or bank account. Absent where the caller sees the mask and the token has a mask of its own.
+   * Details of a card or bank account. Absent if the caller sees the mask and the token has its own mask.
    *
    * @generated from field: cloakroom.v1.CardDetails card = 12;
    */
@@ -134,7 +134,7 @@ export const TokenSchema: GenMessage<Token> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_tokens, 0);
 
 /**
- * What a card token tells without its number.
+ * What is known of a card besides its number.
  *
  * @generated from message cloakroom.v1.CardDetails
  */
@@ -178,7 +178,7 @@ export const CardDetailsSchema: GenMessage<CardDetails> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_tokens, 1);
 
 /**
- * What a bank token tells without its account number.
+ * What is known of a bank account besides its number.
  *
  * @generated from message cloakroom.v1.BankDetails
  */
@@ -202,7 +202,7 @@ export const BankDetailsSchema: GenMessage<BankDetails> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_tokens, 2);
 
 /**
- * How a token came about.
+ * How a token was created.
  *
  * @generated from message cloakroom.v1.TokenExtras
  */
@@ -227,7 +227,7 @@ export const TokenExtrasSchema: GenMessage<TokenExtras> = /*@__PURE__*/
  */
 export type CreateTokenRequest = Message<"cloakroom.v1.CreateTokenRequest"> & {
   /**
-   * A value, or an expression over data. A UUID is assigned when it is left out.
+   * A value, or an expression over data. Default: a new UUID.
    *
    * @generated from field: optional string id = 1;
    */
@@ -315,7 +315,7 @@ export type ListTokensRequest = Message<"cloakroom.v1.ListTokensRequest"> & {
   id: string[];
 
   /**
-   * Tokens whose metadata has all of these, compared without case.
+   * Tokens whose metadata contains all of these, case-insensitively.
    *
    * @generated from field: map<string, string> metadata = 2;
    */
@@ -389,14 +389,14 @@ export type UpdateTokenRequest = Message<"cloakroom.v1.UpdateTokenRequest"> & {
   mask?: Value | undefined;
 
   /**
-   * Merged into the stored metadata: an object of texts, null deletes.
+   * Merged into the stored metadata: an object of strings; null deletes a key.
    *
    * @generated from field: google.protobuf.Value metadata = 4;
    */
   metadata?: Value | undefined;
 
   /**
-   * At least one where it is sent: a token is always in a container.
+   * At least one, if present: a token always has a container.
    *
    * @generated from field: repeated string containers = 5;
    */
@@ -423,21 +423,21 @@ export type UpdateTokenRequest = Message<"cloakroom.v1.UpdateTokenRequest"> & {
   expiresAt?: string | undefined;
 
   /**
-   * The fields to change. A field named here and not set is cleared.
+   * The fields to change. A field that is listed here and not set is cleared.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 10;
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * Cannot be changed. Taken where it is what the token has, as clients send back what they read.
+   * Cannot be changed. Accepted if equal to the token's own, because clients send back what they read.
    *
    * @generated from field: optional string type = 11;
    */
   type?: string | undefined;
 
   /**
-   * Cannot be changed. Taken where it is what the token has.
+   * Cannot be changed. Accepted if equal to the token's own.
    *
    * @generated from field: optional string tenant_id = 12;
    */
@@ -473,7 +473,7 @@ export const DeleteTokenRequestSchema: GenMessage<DeleteTokenRequest> = /*@__PUR
  */
 export type SearchTokensRequest = Message<"cloakroom.v1.SearchTokensRequest"> & {
   /**
-   * Terms such as type:card joined by AND, OR and NOT, as in docs/search.md. Everything readable when it is left out.
+   * Terms such as type:card joined by AND, OR and NOT, see docs/tokens.md. Default: every token the caller may read.
    *
    * @generated from field: optional string query = 1;
    */
@@ -521,14 +521,14 @@ export type ListTokensByCursorRequest = Message<"cloakroom.v1.ListTokensByCursor
   fingerprint?: string | undefined;
 
   /**
-   * Compared with case.
+   * Case-sensitive.
    *
    * @generated from field: map<string, string> metadata = 4;
    */
   metadata: { [key: string]: string };
 
   /**
-   * The cursor of the page before. It holds an id, of up to 400 characters with four bytes each.
+   * The cursor of the previous page. It contains an id, of up to 400 characters with four bytes each.
    *
    * @generated from field: optional string start = 5;
    */
@@ -559,7 +559,7 @@ export type SearchTokensByCursorRequest = Message<"cloakroom.v1.SearchTokensByCu
   query?: string | undefined;
 
   /**
-   * The cursor of the page before. It holds an id, of up to 400 characters with four bytes each.
+   * The cursor of the previous page. It contains an id, of up to 400 characters with four bytes each.
    *
    * @generated from field: optional string start = 2;
    */
@@ -671,14 +671,14 @@ export const DetokenizeResponseSchema: GenMessage<DetokenizeResponse> = /*@__PUR
   messageDesc(file_cloakroom_v1_tokens, 17);
 
 /**
- * Stores sensitive values and hands out tokens for them.
+ * Stores sensitive values and returns tokens for them.
  *
  * @generated from service cloakroom.v1.TokenService
  */
 export const TokenService: GenService<{
   /**
-   * Stores a value and returns its token. The answer shows the data masked, also under a rule that reveals, and leaves it
-   * out under a rule that redacts. Values in the clear come from reading, detokenizing and using a token.
+   * Stores a value and returns its token. The response shows masked data, even under a rule that reveals, and omits the
+   * data under a rule that redacts. Read, detokenize or use the token to get the value.
    *
    * @generated from rpc cloakroom.v1.TokenService.CreateToken
    */
@@ -709,8 +709,8 @@ export const TokenService: GenService<{
   },
   /**
    * Changes a token: data, mask and metadata are merged (RFC 7386), everything else is replaced, null clears. New
-   * expressions of a public application, and under the transform redact, are kept and not evaluated, unless all of the data
-   * is replaced: nothing of the value is shown, indexed or fingerprinted by them. The answer shows the data masked.
+   * expressions from a public application, or under the transform redact, are stored and not evaluated, unless all of
+   * the data is replaced: they show, index and fingerprint nothing of the value. The response shows masked data.
    *
    * @generated from rpc cloakroom.v1.TokenService.UpdateToken
    */
@@ -720,7 +720,7 @@ export const TokenService: GenService<{
     output: typeof TokenSchema;
   },
   /**
-   * Deletes a token and its data for ever.
+   * Permanently deletes a token and its data.
    *
    * @generated from rpc cloakroom.v1.TokenService.DeleteToken
    */
@@ -730,8 +730,8 @@ export const TokenService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Finds tokens by what is known of them: id, type, container, fingerprint, metadata, search index, and when and by whom
-   * they were created and modified.
+   * Finds tokens by id, type, container, fingerprint, metadata, search index, and when and by whom they were created
+   * and modified.
    *
    * @generated from rpc cloakroom.v1.TokenService.SearchTokens
    */
@@ -770,8 +770,8 @@ export const TokenService: GenService<{
  */
 export const TokenizeService: GenService<{
   /**
-   * Replaces every leaf value, and every object with a type and data, by a token: at most 100, all or none. Tokens in the
-   * answer show their data masked.
+   * Replaces every leaf value, and every object with a type and data, with a token: at most 100, all or none. Tokens in
+   * the response show masked data.
    *
    * @generated from rpc cloakroom.v1.TokenizeService.Tokenize
    */
@@ -781,7 +781,7 @@ export const TokenizeService: GenService<{
     output: typeof TokenizeResponseSchema;
   },
   /**
-   * Replaces every token expression by what the caller may read of the token.
+   * Replaces every token expression with what the caller may read of the token.
    *
    * @generated from rpc cloakroom.v1.TokenizeService.Detokenize
    */

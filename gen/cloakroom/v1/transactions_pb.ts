@@ -38,7 +38,7 @@ export type Transaction = Message<"cloakroom.v1.Transaction"> & {
   id: string;
 
   /**
-   * Goes into previous_scheme_transaction_id of later payments with the same card.
+   * Sent in previous_scheme_transaction_id of later payments with the same card.
    *
    * @generated from field: optional string scheme_transaction_id = 3;
    */
@@ -125,7 +125,7 @@ export type Transaction = Message<"cloakroom.v1.Transaction"> & {
   metadata?: JsonObject | undefined;
 
   /**
-   * The id in base62: what the payment service is given.
+   * The id in base62, as the payment service receives it.
    *
    * @generated from field: string reconciliation_id = 20;
    */
@@ -188,7 +188,7 @@ export type Transaction = Message<"cloakroom.v1.Transaction"> & {
   avsResponseCode?: string | undefined;
 
   /**
-   * The payment service's own code and text.
+   * The payment service's own code and message.
    *
    * @generated from field: optional string raw_response_code = 30;
    */
@@ -626,7 +626,7 @@ export type CaptureTransactionRequest = Message<"cloakroom.v1.CaptureTransaction
   id: string;
 
   /**
-   * Default: all that was authorized.
+   * Default: the authorized amount.
    *
    * @generated from field: optional int64 amount = 2;
    */
@@ -796,7 +796,7 @@ export const ListRefundsRequestSchema: GenMessage<ListRefundsRequest> = /*@__PUR
   messageDesc(file_cloakroom_v1_transactions, 15);
 
 /**
- * All refunds of a transaction; the cursors are there for clients that look for them.
+ * All refunds of a transaction; the cursors exist for clients that expect them.
  *
  * @generated from message cloakroom.v1.RefundPage
  */
@@ -900,7 +900,7 @@ export const TransactionService: GenService<{
     output: typeof TransactionSchema;
   },
   /**
-   * Captures an authorized amount, all of it when no amount is given. The rest is released.
+   * Captures an authorized amount, by default all of it. The rest is released.
    *
    * @generated from rpc cloakroom.v1.TransactionService.CaptureTransaction
    */
@@ -920,7 +920,7 @@ export const TransactionService: GenService<{
     output: typeof TransactionSchema;
   },
   /**
-   * Asks the payment service how a transaction stands and applies what is a legal step.
+   * Asks the payment service for the status of a transaction and applies it if the transition is valid.
    *
    * @generated from rpc cloakroom.v1.TransactionService.SyncTransaction
    */
@@ -930,7 +930,7 @@ export const TransactionService: GenService<{
     output: typeof TransactionSchema;
   },
   /**
-   * Returns captured money, all that is left when no amount is given.
+   * Refunds captured money, by default all that is left.
    *
    * @generated from rpc cloakroom.v1.TransactionService.CreateRefund
    */

@@ -2,12 +2,11 @@ import type { TenantId } from "../../base/ids.js";
 import type { Database } from "../../store/database.js";
 import {
   insertSimulatorPayment,
+  lockSimulatorPayment,
   readSimulatorPayment,
   updateSimulatorPayment,
 } from "../../store/simulator-payments.js";
 import { type Page, readPage, writePage } from "./ledger.js";
-
-const TRIES = 8;
 
 /** The simulator's books, in the database: they outlive the process, so that reconciliation has somebody to ask. */
 export class Books {
@@ -18,36 +17,27 @@ export class Books {
   }
 
   async find(tenantId: TenantId, reference: string): Promise<Page | undefined> {
-    const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.ask(readSimulatorPayment, reference));
+    const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.query(readSimulatorPayment, reference));
     return row ? readPage(row.ledger) : undefined;
   }
 
   /** Opens a page unless there is one. Answers the page that is there then. */
   async open(tenantId: TenantId, reference: string, page: Page): Promise<Page> {
-    const isNew = await this.#database.fast.run(tenantId, "unguarded", (tx) =>
-      tx.ask(insertSimulatorPayment, { reference, ledger: writePage(page) }),
+    const isNew = await this.#database.ordinary.run(tenantId, "unguarded", (tx) =>
+      tx.query(insertSimulatorPayment, { reference, ledger: writePage(page) }),
     );
     return isNew ? page : ((await this.find(tenantId, reference)) ?? page);
   }
 
   /** Changes a page. `change` answers undefined to leave it as it is. Answers the page as it then is. */
-  async change(
-    tenantId: TenantId,
-    reference: string,
-    change: (page: Page) => Page | undefined,
-  ): Promise<Page | undefined> {
-    for (let attempt = 0; attempt < TRIES; attempt += 1) {
-      const done = await this.#database.fast.run(tenantId, "unguarded", async (tx) => {
-        const row = await tx.ask(readSimulatorPayment, reference);
-        if (!row) return { page: undefined };
-        const page = readPage(row.ledger);
-        const changed = change(page);
-        if (!changed) return { page };
-        const ledger = writePage(changed);
-        return (await tx.ask(updateSimulatorPayment, { ...row, ledger })) ? { page: changed } : undefined;
-      });
-      if (done) return done.page;
-    }
-    throw new Error("a page of the simulator keeps being changed");
+  change(tenantId: TenantId, reference: string, change: (page: Page) => Page | undefined): Promise<Page | undefined> {
+    return this.#database.ordinary.run(tenantId, "unguarded", async (tx) => {
+      const row = await lockSimulatorPayment(tx, reference);
+      if (!row) return undefined;
+      const page = readPage(row.ledger);
+      const changed = change(page);
+      if (changed) tx.enqueue(updateSimulatorPayment, { reference, ledger: writePage(changed) });
+      return changed ?? page;
+    });
   }
 }

@@ -5,6 +5,7 @@ import { readPayment } from "../../store/payments.js";
 import type { Keyring } from "../../tenancy/keyring.js";
 import { uuidFrom, writeAddress } from "../addresses.js";
 import { connectionOf } from "../connection.js";
+import { fieldOf } from "../connectors/fields.js";
 import { openPayment } from "../payment.js";
 import type { WebhookDelivery } from "../webhook.js";
 import { writeSimulatorWebhook } from "./webhook.js";
@@ -60,11 +61,11 @@ export class SimulatorPost {
     if (!id) return;
     const keys = await keyring.of(tenantId);
     const connection = await database.fast.run(tenantId, "unguarded", async (tx) => {
-      const row = await tx.ask(readPayment, id);
+      const row = await tx.query(readPayment, id);
       const payment = row ? openPayment(keys, tenantId, row) : undefined;
-      return payment && connectionOf(keys, tenantId, await tx.ask(readConnection, payment.connectionId), payment);
+      return payment && connectionOf(keys, tenantId, await tx.query(readConnection, payment.connectionId), payment);
     });
-    const secret = connection?.fields.get("webhook_secret")?.reveal();
+    const secret = connection && fieldOf(connection, "webhook_secret");
     if (!connection || secret === undefined) return;
     const delivery = writeSimulatorWebhook(secret, newUuid(), reference);
     const address = writeAddress(keys, "payment-webhook", tenantId, connection.id);

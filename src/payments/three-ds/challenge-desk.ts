@@ -33,7 +33,7 @@ export class ChallengeDesk {
     const found = await this.#genuine(address);
     return (
       found &&
-      this.#database.fast.run(found.tenantId, "unguarded", (tx) =>
+      this.#database.ordinary.run(found.tenantId, "unguarded", (tx) =>
         endChallenge(tx, found.keys, this.#directory, found.id, choice),
       )
     );

@@ -1,9 +1,8 @@
-import { Refused } from "../../access/refusal.js";
 import { invalid } from "../../base/fault.js";
 import type { Uuid } from "../../base/ids.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
-import { readThreeDSSession, updateThreeDSSession } from "../../store/three-ds-sessions.js";
-import type { Transaction } from "../../store/transaction.js";
+import { lockThreeDSSession, updateThreeDSSession } from "../../store/three-ds-sessions.js";
+import type { OrdinaryTransaction } from "../../store/transaction.js";
 import { numericOf } from "../currency.js";
 import type { ThreeDSData } from "../payment-request.js";
 import { openSession, sealSession, THREE_DS_VERSION } from "./session.js";
@@ -22,32 +21,30 @@ const FIELD = "three_d_session_id";
  * not used before.
  */
 export async function claimThreeDSData(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   keys: TenantKeys,
   id: Uuid,
   { tokenId, order, paymentId }: SessionUse,
-): Promise<ThreeDSData | Refused> {
-  const row = await tx.ask(readThreeDSSession, id);
-  if (!row) return new Refused(invalid(FIELD, "must be the id of a 3DS session that is not over"));
+): Promise<ThreeDSData> {
+  const row = await lockThreeDSSession(tx, id);
+  if (!row) throw invalid(FIELD, "must be the id of a 3DS session that is not over");
   const session = openSession(keys, tx.tenantId, row);
   const { authentication } = session;
-  if (session.tokenId !== tokenId) return new Refused(invalid(FIELD, "must be a session of the same token"));
-  if (session.paymentId) return new Refused(invalid(FIELD, "must be a session that served no transaction yet"));
-  if (!authentication) return new Refused(invalid(FIELD, "must be a session that was authenticated"));
+  if (session.tokenId !== tokenId) throw invalid(FIELD, "must be a session of the same token");
+  if (session.paymentId) throw invalid(FIELD, "must be a session that served no transaction yet");
+  if (!authentication) throw invalid(FIELD, "must be a session that was authenticated");
   const { status, statusCode, authenticationValue, eci, amount, currency } = authentication;
   if ((status !== "successful" && status !== "attempted") || !authenticationValue || !eci) {
-    return new Refused(invalid(FIELD, "must be a session whose authentication succeeded or was attempted"));
+    throw invalid(FIELD, "must be a session whose authentication succeeded or was attempted");
   }
   if (amount !== undefined && amount < order.amount) {
-    return new Refused(invalid(FIELD, "must be a session that was authenticated for at least this amount"));
+    throw invalid(FIELD, "must be a session that was authenticated for at least this amount");
   }
   if (currency !== undefined && currency !== numericOf(order.currency)) {
-    return new Refused(invalid(FIELD, "must be a session that was authenticated for this currency"));
+    throw invalid(FIELD, "must be a session that was authenticated for this currency");
   }
   const record = sealSession(keys, tx.tenantId, { ...session, paymentId });
-  const claimed = { id, record, payment_id: paymentId, revision: row.revision };
-  const isFree = await tx.ask(updateThreeDSSession, claimed);
-  if (!isFree) return new Refused(invalid(FIELD, "must be a session that served no transaction yet"));
+  tx.enqueue(updateThreeDSSession, { id, record, payment_id: paymentId });
   return {
     ...{ version: THREE_DS_VERSION, authenticationValue, eci, dsTransactionId: authentication.dsTransactionId },
     directoryStatus: authentication.wasChallenged ? "C" : statusCode,

@@ -1,6 +1,5 @@
 import { createHmac } from "node:crypto";
 import { actorOf, type Caller } from "../../access/caller.js";
-import { Refused } from "../../access/refusal.js";
 import { logEntry } from "../../audit/log-entry.js";
 import { Fault, invalid, notFound } from "../../base/fault.js";
 import { newUuid, type Uuid } from "../../base/ids.js";
@@ -8,9 +7,14 @@ import { isJsonObject, type JsonObject } from "../../base/json.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import { writeLog } from "../../store/audit-logs.js";
 import { noteDue } from "../../store/due.js";
-import { insertThreeDSSession, readThreeDSSession, updateThreeDSSession } from "../../store/three-ds-sessions.js";
+import {
+  insertThreeDSSession,
+  lockThreeDSSession,
+  readThreeDSSession,
+  updateThreeDSSession,
+} from "../../store/three-ds-sessions.js";
 import { findToken } from "../../store/tokens.js";
-import type { Transaction } from "../../store/transaction.js";
+import type { OrdinaryTransaction, Transaction } from "../../store/transaction.js";
 import { touch } from "../../tokens/activity.js";
 import { openToken } from "../../tokens/sealing.js";
 import { cardBrand } from "../../tokens/types/card-brand.js";
@@ -42,9 +46,9 @@ export async function createSession(
   caller: Caller,
   keys: TenantKeys,
   { tokenId, ...draft }: SessionDraft,
-): Promise<ThreeDSSession | Refused> {
+): Promise<ThreeDSSession> {
   const number = await cardNumberOf(tx, caller, keys, tokenId);
-  if (number === undefined) return new Refused(invalid("token_id", "must be the id of a card token that exists"));
+  if (number === undefined) throw invalid("token_id", "must be the id of a card token that exists");
   const expiresAt = new Date(tx.now.getTime() + LIFETIME_MS);
   const session: ThreeDSSession = {
     ...{ id: newUuid(), tokenId, ...draft, cardBrand: cardBrand(number), createdBy: caller.application.id },
@@ -52,7 +56,7 @@ export async function createSession(
     ...{ revision: 1, expiresAt, createdAt: tx.now },
   };
   const { id } = session;
-  tx.tell(insertThreeDSSession, {
+  tx.enqueue(insertThreeDSSession, {
     id,
     token_id: tokenId,
     record: sealSession(keys, tx.tenantId, session),
@@ -63,49 +67,43 @@ export async function createSession(
   return session;
 }
 
-export async function getSession(
-  tx: Transaction,
-  caller: Caller,
-  keys: TenantKeys,
-  id: Uuid,
-): Promise<ThreeDSSession | Refused> {
+export async function getSession(tx: Transaction, caller: Caller, keys: TenantKeys, id: Uuid): Promise<ThreeDSSession> {
   const session = await find(tx, keys, id);
-  if (!session) return new Refused(notFound("3DS session"));
+  if (!session) throw notFound("3DS session");
   writeLog(tx, logEntry(actorOf(caller), "three_ds_session", id, "read"));
   return session;
 }
 
 /** Asks the issuer's side, once a session. */
 export async function authenticateSession(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
   directory: ThreeDSDirectory,
   id: Uuid,
   purchase: Purchase | undefined,
-): Promise<ThreeDSSession | Refused> {
-  const session = await find(tx, keys, id);
-  if (!session) return new Refused(notFound("3DS session"));
-  if (session.authentication) return new Refused(new Fault("wrong_state", "The session was authenticated already."));
+): Promise<ThreeDSSession> {
+  const session = await lock(tx, keys, id);
+  if (!session) throw notFound("3DS session");
+  if (session.authentication) throw new Fault("wrong_state", "The session was authenticated already.");
   const number = await cardNumberOf(tx, caller, keys, session.tokenId);
-  if (number === undefined) return new Refused(new Fault("wrong_state", "The session's token is gone."));
+  if (number === undefined) throw new Fault("wrong_state", "The session's token is gone.");
   const authentication = authenticationOf(keys, session, directory.authenticate(number), purchase);
   const changed = { ...session, authentication, modifiedBy: caller.application.id, modifiedAt: tx.now.getTime() };
-  if (!(await write(tx, keys, changed)))
-    return new Refused(new Fault("wrong_state", "The session was authenticated already."));
+  write(tx, keys, changed);
   writeLog(tx, logEntry(actorOf(caller), "three_ds_session", id, "authorize"));
   return changed;
 }
 
 /** Ends a challenge by what the cardholder did. Answers the session as it then is; undefined for one that is over. */
 export async function endChallenge(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   keys: TenantKeys,
   directory: ThreeDSDirectory,
   id: Uuid,
   choice: ChallengeChoice,
 ): Promise<ThreeDSSession | undefined> {
-  const session = await find(tx, keys, id);
+  const session = await lock(tx, keys, id);
   const before = session?.authentication;
   if (!session || before?.status !== "challenge") return session;
   const row = await findToken(tx, session.tokenId);
@@ -122,21 +120,25 @@ export async function endChallenge(
     ...{ acsTransactionId: before.acsTransactionId, dsTransactionId: before.dsTransactionId },
   };
   const changed = { ...session, authentication, modifiedAt: tx.now.getTime() };
-  if (!(await write(tx, keys, changed))) return find(tx, keys, id);
+  write(tx, keys, changed);
   writeLog(tx, logEntry(undefined, "three_ds_session", id, "update", "challenge"));
   return changed;
 }
 
 export async function find(tx: Transaction, keys: TenantKeys, id: Uuid): Promise<ThreeDSSession | undefined> {
-  const row = await tx.ask(readThreeDSSession, id);
+  const row = await tx.query(readThreeDSSession, id);
   return row ? openSession(keys, tx.tenantId, row) : undefined;
 }
 
-function write(tx: Transaction, keys: TenantKeys, session: ThreeDSSession): Promise<boolean> {
-  const { id, paymentId, revision } = session;
-  return tx.ask(updateThreeDSSession, {
-    ...{ id, record: sealSession(keys, tx.tenantId, session), payment_id: paymentId ?? null, revision },
-  });
+async function lock(tx: OrdinaryTransaction, keys: TenantKeys, id: Uuid): Promise<ThreeDSSession | undefined> {
+  const row = await lockThreeDSSession(tx, id);
+  return row ? openSession(keys, tx.tenantId, row) : undefined;
+}
+
+function write(tx: OrdinaryTransaction, keys: TenantKeys, session: ThreeDSSession): void {
+  const { id, paymentId } = session;
+  const record = sealSession(keys, tx.tenantId, session);
+  tx.enqueue(updateThreeDSSession, { id, record, payment_id: paymentId ?? null });
 }
 
 function authenticationOf(

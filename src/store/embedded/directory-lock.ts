@@ -1,4 +1,13 @@
-import { lchownSync, lstatSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  lchownSync,
+  lstatSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -44,6 +53,8 @@ export class DirectoryLock {
     try {
       createLockFile(dataDir, file);
       connection = new DatabaseSync(file, { timeout: 0 });
+      // A journal file could not be written on a full disk.
+      connection.exec("pragma journal_mode = memory");
       // The read transaction keeps its shared lock until the connection closes.
       connection.exec(mode === "exclusive" ? "begin exclusive" : "begin; select count(*) from sqlite_schema");
       return new DirectoryLock(connection);
@@ -75,10 +86,12 @@ export function isLocked(dataDir: string, name: LockFile): boolean {
   return lock === undefined;
 }
 
-/** Notes which process the server is, for messages. */
+/** Notes which process the server is, for messages. Renamed into place: other processes never read a part of it. */
 export function writeServerFile(dataDir: string): void {
-  removeServerFile(dataDir);
-  writeOwned(dataDir, join(dataDir, SERVER_FILE), [process.pid, pidNamespace(), hostname(), ""].join("\n"));
+  const draft = join(dataDir, `${SERVER_FILE}.new`);
+  rmSync(draft, { force: true });
+  writeOwned(dataDir, draft, [process.pid, pidNamespace(), hostname(), ""].join("\n"));
+  renameSync(draft, join(dataDir, SERVER_FILE));
 }
 
 export function removeServerFile(dataDir: string): void {

@@ -49,7 +49,7 @@ export function serverSettings(socketDirectory: string, port: number, memory: nu
     full_page_writes: "on",
     synchronous_commit: "on",
 
-    // Up to 12 processes of a server with 15 each, and commands beside them.
+    // Up to 9 processes of a server with 19 each, and commands beside them.
     max_connections: "200",
     shared_buffers: sharedBuffers(memory),
     // Some container platforms offer huge pages that their limits then forbid: the server would end with SIGBUS.

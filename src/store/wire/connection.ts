@@ -15,6 +15,8 @@ export interface DescribedColumn {
 /** One run of a statement in a step: what it needs, and what becomes of it. */
 export interface Execution {
   readonly statement: PreparedStatement;
+  /** The table that it writes. Errors of the database are never asked: on a distributed engine they name a shard. */
+  readonly table?: string | undefined;
   writeValues(out: MessageWriter): void;
   /** Takes a row. `columns` are valid during the call only. */
   takeRow(columns: Columns, described: readonly DescribedColumn[]): void;

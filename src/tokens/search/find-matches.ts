@@ -38,7 +38,7 @@ export async function findMatches(
     most,
   );
   const shown = { offset: offsetOf(page), limit: page.size };
-  return tx.ask(searchTokenKeys, { sources, most, tests, alternatives, scopes, ...shown });
+  return tx.query(searchTokenKeys, { sources, most, tests, alternatives, scopes, ...shown });
 }
 
 /**
@@ -51,7 +51,7 @@ async function narrowest(
   most: number,
 ): Promise<readonly TokenSource[]> {
   const all = plans.flat(2);
-  const counts = await tx.ask(countSources, { sources: all, most: most + 1 });
+  const counts = await tx.query(countSources, { sources: all, most: most + 1 });
   const countOf = new Map(all.map((source, index) => [source, counts[index] ?? 0]));
   const sum = (sources: readonly TokenSource[]) => sources.reduce((n, source) => n + (countOf.get(source) ?? 0), 0);
   const fewest = <T>(items: readonly T[], sourcesIn: (item: T) => readonly TokenSource[]) =>

@@ -43,7 +43,7 @@ describe("a tenant's content", () => {
     expect(outcome(() => refuseLoadAsPage(headers))).toEqual(REFUSED);
   });
 
-  it("is given to clients that are no browsers", () => {
+  it("is served to clients that are not browsers", () => {
     expect(outcome(() => refuseLoadAsPage({}))).toBe("passes");
     // What Node's fetch() sends.
     const ofNode = { "sec-fetch-mode": "cors", "user-agent": "node", accept: "*/*" };
@@ -52,7 +52,7 @@ describe("a tenant's content", () => {
   });
 });
 
-describe("a page of ours", () => {
+describe("a page of the vault", () => {
   it.each([undefined, "empty", "document", "iframe", "frame"])("is shown as %s", (dest) => {
     expect(outcome(() => requirePageLoad(dest === undefined ? {} : { "sec-fetch-dest": dest }))).toBe("passes");
   });
@@ -64,7 +64,7 @@ describe("a page of ours", () => {
     },
   );
 
-  it("is no script of a service worker", () => {
+  it("is not served as a service worker script", () => {
     expect(outcome(() => requirePageLoad({ "service-worker": "script" }))).toEqual(REFUSED);
   });
 });

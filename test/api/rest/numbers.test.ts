@@ -27,7 +27,7 @@ describe("numbers in JSON bodies", () => {
     ["[[12345678901234567890]]", "[0][0]"],
     ['{"": 1e-400}', "value"],
     ['{"constructor":1e400}', "constructor"],
-  ])("refuses %s and names the place", (text, place) => {
+  ])("rejects %s and names the field", (text, place) => {
     expect(() => parseExactJson(text)).toThrowError(
       expect.objectContaining({
         code: "validation_failed",
@@ -36,7 +36,7 @@ describe("numbers in JSON bodies", () => {
     );
   });
 
-  it("refuses one by the name of __proto__ too", () => {
+  it("rejects a number in a member called __proto__ too", () => {
     expect(() => parseExactJson('{"__proto__":4111111111111111111}')).toThrowError(
       expect.objectContaining({
         fields: JSON.parse(
@@ -46,7 +46,7 @@ describe("numbers in JSON bodies", () => {
     );
   });
 
-  it("takes a long number inside a text for what it is", () => {
+  it("accepts a long number inside a string", () => {
     const text = '{"number":"4242424242424242","note":"x: 4111111111111111111, 1e999"}';
     expect(parseExactJson(text)).toEqual(JSON.parse(text));
   });

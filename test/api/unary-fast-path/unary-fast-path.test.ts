@@ -4,8 +4,9 @@ import { type ClientHttp2Session, connect } from "node:http2";
 import { create, type Message, toBinary } from "@bufbuild/protobuf";
 import { afterEach, expect, it } from "vitest";
 import { GetTokenRequestSchema, TokenSchema, TokenService } from "../../../gen/cloakroom/v1/tokens_pb.js";
+import { CONNECTION_LIMITS } from "../../../src/api/connection-limits.js";
 import type { Observation } from "../../../src/api/observation.js";
-import { CONNECTION_LIMITS, createOnePort, type OnePort } from "../../../src/api/one-port.js";
+import { createOnePort, type OnePort } from "../../../src/api/one-port.js";
 import type { Answer, Pipeline } from "../../../src/api/pipeline.js";
 import { createUnaryFastPath } from "../../../src/api/unary-fast-path/unary-fast-path.js";
 import { Fault } from "../../../src/base/fault.js";
@@ -22,7 +23,7 @@ afterEach(() => {
   port.destroy();
 });
 
-/** What a call gets whose method ends like this: its trailers, or that its stream was ended without. */
+/** The outcome of a call whose method ends like this: its trailers, or that its stream ended without any. */
 async function callOf(run: Pipeline["run"], headers: Readonly<Record<string, string>> = {}): Promise<string> {
   const pipeline: Pipeline = {
     method: {
@@ -71,7 +72,7 @@ function answerOf(message: Message): Answer {
   return { message, headers: [], accepted: false, verbatim: undefined, lasting: () => message };
 }
 
-/** A method that takes longer than the longest deadline, unless it is broken off. */
+/** A method that runs longer than the longest deadline unless it is aborted. */
 const slow: Pipeline["run"] = ({ head: { signal } }) =>
   new Promise((resolve, reject) => {
     const end = setTimeout(() => resolve(answerOf(create(TokenSchema))), 4 * LONGEST_DEADLINE);
@@ -81,21 +82,21 @@ const slow: Pipeline["run"] = ({ head: { signal } }) =>
     });
   });
 
-it("a call that sets no deadline has none", async () => {
+it("a call without a deadline does not time out", async () => {
   expect(await callOf(slow)).toBe("0 undefined");
 });
 
-it("a deadline that a call sets is no longer than the longest", async () => {
+it("the deadline of a call is capped at the longest", async () => {
   expect(await callOf(slow, { "grpc-timeout": "1H" })).toBe("4 the%20operation%20timed%20out");
 });
 
-it("an answer that cannot be written is an error of ours", async () => {
+it("a response that cannot be serialized is an internal error", async () => {
   const message = create(TokenSchema, { createdAt: { nanos: 1 } });
   Reflect.set(message.createdAt ?? {}, "nanos", 0.5);
   expect(await callOf(async () => answerOf(message))).toBe("13 Something%20went%20wrong%20on%20our%20side.");
 });
 
-it("a refusal that cannot be written ends the call, and nothing else", async () => {
+it("an error that cannot be serialized ends only its call", async () => {
   const half = "half of a pair: \ud800";
   expect(await callOf(() => Promise.reject(new Fault("not_found", half)))).toBe("nothing");
 });

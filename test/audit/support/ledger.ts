@@ -19,32 +19,32 @@ import { startDatabase, type TestDatabase } from "../../support/databases.js";
 
 export const MINUTE = 60_000;
 
-/** A vault without its faces, whose clock stands at an early hour until it is moved. */
+/** A vault without its APIs, whose clock shows an early hour until it is moved. */
 export interface Ledger extends AsyncDisposable {
   readonly stored: TestDatabase;
   readonly database: Database;
   readonly keyring: Keyring;
-  /** The time of the servers. It is behind the database's, so that the database never finds it too early to seal. */
+  /** The time of the servers. It is behind the database's, so the database never finds it too early to seal. */
   readonly clock: { time: number; now(): number };
-  /** Moves the database's clock, where it is movable. */
+  /** Moves the database's clock, if it is movable. */
   setDatabaseAhead(milliseconds: number): Promise<void>;
-  /** What this server knows of chains. */
+  /** What this server remembers of chains. */
   readonly history: ChainHistory;
-  /** Another server on the same database, which has seen nothing yet. */
+  /** Another server on the same database, without any memory. */
   another(): SealParts;
   newTenant(): Promise<TenantId>;
-  /** Writes so many rows of the log at the time it is. */
+  /** Writes this many rows of the log at the current time. */
   log(tenantId: TenantId, rows: number): Promise<void>;
-  /** Runs the job once, as the scheduler of a server does: of this one, or of another. */
+  /** Runs the job once, as the scheduler does, on this server or another. */
   runJob(options?: {
     readonly retentionDays?: number;
     readonly server?: SealParts;
   }): Promise<{ readonly failed: unknown[]; readonly broken: string[] }>;
   verify(tenantId: TenantId, seen?: SeenSeal): Promise<LogVerdict>;
-  /** As `audit verify` without `--since` does: against the vault's own chain. */
+  /** Like `audit verify` without `--since`: checks against the vault's own chain. */
   verifyAttested(tenantId: TenantId, options?: Pick<VerifyOptions, "sealedBy">): Promise<LogVerdict>;
   verifyVault(): Promise<VaultVerdict>;
-  /** Changes the database as its owner can, who has no key. */
+  /** Changes the database as its owner can, without a key. */
   tamper(tenantId: TenantId, statement: string): Promise<void>;
   rows<Row extends object>(tenantId: TenantId, query: string): Promise<Row[]>;
 }
@@ -91,7 +91,7 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
         onBroken: (tenantId, outcome) => broken.push(outcome === "broken" ? tenantId : `${outcome} ${tenantId}`),
         onVaultBroken: () => broken.push("the vault"),
       });
-      // Each is a process of its own to the lease.
+      // Each is a separate process to the lease.
       await stored.owner`delete from leases`;
       await job.run(new AbortController().signal);
       return { failed, broken };

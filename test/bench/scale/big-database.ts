@@ -5,7 +5,7 @@ import { connect } from "../../../src/store/connect.js";
 import { PostgresCluster } from "../../support/postgres-cluster.js";
 import { type BenchServer, startBenchServer } from "../bench-server.js";
 
-/** As the embedded database is set up, but for the log: it takes the plans of those who ask for them. */
+/** Set up like the embedded database, except for its log, which records query plans. */
 const SETTINGS = {
   ...{ fsync: "on", synchronous_commit: "on", shared_buffers: "2048MB", max_wal_size: "4GB", wal_compression: "on" },
   ...{ jit: "off", max_connections: "100", huge_pages: "off" },
@@ -19,21 +19,21 @@ const run = promisify(execFile);
 
 const LOGIN = "cloakroom_bench";
 
-/** A PostgreSQL that several servers share, and that tells how it runs their queries. */
+/** A PostgreSQL shared by several servers, which reports how it runs their queries. */
 export interface BigDatabase extends AsyncDisposable {
-  /** Starts a server on it. All of them share its key and its tenant. */
+  /** Starts a server on it. All servers use the same key and tenant. */
   serve(): Promise<BenchServer>;
   /** The version of the database. */
   readonly version: number;
   /** Bytes of all tables and indexes. */
   bytes(): Promise<number>;
-  /** Makes so many times as many tokens of those that are there. */
+  /** Multiplies the existing tokens by this factor. */
   multiply(factor: number): Promise<void>;
-  /** The plans of all queries that a further server makes for what `ask` asks of it. */
+  /** The plans of all queries that another server runs for the requests of `ask`. */
   plansOf(ask: (server: BenchServer) => Promise<void>): Promise<readonly string[]>;
 }
 
-/** Sets a database up and makes a tenant, with the commands that operators use. */
+/** Sets up a database and creates a tenant, with the operators' commands. */
 async function setUp(settings: Readonly<Record<string, string>>, dataDir: string): Promise<string> {
   const env = { PATH: process.env.PATH, ...settings, CLOAKROOM_DATA_DIR: dataDir };
   const cloakroom = (...args: string[]) => run(process.execPath, ["dist/src/main.js", ...args], { env });

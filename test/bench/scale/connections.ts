@@ -10,7 +10,7 @@ import {
 } from "../token-requests.js";
 import { type Repeated, repeatedly } from "./repeated.js";
 
-/** The two operations that matter most, over both protocols that back ends speak, for one tenant. */
+/** The two most important operations over both protocols that back ends use, for one tenant. */
 export async function plansOf(server: BenchServer): Promise<readonly Omit<Plan, "connections">[]> {
   const key = await makeApplication(server, server.managementKey);
   const ids = await makeCards(server, key, 20);
@@ -29,7 +29,7 @@ export interface AtConnections extends Repeated {
   readonly connections: number;
 }
 
-/** Each operation with so many callers at once, each of whom waits for its answer. */
+/** Each operation with this many concurrent callers, each of whom waits for its response. */
 export async function atConnections(server: BenchServer, counts: readonly number[]): Promise<readonly AtConnections[]> {
   const measured: AtConnections[] = [];
   for (const plan of await plansOf(server)) {

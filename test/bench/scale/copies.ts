@@ -1,13 +1,14 @@
 import type { Sql } from "../../../src/store/connect.js";
 import { say } from "../table.js";
 
-/** Terms of more tokens than this are those of types, containers and common values: copies share them. */
+/** Terms of more tokens than this are types, containers and common values: copies share them. */
 const COMMON = 10_000;
 
 /**
- * Multiplies a tenant's tokens: each becomes `factor`, its copies older than all there were, with terms and counters. What a
- * few tokens have in common (a customer) the copies of the same round have in common too, apart from the others. Their
- * ciphertexts are of the right size and cannot be opened, since they belong to another id: no page that is measured holds one.
+ * Multiplies a tenant's tokens: each becomes `factor` tokens, its copies older than all originals, with terms and
+ * counters. A term that few tokens share (a customer) is also shared by their copies of the same round, and by no
+ * others. The copied ciphertexts have the right size but belong to another id and cannot be opened: no measured page
+ * contains one.
  */
 export async function multiplyTokens(sql: Sql, factor: number): Promise<void> {
   await sql`create temporary table common as select term from token_terms group by term having count(*) > ${COMMON}`;

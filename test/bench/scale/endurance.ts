@@ -7,13 +7,13 @@ import { createCard, getToken, makeApplication, makeCards } from "../token-reque
 export interface Endurance {
   readonly minutes: number;
   readonly requests: number;
-  /** Bytes of memory of the server, once a minute, the first before anything was asked. */
+  /** Bytes of the server's memory, once a minute, first before any request. */
   readonly memory: readonly number[];
 }
 
 const MINUTE = 60_000;
 
-/** Half creates and half reads, for so long. */
+/** Half creates and half reads, for this long. */
 export async function endure(server: BenchServer, minutes: number): Promise<Endurance> {
   const key = await makeApplication(server, server.managementKey);
   const [id = ""] = await makeCards(server, key, 1);

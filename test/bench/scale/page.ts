@@ -9,7 +9,7 @@ import type { AtSize } from "./sizes.js";
 import type { StartUp } from "./start-up.js";
 
 export interface Findings {
-  /** Of a bare server, before all others and after them: how fast the machine was. */
+  /** A bare server, measured first and last: how fast the machine was. */
   readonly echoes: readonly Measurement[];
   readonly connections: readonly AtConnections[];
   readonly tenants: readonly (Repeated & { readonly tenants: number })[];
@@ -22,7 +22,7 @@ export interface Findings {
   readonly sizesVersion: number;
 }
 
-/** docs/performance.md, all of it. */
+/** The complete docs/performance.md. */
 export function performancePage(findings: Findings): string {
   const { echoes, sizes, plans, endurance, startUp, sizesVersion } = findings;
   return `# Performance

@@ -27,7 +27,7 @@ export async function atProcesses(first: BenchServer, database: BigDatabase): Pr
             p50: Math.max(sum.p50, part.p50),
             p99: Math.max(sum.p99, part.p99),
             serverUs: (sum.serverUs + part.serverUs) / 2,
-            // Each has counted all that the database did.
+            // Each has counted everything that the database did.
             databaseUs: (sum.databaseUs + part.databaseUs) / 2 / servers.length,
           })),
         );

@@ -1,9 +1,9 @@
 import { type Measurement, measure, type Plan, type Target } from "../measure.js";
 import { say } from "../table.js";
 
-/** The middle one of several runs, and how far apart they were. */
+/** The median of several runs, and their spread. */
 export interface Repeated extends Measurement {
-  /** Half of the distance between the slowest and the fastest run, as a share of the middle one. */
+  /** Half of the distance between the slowest and the fastest run, relative to the median. */
   readonly spread: number;
 }
 
@@ -22,7 +22,7 @@ export async function repeatedly(target: Target, plan: Plan): Promise<Repeated> 
   return repeated;
 }
 
-/** Picks the middle of several runs by their throughput. */
+/** Picks the run with the median throughput. */
 export function middleOf(runs: readonly Measurement[]): Repeated {
   const sorted = runs.toSorted((a, b) => a.requestsPerSecond - b.requestsPerSecond);
   const [slowest, fastest] = [sorted[0], sorted.at(-1)];

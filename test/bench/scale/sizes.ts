@@ -9,14 +9,14 @@ import { type Repeated, repeatedly } from "./repeated.js";
 export interface AtSize {
   readonly tokens: number;
   readonly rows: readonly Repeated[];
-  /** Of tables and indexes together, for each token. */
+  /** Bytes of tables and indexes per token. */
   readonly bytesPerToken: number;
 }
 
-/** Filling takes 200 s for a million: beyond that they are multiplied in the database. */
+/** Filling takes 200 s per million: beyond that tokens are multiplied in the database. */
 const MOST_FILLED = 1_000_000;
 
-/** What one tenant's tokens cost and how fast they are found while they become more. */
+/** The size of one tenant's tokens and the speed of lookups as they grow. */
 export async function atSizes(
   server: BenchServer,
   database: BigDatabase,
@@ -48,10 +48,10 @@ export async function atSizes(
 }
 
 function sizePlans(key: string, ids: readonly string[], tokens: number) {
-  // Copies have customers of their own, whom nobody knows the names of.
+  // Copies have their own customers, whose names are unknown.
   const lists = listRequests(key, Math.min(tokens, MOST_FILLED));
   const busy = { protocol: "http1", connections: 32 } as const;
-  // Two readers: what is asked here is how long a list takes.
+  // Two readers: this measures how long a list takes.
   const list = { protocol: "http1", connections: 2, expect: 200 } as const;
   return [
     { ...busy, operation: "POST /tokens (card)", expect: 201, request: () => createCard(key) },

@@ -5,9 +5,9 @@ import { startBenchServer } from "../bench-server.js";
 
 /** Milliseconds until a server says that it serves. */
 export interface StartUp {
-  /** On a machine where nothing is set up yet. */
+  /** On a machine without any data. */
   readonly first: number;
-  /** On its own data, the middle of three. */
+  /** On its own data, the median of three. */
   readonly again: number;
 }
 

@@ -8,8 +8,8 @@ export class WalkThrough {
   #next = 0;
 
   /**
-   * @param variables what the page tells its reader to set first.
-   * @param baseUrl takes the place of http://127.0.0.1:8080, where a first start listens.
+   * @param variables what the page asks its reader to set first.
+   * @param baseUrl replaces http://127.0.0.1:8080, where a first start listens.
    */
   constructor(page: string, variables: Readonly<Record<string, string>>, baseUrl = "http://127.0.0.1:8080") {
     const text = readFileSync(page, "utf8").replaceAll("http://127.0.0.1:8080", baseUrl);
@@ -21,12 +21,12 @@ export class WalkThrough {
     return this.#next === this.#blocks.length;
   }
 
-  /** The next block as it is written. */
+  /** Returns the next block as written. */
   get next(): string {
     return this.#blocks[this.#next] ?? "";
   }
 
-  /** Leaves the next block out. */
+  /** Skips the next block. */
   skip(): void {
     this.#next += 1;
   }
@@ -36,8 +36,8 @@ export class WalkThrough {
   }
 
   /**
-   * Types the next block and returns what it printed. `export NAME=...` is where the reader puts a part of what was printed
-   * before: `filledIn` gives it.
+   * Types the next block and returns its output. In `export NAME=...` the reader fills in part of an earlier output;
+   * `filledIn` supplies it.
    */
   async type(filledIn: (name: string, printed: string) => string = () => ""): Promise<string> {
     const block = this.#blocks[this.#next];

@@ -3,9 +3,9 @@ import type { Answer, RestClient } from "../../support/rest.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { type Holder, holds, PERMISSIONS, shownTo, shownWherePut, TRANSFORMS, type Transform } from "./model.js";
 
-/** Where the rules reach: everything, a container, one below it, one beside it. */
+/** Containers of the rules: everything, a container, one below it, one beside it. */
 const REACHES = ["/", "/a/", "/a/b/", "/c/"];
-/** Where the tokens are. /ab/ begins like /a/, and is not in it. */
+/** Containers of the tokens. /ab/ begins like /a/, and is not inside it. */
 const PLACES = [["/"], ["/a/"], ["/a/b/"], ["/a/b/d/"], ["/ab/"], ["/c/"], ["/a/", "/c/"]];
 const SECRET = "the value itself";
 const MASK = "the mask";
@@ -21,7 +21,7 @@ const singles: Holder[] = PERMISSIONS.flatMap((permission) => [
   ),
 ]);
 
-/** Two rules and, in half of them, the plain permissions below: the order of priority is what counts. */
+/** Two rules and, in half of the cases, the plain permissions below: the order of priority decides. */
 const pairs: Holder[] = TRANSFORMS.flatMap((outer) =>
   TRANSFORMS.flatMap((inner) =>
     [1, 3].map((priority): Holder => {
@@ -39,10 +39,10 @@ const pairs: Holder[] = TRANSFORMS.flatMap((outer) =>
 );
 
 const dataShownAs: Record<Transform, unknown> = { redact: undefined, mask: MASK, reveal: SECRET };
-/** Writes answer with masked data at most. */
+/** Responses of writes show masked data at most. */
 const dataWrittenAs: Record<Transform, unknown> = { redact: undefined, mask: MASK, reveal: MASK };
 
-/** What an answer comes to: the status of a refusal, or how the token is shown. */
+/** The outcome of a response: the status of a refusal, or how the token is shown. */
 function outcomeOf({ status, body }: Answer, data: (body: Answer["body"]) => unknown): unknown {
   return status >= 300 ? { refused: status, code: body.code } : { shown: data(body) };
 }
@@ -51,7 +51,7 @@ function expected(shown: Transform | "refused", value: (transform: Transform) =>
   return shown === "refused" ? { refused: 403, code: "permission_denied" } : { shown: value(shown) };
 }
 
-/** Runs the checks a few at a time, and gives those that did not hold. */
+/** Runs the checks a few at a time and returns those that failed. */
 async function failuresOf(checks: readonly (() => Promise<string | undefined>)[]): Promise<string[]> {
   const left = [...checks];
   const failures: string[] = [];
@@ -101,7 +101,7 @@ describe("every permission, container, transform and operation", () => {
     await failuresOf(making);
   });
 
-  /** One check for each holder and token. */
+  /** One check for each application and token. */
   const forEach = (
     holders: readonly Holder[],
     check: (holder: Holder, client: RestClient, token: (typeof tokens)[number]) => Promise<readonly [unknown, unknown]>,
@@ -241,7 +241,7 @@ describe("every permission, container, transform and operation", () => {
     expect(failures).toEqual([]);
   });
 
-  it("leaves every token that somebody was refused as it was", async () => {
+  it("leaves every token unchanged for which a request was refused", async () => {
     for (const { id, containers } of tokens) {
       const { body } = await backEnd("GET", `/tokens/${id}`);
       expect(body).toMatchObject({ data: SECRET, mask: MASK, containers, metadata: { matrix: "yes" } });

@@ -1,4 +1,4 @@
-/** What the documentation says of access, written down a second time and in another way: as a table of patterns. */
+/** The documented access rules, written a second time and in another way: as a table of patterns. */
 
 export const PERMISSIONS = [
   "token:create",
@@ -19,14 +19,14 @@ export interface Rule {
   readonly permissions: readonly Permission[];
 }
 
-/** What an application of the matrix holds. */
+/** What an application of the matrix may do. */
 export interface Holder {
   readonly name: string;
   readonly permissions: readonly Permission[];
   readonly rules: readonly Rule[];
 }
 
-/** Rules in the order of their priority, then the plain permissions, which show masks; use alone shows values. */
+/** Rules in the order of their priority, then the plain permissions, which show masks; `use` alone shows values. */
 function linesOf({ permissions, rules }: Holder): Rule[] {
   const plain = permissions.map(
     (permission): Rule => ({
@@ -43,7 +43,7 @@ export function holds({ permissions, rules }: Holder, permission: Permission): b
   return [...permissions, ...rules.flatMap((rule) => rule.permissions)].includes(permission);
 }
 
-/** For a token that exists: the first line that has the permission and lies above any of its containers. */
+/** For an existing token: the first line that has the permission and covers any of its containers. */
 export function shownTo(holder: Holder, permission: Permission, containers: readonly string[]): Transform | "refused" {
   const line = linesOf(holder).find(
     (each) => each.permissions.includes(permission) && containers.some((path) => liesIn(path, each.container)),
@@ -51,7 +51,7 @@ export function shownTo(holder: Holder, permission: Permission, containers: read
   return line?.transform ?? "refused";
 }
 
-/** For a token that is put somewhere: every container needs a line, and the one that shows least counts. */
+/** For a token that is written: every container needs a line, and the strictest transform wins. */
 export function shownWherePut(holder: Holder, permission: Permission, containers: readonly string[]) {
   const shown = containers.map((path) => shownTo(holder, permission, [path]));
   if (shown.includes("refused")) return "refused";

@@ -6,7 +6,7 @@ import type { RestClient } from "../../support/rest.js";
 const url = inject("serverUrl");
 const CHALLENGED = "4000000000003220";
 
-/** The addresses of our pages, by their names. */
+/** The addresses of our pages, by name. */
 const pages = new Map<string, string>();
 const PAGES = ["docs", "invitation", "simulator approval", "3DS challenge", "payment return"] as const;
 
@@ -47,7 +47,7 @@ async function challenge(
 
 const addressOf = (name: string) => pages.get(name) ?? "";
 
-/** A page as a browser asks for it, at an address that is right or not. */
+/** A page as a browser requests it, at a valid address or not. */
 const ask = (address: string, dest = "document", mode = "navigate") =>
   fetch(address, { headers: { "Sec-Fetch-Dest": dest, "Sec-Fetch-Mode": mode, "Sec-Fetch-Site": "cross-site" } });
 
@@ -62,28 +62,28 @@ function expectPage(headers: Headers): void {
   expect(directives.get("frame-ancestors")).toEqual(["'none'"]);
   expect(directives.get("base-uri")).toEqual(["'none'"]);
   expect(directives.has("form-action")).toBe(true);
-  // Scripts come from files of ours, if at all; `worker-src` would follow `script-src`.
+  // Scripts come from our own files, if at all; `worker-src` would fall back to `script-src`.
   if (directives.has("script-src")) {
     expect([directives.get("script-src"), directives.get("worker-src")]).toEqual([["'self'"], ["'none'"]]);
   }
   expect(policy).not.toMatch(/unsafe|https?:|\*/);
 }
 
-describe("a page of ours", () => {
-  it.each(PAGES)("has a strict policy and says so in its headers: %s", async (name) => {
+describe("a page of the vault", () => {
+  it.each(PAGES)("has a strict policy in its headers: %s", async (name) => {
     const answer = await ask(addressOf(name));
     expect(answer.status).toBe(200);
     expectPage(answer.headers);
     expect(await answer.text()).not.toMatch(/<script(?![^>]* src=)| on[a-z]+=/i);
   });
 
-  it.each(PAGES.slice(1))("has them also where it says what is wrong: %s", async (name) => {
+  it.each(PAGES.slice(1))("has the policy on its error pages too: %s", async (name) => {
     const answer = await ask(`${addressOf(name)}x`);
     expect(answer.status).toBe(404);
     expectPage(answer.headers);
   });
 
-  it.each(PAGES.slice(1))("is no script, style, worker, font, image or plug-in of another page: %s", async (name) => {
+  it.each(PAGES.slice(1))("cannot be a resource of another page: %s", async (name) => {
     for (const dest of ["script", "style", "worker", "serviceworker", "font", "image", "object", "embed"]) {
       const answer = await ask(addressOf(name), dest, "no-cors");
       expect([dest, answer.status]).toEqual([dest, 403]);
@@ -92,7 +92,7 @@ describe("a page of ours", () => {
   });
 });
 
-describe("an answer of the API", () => {
+describe("a response of the API", () => {
   it.each([
     ["GET", "/tokens"],
     ["GET", "/nope"],
@@ -104,13 +104,13 @@ describe("an answer of the API", () => {
     ["POST", "/orchestration/webhooks/x"],
     ["POST", "/cloakroom.v1.TokenService/CreateToken"],
     ["OPTIONS", "/tokens"],
-  ])("is nothing that a browser could run or frame: %s %s", async (method, path) => {
+  ])("cannot be run or framed by a browser: %s %s", async (method, path) => {
     const { headers } = await fetch(`${url}${path}`, { method });
     expect(headers.get("x-content-type-options")).toBe("nosniff");
     expect(headers.get("content-security-policy")).toMatch(/^sandbox; default-src 'none'; .*frame-ancestors 'none'$/);
   });
 
-  it("is refused to a browser that would open it as a page or load it as a part of one", async () => {
+  it("is denied to a browser that would open it as a page or load it as part of one", async () => {
     for (const dest of ["document", "iframe", "script", "style", "font", "worker"]) {
       const answer = await ask(`${url}/tokens`, dest, dest === "document" ? "navigate" : "no-cors");
       expect([dest, answer.status]).toEqual([dest, 403]);

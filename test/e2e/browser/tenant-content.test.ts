@@ -5,7 +5,7 @@ import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { answer, type Destination, startDestination } from "../proxy/support/destination.js";
 import { code, makeProxy } from "../proxy/support/proxies.js";
 
-/** Headers by which an answer would act on the vault's origin. */
+/** Headers with which an answer would act on the vault's origin. */
 const ORIGIN_WIDE = {
   "Service-Worker-Allowed": "/",
   "Clear-Site-Data": '"*"',
@@ -32,7 +32,7 @@ const ORIGIN_WIDE = {
   "Document-Policy": "force-load-at-top",
   Link: "<https://evil.example/x.js>; rel=preload; as=script",
 };
-/** Those that only browsers act on. */
+/** Headers that only browsers act on. */
 const FOR_BROWSERS = {
   "Set-Cookie": "planted=1; Path=/",
   "WWW-Authenticate": 'Basic realm="vault"',
@@ -89,7 +89,7 @@ const call = (method: string, path: string, headers: Record<string, string>) =>
     ...(method === "POST" ? { body: "{}" } : {}),
   });
 
-/** The ways by which a tenant's content becomes an answer. */
+/** The ways in which a tenant's content becomes a response. */
 const WAYS: readonly (readonly [what: string, ask: (headers: Record<string, string>) => Promise<Response>])[] = [
   ["a proxy", (headers) => call("GET", "/proxy/x", { "BT-PROXY-URL": destination.url, ...headers })],
   ["a proxy's transform", (headers) => call("GET", "/proxy/x", { "BT-PROXY-KEY": transforming, ...headers })],
@@ -103,7 +103,7 @@ async function resultOf(headers: Record<string, string>): Promise<Response> {
   return ask();
 }
 
-describe.each(WAYS)("what %s answers", (_, ask) => {
+describe.each(WAYS)("the response of %s", (_, ask) => {
   it("goes to a client without the headers that act on the origin, and with all others", async () => {
     const { status, headers } = await ask({});
     expect(status).toBe(200);
@@ -114,7 +114,7 @@ describe.each(WAYS)("what %s answers", (_, ask) => {
     expect(headers.get("content-type")).toBe("text/html");
   });
 
-  it("goes to a browser also without cookies, passwords and rights of the tenant's", async () => {
+  it("goes to a browser also without the tenant's cookies, passwords and permissions", async () => {
     const { status, headers } = await ask(BROWSER);
     expect(status).toBe(200);
     expectSandboxed(headers);
@@ -128,7 +128,7 @@ describe.each(WAYS)("what %s answers", (_, ask) => {
   it.each([
     ...["document", "iframe", "frame", "object", "embed", "script", "style", "font", "worker", "sharedworker"],
     ...["serviceworker", "manifest", "xslt"],
-  ])("is refused as %s", async (dest) => {
+  ])("is denied as %s", async (dest) => {
     const before = destination.requests.length;
     const answered = await ask({ ...BROWSER, "Sec-Fetch-Dest": dest, "Sec-Fetch-Mode": "no-cors" });
     expect(answered.status).toBe(403);
@@ -137,7 +137,7 @@ describe.each(WAYS)("what %s answers", (_, ask) => {
     expect(destination.requests.length - before).toBe(0);
   });
 
-  it("is refused as the script of a service worker", async () => {
+  it("is denied as a service worker script", async () => {
     expect((await ask({ "Service-Worker": "script" })).status).toBe(403);
   });
 });
@@ -152,12 +152,12 @@ function expectSandboxed(headers: Headers): void {
 }
 
 describe("a proxied answer", () => {
-  it("that caches may keep differs by what a browser wants it for", async () => {
+  it("that caches may keep varies by the purpose that a browser states", async () => {
     const { headers } = await call("GET", "/proxy/x", { "BT-PROXY-URL": destination.url });
     expect(headers.get("vary")).toBe("Accept, Sec-Fetch-Dest, Sec-Fetch-Site");
   });
 
-  it("lets pages read the headers that its destination names, beside ours", async () => {
+  it("lets pages read the headers that its destination names, besides ours", async () => {
     const { headers } = await call("GET", "/proxy/x", { "BT-PROXY-URL": destination.url, ...BROWSER });
     const exposed = headers.get("access-control-expose-headers") ?? "";
     expect(exposed).toContain("BT-PROXY-DESTINATION-STATUS");
@@ -174,7 +174,7 @@ describe("a proxied answer", () => {
     expect(headers["service-worker-allowed"]).toBeUndefined();
   });
 
-  it("that fails is sandboxed too", async () => {
+  it("is sandboxed even if it is an error", async () => {
     expectSandboxed((await call("GET", "/proxy/x", { "BT-PROXY-URL": "http://127.0.0.1:1" })).headers);
     expectSandboxed((await call("DELETE", "/proxy/x", {})).headers);
   });

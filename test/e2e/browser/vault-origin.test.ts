@@ -6,7 +6,7 @@ import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { answer, type Destination, type RawRequest, startDestination } from "../proxy/support/destination.js";
 import { makeProxy } from "../proxy/support/proxies.js";
 
-/** Headers by which a destination would act on the vault's origin. */
+/** Headers with which a destination would act on the vault's origin. */
 const HOSTILE = [
   "Service-Worker-Allowed: /",
   "Set-Cookie: planted=1; Path=/",
@@ -25,7 +25,7 @@ const FILES: Readonly<Record<string, readonly [type: string, content: string]>> 
   "/image.svg": ["image/svg+xml", '<svg xmlns="http://www.w3.org/2000/svg" width="7" height="7"/>'],
 };
 
-/** The server of somebody who wants the vault's origin to run their code. */
+/** The server of an attacker who wants the vault's origin to run their code. */
 function serveHostile(socket: Socket, { line }: RawRequest): void {
   const [type, content] = FILES[line.split(" ")[1] ?? ""] ?? ["text/plain", "none"];
   socket.write(answer("200 OK", [`Content-Type: ${type}`, "X-Own: kept", "Connection: close", ...HOSTILE], content));
@@ -39,7 +39,7 @@ let shop: Server;
 let shopUrl: string;
 let browser: Browser;
 
-/** A page of another origin, which loads what the tests ask it to. */
+/** A page of another origin that loads what the tests request. */
 const SHOP_PAGE = "<!doctype html><title>Shop</title><body></body>";
 
 beforeAll(async () => {
@@ -67,7 +67,7 @@ let asked: number;
 beforeEach(() => {
   asked = hostile.requests.length;
 });
-/** What the destination was asked for since the test began. */
+/** Requests that the destination received since the test began. */
 const askedFor = () => hostile.requests.slice(asked).map(({ line }) => line);
 
 async function within(
@@ -85,7 +85,7 @@ async function within(
   }
 }
 
-/** Loads something in a page by a script of ours there; resolves with how that ended. */
+/** Loads something into a page with a script of ours there; resolves with the outcome. */
 const load = (page: Page, script: string) => page.evaluate<unknown>(`(async () => { ${script} })()`);
 
 const appendElement = (tag: string, properties: Record<string, string>) =>
@@ -106,7 +106,7 @@ describe("a proxy's link in a browser", () => {
       expect(opened?.status()).toBe(403);
       expect(await opened?.json()).toMatchObject({ proxy_error: { code: "permission_denied", status: 403 } });
       expect(await page.title()).not.toContain("ran");
-      // Even this answer has an origin of its own.
+      // Even this response has an opaque origin.
       expect(await page.evaluate("globalThis.origin")).toBe("null");
       expect(askedFor()).toEqual([]);
     });
@@ -121,10 +121,10 @@ describe("a proxy's link in a browser", () => {
     ["a style sheet", "link", "href", "/style.css", { rel: "stylesheet" }],
     ["a preloaded script", "link", "href", "/script.js", { rel: "preload", as: "script" }],
     ["a prefetched page", "link", "href", "/page", { rel: "prefetch" }],
-  ])("is no %s of another page", async (_, tag, source, path, more) => {
+  ])("cannot be a %s of another page", async (_, tag, source, path, more) => {
     await within(shopUrl, async (page) => {
       const isOurs = (request: Request) => request.url().includes("/proxy/");
-      // Of some elements Chromium keeps the refusal from its page altogether (opaque response blocking).
+      // Chromium hides the refusal of some elements from its page (opaque response blocking).
       const [ended] = await Promise.all([
         Promise.race([
           page.waitForEvent("requestfinished", isOurs).then(async (request) => (await request.response())?.status()),
@@ -139,7 +139,7 @@ describe("a proxy's link in a browser", () => {
     });
   });
 
-  it("is no font of another page", async () => {
+  it("cannot be a font of another page", async () => {
     await within(shopUrl, async (page) => {
       const ended = await load(
         page,
@@ -149,7 +149,7 @@ describe("a proxy's link in a browser", () => {
     });
   });
 
-  it("answers fetch() of any page, as it did, and shows as an image", async () => {
+  it("still answers fetch() of any page, and shows as an image", async () => {
     await within(shopUrl, async (page) => {
       const fetched = await load(
         page,
@@ -162,7 +162,7 @@ describe("a proxy's link in a browser", () => {
     });
   });
 
-  it("never answers with credentials, whatever the destination says", async () => {
+  it("never allows credentials, whatever the destination says", async () => {
     await within(shopUrl, async (page) => {
       const request = `fetch(${JSON.stringify(link("/data"))}, { credentials: "include" })`;
       expect(await load(page, `return ${request}.then(() => "read", () => "refused");`)).toBe("refused");
@@ -171,11 +171,11 @@ describe("a proxy's link in a browser", () => {
   });
 });
 
-/** As it would be if somebody had found a way past the policy of one of our pages. */
+/** As if an attacker had found a way around the policy of one of our pages. */
 const PAST_OUR_POLICY = { bypassCSP: true };
 
 describe("a script on a page of the vault's origin", () => {
-  it("registers no service worker of a destination, and a later visit is controlled by none", async () => {
+  it("registers no service worker of a destination; none controls a later visit", async () => {
     await within(
       `${url}/docs`,
       async (page, context) => {
@@ -216,7 +216,7 @@ describe("a script on a page of the vault's origin", () => {
     );
   });
 
-  it("neither sets cookies by a proxy nor gives the vault's to the destination", async () => {
+  it("neither sets cookies through a proxy nor sends the vault's to the destination", async () => {
     await within(`${url}/docs`, async (page, context) => {
       await context.addCookies([{ name: "session", value: "of-the-vault", url }]);
       const path = link("/data").slice(url.length);
@@ -227,7 +227,7 @@ describe("a script on a page of the vault's origin", () => {
     });
   });
 
-  it("is held by the page's own policy: no worker, no service worker, no inline script", async () => {
+  it("is limited by the page's own policy: no worker, no service worker, no inline script", async () => {
     await within(`${url}/docs`, async (page) => {
       const path = JSON.stringify(link("/sw.js").slice(url.length));
       const violated = await load(

@@ -13,7 +13,7 @@ describe("@basis-theory/basis-theory-js 4.30.2, management", () => {
     backEnd = await olderClient((await tenant.backEnd()).key);
   });
 
-  it("keeps applications and their keys", async () => {
+  it("manages applications and their keys", async () => {
     const made = await client.applications.create({
       name: "Shop",
       type: "private",
@@ -35,7 +35,7 @@ describe("@basis-theory/basis-theory-js 4.30.2, management", () => {
     expect(await thrownBy(client.applications.retrieve(made.id))).toMatchObject({ status: 404 });
   });
 
-  it("makes and updates applications from what it was answered with, keys and all", async () => {
+  it("creates and updates applications from earlier responses, keys included", async () => {
     const made = await client.applications.create({ name: "First", type: "private", permissions: ["token:read"] });
     const { keys = [] } = await client.applications.retrieve(made.id);
     const copy = await client.applications.create({ ...made, name: "Second" });
@@ -68,13 +68,13 @@ describe("@basis-theory/basis-theory-js 4.30.2, management", () => {
     expect(rest.pagination.after).toBeUndefined();
   });
 
-  it("keeps members", async () => {
+  it("manages members", async () => {
     const { data, pagination } = await client.tenants.listMembers();
     expect(pagination).toMatchObject({ totalItems: 1, pageNumber: 1, pageSize: 20 });
     expect(data).toMatchObject([{ role: "OWNER", user: { id: expect.any(String) }, tenantId: tenant.id }]);
   });
 
-  it("keeps reactor formulas and reactors made from them", async () => {
+  it("manages reactor formulas and reactors made from them", async () => {
     const formula = await client.reactorFormulas.create({
       name: "Greeter",
       type: "private",

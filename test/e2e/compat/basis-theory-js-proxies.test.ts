@@ -5,7 +5,7 @@ import { type ServerProcess, startServerProcess } from "../../support/server.js"
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { CARD, olderClient, thrownBy } from "./clients.js";
 
-/** Says what it was asked; below /refuse, with status 402. */
+/** Echoes the request; below /refuse, with status 402. */
 function echo(): Promise<TestServer> {
   return serveHttp(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -38,7 +38,7 @@ describe("@basis-theory/basis-theory-js 4.30.2, proxies", () => {
   const made = (more: object = {}) =>
     client.proxies.create({ name: "Echo", destinationUrl: `http://127.0.0.1:${destination.port}/api`, ...more });
 
-  it("keeps them", async () => {
+  it("manages them", async () => {
     const proxy = await made({ configuration: { camelCase: "1", old: "2" } });
     expect(proxy).toMatchObject({
       tenantId: tenant.id,
@@ -75,13 +75,13 @@ describe("@basis-theory/basis-theory-js 4.30.2, proxies", () => {
     },
   );
 
-  it.each(["get", "delete"] as const)("calls the destination by %s", async (verb) => {
+  it.each(["get", "delete"] as const)("calls the destination with %s", async (verb) => {
     const { key } = await made();
     const reply = await backEnd.proxy[verb]({ headers: { "BT-PROXY-KEY": key }, query: { a: "1" } });
     expect(reply).toMatchObject({ method: verb.toUpperCase(), url: expect.stringMatching(/^\/api\/?\?a=1$/) });
   });
 
-  it("shows the headers of the answer, the destination's status among them", async () => {
+  it("exposes the headers of the answer, including the destination's status", async () => {
     const { key } = await made();
     const options = { headers: { "BT-PROXY-KEY": key }, body: { a: 1 }, includeResponseHeaders: true };
     const reply = await backEnd.proxy.post(options);
@@ -111,7 +111,7 @@ describe("@basis-theory/basis-theory-js 4.30.2, proxies", () => {
     await expect(backEnd.tokens.retrieve(reply.token)).resolves.toMatchObject({ data: "made in the transform" });
   });
 
-  it("goes where BT-PROXY-URL says, without a proxy", async () => {
+  it("calls the address in BT-PROXY-URL, without a proxy", async () => {
     const { id } = await backEnd.tokens.create({ type: "token", data: "secret" });
     const reply = await backEnd.proxy.post({
       headers: { "BT-PROXY-URL": `http://127.0.0.1:${destination.port}/api` },
@@ -120,7 +120,7 @@ describe("@basis-theory/basis-theory-js 4.30.2, proxies", () => {
     expect(JSON.parse(reply.body)).toEqual({ value: "secret" });
   });
 
-  it("throws what the destination refuses with, and what the proxy refuses", async () => {
+  it("throws errors of the destination and of the proxy", async () => {
     const { key } = await made();
     const headers = { "BT-PROXY-KEY": key };
     expect(await thrownBy(backEnd.proxy.post({ path: "refuse", headers, body: {} }))).toMatchObject({

@@ -90,8 +90,8 @@ describe("@basis-theory/basis-theory-js 4.30.2, tokens", () => {
     });
   });
 
-  // It sends a bare text as form data, which no server can tell from a form.
-  it("cannot tokenize a bare text: a known exception", async () => {
+  // It sends a bare string as form data, which a server cannot tell from a form.
+  it("cannot tokenize a bare string: a known exception", async () => {
     const error = await thrownBy(client.tokenize(Object("text").valueOf()));
     expect(error).toMatchObject({ status: 400 });
   });
@@ -116,13 +116,13 @@ describe("@basis-theory/basis-theory-js 4.30.2, tokens", () => {
     expect((await client.tokens.create({ type: "token", data: "two" }, options)).id).toBe(first.id);
   });
 
-  it("gets every refusal as its error, with the body", async () => {
-    const nobody = await olderClient("key_test_pvt_nobody");
+  it("throws every error as its own class, with the body", async () => {
+    const unknownKey = await olderClient("key_test_pvt_unknown");
     const clerk = await olderClient((await tenant.application({ type: "private", permissions: ["token:create"] })).key);
     const { id } = await client.tokens.create({ type: "token", data: "x" });
     const cases: [() => Promise<unknown>, number][] = [
       [() => client.tokens.create({ type: "card", data: Object({ number: "1" }) }), 400],
-      [() => nobody.tokens.retrieve(id), 401],
+      [() => unknownKey.tokens.retrieve(id), 401],
       [() => clerk.tokens.retrieve(id), 403],
       [() => client.tokens.retrieve("not-there"), 404],
       [() => client.tokens.create({ id, type: "token", data: "y" }), 409],

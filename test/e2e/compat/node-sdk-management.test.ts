@@ -13,7 +13,7 @@ describe("@basis-theory/node-sdk 5.7.0, management", () => {
     backEnd = newerClient((await tenant.backEnd()).key);
   });
 
-  it("keeps applications with rules and keys", async () => {
+  it("manages applications with rules and keys", async () => {
     const rules = [
       { description: "cards", priority: 1, container: "/pci/", transform: "mask", permissions: ["token:read"] },
     ];
@@ -34,8 +34,8 @@ describe("@basis-theory/node-sdk 5.7.0, management", () => {
     expect(await thrownBy(client.applications.get(id))).toBeInstanceOf(BasisTheory.NotFoundError);
   });
 
-  // The specification has a page of keys. This client reads an array, and is answered one since it says who it is.
-  it("reads the list of an application's keys, all of them", async () => {
+  // The specification returns a page of keys. This client reads an array and gets one because it identifies itself.
+  it("reads the complete list of an application's keys", async () => {
     const { id = "" } = await client.applications.create({
       name: "Keys",
       type: "private",
@@ -79,7 +79,7 @@ describe("@basis-theory/node-sdk 5.7.0, management", () => {
     expect(report).toMatchObject({ token_report: { metrics_by_type: { token: { count: expect.any(Number) } } } });
   });
 
-  it("walks the log, and its entity types", async () => {
+  it("walks the log, and lists its entity types", async () => {
     const { id = "" } = await backEnd.tokens.create({ type: "token", data: "logged" });
     for (let read = 0; read < 4; read += 1) await backEnd.tokens.get(id);
     const entries: BasisTheory.Log[] = [];
@@ -93,7 +93,7 @@ describe("@basis-theory/node-sdk 5.7.0, management", () => {
     expect(past.data).toEqual([]);
   });
 
-  it("keeps proxies", async () => {
+  it("manages proxies", async () => {
     const made = await client.proxies.create({
       name: "Payments",
       destinationUrl: "https://example.com/api",
@@ -129,7 +129,7 @@ describe("@basis-theory/node-sdk 5.7.0, management", () => {
     expect(await thrownBy(wrong)).toMatchObject({ statusCode: 400, body: { errors: expect.any(Object) } });
   });
 
-  it("keeps reactors and runs them, at once and later", async () => {
+  it("manages reactors and runs them, synchronously and asynchronously", async () => {
     const code = `module.exports = async ({ args, configuration }) => ({
       raw: { sum: args.a + Number(configuration.B), last4: args.card.slice(-4) },
       tokenize: { secret: "made here" },
@@ -157,7 +157,7 @@ describe("@basis-theory/node-sdk 5.7.0, management", () => {
     expect(await thrownBy(client.reactors.get(id))).toBeInstanceOf(BasisTheory.NotFoundError);
   });
 
-  it("gets what a reactor throws as the error of its status", async () => {
+  it("throws a reactor's error as the class of its status", async () => {
     const { id = "" } = await client.reactors.create({ name: "Thrower", code: "module.exports = 5;" });
     expect(await thrownBy(backEnd.reactors.react(id, { args: {} }))).toBeInstanceOf(
       BasisTheory.UnprocessableEntityError,

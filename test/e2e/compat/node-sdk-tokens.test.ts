@@ -16,7 +16,7 @@ describe("@basis-theory/node-sdk 5.7.0, tokens", () => {
     clerk = newerClient((await tenant.application({ type: "private", permissions })).key);
   });
 
-  it("creates and gets a card, with dates and details as its types say", async () => {
+  it("creates and gets a card, with dates and details as its types declare", async () => {
     const created = await clerk.tokens.create({
       type: "card",
       data: CARD,
@@ -46,7 +46,7 @@ describe("@basis-theory/node-sdk 5.7.0, tokens", () => {
     expect(read.createdAt).toEqual(created.createdAt);
   });
 
-  it("takes a verification code that is a number, and a bank account", async () => {
+  it("accepts a verification code that is a number, and a bank account", async () => {
     const card = await client.tokens.create({ type: "card", data: { ...CARD, cvc: 123 } });
     expect(card.data).toEqual(MASKED);
     expect((await client.tokens.get(card.id ?? "")).data).toEqual(CARD);
@@ -58,7 +58,7 @@ describe("@basis-theory/node-sdk 5.7.0, tokens", () => {
     });
   });
 
-  it("accepts a mask with a comma where a pipe belongs", async () => {
+  it("accepts a mask with a comma in place of a pipe", async () => {
     const mask = { number: "{{ data.number, reveal_last: 4 }}" };
     await expect(client.tokens.create({ type: "card", data: CARD, mask })).resolves.toMatchObject({ mask });
   });
@@ -98,7 +98,7 @@ describe("@basis-theory/node-sdk 5.7.0, tokens", () => {
     expect(second.id).toBe(first.id);
   });
 
-  it("gets tokens whose ids hold what a path escapes", async () => {
+  it("gets tokens whose ids contain characters that a path escapes", async () => {
     const id = "a b:ü@$!'()*,;";
     await client.tokens.create({ id, type: "token", data: "x" });
     await expect(client.tokens.get(id)).resolves.toMatchObject({ id, data: "x" });
@@ -166,12 +166,12 @@ describe("@basis-theory/node-sdk 5.7.0, tokens", () => {
     expect(await thrownBy(client.sessions.authorize({ nonce, rules }))).toBeInstanceOf(BasisTheory.ConflictError);
   });
 
-  it("gets the errors of its own classes, with bodies that they can read", async () => {
+  it("throws its own error classes, with bodies that it can parse", async () => {
     const { id = "" } = await client.tokens.create({ type: "token", data: "x" });
     const wrong = { type: "card", data: { ...CARD, number: "4242424242424241" } };
     const cases: [() => PromiseLike<unknown>, typeof BasisTheoryError, number][] = [
       [() => client.tokens.create(wrong), BasisTheory.BadRequestError, 400],
-      [() => newerClient("key_test_pvt_nobody").tokens.get(id), BasisTheory.UnauthorizedError, 401],
+      [() => newerClient("key_test_pvt_unknown").tokens.get(id), BasisTheory.UnauthorizedError, 401],
       [() => clerk.tokens.delete(id), BasisTheory.ForbiddenError, 403],
       [() => client.tokens.get("not-there"), BasisTheory.NotFoundError, 404],
       [() => client.tokens.create({ id, type: "token", data: "y" }), BasisTheory.ConflictError, 409],

@@ -4,8 +4,8 @@ import { answer, type Destination, startDestination } from "../proxy/support/des
 import { code, makeProxy } from "../proxy/support/proxies.js";
 
 const MERGE = { "Content-Type": "application/merge-patch+json" };
-const NOBODY = "01980f70-1a2b-7c4d-9e5f-60718293a4b5";
-/** Adds a header, and the configuration and application that it runs with to the body. */
+const UNKNOWN_ID = "01980f70-1a2b-7c4d-9e5f-60718293a4b5";
+/** Adds a header, and to the body its configuration and application. */
 const REACTOR_CODE = `module.exports = async (req) => ({ raw: {
   headers: { ...req.args.headers, "X-Reactor": "yes" },
   body: { got: req.args.body, args: Object.keys(req.args).sort(), mode: req.configuration.MODE, bt: req.bt != null },
@@ -45,7 +45,7 @@ describe("a proxy as the Terraform provider of 2023 sends it", () => {
     require_auth: true,
   };
 
-  it("is made without transforms and reactors, and shown as it was given", async () => {
+  it("is created without transforms and reactors, and shown as it was given", async () => {
     const { status, body } = await tenant.manage("POST", "/proxies", { body: sent });
     expect(status).toBe(201);
     expect(body).toMatchObject({ name: sent.name, destination_url: "https://example.com/", state: "active" });
@@ -71,7 +71,7 @@ describe("a proxy as the Terraform provider of 2023 sends it", () => {
     },
   );
 
-  it("calls an address that ends with a slash as it did", async () => {
+  it("still calls an address that ends with a slash", async () => {
     const { key } = await makeProxy(tenant, { destination_url: `${destination.url}/base/` });
     await backEnd("POST", "/proxy", { body: {}, headers: { "BT-PROXY-KEY": key } });
     expect(destination.last().line).toBe("POST /base HTTP/1.1");
@@ -83,7 +83,7 @@ describe("a proxy as the Terraform provider of 2023 sends it", () => {
 describe("a transform", () => {
   const same = code("return { body: req.args.body, headers: req.args.headers }");
 
-  it("is shown with its type exactly where that was given", async () => {
+  it("is shown with its type only if that was given", async () => {
     const typed = { type: "code", ...same };
     const body = {
       ...{ name: "Typed", destination_url: "https://example.com" },
@@ -101,7 +101,7 @@ describe("a transform", () => {
     [{ ...same, matcher: "regex" }, "request_transform.matcher"],
     [{ ...same, expression: "(a)" }, "request_transform.expression"],
     [{ ...same, replacement: "*" }, "request_transform.replacement"],
-  ])("with code and the parts of a mask is refused", async (request_transform, field) => {
+  ])("with code and the parts of a mask is rejected", async (request_transform, field) => {
     const body = { name: "Mask", destination_url: "https://example.com", request_transform };
     const { status, body: refusal } = await tenant.manage("POST", "/proxies", { body });
     expect([status, Object.keys(refusal.errors)]).toEqual([400, [field]]);
@@ -118,7 +118,7 @@ describe("a transform", () => {
 });
 
 describe("reactors as transforms", () => {
-  it("change requests and answers, with their own configuration and application", async () => {
+  it("change requests and responses, with their own configuration and application", async () => {
     const plain = await makeReactor();
     const acting = await makeReactor({ application: { id: backEnd.id }, configuration: { MODE: "test" } });
     const { id, key } = await makeProxy(tenant, {
@@ -144,7 +144,7 @@ describe("reactors as transforms", () => {
     ]);
   });
 
-  it("run before the transforms of the newer forms", async () => {
+  it("run before the newer kinds of transforms", async () => {
     const add = (letter: string) =>
       code(
         `return { headers: req.args.headers, body: { ...req.args.body, order: (req.args.body.order ?? "") + "${letter}" } };`,
@@ -183,7 +183,7 @@ describe("reactors as transforms", () => {
     expect(destination.requests).toHaveLength(asked);
   });
 
-  it("take whole bodies, as transforms do", async () => {
+  it("receive whole bodies, as transforms do", async () => {
     const reactor = await makeReactor({ code: "module.exports = async (req) => ({ raw: req.args });" });
     const { key } = await makeProxy(tenant, { destination_url: destination.url, request_reactor_id: reactor });
     const text = "x".repeat(2 * 1024 * 1024);
@@ -191,7 +191,7 @@ describe("reactors as transforms", () => {
     expect(destination.last().body.length).toBe(text.length + 11);
   });
 
-  it("run as they are now, whenever they were changed", async () => {
+  it("run in their current version, whenever they were changed", async () => {
     const body = (word: string) => ({
       name: "R",
       code: `module.exports = async () => ({ raw: { headers: {}, body: "${word}" } });`,
@@ -210,7 +210,7 @@ describe("reactors as transforms", () => {
     ["no raw", "{}", "raw, an object with body and headers"],
     ["raw without headers", "{ raw: { body: 1 } }", "must return an object with body and headers"],
     ["tokens", "{ raw: { body: 1, headers: {} }, tokenize: { a: 1 } }", "must not return tokenize"],
-  ])("that return %s fail the call, and nothing leaves", async (_, returned, text) => {
+  ])("that return %s fail the call, and nothing is sent", async (_, returned, text) => {
     const reactor = await makeReactor({ code: `module.exports = async () => (${returned});` });
     const { key } = await makeProxy(tenant, { destination_url: destination.url, request_reactor_id: reactor });
     const asked = destination.requests.length;
@@ -220,7 +220,7 @@ describe("reactors as transforms", () => {
     expect(destination.requests).toHaveLength(asked);
   });
 
-  it("that are gone fail the call, and nothing leaves", async () => {
+  it("that are deleted fail the call, and nothing is sent", async () => {
     const reactor = await makeReactor();
     const { id, key } = await makeProxy(tenant, { destination_url: destination.url, request_reactor_id: reactor });
     expect((await tenant.manage("DELETE", `/reactors/${reactor}`)).status).toBe(204);
@@ -240,7 +240,7 @@ describe("reactors as transforms", () => {
     const theirs = await foreign.manage("POST", "/reactors", { body: { name: "R", code: REACTOR_CODE } });
     const { id } = await makeProxy(tenant, { destination_url: destination.url });
     for (const [given, field] of [
-      [NOBODY, "request_reactor_id"],
+      [UNKNOWN_ID, "request_reactor_id"],
       [theirs.body.id, "response_reactor_id"],
       ["no-uuid", "request_reactor_id"],
     ]) {
@@ -258,13 +258,13 @@ describe("reactors as transforms", () => {
 });
 
 describe("a proxy that does not detokenize", () => {
-  it("sends references as they are, wherever they stand, and needs no right to tokens", async () => {
+  it("sends references unchanged everywhere, and needs no token permission", async () => {
     const { id, key } = await makeProxy(tenant, {
       ...{ destination_url: destination.url, disable_detokenization: true, configuration: { A: "1" } },
     });
     expect((await tenant.manage("GET", `/proxies/${id}`)).body.disable_detokenization).toBe(true);
     const token = (await backEnd("POST", "/tokens", { body: { type: "token", data: "secret" } })).body.id;
-    const raw = `{"t":"{{ ${token} }}","u":"{{ ${NOBODY} }}","broken":"{{ ","c":"{{ config: A }}"}`;
+    const raw = `{"t":"{{ ${token} }}","u":"{{ ${UNKNOWN_ID} }}","broken":"{{ ","c":"{{ config: A }}"}`;
     const headers = { "BT-PROXY-KEY": key, "X-T": `{{ ${token} }}` };
     const { status } = await backEnd("POST", `/proxy?q=%7B%7B${token}%7D%7D`, { raw, headers });
     expect(status).toBe(200);
@@ -275,7 +275,7 @@ describe("a proxy that does not detokenize", () => {
     expect(used.body.data.map(({ operation }: { operation: string }) => operation)).toEqual(["create"]);
   });
 
-  it("does so again once it is told to", async () => {
+  it("detokenizes again once it is changed back", async () => {
     const { id, key } = await makeProxy(tenant, { destination_url: destination.url, disable_detokenization: true });
     const token = (await backEnd("POST", "/tokens", { body: { type: "token", data: "secret" } })).body.id;
     const body = { disable_detokenization: false };
@@ -309,7 +309,7 @@ describe("a reactor", () => {
     expect([refused.status, refused.body.errors]).toEqual([400, { code: ["must be given, or a formula"] }]);
   });
 
-  it("is shown the runtime that it was given, which bounds its time", async () => {
+  it("is shown the runtime that it was given, which limits its time", async () => {
     const runtime = { image: "node-bt", timeout: 1, warm_concurrency: 1, resources: "standard" };
     const slow =
       "module.exports = async () => { await new Promise((done) => setTimeout(done, 5000)); return { raw: 1 } };";
@@ -337,7 +337,7 @@ describe("a reactor", () => {
     ["resolutions", { "is-odd": "3.0.1" }],
     ["permissions", ["token:create"]],
   ];
-  it.each(REFUSED)("is refused with the runtime.%s %j, and so is a transform", async (name, value) => {
+  it.each(REFUSED)("is rejected with the runtime.%s %j, and so is a transform", async (name, value) => {
     const runtime = { [name]: value };
     const reactor = await tenant.manage("POST", "/reactors", { body: { name: "R", code: REACTOR_CODE, runtime } });
     expect([reactor.status, Object.keys(reactor.body.errors)]).toEqual([400, [`runtime.${name}`]]);
@@ -351,7 +351,7 @@ describe("a reactor", () => {
     ]);
   });
 
-  it("and a transform may leave a runtime open, as the Terraform provider does", async () => {
+  it("and a transform may omit a runtime, as the Terraform provider does", async () => {
     const runtime = { image: "", timeout: 0, warm_concurrency: 0, resources: "", async: false };
     const made = await tenant.manage("POST", "/reactors", { body: { name: "R", code: REACTOR_CODE, runtime } });
     expect([made.status, made.body.runtime]).toEqual([201, { warm_concurrency: 0 }]);

@@ -2,17 +2,17 @@ import { nextLink } from "../../support/mail.js";
 import type { Answer, RestRequest } from "../../support/rest.js";
 import { CARD, type Caller, resultOf, THREE_DS_AUTHENTICATION, type World } from "./world.js";
 
-/** One call of a method that succeeds. */
+/** One successful call of a method. */
 export interface MethodCall {
   readonly caller: Caller;
   readonly verb: string;
   readonly path: string;
   readonly request?: RestRequest;
-  /** Whether its rows are written after the answer. */
+  /** Whether its rows are written after the response. */
   readonly isDoneLater?: boolean;
 }
 
-/** Makes what a call needs, and then describes it. */
+/** Creates what a call needs, and then describes it. */
 type Prepare = (world: World) => Promise<MethodCall> | MethodCall;
 
 const MERGE_PATCH = { "Content-Type": "application/merge-patch+json" };
@@ -31,7 +31,7 @@ const manage =
   (verb: string, path: string, body?: object): Prepare =>
   ({ manager }) => ({ caller: manager, verb, path, ...(body ? { request: { body } } : {}) });
 
-/** A call about something that is made before by a POST to its collection; `{id}` in the path stands for it. */
+/** A call on an entity that a POST to its collection creates first; `{id}` in the path is replaced by its id. */
 const manageOne =
   (collection: string, made: object, verb: string, below = "", request?: RestRequest): Prepare =>
   async ({ manager, made: make }) => ({
@@ -83,7 +83,7 @@ const onPayment =
     ...(body ? { request: { body } } : {}),
   });
 
-/** The refunds of a payment that was captured. */
+/** The refunds of a captured payment. */
 async function refunds({ backEnd, payment }: World): Promise<string> {
   const path = `/orchestration/transactions/${await payment()}`;
   await succeed(backEnd("POST", `${path}/capture`, { body: {} }));

@@ -1,10 +1,9 @@
 /**
- * What one call of each method leaves in the log of its tenant, as the contract has it ("Log rows"): one row for each entity
- * that is touched, one for a list or search with one more for each token whose data it gave in the clear, and none for the
- * log itself and for permissions. Written by hand from there: a method without a line here fails the test.
- *
- * A row is its operation, kind of entity and entity: `stored` was there before the call, `made` stands in its answer, `*` is
- * no single one. Rows are the calling application's own, but for those that end in `(server)`.
+ * The log rows of one call of each method, as the contract defines them ("Log rows"): one row for each entity, one for
+ * a list or search and another for each token whose data it returned in the clear, and none for the log itself and for
+ * permissions. Written by hand: a method without a line here fails the test.
+ * A row is its operation, kind of entity and entity: `stored` existed before the call, `made` is in its response, `*`
+ * is no single one. Rows are the calling application's own, except for those that end in `(server)`.
  */
 export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
   CreateApplication: ["create application made", "create application_key made"],
@@ -12,7 +11,7 @@ export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
   GetApplication: ["read application stored"],
   GetApplicationByKey: ["read application stored"],
   UpdateApplication: ["update application stored"],
-  // The key that was there is not told anywhere in the call.
+  // The call does not show the previous key.
   RegenerateApplicationKey: ["create application_key made", "delete application_key unseen"],
   DeleteApplication: ["delete application stored"],
   CreateApplicationKey: ["create application_key made"],
@@ -25,7 +24,7 @@ export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
   GetToken: ["read card stored"],
   UpdateToken: ["update token stored"],
   DeleteToken: ["delete card stored"],
-  // One of the two tokens is masked for the caller: only the other one's data was given in the clear.
+  // One of the two tokens is masked for the caller: only the other one's data was returned in the clear.
   ListTokens: ["list token *", "read token stored"],
   SearchTokens: ["search token *", "read token stored"],
   ListTokensByCursor: ["list token *", "read token stored"],
@@ -91,14 +90,14 @@ export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
   DeleteConnection: ["delete connection stored"],
   ListConnectionFormulas: ["list connection_formula *"],
 
-  // What the payment service answers moves a transaction in a database transaction of its own, with a row of the server's.
+  // The payment service's answer updates a transaction in its own database transaction, with a row of the server's.
   CreateTransaction: ["create transaction made", "update transaction made (server)", "use card stored"],
   ListTransactions: ["list transaction *"],
   GetTransaction: ["read transaction stored"],
   CaptureTransaction: ["update transaction stored", "update transaction stored (server)"],
   VoidTransaction: ["update transaction stored", "update transaction stored (server)"],
   SyncTransaction: ["update transaction stored"],
-  // A refund is a part of its transaction, whose status it does not move.
+  // A refund is a part of its transaction, whose status it does not change.
   CreateRefund: ["update transaction stored"],
   ListRefunds: ["read transaction stored"],
   GetRefund: ["read transaction stored"],

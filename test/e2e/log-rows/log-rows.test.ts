@@ -20,7 +20,7 @@ interface LogRow {
 
 const names = methods.map(({ name }) => name);
 const DELETES_THE_LOG = "DeleteTenant";
-const NOBODY = "01890000-0000-7000-8000-000000000000";
+const UNKNOWN_ID = "01890000-0000-7000-8000-000000000000";
 
 let world: World;
 beforeAll(async () => {
@@ -30,7 +30,7 @@ afterAll(() => world?.[Symbol.asyncDispose]());
 
 const rowsNow = async (): Promise<LogRow[]> => (await world.tenant.manage("GET", "/logs?size=100")).body.data;
 
-/** What an action leaves in the log, once `until` of it is there. */
+/** The log rows of an action, once `until` of them are there. */
 async function rowsOf<T>(
   action: () => Promise<T>,
   until = 0,
@@ -49,7 +49,7 @@ async function rowsOf<T>(
   return { result, rows };
 }
 
-/** The addresses that a method has on REST. */
+/** The REST paths of a method. */
 function bindingsOf(name: string): { readonly verb: string; readonly template: string }[] {
   const method = methods.find((known) => known.name === name);
   if (!method || !hasOption(method, http)) return [];
@@ -60,7 +60,7 @@ function bindingsOf(name: string): { readonly verb: string; readonly template: s
   }));
 }
 
-/** Fails where a call would prove something about another method than it is listed for. */
+/** Fails if a call would test another method than it is listed for. */
 function requireOwnAddress(name: string, { verb, path }: MethodCall): void {
   const [own = ""] = path.split("?");
   const matching = methods.flatMap((method) =>
@@ -71,7 +71,7 @@ function requireOwnAddress(name: string, { verb, path }: MethodCall): void {
       )
       .map(({ template }) => ({ name: method.name, holes: template.split("{").length })),
   );
-  // The one method that takes any verb has no binding of its own.
+  // The one method that accepts any verb has no binding of its own.
   if (own === "/proxy") matching.push({ name: "InvokeProxy", holes: 0 });
   const [narrowest] = matching.toSorted((one, other) => one.holes - other.holes);
   expect(narrowest?.name).toBe(name);
@@ -98,7 +98,7 @@ function put(
 const send = ({ caller, verb, path, request }: MethodCall) => caller(verb, path, request);
 
 describe("the log rows of every method", () => {
-  it("are written down for each method that there is, and for no other", () => {
+  it("are listed for every method, and for no other", () => {
     expect(new Set(names).size).toBe(names.length);
     expect(Object.keys(EXPECTED_ROWS).toSorted()).toEqual(names.toSorted());
     expect(Object.keys(CALLS).toSorted()).toEqual(names.toSorted());
@@ -118,10 +118,10 @@ describe("the log rows of every method", () => {
     },
   );
 
-  it("are gone with the tenant that is deleted, but for the moment after it", async () => {
+  it("disappear with a deleted tenant a moment later", async () => {
     const stored: Stored = await openStored();
     try {
-      // The log goes within 5 s: who looks too late deletes another tenant.
+      // The log is removed within 5 s: a slow test deletes another tenant.
       await vi.waitFor(
         async () => {
           await using own = await newWorld();
@@ -144,11 +144,11 @@ describe("the log rows of every method", () => {
   });
 });
 
-/** The methods that take an idempotency key. */
+/** The methods that accept an idempotency key. */
 const REPEATABLE = methods.filter((method) => getOption(method, policy).idempotent).map(({ name }) => name);
 
 describe("a repeated request with an idempotency key", () => {
-  it.each(REPEATABLE)("%s is answered as before, says so, and leaves rows of the replay alone", async (name) => {
+  it.each(REPEATABLE)("%s is replayed with a header that says so, and leaves only rows of the replay", async (name) => {
     const call = await CALLS[name]?.(world);
     if (!call) throw new Error(`calls.ts does not say how ${name} is called`);
     const headers = { ...call.request?.headers, "BT-IDEMPOTENCY-KEY": `again-${name}` };
@@ -168,7 +168,7 @@ describe("a repeated request with an idempotency key", () => {
 /** Methods that every key may call. */
 const NEEDS_NO_PERMISSION = ["GetApplicationByKey", "ListPermissions"];
 
-describe("a known key that may not call", () => {
+describe("a known key without permission", () => {
   let powerless: RestClient & { readonly id: string };
   let proxyKey: string;
   beforeAll(async () => {
@@ -184,7 +184,7 @@ describe("a known key that may not call", () => {
         ? world.front
         : powerless;
       const [binding = { verb: "POST", template: "/proxy" }] = bindingsOf(name);
-      const path = binding.template.replaceAll(/\{\w+\}/g, NOBODY);
+      const path = binding.template.replaceAll(/\{\w+\}/g, UNKNOWN_ID);
       const type = binding.verb === "PATCH" ? "application/merge-patch+json" : "application/json";
       const request = binding.verb === "GET" ? {} : { body: { nonce: "none", permissions: ["token:read"] } };
       const headers = { "Content-Type": type, "BT-PROXY-KEY": proxyKey };

@@ -7,16 +7,16 @@ import { type Destination, startDestination } from "../proxy/support/destination
 /** A client with the key of an application, and the application's id. */
 export type Caller = RestClient & { readonly id: string };
 
-/** A tenant with whatever calls need to be there before them. */
+/** A tenant with everything that calls need. */
 export interface World extends AsyncDisposable {
   readonly tenant: TestTenant;
   readonly manager: Caller;
-  /** May do everything with tokens, payments and 3DS, but sees what lies in /masked/ only masked. */
+  /** May do everything with tokens, payments and 3DS, but sees tokens in /masked/ only masked. */
   readonly backEnd: Caller;
   readonly front: Caller;
   readonly destination: Destination;
   readonly connectionId: string;
-  /** Makes something that a call is about, and gives its id. */
+  /** Creates the subject of a call and returns its id. */
   made(client: RestClient, path: string, body?: object): Promise<string>;
   card(): Promise<string>;
   text(): Promise<string>;
@@ -24,9 +24,9 @@ export interface World extends AsyncDisposable {
   payment(): Promise<string>;
   /** A 3DS session of a card. */
   threeDSSession(): Promise<string>;
-  /** Notes that something was there before the call that is looked at. */
+  /** Records that an entity existed before the call under test. */
   remember(id: string): void;
-  /** Whether something was there before the call that is looked at. */
+  /** Whether an entity existed before the call under test. */
   isStored(id: string): boolean;
 }
 
@@ -98,7 +98,7 @@ export async function newWorld(): Promise<World> {
   };
 }
 
-/** The result of a call that a reactor answers later. */
+/** The result of an asynchronous reactor call. */
 export function resultOf(world: World, reactorId: string, requestId: string): Promise<Answer> {
   return vi.waitFor(
     async () => {

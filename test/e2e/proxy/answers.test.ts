@@ -48,7 +48,7 @@ describe("the answer of a destination", () => {
     "500 Oh",
     "503 Later",
     "999 Own",
-  ])("goes to the caller as it is: %s", async (line) => {
+  ])("goes to the caller unchanged: %s", async (line) => {
     const received = await ask(answer(line, ["Content-Type: text/x-own", "X-One.Two: a", "x-one.two: b"], "the body"));
     const [status, ...reason] = line.split(" ");
     expect([received.status, received.reason]).toEqual([Number(status), reason.join(" ")]);
@@ -65,7 +65,7 @@ describe("the answer of a destination", () => {
     expect(received.body).toHaveLength(0);
   });
 
-  it("may be announced by 100 and 103, which stay with us", async () => {
+  it("may be preceded by 100 and 103, which are not forwarded", async () => {
     const received = await ask(
       Buffer.concat([
         Buffer.from("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"),
@@ -75,7 +75,7 @@ describe("the answer of a destination", () => {
     expect([received.status, received.header("link"), received.body.toString()]).toEqual([200, undefined, "after all"]);
   });
 
-  it("keeps its cookies apart and its encoding untouched", async () => {
+  it("keeps its cookies separate and its encoding unchanged", async () => {
     const packed = gzipSync("packed");
     const received = await ask(
       answer("200 OK", ["Set-Cookie: a=1", "Set-Cookie: b=2", "Content-Encoding: gzip"], packed),
@@ -84,14 +84,14 @@ describe("the answer of a destination", () => {
     expect(received.body.equals(packed)).toBe(true);
   });
 
-  it("loses the headers of its own connection", async () => {
+  it("loses its hop-by-hop headers", async () => {
     const received = await ask(answer("200 OK", ["Keep-Alive: timeout=999", "Connection: X-A", "X-A: kept"]));
     expect(received.header("keep-alive")).toBeUndefined();
     expect(received.header("connection")).toBe("close");
     expect(received.header("x-a")).toBe("kept");
   });
 
-  it("in chunks, or until the connection ends, arrives whole", async () => {
+  it("arrives whole, in chunks or until the connection closes", async () => {
     const chunked = await ask("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
     expect(chunked.body.toString("latin1")).toContain("abc");
     await destination[Symbol.asyncDispose]();
@@ -99,7 +99,7 @@ describe("the answer of a destination", () => {
     expect(closing.body.toString("latin1")).toContain("until the end");
   });
 
-  it("does not speak in our name", async () => {
+  it("cannot set the vault's own headers", async () => {
     const headers = ["BT-PROXY-DESTINATION-STATUS: 500", "bt-trace-id: theirs", "BT-Other: kept"];
     destination = await startDestination(answer("200 OK", headers, "x"));
     const received = await rawCall([
@@ -129,7 +129,7 @@ describe("the answer of a destination", () => {
     ["an end before it answers", (socket) => void socket.end()],
     ["half of its headers", (socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-")],
     ["two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"],
-    ["a status that is none", "HTTP/1.1 20 OK\r\n\r\n"],
+    ["an invalid status", "HTTP/1.1 20 OK\r\n\r\n"],
     ["a switch of protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"],
     ["headers of 40 KB", `HTTP/1.1 200 OK\r\nX-Long: ${"x".repeat(40_000)}\r\n\r\n`],
     ["600 headers", `HTTP/1.1 200 OK\r\n${"X-A: b\r\n".repeat(600)}\r\n`],
@@ -138,7 +138,7 @@ describe("the answer of a destination", () => {
     expect(destination.requests).toHaveLength(1);
   });
 
-  it("that never connects is a 502, also while a body is still being sent", async () => {
+  it("is a 502 if the destination never connects, also while a body is still being sent", async () => {
     destination = await startDestination();
     const { port } = destination;
     await destination[Symbol.asyncDispose]();
@@ -150,7 +150,7 @@ describe("the answer of a destination", () => {
     ];
     const { status, body, header } = await rawCall(["POST /proxy HTTP/1.1", ...lines], Buffer.alloc(3_000_000));
     expect([status, JSON.parse(body.toString()).proxy_error.code]).toEqual([502, "destination_unreachable"]);
-    // The operator is told where it went and why it failed; the caller is not.
+    // The operator sees where it went and why it failed; the caller does not.
     expect(body.toString()).not.toMatch(/127\.0\.0\.1|ECONNREFUSED/);
     const line = JSON.parse(await logLineOf(new Headers({ "bt-trace-id": header("bt-trace-id") ?? "" })));
     expect(line).toMatchObject({
@@ -160,7 +160,7 @@ describe("the answer of a destination", () => {
     destination = await startDestination();
   });
 
-  it("that is shorter than its length ends the caller's connection: nobody takes it for whole", async () => {
+  it("that is shorter than its length closes the caller's connection, so it does not look complete", async () => {
     const received = await ask((socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"));
     expect(received.status).toBe(200);
     expect(received.body.length).toBeLessThan(10);
@@ -173,7 +173,7 @@ describe("the answer of a destination", () => {
     expect(broken).toMatchObject({ cause: "connection_lost ECONNRESET", host: "127.0.0.1", port: destination.port });
   });
 
-  it("that is longer than its length spoils no other", async () => {
+  it("that is longer than its length does not corrupt another", async () => {
     const reply = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil";
     const first = await ask(reply);
     const second = await rawCall(["GET /proxy HTTP/1.1", `BT-API-KEY: ${key}`, `BT-PROXY-URL: ${destination.url}`]);
@@ -202,7 +202,7 @@ describe("the answer of a destination", () => {
     server.close();
   });
 
-  it("is given up when its caller leaves, while it is awaited and while it is read", async () => {
+  it("is cancelled when its caller disconnects, before and during the answer", async () => {
     for (const start of ["", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun"]) {
       destination = await startDestination(
         (socket: { write(text: string): unknown }) => void (start && socket.write(start)),
@@ -249,7 +249,7 @@ describe("the answer of a destination", () => {
     ]);
   });
 
-  it("comes over HTTP/2 too where it has a body that nothing may have", async () => {
+  it("comes over HTTP/2 too if it has a body where none is allowed", async () => {
     destination = await startDestination(answer("205 Reset Content", ["X-Own: kept"], "too much"));
     const session = connectHttp2(inject("serverUrl"));
     const stream = session.request({ ":path": "/proxy", "bt-api-key": key, "bt-proxy-url": destination.url });
@@ -262,7 +262,7 @@ describe("the answer of a destination", () => {
     expect([stream.rstCode, Buffer.concat(chunks).toString()]).toEqual([0, ""]);
   });
 
-  it("without content tells no length, whoever wrote it", async () => {
+  it("without content states no length, whatever the destination wrote", async () => {
     destination = await startDestination("HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n");
     const { key: changing } = await makeProxy(tenant, {
       destination_url: destination.url,
@@ -274,7 +274,7 @@ describe("the answer of a destination", () => {
     }
   });
 
-  it("of one that is slow keeps nobody from another", async () => {
+  it("of a slow destination does not delay another caller", async () => {
     await using slow = await startDestination(() => {});
     destination = await startDestination();
     const gone = new AbortController();
@@ -289,11 +289,11 @@ describe("the answer of a destination", () => {
     expect(slow.opened).toBe(32);
     gone.abort();
     await Promise.all(waiting);
-    // Their connections end with them, but for some that were just made: those are kept for 4 s, to be used again.
+    // Their connections close with them, except for a few new ones, which are kept for 4 s to be reused.
     await vi.waitFor(() => expect(slow.open.size).toBe(0), { timeout: 15_000 });
   });
 
-  it("comes over a connection that is used again", async () => {
+  it("comes over a reused connection", async () => {
     destination = await startDestination();
     for (let n = 0; n < 5; n += 1) {
       await rawCall(["GET /proxy HTTP/1.1", `BT-API-KEY: ${key}`, `BT-PROXY-URL: ${destination.url}`]);

@@ -9,11 +9,11 @@ import { type Destination, startDestination } from "./support/destination.js";
 
 const NUMBER = "5555341244441115";
 const CARD = { number: NUMBER, expiration_month: 11, expiration_year: 2035 };
-/** Would end a string, a header, an element or a parameter that it is put into. */
+/** Would end a string, a header, an element or a parameter that it is inserted into. */
 const SECRET = "a\"b'c\\d\r\n<e>&f=é";
 const KB = 1024;
 const MB = 1024 * KB;
-/** Bytes that are no text. */
+/** Bytes that are not text. */
 const BINARY = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0xff, 0x7b, 0x7b, 0x00, 0x7d, 0x7d]);
 
 describe("references in the body of a proxied request", () => {
@@ -34,10 +34,10 @@ describe("references in the body of a proxied request", () => {
   interface Sent {
     readonly type?: string;
     readonly headers?: Record<string, string | number>;
-    /** Sends the body in pieces, of no stated length. */
+    /** Sends the body in chunks, without a length. */
     readonly isChunked?: boolean;
   }
-  /** Sends these bytes, and gives what the proxy answered. */
+  /** Sends these bytes and returns the proxy's response. */
   const send = async (body: Buffer | string | Iterable<Buffer>, { type, headers, isChunked = false }: Sent = {}) => {
     const whole = typeof body === "string" || Buffer.isBuffer(body) ? Buffer.from(body) : undefined;
     const outgoing = httpRequest(`${inject("serverUrl")}/proxy`, {
@@ -66,7 +66,7 @@ describe("references in the body of a proxied request", () => {
     expect(destination.requests).toHaveLength(asked + 1);
     return destination.last().body;
   };
-  /** Refused, and nothing of a reference has left. */
+  /** Rejected, and no part of a reference was sent. */
   const refused = async (...sent: Parameters<typeof send>): Promise<string> => {
     const asked = destination.requests.length;
     const { status, said } = await send(...sent);
@@ -113,19 +113,19 @@ describe("references in the body of a proxied request", () => {
       },
     );
 
-    it("cannot end the string they are put into in GraphQL and lines of JSON either", async () => {
+    it("cannot end the string they are inserted into in GraphQL and JSON lines either", async () => {
       const graphql = await received(`{ a(b: "{{ ${text} }}", c: {{ ${text} }}) }`, { type: "application/graphql" });
       expect(graphql.toString()).toBe(`{ a(b: ${JSON.stringify(SECRET)}, c: ${JSON.stringify(SECRET)}) }`);
       const lines = await received(`{"a":"{{ ${text} }}"}\n`, { type: "application/jsonl" });
       expect(lines.toString()).toBe(`{"a":${JSON.stringify(SECRET)}}\n`);
     });
 
-    it("are seen in JSON whose braces are escaped", async () => {
+    it("are found in JSON with escaped braces", async () => {
       const escaped = `{"a":"\\u007b\\u007B ${card} | json: '$.number' \\u007d}"}`;
       expect((await received(escaped, { type: "application/json" })).toString()).toBe(`{"a":"${NUMBER}"}`);
     });
 
-    it("are seen among bytes that are no text, whose other braces stay", async () => {
+    it("are found among bytes that are not text, whose other braces stay", async () => {
       const body = Buffer.concat([BINARY, Buffer.from(`{{ ${card} | json: '$.number' }}`), BINARY]);
       for (const type of ["image/png", "application/octet-stream"]) {
         expect(await received(body, { type })).toEqual(Buffer.concat([BINARY, Buffer.from(NUMBER), BINARY]));
@@ -136,7 +136,7 @@ describe("references in the body of a proxied request", () => {
       );
     });
 
-    it("are misspelt in text of every type, and refused", async () => {
+    it("are rejected if misspelled in text of any type", async () => {
       for (const type of ["application/yaml", "application/octet-stream", undefined]) {
         const sent = type === undefined ? {} : { type };
         expect(await refused(`a\nb: {{ tokn: ${card} }}`, sent)).toContain("unknown prefix");
@@ -144,7 +144,7 @@ describe("references in the body of a proxied request", () => {
       }
     });
 
-    it.each(["utf16le", "utf16be"])("are refused in %s, where no value can be put in", async (encoding) => {
+    it.each(["utf16le", "utf16be"])("are rejected in %s, where no value can be inserted", async (encoding) => {
       const encoded = (body: string) => {
         const bytes = Buffer.from(body, "utf16le");
         return encoding === "utf16le" ? bytes : bytes.swap16();
@@ -161,7 +161,7 @@ describe("references in the body of a proxied request", () => {
       expect(await refused(multipart, { type: "multipart/form-data; boundary=b" })).toContain('(part 1 "a")');
     });
 
-    it("are put into another charset where that has the same characters", async () => {
+    it("are inserted into another charset if it has the same characters", async () => {
       const latin1 = { type: "text/plain; charset=iso-8859-1" };
       expect((await received(`{{ ${card} | json: '$.number' }}`, latin1)).toString()).toBe(NUMBER);
       expect(await refused(`{{ ${text} }}`, latin1)).toContain("charset utf-8");
@@ -170,14 +170,14 @@ describe("references in the body of a proxied request", () => {
     });
   });
 
-  describe("in parts", () => {
+  describe("in multipart bodies", () => {
     const type = 'multipart/form-data; boundary="x y"';
     const part = (headers: string, content: string | Buffer) =>
       Buffer.concat([Buffer.from(`--x y\r\n${headers}\r\n\r\n`), Buffer.from(content), Buffer.from("\r\n")]);
     const whole = (...parts: Buffer[]) => Buffer.concat([...parts, Buffer.from("--x y--\r\n")]);
     const field = (name: string, more = "") => `Content-Disposition: form-data; name="${name}"${more}`;
 
-    it("are replaced as the type of each part wants, and every other byte stays", async () => {
+    it("are replaced as each part's type requires, and every other byte stays", async () => {
       const body = whole(
         part(field("plain"), `{{ ${card} | json: '$.number' }}`),
         part(
@@ -217,7 +217,7 @@ describe("references in the body of a proxied request", () => {
       expect([...form.keys()]).toEqual(["plain", "json", "untyped", "xml", "form", "file", "none", "empty"]);
     });
 
-    it("keep the length right that a part states", async () => {
+    it("keep the length correct that a part states", async () => {
       const body = (content: string, length: number) =>
         whole(part(`${field("a")}\r\nContent-Length: ${length}`, content), part(field("b"), "x"));
       const reference = `{{ ${card} | json: '$.number' }}`;
@@ -232,7 +232,7 @@ describe("references in the body of a proxied request", () => {
       expect(arrived).toBe(whole(part(field("a%22b'c\\d%0D%0A<e>&f=é", `; filename="${NUMBER}.txt"`), "x")).toString());
     });
 
-    it("are found in parts within parts, before the first and after the last", async () => {
+    it("are found in nested parts, in the preamble and in the epilogue", async () => {
       const inner = `--in\r\n\r\n{"a":"{{ ${text} }}"}\r\n--in--`;
       const reference = `{{ ${card} | json: '$.number' }}`;
       const body = (before: string, nested: string) =>
@@ -249,7 +249,7 @@ describe("references in the body of a proxied request", () => {
       );
     });
 
-    it("must not hold the line between the parts in their values", async () => {
+    it("must not have values that contain the boundary", async () => {
       const evil = { type: "token", data: 'x\r\n--x y\r\nContent-Disposition: form-data; name="admin"\r\n\r\ntrue' };
       const { id } = (await backEnd("POST", "/tokens", { body: evil })).body;
       expect(await refused(whole(part(field("a"), `{{ ${id} }}`)), { type })).toContain("must have another boundary");
@@ -262,7 +262,7 @@ describe("references in the body of a proxied request", () => {
     it.each([
       ["base64", (reference: string) => Buffer.from(`a: ${reference}`).toString("base64").replace(/.{20}/g, "$&\r\n")],
       ["Quoted-Printable", (reference: string) => `a: ${reference.replace("{{", "=7B=\r\n=7b")}`],
-    ])("are refused where %s hides them", async (encoding, encode) => {
+    ])("are rejected if %s hides them", async (encoding, encode) => {
       const body = (content: string) =>
         whole(part(`${field("a")}\r\nContent-Transfer-Encoding: ${encoding}`, encode(content)));
       const said = await refused(body(`{{ ${card} }}`), { type });
@@ -273,15 +273,15 @@ describe("references in the body of a proxied request", () => {
     it.each([
       ["no boundary", "multipart/form-data"],
       ["a boundary that is not there", "multipart/form-data; boundary=other"],
-      ["a boundary that is none", `multipart/form-data; boundary="{{ x }}"`],
+      ["an invalid boundary", `multipart/form-data; boundary="{{ x }}"`],
       ["a boundary that begins like it", 'multipart/form-data; boundary="x"'],
-    ])("are found all the same with %s", async (_, wrong) => {
+    ])("are found despite %s", async (_, wrong) => {
       const body = whole(part(field("a"), `{{ ${card} | json: '$.number' }}`));
       const headers = wrong.includes("{{") ? {} : { type: wrong };
       expect((await received(body, headers)).toString()).toBe(whole(part(field("a"), NUMBER)).toString());
     });
 
-    it("name the part and the place where they are wrong", async () => {
+    it("report the part and the position of a fault", async () => {
       const body = whole(part(field("a"), "x"), part(field("bé"), `line\n {{ ${card} | json: '$.x' }}`));
       expect(await refused(body, { type })).toBe(
         `expression found nothing: {{ ${card} | json: '$.x' }} (part 2 "bé", line 2, column 2)`,
@@ -289,14 +289,14 @@ describe("references in the body of a proxied request", () => {
       expect(await refused(whole(part(field("{{ | }}"), "x")), { type })).toContain('(part 1 "{{ | }}", headers)');
     });
 
-    it("may be many, and not without end", async () => {
+    it("may be many, but not unlimited", async () => {
       const many = Array.from({ length: 10_000 }, (_, n) => part("", String(n)));
       expect((await received(whole(...many), { type })).length).toBe(whole(...many).length);
       expect(await refused(whole(...many, part("", "x")), { type })).toContain("at most 10000 parts");
     });
   });
 
-  describe("of many bytes", () => {
+  describe("in large bodies", () => {
     const reference = () => Buffer.from(`{{ ${card} | json: '$.number' }}`);
     const filler = (size: number) => Buffer.alloc(size, 0x80);
 
@@ -345,7 +345,7 @@ describe("references in the body of a proxied request", () => {
       ["image/png", 100 * KB, filler],
       ["multipart/form-data; boundary=b", 6 * MB, filler],
       ["application/x-yaml", 6 * MB, (size: number) => Buffer.alloc(size, "line\n")],
-    ])("are refused behind the beginning of a larger %s", async (type, size, fill) => {
+    ])("are rejected after the beginning of a larger %s", async (type, size, fill) => {
       const tail = fill(size);
       for (const isChunked of [false, true]) {
         const body = Buffer.concat([fill(size), reference(), tail]);
@@ -353,7 +353,7 @@ describe("references in the body of a proxied request", () => {
       }
     });
 
-    it("are refused wherever the pieces are cut that they come in", async () => {
+    it("are rejected wherever the chunks of the body are split", async () => {
       const bytes = Buffer.concat([filler(70 * KB), reference(), filler(KB)]);
       const end = 70 * KB + reference().length;
       for (const cut of [64 * KB - 1, 64 * KB, 70 * KB - 1, 70 * KB + 1, 70 * KB + 2, end - 2, end - 1, end]) {
@@ -364,7 +364,7 @@ describe("references in the body of a proxied request", () => {
       expect(await refused(straddling, { type: "image/png" })).toContain("within its first 64 KB");
     });
 
-    it("leave bodies alone whose braces are none", async () => {
+    it("leave bodies alone whose braces are not references", async () => {
       const braces = Buffer.concat([filler(70 * KB), Buffer.from("{{".repeat(40_000)), Buffer.from("}}{{}}"), BINARY]);
       for (const isChunked of [false, true]) {
         expect((await received(braces, { type: "image/png", isChunked })).equals(braces)).toBe(true);
@@ -372,7 +372,7 @@ describe("references in the body of a proxied request", () => {
     });
   });
 
-  describe("that is packed", () => {
+  describe("in compressed bodies", () => {
     const codings = [
       ["gzip", gzipSync],
       ["x-gzip", gzipSync],
@@ -383,7 +383,7 @@ describe("references in the body of a proxied request", () => {
       ["zstd", zstdCompressSync],
     ] as const;
 
-    it.each(codings)("with %s are refused, and other bodies go out as they came", async (coding, pack) => {
+    it.each(codings)("with %s are rejected, and other bodies are forwarded unchanged", async (coding, pack) => {
       const headers = { "Content-Encoding": coding };
       for (const isChunked of [false, true]) {
         const sent = { type: "application/json", headers, isChunked };
@@ -394,7 +394,7 @@ describe("references in the body of a proxied request", () => {
       expect(destination.last().header("content-encoding")).toBe(coding);
     });
 
-    it("are refused behind what is read first, in a body that streams", async () => {
+    it("are rejected after the part that is read first, in a body that streams", async () => {
       const noise = Buffer.from(Array.from({ length: 300 * KB }, (_, n) => (n * 7919 + (n >> 7) * 31) % 251));
       const packed = gzipSync(Buffer.concat([noise, Buffer.from(`{{ ${card} }}`), noise]), { level: 0 });
       const headers = { "Content-Encoding": "gzip" };
@@ -403,7 +403,7 @@ describe("references in the body of a proxied request", () => {
       expect((await received(fine, { headers, isChunked: true })).equals(fine)).toBe(true);
     });
 
-    it("by what nobody knows are refused where they are seen", async () => {
+    it("with an unknown encoding are rejected if they are visible", async () => {
       for (const coding of ["x-own", "aes128gcm", "gzip, x-own", "utf-8"]) {
         const headers = { "Content-Encoding": coding };
         expect(await refused(`{{ ${card} }}`, { headers, type: "text/plain" })).toContain("without a Content-Encoding");
@@ -415,7 +415,7 @@ describe("references in the body of a proxied request", () => {
       expect((await received(`{{ ${card} | json: '$.number' }}`, identity)).toString()).toBe(NUMBER);
     });
 
-    it("twice, wrongly or beyond measure is refused", async () => {
+    it("with a repeated, wrong or excessive encoding are rejected", async () => {
       const headers = { "Content-Encoding": "gzip, br" };
       expect(await refused(brotliCompressSync(gzipSync("x")), { headers })).toContain("one coding at most");
       const gzip = { headers: { "Content-Encoding": "gzip" } };

@@ -12,7 +12,7 @@ const PATIENCE = { timeout: 10_000 };
 const CHUNKED = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n";
 const COUNTED = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf";
 
-/** More than all the buffers on the way hold: 4 to 8 MB with those of the kernel (measured). */
+/** More than all buffers on the way hold: 4 to 8 MB including the kernel's (measured). */
 const LARGE = 64 * 1024 * 1024;
 const PIECE = Buffer.alloc(64 * 1024, "x");
 
@@ -51,31 +51,31 @@ describe("an answer", () => {
   describe.each([
     ["in chunks", CHUNKED],
     ["of a known length", COUNTED],
-  ])("%s whose destination breaks off within it", (_, begun) => {
+  ])("%s that the destination breaks off", (_, begun) => {
     it.each<[string, (socket: Socket) => unknown]>([
       ["by its end", (socket) => socket.end(begun)],
       ["by a reset", (socket) => socket.write(begun, () => socket.resetAndDestroy())],
-    ])("%s is not taken for whole over HTTP/1", async (_, reply) => {
+    ])("%s does not look complete over HTTP/1", async (_, reply) => {
       await start((socket) => void reply(socket));
       const received = await rawCall(["GET /proxy HTTP/1.1", ...proxied()]);
       expect(received.body.toString()).not.toMatch(/0\r\n\r\n$/);
       expect(received.body.toString().replace(/^4\r\n|\r\n$/g, "")).toMatch(/^(half)?$/);
     });
 
-    it("is not taken for whole over HTTP/2", async () => {
+    it("does not look complete over HTTP/2", async () => {
       await start((socket) => void socket.end(begun));
       const stream = overHttp2();
       let isWhole = false;
       stream.resume().once("end", () => {
         isWhole = true;
       });
-      // Not `once` of node:events: that would throw the error that is expected here.
+      // Not `once` of node:events, which would throw the expected error.
       await new Promise((resolve) => stream.once("close", resolve));
       expect({ isWhole, code: stream.rstCode }).toEqual({ isWhole: false, code: constants.NGHTTP2_INTERNAL_ERROR });
     });
   });
 
-  it("frees its destination's connection when its caller over HTTP/2 leaves within it", async () => {
+  it("releases the destination's connection when its caller over HTTP/2 disconnects", async () => {
     await start((socket) => void socket.write(CHUNKED));
     const stream = overHttp2();
     await once(stream, "data");
@@ -86,7 +86,7 @@ describe("an answer", () => {
   it.each<[string, () => Socket | ClientHttp2Stream]>([
     ["HTTP/1", overHttp1],
     ["HTTP/2", overHttp2],
-  ])("makes its destination wait for a slow reader over %s, and comes whole", async (_, ask) => {
+  ])("makes its destination wait for a slow reader over %s, and arrives complete", async (_, ask) => {
     let sent = 0;
     await start((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${LARGE}\r\n\r\n`);

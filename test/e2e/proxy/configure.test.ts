@@ -24,7 +24,7 @@ describe("pre-configured proxies", () => {
     tenant.manage("PATCH", `/proxies/${id}`, { body, headers });
   const faults = ({ status, body }: Answer) => [status, Object.keys(body.errors ?? {})];
 
-  it("are created with a key of the contract's form, and read", async () => {
+  it("are created with a key in the contract's format, and read", async () => {
     const made = await create({
       name: "Näme ✓",
       request_transform: GOOD,
@@ -73,12 +73,8 @@ describe("pre-configured proxies", () => {
     ["a metadata service in decimal", { destination_url: "https://2852039166/" }, ["destination_url"]],
     ["a port of mail", { destination_url: "https://example.com:25/" }, ["destination_url"]],
     ["a user", { destination_url: "https://a:b@example.com/" }, ["destination_url"]],
-    [
-      "an application that is none",
-      { application: { id: "01980f70-1a2b-7c4d-9e5f-60718293a4b5" } },
-      ["application.id"],
-    ],
-    ["an application id that is none", { application: { id: "x" } }, ["application.id"]],
+    ["an invalid application", { application: { id: "01980f70-1a2b-7c4d-9e5f-60718293a4b5" } }, ["application.id"]],
+    ["an invalid application id", { application: { id: "x" } }, ["application.id"]],
     ["a transform without code", { request_transform: { code: "" } }, ["request_transform.code"]],
     ["a transform in a list without code", { request_transforms: [{}] }, ["request_transforms[0].code"]],
     ["code of 50,001 characters", { response_transform: { code: "x".repeat(50_001) } }, ["response_transform.code"]],
@@ -99,7 +95,7 @@ describe("pre-configured proxies", () => {
       ["response_transform.expression"],
     ],
     [
-      "a pattern that is none",
+      "an invalid pattern",
       { response_transform: { type: "mask", matcher: "regex", expression: "(a", replacement: "*" } },
       ["response_transform.expression"],
     ],
@@ -109,7 +105,7 @@ describe("pre-configured proxies", () => {
       ["response_transform.replacement"],
     ],
     [
-      "a header that is none",
+      "an invalid header",
       { request_transforms: [GOOD, { type: "append_header", options: { value: "a", location: "b c" } }] },
       ["request_transforms[1].options.location"],
     ],
@@ -128,16 +124,16 @@ describe("pre-configured proxies", () => {
     expect(faults(await create(wrong))).toEqual([400, fields]);
   });
 
-  it("act as no management application, and as none of another tenant", async () => {
+  it("cannot use a management application, or one of another tenant", async () => {
     const clerk = await tenant.application({ type: "management", permissions: ["proxy:read"] });
     expect(faults(await create({ application: { id: clerk.id } }))).toEqual([400, ["application.id"]]);
-    const stranger = await (await newTenant()).backEnd();
-    expect(faults(await create({ application: { id: stranger.id } }))).toEqual([400, ["application.id"]]);
+    const outsider = await (await newTenant()).backEnd();
+    expect(faults(await create({ application: { id: outsider.id } }))).toEqual([400, ["application.id"]]);
     const page = await tenant.application({ type: "public", permissions: ["token:create"] });
     expect((await create({ application: { id: page.id } })).body.application_id).toBe(page.id);
   });
 
-  it("are told where code does not compile, and are not made", async () => {
+  it("are rejected with an error if their code does not compile", async () => {
     const before = (await tenant.manage("GET", "/proxies")).body.pagination.total_items;
     const answer = await create({
       request_transform: { code: "module.exports = async function (req) {\n  return {;\n}" },
@@ -156,7 +152,7 @@ describe("pre-configured proxies", () => {
     expect(await get(body.id)).toEqual(body);
   });
 
-  it("are replaced as a whole: what is left out is gone", async () => {
+  it("are replaced as a whole: omitted fields are cleared", async () => {
     const { body: made } = await create({
       request_transform: GOOD,
       application: { id: backEnd.id },
@@ -221,7 +217,7 @@ describe("pre-configured proxies", () => {
       ["configuration"],
     ],
     ["a wrong application", { application: { id: "01980f70-1a2b-7c4d-9e5f-60718293a4b5" } }, ["application.id"]],
-  ])("are left as they are by a patch with %s", async (_, wrong, fields) => {
+  ])("are not changed by a patch with %s", async (_, wrong, fields) => {
     const { body: made } = await create({ configuration: { A: "1" } });
     expect(faults(await patch(made.id, { name: "Other", ...wrong }))).toEqual([400, fields]);
     expect(await get(made.id)).toEqual(made);
@@ -236,7 +232,7 @@ describe("pre-configured proxies", () => {
     },
   );
 
-  it("are listed by ids and by name, with wildcards and without case", async () => {
+  it("are listed by ids and by name, with wildcards and ignoring case", async () => {
     const own = await newTenant();
     const ids: string[] = [];
     for (const name of ["Alpha One", "alpha two", "Beta_100%", "gamma"]) {
@@ -271,20 +267,20 @@ describe("pre-configured proxies", () => {
     expect((await patch(made.id, { name: "B" })).status).toBe(404);
   });
 
-  it("need their own permissions, and are nobody else's", async () => {
+  it("need their own permissions, and are invisible to other tenants", async () => {
     const { body: made } = await create({});
     const reader = await tenant.application({ type: "management", permissions: ["proxy:read"] });
     expect((await reader("GET", `/proxies/${made.id}`)).status).toBe(200);
     expect((await reader("POST", "/proxies", { body: { name: "A", destination_url: URL_OF } })).status).toBe(403);
     expect((await reader("DELETE", `/proxies/${made.id}`)).status).toBe(403);
     expect((await reader("PATCH", `/proxies/${made.id}`, { body: {}, headers: MERGE })).status).toBe(403);
-    const stranger = await newTenant();
-    expect((await stranger.manage("GET", `/proxies/${made.id}`)).status).toBe(404);
-    expect((await stranger.manage("DELETE", `/proxies/${made.id}`)).status).toBe(404);
-    expect((await stranger.manage("GET", `/proxies?id=${made.id}`)).body.data).toEqual([]);
+    const outsider = await newTenant();
+    expect((await outsider.manage("GET", `/proxies/${made.id}`)).status).toBe(404);
+    expect((await outsider.manage("DELETE", `/proxies/${made.id}`)).status).toBe(404);
+    expect((await outsider.manage("GET", `/proxies?id=${made.id}`)).body.data).toEqual([]);
   });
 
-  it("leave a row in the log for all that is done to them", async () => {
+  it("leave a log row for every operation on them", async () => {
     const { body: made } = await create({ configuration: { KEY: "hidden-value" } });
     await get(made.id);
     await put(made.id, { name: "B", destination_url: URL_OF });

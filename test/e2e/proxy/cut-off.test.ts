@@ -11,9 +11,9 @@ const CANCEL = 8;
 /** The machine that runs the tests is shared. */
 const PATIENCE = { timeout: 10_000 };
 
-/** More than is read of a body before its request begins. */
+/** More than the server reads of a body before it sends the request. */
 const MUCH = Buffer.alloc(70_000, 0x80);
-/** Less than a connection of HTTP/2 takes before it says that more may come. */
+/** Less than an HTTP/2 connection accepts before it opens the window further. */
 const SOME = MUCH.subarray(0, 15_000);
 
 describe("a request whose caller breaks off within its body", () => {
@@ -23,7 +23,7 @@ describe("a request whose caller breaks off within its body", () => {
   let received: string;
   let isOver: boolean;
   let caller: Socket;
-  /** What the server has said on the caller's connection. */
+  /** What the caller's connection has received. */
   let heard: Buffer;
 
   beforeAll(async () => {
@@ -101,7 +101,7 @@ describe("a request whose caller breaks off within its body", () => {
     ["HTTP/2, by a stream reset without an error", overHttp2, () => caller.write(resetFrame(1, NO_ERROR))],
     ["HTTP/2, by the end of the connection", overHttp2, () => caller.end()],
     ["HTTP/2, by a cut connection", overHttp2, () => caller.destroy()],
-  ])("in %s is no whole request at the destination", async (_, start, breakOff) => {
+  ])("in %s does not look complete to the destination", async (_, start, breakOff) => {
     await start();
     await vi.waitFor(() => expect(received).toContain("half"), PATIENCE);
     breakOff();
@@ -110,13 +110,13 @@ describe("a request whose caller breaks off within its body", () => {
     expect(received.endsWith("half") || received.endsWith("half\r\n")).toBe(true);
   });
 
-  it("is no request at all while the beginning is read that references may be in", async () => {
+  it("is not sent at all while the beginning is read, which may contain references", async () => {
     const asked = vi.fn();
     destination.on("connection", asked);
     caller.write(`${head("Transfer-Encoding: chunked")}4\r\nhalf\r\n`);
     caller.resetAndDestroy();
     const { hostname, port } = new URL(inject("serverUrl"));
-    // The server has come to the end of the first request once it has answered a later one.
+    // The server has finished the first request once it has answered a later one.
     expect((await fetch(`http://${hostname}:${port}/healthz`)).status).toBe(200);
     expect(asked).not.toHaveBeenCalled();
   });

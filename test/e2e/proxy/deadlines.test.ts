@@ -3,7 +3,7 @@ import { newTenant } from "../../support/tenant.js";
 import { type Destination, startDestination } from "./support/destination.js";
 import { rawCall } from "./support/raw-call.js";
 
-// The documented 25 s are no setting: these run at the same time, and take as long once.
+// The documented 25 s cannot be configured: these tests run concurrently and wait once.
 describe.concurrent("a destination that is silent for 25 seconds", () => {
   let key: string;
   const destinations: Destination[] = [];
@@ -21,7 +21,7 @@ describe.concurrent("a destination that is silent for 25 seconds", () => {
     return { answer, seconds, destination };
   };
 
-  it("before it answers is a 408, and its connection is given up", { timeout: 45_000 }, async () => {
+  it("before it answers is a 408, and its connection is closed", { timeout: 45_000 }, async () => {
     const { answer, seconds, destination } = await call("");
     const { proxy_error } = JSON.parse(answer.body.toString());
     expect([answer.status, proxy_error.code]).toEqual([408, "destination_timeout"]);
@@ -36,7 +36,7 @@ describe.concurrent("a destination that is silent for 25 seconds", () => {
     expect([answer.status, answer.header("bt-proxy-destination-status")]).toEqual([408, "504"]);
   });
 
-  it("within its body is cut off: nobody takes it for whole", { timeout: 45_000 }, async () => {
+  it("within its body is cut off, so the body does not look complete", { timeout: 45_000 }, async () => {
     const { answer, seconds, destination } = await call("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
     expect([answer.status, answer.body.toString()]).toEqual([200, "half"]);
     expect(seconds).toBeGreaterThan(24);

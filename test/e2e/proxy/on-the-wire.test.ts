@@ -25,7 +25,7 @@ describe("a request through a proxy", () => {
   const raw = (line: string, headers: readonly string[] = [], body: Buffer | string = "") =>
     rawCall([`${line} HTTP/1.1`, `BT-API-KEY: ${backEnd.key}`, `BT-PROXY-KEY: ${proxy.key}`, ...headers], body);
 
-  it.each(["GET", "POST", "PUT", "PATCH", "DELETE"])("goes by %s to the path itself and below it", async (method) => {
+  it.each(["GET", "POST", "PUT", "PATCH", "DELETE"])("can be sent with %s to the path and below it", async (method) => {
     expect((await raw(`${method} /proxy`)).status).toBe(200);
     expect(destination.last().line).toBe(`${method} /base HTTP/1.1`);
     expect((await raw(`${method} /proxy/a/b?c=d`)).status).toBe(200);
@@ -37,7 +37,7 @@ describe("a request through a proxy", () => {
     ["TRACE", 405],
     ["PROPFIND", 405],
     ["OPTIONS", 204],
-  ])("does not go by %s", async (method, expected) => {
+  ])("cannot be sent with %s", async (method, expected) => {
     const before = destination.requests.length;
     const { status, header, body } = await raw(`${method} /proxy/a`);
     expect(destination.requests).toHaveLength(before);
@@ -46,7 +46,7 @@ describe("a request through a proxy", () => {
     if (method === "TRACE") expect(JSON.parse(body.toString()).proxy_error.code).toBe("method_not_allowed");
   });
 
-  it("goes by the path alone where its line names a host too, as for another proxy", async () => {
+  it("uses the path alone if its request line names a host too, as for another proxy", async () => {
     expect((await raw("GET http://elsewhere.example/proxy/a?b")).status).toBe(200);
     expect(destination.last().line).toBe("GET /base/a?b HTTP/1.1");
     expect(destination.last().header("host")).toBe(`127.0.0.1:${destination.port}`);
@@ -63,7 +63,7 @@ describe("a request through a proxy", () => {
     ["/p?q=http://x/y?z", "/base/p?q=http://x/y?z"],
     ["/caf%e9/%ff%fe/%zz/%", "/base/caf%e9/%ff%fe/%zz/%"],
     [`/${"long".repeat(2_000)}`, `/base/${"long".repeat(2_000)}`],
-  ])("carries the path and query %s byte for byte", async (sent, received) => {
+  ])("keeps the path and query %s byte for byte", async (sent, received) => {
     expect((await raw(`GET /proxy${sent}`)).status).toBe(200);
     expect(destination.last().line).toBe(`GET ${received} HTTP/1.1`);
   });
@@ -71,7 +71,7 @@ describe("a request through a proxy", () => {
   it.each([
     ...["/..", "/a/../b", "/%2e%2e/b", "/a/.%2E", "/a%2f..%2fb", "/a\\..\\b", "/./a"],
     ...["/..;/admin", "/%2e%2e;/admin", "/%252e%252e/admin", "/..%5c..%5cadmin", "/%c0%ae%c0%ae/admin", "/.%09./admin"],
-  ])("does not leave the destination's own path by %s", async (path) => {
+  ])("cannot leave the destination's base path with %s", async (path) => {
     const before = destination.requests.length;
     const { status, body } = await raw(`GET /proxy${path}`);
     expect({ status, asked: destination.requests.length - before }).toEqual({ status: 400, asked: 0 });
@@ -89,7 +89,7 @@ describe("a request through a proxy", () => {
     },
   );
 
-  it("takes the key from the query, and does not hand it on in whatever spelling", async () => {
+  it("takes the key from the query, and does not forward it in any spelling", async () => {
     for (const [query, left] of [
       [`?bt-proxy-key=${proxy.key}`, ""],
       [`?a=1&bt-proxy-key=${proxy.key}&b=%20`, "?a=1&b=%20"],
@@ -101,7 +101,7 @@ describe("a request through a proxy", () => {
     }
   });
 
-  it("has the caller's headers in their case and order, without ours and without those of the connection", async () => {
+  it("has the caller's headers in their case and order, without ours and the hop-by-hop ones", async () => {
     await raw(
       "POST /proxy",
       [
@@ -143,7 +143,7 @@ describe("a request through a proxy", () => {
     expect(body.toString()).toBe("abc");
   });
 
-  it("sets KEEP-ALIVE and CONNECTION to any value that is asked for", async () => {
+  it("sets KEEP-ALIVE and CONNECTION to any requested value", async () => {
     await raw("GET /proxy", ["BT-PROXY-KEEP-ALIVE: timeout=7, max=3", "bt-proxy-connection: x-Whatever"]);
     expect(destination.last().headers.slice(1)).toEqual([
       ["KEEP-ALIVE", "timeout=7, max=3"],
@@ -153,7 +153,7 @@ describe("a request through a proxy", () => {
     expect(destination.last().header("connection")).toBe("close");
   });
 
-  it("has one cookie where it came over HTTP/2 in pieces, with the values in it", async () => {
+  it("has one cookie, with values inserted, if it came over HTTP/2 in pieces", async () => {
     const { body: token } = await backEnd("POST", "/tokens", { body: { type: "token", data: "of the token" } });
     const session = connect(inject("serverUrl"));
     const headers = { ":path": "/proxy", "bt-api-key": backEnd.key, "bt-proxy-key": proxy.key };
@@ -166,7 +166,7 @@ describe("a request through a proxy", () => {
     ]);
   });
 
-  it("keeps the bytes of header values beyond ASCII", async () => {
+  it("keeps the bytes of non-ASCII header values", async () => {
     await raw("GET /proxy", ["X-Name: J\xc3\xbcrgen"]);
     expect(destination.last().header("x-name")).toBe("J\xc3\xbcrgen");
   });
@@ -195,7 +195,7 @@ describe("a request through a proxy", () => {
     },
   );
 
-  it("may have any content type, also one that is none", async () => {
+  it("may have any content type, even a malformed one", async () => {
     for (const type of ["nothing", "a/b;;", "multipart/form-data", "text/html; charset=utf-16", "*/*"]) {
       expect([type, (await raw("POST /proxy", [`Content-Type: ${type}`, "Content-Length: 2"], "hi")).status]).toEqual([
         type,
@@ -215,13 +215,13 @@ describe("a request through a proxy", () => {
     ["a blank before the colon", ["Transfer-Encoding : chunked"], "0\r\n\r\n"],
     ["a folded header", ["X-A: b", " Transfer-Encoding: chunked"], ""],
     ["a bare line feed", ["X-A: b\nTransfer-Encoding: chunked"], "0\r\n\r\n"],
-  ])("is refused with %s", async (_, headers, body) => {
+  ])("is rejected with %s", async (_, headers, body) => {
     const before = destination.requests.length;
     const { status } = await raw("POST /proxy", ["Content-Type: image/png", ...headers], body);
     expect({ status, asked: destination.requests.length - before }).toEqual({ status: 400, asked: 0 });
   });
 
-  it("with more headers than are taken is refused as a whole or loses none", async () => {
+  it("with too many headers is rejected as a whole or loses none", async () => {
     const { status } = await raw("GET /proxy", [`X-Long: ${"x".repeat(40_000)}`]);
     expect(status).toBe(431);
     const many = Array.from({ length: 190 }, (_, n) => `X-H${n}: ${n}`);
@@ -229,14 +229,14 @@ describe("a request through a proxy", () => {
     expect(destination.last().header("x-h189")).toBe("189");
   });
 
-  it("goes to a TLS destination that is trusted, and no other", async () => {
+  it("goes to a trusted TLS destination, and no other", async () => {
     await using secure = await startDestination(answer("200 OK", [], "secret"), inject("trustedIdentity"));
     const call = restClient(inject("serverUrl"), backEnd.key);
     const ephemeral = (url: string) => call("GET", "/proxy/x", { headers: { "BT-PROXY-URL": url } });
     expect(await ephemeral(`${secure.url}/p`)).toMatchObject({ status: 200, body: "secret" });
     expect(secure.last().line).toBe("GET /p/x HTTP/1.1");
-    const stranger = await (await createAuthority()).issue(["localhost"], ["127.0.0.1"]);
-    await using untrusted = await startDestination(answer("200 OK", [], "secret"), stranger);
+    const outsider = await (await createAuthority()).issue(["localhost"], ["127.0.0.1"]);
+    await using untrusted = await startDestination(answer("200 OK", [], "secret"), outsider);
     const refused = await ephemeral(untrusted.url);
     expect(refused).toMatchObject({ status: 502, body: { proxy_error: { code: "destination_unreachable" } } });
     expect(refused.headers.has("BT-PROXY-DESTINATION-STATUS")).toBe(false);

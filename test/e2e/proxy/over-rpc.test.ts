@@ -28,7 +28,7 @@ describe("a proxied request as a method", () => {
   const through = (proxyKey: string) => ({ case: "proxyKey", value: proxyKey }) as const;
   const text = (words: string) => new TextEncoder().encode(words);
 
-  it.each(RPC_PROTOCOLS)("goes out and comes back over %s", async (protocol) => {
+  it.each(RPC_PROTOCOLS)("is sent and answered over %s", async (protocol) => {
     reply = answer("404 Not Here", ["Content-Type: text/own", "X-Own: a", "X-Own: b"], "the answer");
     const got = await client(protocol).invokeProxy({
       target: through(proxy.key),
@@ -50,15 +50,15 @@ describe("a proxied request as a method", () => {
     expect(got.headers.filter(({ name }) => name === "X-Own").map(({ value }) => value)).toEqual(["a", "b"]);
   });
 
-  it("needs no key where the proxy asks for none, and goes to an address of the caller's own", async () => {
+  it("needs no key if the proxy requires none, and can use an ephemeral proxy", async () => {
     reply = answer("200 OK", []);
     const open = await makeProxy(tenant, { destination_url: destination.url, require_auth: false });
-    const nobody = rpcClient(ProxyService, "gRPC", {});
-    expect((await nobody.invokeProxy({ target: through(open.key), method: "GET" })).status).toBe(200);
+    const anonymous = rpcClient(ProxyService, "gRPC", {});
+    expect((await anonymous.invokeProxy({ target: through(open.key), method: "GET" })).status).toBe(200);
     const own = { case: "proxyUrl", value: `${destination.url}/own` } as const;
     expect((await client("gRPC").invokeProxy({ target: own, method: "GET", query: "q" })).status).toBe(200);
     expect(destination.last().line).toBe("GET /own?q HTTP/1.1");
-    expect(await failureOf(nobody.invokeProxy({ target: own, method: "GET" }))).toMatchObject({
+    expect(await failureOf(anonymous.invokeProxy({ target: own, method: "GET" }))).toMatchObject({
       reason: "unauthenticated",
     });
   });
@@ -71,7 +71,7 @@ describe("a proxied request as a method", () => {
     ["a query with a line break", { query: "?a\r\nb" }, "query"],
     ["another method", { method: "CONNECT" }, "method"],
     ["no target", { target: { case: undefined } }, "target"],
-  ] as const)("is refused with %s", async (_, wrong, field) => {
+  ] as const)("is rejected with %s", async (_, wrong, field) => {
     const asked = destination.requests.length;
     const failure = await failureOf(
       client("Connect binary").invokeProxy({ target: through(proxy.key), method: "GET", ...wrong }),
@@ -82,7 +82,7 @@ describe("a proxied request as a method", () => {
 
   it.each([
     ["a line break", "X-A", "a\r\nX-Injected: b"],
-    ["a name that is none", "X A", "a"],
+    ["an invalid name", "X A", "a"],
   ])("sends no header with %s", async (_, name, value) => {
     reply = answer("200 OK", []);
     const call = client("gRPC").invokeProxy({ target: through(proxy.key), method: "GET", headers: [{ name, value }] });
@@ -90,12 +90,12 @@ describe("a proxied request as a method", () => {
       () => "sent",
       () => "refused",
     );
-    // A name that is none is dropped, as over HTTP; a value that is none cannot be sent at all.
+    // A malformed name is dropped, as over HTTP; a malformed value cannot be sent at all.
     expect(outcome).toBe(name === "X A" ? "sent" : "refused");
     if (outcome === "sent") expect(destination.last().headers.some(([sent]) => sent === name)).toBe(false);
   });
 
-  it("fails as the proxy does: unknown tokens, rights, silence, code", async () => {
+  it("fails as the proxy does: unknown tokens, permissions, time-outs, code", async () => {
     const invoke = (headers: { name: string; value: string }[], proxyKey = proxy.key) =>
       client("gRPC").invokeProxy({ target: through(proxyKey), method: "POST", headers });
     expect(await failureOf(invoke([{ name: "X", value: "{{ none-such }}" }]))).toMatchObject({
@@ -124,7 +124,7 @@ describe("a proxied request as a method", () => {
     });
   });
 
-  it("carries answers of up to 5 MB in its one message", async () => {
+  it("returns answers of up to 5 MB in its one message", async () => {
     reply = answer("200 OK", [], Buffer.alloc(5 * 1024 * 1024));
     const got = await client("gRPC").invokeProxy({ target: through(proxy.key), method: "GET" });
     expect(got.body?.data).toHaveLength(5 * 1024 * 1024);

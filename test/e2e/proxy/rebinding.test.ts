@@ -5,7 +5,7 @@ import { firstTenant, type TestTenant } from "../../support/tenant.js";
 import { answer, type Destination, startDestination } from "./support/destination.js";
 import { code, makeProxy } from "./support/proxies.js";
 
-/** Has every resolver of the process ask this name server. */
+/** Makes every resolver of the process query this name server. */
 const asking = (address: string) => `
 import dns from "node:dns";
 dns.promises.Resolver = class extends dns.promises.Resolver {
@@ -13,7 +13,7 @@ dns.promises.Resolver = class extends dns.promises.Resolver {
 };
 `;
 
-// 127.0.0.2 stands for a public address: the operator allows it, and the rest of the loopback network stays closed.
+// 127.0.0.2 plays a public address: the operator allows it, and the rest of the loopback network stays closed.
 describe("a destination whose name leads to this machine from its second look-up on", () => {
   let names: NameServer;
   let server: ServerProcess;
@@ -25,7 +25,7 @@ describe("a destination whose name leads to this machine from its second look-up
     names = await startNameServer();
     server = await startServerProcess({ EGRESS_ALLOW: "127.0.0.2" }, {}, undefined, asking(names.address));
     tenant = await firstTenant(server);
-    // Each call makes a connection of its own, so that each is a look-up.
+    // Each call opens its own connection, and therefore looks the name up.
     const once = (body: string) => answer("200 OK", ["Connection: close"], body);
     const say = (body: string) => (socket: { end(bytes: Buffer): void }) => void socket.end(once(body));
     partner = await startDestination(say("the partner"), undefined, { host: "127.0.0.2", port: 0 });
@@ -41,7 +41,7 @@ describe("a destination whose name leads to this machine from its second look-up
     return `http://${name}:${partner.port}`;
   };
 
-  it("is refused there, by a proxy that was made while the name was good", async () => {
+  it("is rejected by a proxy that was created while the name was good", async () => {
     const { key } = await makeProxy(tenant, { destination_url: rebinding("proxy.example.com") });
     const caller = await tenant.backEnd();
     const call = () => caller("GET", "/proxy/secrets", { headers: { "BT-PROXY-KEY": key } });
@@ -52,7 +52,7 @@ describe("a destination whose name leads to this machine from its second look-up
     expect(inside.opened).toBe(0);
   });
 
-  it("is refused where a caller names it", async () => {
+  it("is rejected if a caller names it", async () => {
     const caller = await tenant.backEnd();
     const headers = { "BT-PROXY-URL": rebinding("ephemeral.example.com") };
     expect((await caller("GET", "/proxy", { headers })).body).toBe("the partner");
@@ -60,7 +60,7 @@ describe("a destination whose name leads to this machine from its second look-up
     expect(inside.opened).toBe(0);
   });
 
-  it("is refused where code fetches it", async () => {
+  it("is rejected if code fetches it", async () => {
     const url = rebinding("code.example.com");
     const { key } = await makeProxy(tenant, {
       destination_url: `http://127.0.0.2:${partner.port}`,

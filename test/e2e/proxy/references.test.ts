@@ -46,7 +46,7 @@ describe("references in a proxied request", () => {
     return body.data.filter((row: { operation: string }) => row.operation === operation);
   };
 
-  it("become values of their type in JSON, every other byte left as it is", async () => {
+  it("become values of their type in JSON; every other byte is unchanged", async () => {
     const sent = `{ "z":1.0e2,\n "a" : "{{ ${card} }}", "m":"{{${card} | json: '$.expiration_month'}}", "n":{{ ${card} | json: "$.expiration_year" }},"id":12345678901234567890,"t":"<{{ ${text} }}>","i":"{{ token: ${text} | json: '$.metadata.colour' }}" }`;
     const body = await received(sent);
     expect(body).toMatch(
@@ -55,7 +55,7 @@ describe("references in a proxied request", () => {
     expect(JSON.parse(body)).toMatchObject({ a: CARD, t: `<${SECRET}>` });
   });
 
-  it("are found in +json, forms, XML and text, and written as each wants them", async () => {
+  it("are found in +json, forms, XML and text, and encoded for each", async () => {
     expect(JSON.parse(await received(`{"a":"{{ ${text} }}"}`, "application/vnd.api+json; charset=utf-8"))).toEqual({
       a: SECRET,
     });
@@ -81,7 +81,7 @@ describe("references in a proxied request", () => {
     expect(destination.last().header("authorization")).toBe("Bearer conf-1");
   });
 
-  it("are left alone in what a value or an answer holds", async () => {
+  it("are ignored in inserted values and in answers", async () => {
     const nested = (await backEnd("POST", "/tokens", { body: { type: "token", data: `{{ ${card} }}` } })).body.id;
     expect(await received(`{{ ${nested} }}`, "text/plain")).toBe(`{{ ${card} }}`);
   });
@@ -102,7 +102,7 @@ describe("references in a proxied request", () => {
     ).toEqual([card, text].sort());
   });
 
-  it("to tokens that do not exist refuse the request as a whole, by their ids", async () => {
+  it("to missing tokens fail the whole request, and their ids are listed", async () => {
     const asked = destination.requests.length;
     const { status, body, headers } = await send(`["{{ ${text} }}","{{ none-such }}","{{ nor-this | json: '$.a' }}"]`);
     expect({ status, body }).toEqual({
@@ -128,7 +128,7 @@ describe("references in a proxied request", () => {
     ["a path that several values answer", "{{ ID | json: '$..*' }}"],
     ["a configuration that is not there", "{{ config: NONE }}"],
     ["a filter that fails", "{{ ID | to_number }}"],
-  ])("that hold %s are a 400 that names the part and the place, without a value", async (_, expression) => {
+  ])("with %s are a 400 that names the part and the position, without a value", async (_, expression) => {
     const asked = destination.requests.length;
     const { status, body } = await send(`{"fine":1,\n "a": "${expression.replace("ID", text)}"}`);
     expect(status).toBe(400);
@@ -168,7 +168,7 @@ describe("references in a proxied request", () => {
     },
   );
 
-  it("that a rule hides are a 400, not an empty text", async () => {
+  it("to data that a rule hides are a 400, not an empty text", async () => {
     const rule = { priority: 1, container: "/", transform: "redact", permissions: ["token:use"] };
     const blind = await tenant.application({ type: "private", rules: [rule] });
     const asked = destination.requests.length;
@@ -182,13 +182,13 @@ describe("references in a proxied request", () => {
     expect(destination.requests).toHaveLength(asked);
   });
 
-  it("become numbers and booleans in JSON where they are cast", async () => {
+  it("become numbers and booleans in JSON if they are cast", async () => {
     const month = `${card} | json: '$.expiration_month'`;
     const sent = `{"text":"{{ ${month} }}","cast":"{{ ${month} | to_number }}","in":"<{{ ${month} | to_number }}>","yes":"{{ ${month} | minus: 10 | to_boolean }}"}`;
     expect(await received(sent)).toBe('{"text":"11","cast":11,"in":"<11>","yes":true}');
   });
 
-  it("cannot break a header in two, and the value is not repeated", async () => {
+  it("cannot split a header in two, and the value is not repeated", async () => {
     const evil = (await backEnd("POST", "/tokens", { body: { type: "token", data: "inner\r\nX-Injected: yes" } })).body
       .id;
     const asked = destination.requests.length;
@@ -201,14 +201,14 @@ describe("references in a proxied request", () => {
     expect(destination.last().line).not.toMatch(/\s X-Injected/);
   });
 
-  it("are not more than a hundred", async () => {
+  it("are limited to a hundred", async () => {
     const ids = Array.from({ length: 101 }, (_, n) => `{{ missing-${n} }}`);
     expect((await send(JSON.stringify(ids))).body.proxy_error.detail).toContain("at most 100 tokens");
     const hundred = await send(JSON.stringify(Array.from({ length: 500 }, () => `{{ ${text} }}`)));
     expect(hundred.status).toBe(200);
   });
 
-  it("are not looked for in more than 5 MB", async () => {
+  it("are limited to bodies of 5 MB", async () => {
     const large = `"${"x".repeat(5 * 1024 * 1024)}"`;
     const { status, body } = await send(large);
     expect({ status, code: body.proxy_error.code }).toEqual({ status: 413, code: "body_too_large" });

@@ -4,7 +4,7 @@ import { newTenant } from "../../support/tenant.js";
 import { code, makeProxy } from "./support/proxies.js";
 
 describe("a stored proxy", () => {
-  it("shows neither its key, nor where it goes, nor its code and configuration", async () => {
+  it("is stored without a readable key, destination, code or configuration", async () => {
     const tenant = await newTenant();
     const { id, key } = await makeProxy(tenant, {
       destination_url: "https://partner.example.com/hidden-path",

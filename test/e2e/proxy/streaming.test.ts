@@ -9,7 +9,7 @@ import { firstTenant } from "../../support/tenant.js";
 
 const MB = 1024 * 1024;
 const SIZE = 300 * MB;
-/** Measured: 20 to 90 MB of chunks that wait to be collected, the same for 300 MB as for 900 MB. */
+/** Measured: 20 to 90 MB of chunks waiting for garbage collection, the same for 300 MB as for 900 MB. */
 const MOST_GROWTH = 128 * MB;
 const PIECE = Buffer.alloc(256 * 1024, 7);
 
@@ -17,7 +17,7 @@ function* pieces(): Generator<Buffer> {
   for (let sent = 0; sent < SIZE; sent += PIECE.length) yield PIECE;
 }
 
-describe("bodies that nobody looks into", () => {
+describe("bodies that are not inspected", () => {
   let server: ServerProcess;
   let destination: Server;
   let url: string;
@@ -44,7 +44,7 @@ describe("bodies that nobody looks into", () => {
     await server[Symbol.asyncDispose]();
   });
 
-  /** Sends a request through the server, and gives by how much its memory grew meanwhile. */
+  /** Sends a request through the server and returns the growth of its memory meanwhile. */
   const measured = async <T>(
     method: string,
     headers: Record<string, string>,
@@ -79,18 +79,18 @@ describe("bodies that nobody looks into", () => {
   it.each([
     ["of a known length", { "Content-Length": String(SIZE) }],
     ["in chunks", {}],
-  ])("go out %s in flat memory", async (_, headers) => {
+  ])("stream out %s in constant memory", async (_, headers) => {
     const { result, growth } = await measured("POST", headers, textOf);
     expect([result, received]).toEqual(["taken", SIZE]);
     expect(growth).toBeLessThan(MOST_GROWTH);
   });
 
-  it("come in in flat memory, also to a caller who is slow", async () => {
+  it("stream in with constant memory, also to a slow caller", async () => {
     const { result, growth } = await measured("GET", {}, async (answer) => {
       let bytes = 0;
       for await (const chunk of answer) {
         bytes += chunk.length;
-        // The first of it is read slowly, so that everything behind it has to wait.
+        // The beginning is read slowly, so everything after it has to wait.
         if (bytes < 2 * MB) await new Promise((resolve) => setTimeout(resolve, 20));
       }
       return bytes;

@@ -20,7 +20,7 @@ const COUNTING = code(
 );
 
 describe("a test run of a proxy's transforms", () => {
-  it("shows the request as it leaves and the answer as its caller gets it, with each step", async () => {
+  it("shows the request as it is sent and the answer as its caller gets it, with each step", async () => {
     const { status, body } = await test({
       request_transforms: [SIGNING, { type: "append_header", options: { location: "X-More", value: "1" } }],
       response_transforms: [COUNTING],
@@ -51,7 +51,7 @@ describe("a test run of a proxy's transforms", () => {
     ]);
   });
 
-  it("tells what a step failed with, and keeps what ran before", async () => {
+  it("shows the error of a failed step, and keeps the earlier steps", async () => {
     const failing = code("console.log('about to fail');\nreturn req.args.body.no.such;");
     const { status, body } = await test({ request_transforms: [SIGNING, failing], request: { body: {} } });
     expect(status).toBe(200);
@@ -63,7 +63,7 @@ describe("a test run of a proxy's transforms", () => {
     expect(body.request).toBeUndefined();
   });
 
-  it("makes up the tokens of a step that makes them, and stores none", async () => {
+  it("invents the tokens of a step that creates tokens, and stores none", async () => {
     const backEnd = await tenant.backEnd();
     const count = async () => (await backEnd("GET", "/tokens")).body.pagination.total_items;
     const before = await count();
@@ -92,14 +92,14 @@ describe("a test run of a proxy's transforms", () => {
     expect(JSON.stringify(body.answer.body)).not.toContain("42424242424242");
   });
 
-  it("leaves expressions as they are, and refuses to send them to a destination", async () => {
+  it("leaves expressions unchanged, and refuses to send them to a destination", async () => {
     const request = { body: { card: "{{ 00000000-0000-4000-8000-000000000000 }}" } };
     expect((await test({ request })).body.request.body).toEqual(request.body);
     const { status, body } = await test({ request, destination_url: "https://example.com" });
     expect({ status, fields: Object.keys(body.errors) }).toEqual({ status: 400, fields: ["request"] });
   });
 
-  it("calls no destination of the vault's network", async () => {
+  it("calls no destination in the vault's network", async () => {
     const { status, body } = await test({ request: {}, destination_url: "https://localhost/" });
     expect(status, JSON.stringify(body)).toBeGreaterThanOrEqual(400);
     expect((await test({ request: {}, destination_url: "https://169.254.169.254/" })).status).toBe(400);
@@ -116,7 +116,7 @@ describe("a test run of a proxy's transforms", () => {
 
   it.each<[string, object, string]>([
     ["no request", {}, "request"],
-    ["a method that is none", { request: { method: "STEAL" } }, "request.method"],
+    ["an invalid method", { request: { method: "STEAL" } }, "request.method"],
     ["a step of no kind", { request: {}, request_transforms: [{ type: "x" }] }, "request_transforms[0].type"],
     ["a mask of requests", { request: {}, request_transforms: [{ type: "mask" }] }, "request_transforms[0].type"],
     [
@@ -124,15 +124,15 @@ describe("a test run of a proxy's transforms", () => {
       { request: {}, response_transforms: [{ code: " ".repeat(50_001) }] },
       "response_transforms[0].code",
     ],
-    ["a status that is none", { request: {}, answer: { status: 100 } }, "answer.status"],
-    ["a header that is none", { request: { headers: [{ name: "a b", value: "c" }] } }, "request.headers[0].name"],
+    ["an invalid status", { request: {}, answer: { status: 100 } }, "answer.status"],
+    ["an invalid header", { request: { headers: [{ name: "a b", value: "c" }] } }, "request.headers[0].name"],
     [
       "a line break in a header",
       { request: {}, answer: { status: 200, headers: [{ name: "a", value: "b\nc" }] } },
       "answer.headers[0].value",
     ],
     ["a destination that is no address", { request: {}, destination_url: "example" }, "destination_url"],
-  ])("refuses %s, naming the field", async (_, given, field) => {
+  ])("rejects %s, naming the field", async (_, given, field) => {
     const { status, body } = await test(given);
     expect(status, JSON.stringify(body)).toBe(400);
     expect(Object.keys(body.errors)).toContain(field);
@@ -140,7 +140,7 @@ describe("a test run of a proxy's transforms", () => {
 });
 
 describe("the failed runs of a proxy", () => {
-  it("are told with their kind, and go with the proxy", async () => {
+  it("are listed with their kind, and are deleted with the proxy", async () => {
     const failing = code("console.log('of the request'); throw new Error('it failed');");
     const definition = { destination_url: "https://example.com", request_transform: failing };
     const { id, key } = await makeProxy(tenant, definition);

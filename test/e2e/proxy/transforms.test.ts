@@ -47,7 +47,7 @@ describe("transforms", () => {
       return { headers: { ...headers, "X-Told": "yes" }, body: { body, type: typeof body, method, path, query,
         names: Object.keys(headers), configuration: req.configuration, bt: req.bt === undefined || req.bt === null } };`);
 
-    it("are told body, headers, method, path and query, references replaced", async () => {
+    it("receive body, headers, method, path and query, with references replaced", async () => {
       const { status } = await through(
         { request_transform: telling, configuration: { A: "1" } },
         { path: `/a/b?q=%20{{${token}}}`, raw: `{"t":"{{ ${token} }}"}`, headers: { "X-Own": "1" } },
@@ -75,7 +75,7 @@ describe("transforms", () => {
       ["application/json; charset=utf-8", "[1]", "object"],
       ["application/json", "{not json", "string"],
       ["application/json", `${"[".repeat(200_000)}${"]".repeat(200_000)}`, "string"],
-    ])("have a body of %s %.20s as %s", async (type, raw, expected) => {
+    ])("receive a body of %s %.20s as %s", async (type, raw, expected) => {
       expect((await through({ request_transform: telling }, { type, raw })).status).toBe(200);
       expect(JSON.parse(destination.last().body.toString()).type).toBe(expected);
     });
@@ -96,7 +96,7 @@ describe("transforms", () => {
       ]);
     });
 
-    it("have bt where the proxy has an application, with its rights", async () => {
+    it("have bt if the proxy has an application, with its permissions", async () => {
       const uses = code(`const made = await req.bt.tokens.create({ type: "token", data: req.args.body.secret });
         return { headers: req.args.headers, body: { id: made.id } };`);
       await through({ request_transform: uses, application: { id: backEnd.id } }, { raw: '{"secret":"made in code"}' });
@@ -143,7 +143,7 @@ describe("transforms", () => {
       expect(received.body.proxy_error).toEqual({
         ...{ type: "urn:cloakroom:fault:proxy_error", title: "One or more validation errors occurred." },
         ...{ status, detail, errors, code: "proxy_error" },
-        // Callers are told the place of errors that are not of the published classes.
+        // Callers see the location of errors outside the published classes.
         ...(what === "an error of its own" ? { position: { line: 1, column: expect.any(Number) } } : {}),
         instance: `urn:cloakroom:trace:${received.headers.get("bt-trace-id")}`,
       });
@@ -159,7 +159,7 @@ describe("transforms", () => {
       expect([received.headers.get("x-tea"), received.headers.has(STATUS)]).toEqual(["pot", false]);
     });
 
-    it("take no more than 5 MB, whatever the type", async () => {
+    it("accept no more than 5 MB, whatever the type", async () => {
       const large = "x".repeat(5 * 1024 * 1024 + 1);
       const received = await through(
         { request_transform: code(`return { ${SAME} }`) },
@@ -168,7 +168,7 @@ describe("transforms", () => {
       expect([received.status, received.body.proxy_error.code, received.asked]).toEqual([413, "body_too_large", 0]);
     });
 
-    it("leave a body as it came where they return it", async () => {
+    it("leave a body unchanged if they return it unchanged", async () => {
       const raw = '{ "z":1.0e2,  "id":12345678901234567890, "2":2, "a":[ ] }';
       const same = [
         code(`return { ${SAME} }`),
@@ -181,7 +181,7 @@ describe("transforms", () => {
       }
     });
 
-    it("keep the digits of numbers that code cannot hold", async () => {
+    it("keep the digits of numbers that code cannot represent", async () => {
       const raw = '{ "id":12345678901234567890, "n":1.0 }';
       const { status } = await through(
         {
@@ -200,15 +200,15 @@ describe("transforms", () => {
       expect([ambiguous.status, ambiguous.body.proxy_error.code, ambiguous.asked]).toEqual([422, "unprocessable", 0]);
     });
 
-    it("are a 422 where the code exports no function", async () => {
+    it("are a 422 if the code exports no function", async () => {
       const received = await through({ request_transform: { code: "module.exports = 5;" } });
       expect([received.status, received.asked]).toEqual([422, 0]);
       expect(received.body.proxy_error.status).toBe(422);
     });
   });
 
-  describe("of answers", () => {
-    it("are told body and headers, and replace both", async () => {
+  describe("of responses", () => {
+    it("receive body and headers, and replace both", async () => {
       const received = await through({
         response_transform:
           code(`return { headers: { "X.Any~Name": "1", "Set-Cookie": ["a=1", "b=2"], "Content-Type": "application/json" },
@@ -222,7 +222,7 @@ describe("transforms", () => {
     it.each([
       ["gzip", gzipSync],
       ["br", brotliCompressSync],
-    ] as const)("are shown what was packed with %s, and it goes on unpacked", async (encoding, pack) => {
+    ] as const)("receive %s data decompressed, and it is forwarded decompressed", async (encoding, pack) => {
       const answered = answer(
         "200 OK",
         ["Content-Type: application/json", `Content-Encoding: ${encoding}`],
@@ -246,7 +246,7 @@ describe("transforms", () => {
       expect(received).toMatchObject({ status: Number(line.slice(0, 3)), body: { left: "alone" } });
     });
 
-    it("run on an answer without a body", async () => {
+    it("run on a response without a body", async () => {
       const received = await through(
         { response_transform: code("return { body: req.args.body, headers: { 'X-Ran': typeof req.args.body } }") },
         { answered: Buffer.from("HTTP/1.1 204 No Content\r\n\r\n") },
@@ -284,7 +284,7 @@ describe("transforms", () => {
       ]);
     });
 
-    it("that end early with the answer of a destination are a 502 with its status", async () => {
+    it("that end early with the destination's answer are a 502 with its status", async () => {
       await using cut = await startDestination(
         (socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"),
       );
@@ -292,7 +292,7 @@ describe("transforms", () => {
       expect([received.status, received.headers.get(STATUS)]).toEqual([502, "200"]);
     });
 
-    it("do not blame the request for an answer that is too large", async () => {
+    it("do not blame the request for a response that is too large", async () => {
       const answered = answer("200 OK", [], Buffer.alloc(5 * 1024 * 1024 + 1));
       const received = await through({ response_transform: code(`return { ${SAME} }`) }, { answered });
       expect(received.body.proxy_error).toMatchObject({
@@ -301,7 +301,7 @@ describe("transforms", () => {
       });
     });
 
-    it("leave a body as it came where they return it, and name the type of an object", async () => {
+    it("leave a body unchanged if they return it unchanged, and set the type of an object", async () => {
       const text = '{ "z": 1.0, "id":12345678901234567890,\n "2": 2 }';
       const answered = answer("200 OK", ["Content-Type: application/json"], text);
       const { key } = await makeProxy(tenant, {
@@ -316,7 +316,7 @@ describe("transforms", () => {
       expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
     });
 
-    it("answer in place of the destination, verbatim, and its status is still told", async () => {
+    it("answer in place of the destination, verbatim, and its status is still reported", async () => {
       const custom =
         code(`const { CustomHttpResponseError } = require('@basis-theory/basis-theory-reactor-formulas-sdk-js');
         throw new CustomHttpResponseError({ status: 299, headers: { "Content-Type": "text/own" }, body: "own words" });`);
@@ -327,7 +327,7 @@ describe("transforms", () => {
   });
 
   describe("without code", () => {
-    it("mask what a pattern captures, and leave the rest as it was written", async () => {
+    it("mask what a pattern captures, and leave the rest unchanged", async () => {
       const answered = answer(
         "200 OK",
         ["Content-Type: application/json"],
@@ -342,7 +342,7 @@ describe("transforms", () => {
       expect(await response.text()).toBe('{ "accountNumber":  "********", "n": 1.0 }');
     });
 
-    it("mask every occurrence within a match, and card numbers by their check digit", async () => {
+    it("mask every occurrence within a match, and card numbers with a valid check digit", async () => {
       const text = answer("200 OK", ["Content-Type: text/plain"], "aabbccaabbccaa");
       const pattern = { type: "mask", matcher: "regex", expression: "^(aa).*?$", replacement: "*" };
       expect((await through({ response_transform: pattern }, { answered: text })).body).toBe("**bbcc**bbcc**");
@@ -353,7 +353,7 @@ describe("transforms", () => {
       );
     });
 
-    it("tokenize, append to the body and append headers, each on what the one before left", async () => {
+    it("tokenize, append to the body and append headers, each on the result of the previous one", async () => {
       const answered = answer(
         "200 OK",
         ["Content-Type: application/json"],
@@ -390,7 +390,7 @@ describe("transforms", () => {
       expect((await backEnd("GET", `/tokens/${body.card.token}`)).body.data).toBe("4242424242424242");
     });
 
-    it("change requests, in the order in which they stand, the single one first", async () => {
+    it("change requests in their order, the single one first", async () => {
       await through(
         {
           request_transform: code(
@@ -417,7 +417,7 @@ describe("transforms", () => {
       expect(destination.last().body.toString()).toBe(raw);
     });
 
-    it("make no tokens without an application, and none that are wrong", async () => {
+    it("create no tokens without an application, and no invalid ones", async () => {
       const step = (data: object) => [
         { type: "tokenize", options: { identifier: "made", token: { type: "card", data } } },
       ];
@@ -428,7 +428,7 @@ describe("transforms", () => {
       expect(Object.keys(wrong.body.proxy_error.errors)).toEqual(["data.number"]);
     });
 
-    it("put no line break into a header", async () => {
+    it("cannot put a line break into a header", async () => {
       const answered = answer("200 OK", ["Content-Type: application/json"], '{"evil":"a\\r\\nX-Injected: b"}');
       const received = await through(
         { response_transforms: [{ type: "append_header", options: { value: "{{ res.evil }}", location: "X-A" } }] },
@@ -442,7 +442,7 @@ describe("transforms", () => {
     });
   });
 
-  it("of a proxy that nobody needs a key for act as its application alone", async () => {
+  it("use only the application of a proxy that requires no key", async () => {
     const { key } = await makeProxy(tenant, {
       ...{ destination_url: destination.url, require_auth: false, application: { id: backEnd.id } },
       request_transform: code(

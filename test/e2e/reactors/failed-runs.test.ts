@@ -30,7 +30,7 @@ const react = (id: string, args: object) => caller("POST", `/reactors/${id}/reac
 const failedRuns = (id: string, client = author) => client("GET", `/reactors/${id}/failed-runs`);
 
 describe("the failed runs of a reactor", () => {
-  it("are there once their caller is answered, newest first, with console output, place and what they took", async () => {
+  it("are there once their caller has the response, newest first, with console output, location and duration", async () => {
     const id = await reactor();
     expect((await react(id, { fails: "the first" })).status).toBe(500);
     expect((await react(id, {})).status).toBe(200);
@@ -66,13 +66,13 @@ describe("the failed runs of a reactor", () => {
     expect(JSON.stringify((await failedRuns(id)).body)).toContain("4242424242424242");
   });
 
-  it("are those of runs for later too", async () => {
+  it("include those of asynchronous runs", async () => {
     const id = await reactor();
     await caller("POST", `/reactors/${id}/react-async`, { body: { args: { fails: "later" } } });
     await expect.poll(async () => (await failedRuns(id)).body.data.length, { timeout: 20_000 }).toBe(1);
   });
 
-  it("leave a row of the log for who reads them", async () => {
+  it("leave a log row for each reader", async () => {
     const id = await reactor();
     await failedRuns(id);
     const { body } = await tenant.manage("GET", `/logs?entity_type=reactor&entity_id=${id}&size=1`);
@@ -80,20 +80,20 @@ describe("the failed runs of a reactor", () => {
     expect(body.data[0].message).toContain("failed runs");
   });
 
-  it("are shown to who may change the code of their own tenant, and to no other", async () => {
+  it("are shown to callers who may change the code of their own tenant, and to no others", async () => {
     const id = await reactor();
     await react(id, { fails: "hidden" });
     const reader = await tenant.application({ type: "management", permissions: ["reactor:read", "reactor:create"] });
     expect((await failedRuns(id, reader)).status).toBe(403);
     expect((await failedRuns(id, caller)).status).toBe(403);
     const other = await newTenant();
-    const stranger = await other.application({ type: "management", permissions: ["reactor:update"] });
-    expect((await failedRuns(id, stranger)).status).toBe(404);
+    const outsider = await other.application({ type: "management", permissions: ["reactor:update"] });
+    expect((await failedRuns(id, outsider)).status).toBe(404);
     expect((await failedRuns("00000000-0000-4000-8000-000000000000")).status).toBe(404);
     expect((await failedRuns("not-an-id")).status).toBe(400);
   });
 
-  it("go with the reactor", async () => {
+  it("are deleted with the reactor", async () => {
     await using stored = await openStored();
     const id = await reactor();
     await react(id, { fails: "and goes" });
@@ -103,7 +103,7 @@ describe("the failed runs of a reactor", () => {
     expect(await stored.textOf(tenant.id, "failed_runs")).not.toContain(id);
   });
 
-  it("keep what was cut to its limits", async () => {
+  it("keep what was truncated to its limits", async () => {
     const long = "x".repeat(5_000);
     const id = await reactor(
       `module.exports = async () => { for (let i = 0; i < 1000; i += 1) console.log(i, "${long}"); throw new Error("${long}"); };`,

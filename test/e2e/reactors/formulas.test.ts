@@ -49,7 +49,7 @@ function reactorFrom(formula: string, configuration: object = { FEE: "30", LIVE:
   });
 }
 
-/** What the last rows of the log say was refused. */
+/** The refusals in the last log rows. */
 async function refusals(rows: number): Promise<string[]> {
   const { body } = await tenant.manage("GET", `/logs?entity_type=reactor_formula&size=${rows}`);
   for (const { operation, message, actor_id } of body.data) {
@@ -106,7 +106,7 @@ describe("a reactor formula", () => {
       "request_parameters[1].name",
     ],
     ["code that does not compile", { code: "module.exports = (" }, 422, "code"],
-  ])("with %s is refused by the name of its field", async (_, change, status, field) => {
+  ])("with %s is rejected by the name of its field", async (_, change, status, field) => {
     const answer = await tenant.manage("POST", "/reactor-formulas", {
       body: { ...FORMULA, name: "Refused", ...change },
     });
@@ -116,7 +116,7 @@ describe("a reactor formula", () => {
     expect(listed.body.data).toEqual([]);
   });
 
-  it("that is official is none of a tenant's making", async () => {
+  it("that is official cannot be created by a tenant", async () => {
     const id = await made();
     const wanted = "0192a000-0000-7000-8000-000000000001";
     const body = { ...FORMULA, type: "official" };
@@ -138,7 +138,7 @@ describe("a reactor formula", () => {
 });
 
 describe("a reactor made from a formula", () => {
-  it("gets its configuration in the declared types, and arguments that nobody declared", async () => {
+  it("gets its configuration in the declared types, and undeclared arguments", async () => {
     const { body: reactor } = await reactorFrom(await made());
     const token = (await caller("POST", "/tokens", { body: { type: "token", data: 1000 } })).body.id;
     const { status, body } = await caller("POST", `/reactors/${reactor.id}/react`, {
@@ -152,7 +152,7 @@ describe("a reactor made from a formula", () => {
     ["a missing argument", { note: 1 }, "amount"],
     ["an argument of another type", { amount: "ten" }, "amount"],
     ["a nested argument of another type", { amount: 1, customer: { name: 5 } }, "customer.name"],
-  ])("refuses %s with 400", async (_, args, name) => {
+  ])("rejects %s with 400", async (_, args, name) => {
     const { body: reactor } = await reactorFrom(await made());
     const { status, body } = await caller("POST", `/reactors/${reactor.id}/react`, { body: { args } });
     expect(status).toBe(400);
@@ -162,13 +162,13 @@ describe("a reactor made from a formula", () => {
   it.each<[string, object]>([
     ["without an entry", { FEE: "30" }],
     ["with one of another type", { FEE: "much", LIVE: "true" }],
-  ])("is refused %s of its configuration", async (_, configuration) => {
+  ])("is rejected with %s of its configuration", async (_, configuration) => {
     const { status, body } = await reactorFrom(await made(), configuration);
     expect(status).toBe(400);
     expect(JSON.stringify(body)).toMatch(/configuration/i);
   });
 
-  it("reads entries of its configuration by whatever name", async () => {
+  it("reads entries of its configuration by any name", async () => {
     const names = ["constructor", "__proto__", "toString"];
     const code =
       "module.exports = async ({ configuration }) => ({ raw: Object.getOwnPropertyNames(configuration).map((name) => [name, configuration[name]]) });";
@@ -198,7 +198,7 @@ describe("a reactor made from a formula", () => {
     ]);
   });
 
-  it("takes parameters whose names begin or end with an underscore", async () => {
+  it("accepts parameters whose names begin or end with an underscore", async () => {
     const request_parameters = [
       { name: "_first", type: "string" },
       { name: "last_", type: "string", optional: true },
@@ -212,9 +212,9 @@ describe("a reactor made from a formula", () => {
     });
   });
 
-  it("is refused for a formula of another tenant", async () => {
-    const stranger = await newTenant();
-    const { body } = await stranger.manage("POST", "/reactor-formulas", { body: FORMULA });
+  it("is rejected for a formula of another tenant", async () => {
+    const outsider = await newTenant();
+    const { body } = await outsider.manage("POST", "/reactor-formulas", { body: FORMULA });
     expect((await reactorFrom(body.id)).status).toBe(400);
   });
 });
@@ -226,7 +226,7 @@ describe("official formulas", () => {
     return cloakroom(inject("serverEnvironment"), "formulas", "import", "--file", file, "--json");
   }
 
-  it("are imported by the operator, offered to every tenant, and fixed for all", async () => {
+  it("are imported by the operator, offered to every tenant, and read-only for all", async () => {
     const name = `Official ${official.slice(0, 4)}`;
     const imported = await importing([{ ...FORMULA, type: "official", id: official, name }]);
     expect(imported.stderr).toBe("");
@@ -248,7 +248,7 @@ describe("official formulas", () => {
   it.each<[string, unknown, RegExp]>([
     ["no id", { ...FORMULA, type: "official" }, /id/],
     ["code that does not compile", { ...FORMULA, type: "official", id: official, code: "(" }, /compile|code/],
-  ])("with %s are refused in one line, and nothing is imported", async (_, document, words) => {
+  ])("with %s are rejected in one line, and nothing is imported", async (_, document, words) => {
     const { code, stderr, stdout } = await importing([
       { ...FORMULA, id: official, type: "official", name: "Half" },
       document,

@@ -5,8 +5,8 @@ import type { RestClient } from "../../support/rest.js";
 import { type ServerProcess, startServerProcess } from "../../support/server.js";
 import { firstTenant, newTenant, type TestTenant } from "../../support/tenant.js";
 
-// A server of its own: what happens to its runner here happens to all that runs there.
-describe("reactors of others", () => {
+// A server of its own: failures of its runner affect everything that runs there.
+describe("reactors of other tenants", () => {
   let server: ServerProcess;
   let greedy: TestTenant;
   let modest: TestTenant;
@@ -24,7 +24,7 @@ describe("reactors of others", () => {
   };
   const react = (client: RestClient, id: string) => client("POST", `/reactors/${id}/react`, { body: { args: {} } });
 
-  it("are answered while a tenant's endless loops run, as many as there may be", async () => {
+  it("are answered while one tenant runs as many endless loops as it may", async () => {
     const loop = await reactor(greedy, "module.exports = () => { for (;;); };");
     const { key } = await greedy.backEnd();
     const client = await modest.backEnd();
@@ -54,7 +54,7 @@ describe("reactors of others", () => {
     }
   });
 
-  it("are answered while a tenant signs with a made-up RSA key of 131,072 bits", async () => {
+  it("are answered while a tenant signs with a fabricated RSA key of 131,072 bits", async () => {
     const client = await modest.backEnd();
     const quick = await reactor(modest, "module.exports = () => ({ raw: 'quick' });");
     const signing = await reactor(
@@ -111,7 +111,7 @@ describe("reactors of others", () => {
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
   }, 60_000);
 
-  it("end with an error that may be retried when their runner is killed, and nothing else is hurt", async () => {
+  it("end with a retryable error when their runner is killed, and nothing else is affected", async () => {
     const client = await modest.backEnd();
     const { body: token } = await client("POST", "/tokens", { body: { type: "token", data: "kept" } });
     const slow = await reactor(

@@ -23,13 +23,13 @@ async function reactor(code: string): Promise<() => ReturnType<typeof caller>> {
   return () => caller("POST", `/reactors/${body.id}/react`, { body: { args: {} } });
 }
 
-describe("limits that the operator has set", () => {
+describe("limits set by the operator", () => {
   it("end a run that takes longer", async () => {
     const react = await reactor("module.exports = () => { for (;;); };");
     expect(await react()).toMatchObject({ status: 500, body: { errors: { error: ["The code took too long."] } } });
   });
 
-  it("end a run that wants more memory, and no other", async () => {
+  it("end a run that needs more memory, and no other", async () => {
     const taking = (megabytes: number) =>
       reactor(`module.exports = () => ({ raw: new Uint8Array(${megabytes} * 1024 * 1024).length });`);
     const [modest, greedy] = [await taking(8), await taking(32)];
@@ -40,11 +40,11 @@ describe("limits that the operator has set", () => {
     });
   });
 
-  it("refuse runs that come while so many wait", async () => {
+  it("reject runs while the queue is full", async () => {
     const react = await reactor(
       "module.exports = async () => { await new Promise((done) => setTimeout(done, 1_200)); return { raw: 1 }; };",
     );
-    // Sixteen of a tenant share a thread while they wait for something.
+    // Sixteen runs of a tenant share a thread while they wait for something.
     const statuses = await Promise.all(Array.from({ length: 30 }, async () => (await react()).status));
     expect(statuses.toSorted()).toEqual([...Array(18).fill(200), ...Array(12).fill(503)]);
   });

@@ -19,7 +19,7 @@ let tenant: TestTenant;
 let caller: Application;
 let token: string;
 
-/** A server of its own: results are sent to this machine, and it is killed on the way. */
+/** A server of its own: results are sent to this machine, and it is killed during the test. */
 beforeAll(async () => {
   server = await startServerProcess({ EGRESS_ALLOW: "127.0.0.1" });
   tenant = await firstTenant(server);
@@ -45,7 +45,7 @@ function resultOf(client: RestClient, reactorId: string, requestId: string) {
   );
 }
 
-describe("a reactor that is called for later", () => {
+describe("a reactor that is called asynchronously", () => {
   it("answers 202 with the id of the request, and its result is there once it is ready", async () => {
     const id = await reactor("module.exports = async (req) => ({ raw: req.args.coat, tokenize: { a: 'b' } });");
     const started = await caller("POST", `/reactors/${id}/react-async`, { body: { args: { coat: `{{ ${token} }}` } } });
@@ -59,7 +59,7 @@ describe("a reactor that is called for later", () => {
   it.each([
     ["react-async", { args: {} }],
     ["react", { args: {}, callback_url: "https://example.com/" }],
-  ])("is not called by a session, which may be over before, and leaves its row in the log: %s", async (path, body) => {
+  ])("cannot be called by a session, which may end first, and leaves its row in the log: %s", async (path, body) => {
     const id = await reactor("module.exports = async () => ({ raw: 1 });");
     const page = await tenant.application({ type: "public", permissions: ["token:create"] });
     const { body: session } = await page("POST", "/sessions");
@@ -90,14 +90,14 @@ describe("a reactor that is called for later", () => {
       299,
       { a: 1 },
     ],
-  ])("gives %s as a waiting caller would have got it", async (_, code, expected, shown) => {
+  ])("stores %s as a waiting caller would have got it", async (_, code, expected, shown) => {
     const id = await reactor(code);
     const { body: started } = await caller("POST", `/reactors/${id}/react-async`, { body: {} });
     const { status, body } = await resultOf(caller, id, started.asyncReactorRequestId);
     expect({ status, body }).toEqual({ status: expected, body: shown });
   });
 
-  it("forgets what it was called with once it has ended", async () => {
+  it("deletes its arguments once it has ended", async () => {
     await using stored = await openStored(server.environment);
     const sizeOfRuns = async () => (await stored.textOf(tenant.id, "reactor_runs")).length;
     const id = await reactor("module.exports = (req) => ({ raw: req.args.long.length });");
@@ -108,7 +108,7 @@ describe("a reactor that is called for later", () => {
     expect((await sizeOfRuns()) - before).toBeLessThan(10_000);
   });
 
-  it("keeps no verification code of a card that it has tokenized, which a waiting caller is shown", async () => {
+  it("stores no verification code of a card that it has tokenized, which a waiting caller sees", async () => {
     const data = { number: "4242424242424242", cvc: "987" };
     const mask = { code: "{{ data.cvc }}", last4: "{{ data.number | last4 }}" };
     const card = { type: "card", data };
@@ -125,7 +125,7 @@ describe("a reactor that is called for later", () => {
     ]);
   });
 
-  it("shows its result to nobody else, and a request that never was to nobody", async () => {
+  it("shows its result to no other application, and none for an unknown request", async () => {
     const id = await reactor("module.exports = () => ({ raw: 1 });");
     const { body } = await caller("POST", `/reactors/${id}/react-async`, { body: {} });
     await resultOf(caller, id, body.asyncReactorRequestId);
@@ -136,7 +136,7 @@ describe("a reactor that is called for later", () => {
     expect((await caller("GET", `/reactors/${id}/results/nonsense`)).status).toBe(400);
   });
 
-  it("gives the refusal of an unknown token as its result, and refuses at once whoever may use none", async () => {
+  it("stores the error of an unknown token as its result, and at once rejects a caller who may use none", async () => {
     const id = await reactor("module.exports = () => ({ raw: 1 });");
     const unknown = { args: { a: "{{ 00000000-0000-4000-8000-000000000000 }}" } };
     const { body: started } = await caller("POST", `/reactors/${id}/react-async`, { body: unknown });
@@ -163,8 +163,8 @@ describe("a reactor that is called with a callback", () => {
   );
 });
 
-describe("runs that wait", () => {
-  it("survive the server that took them, and results are sent until they are taken", async () => {
+describe("queued runs", () => {
+  it("survive the server that accepted them, and results are sent until they are accepted", async () => {
     const authority = await createAuthority();
     await using receiver = await startReceiver([503], await authority.issue([], ["127.0.0.1"]));
     const own = await startServerProcess({ EGRESS_ALLOW: "127.0.0.1" }, { "authority.pem": authority.pem });

@@ -21,15 +21,15 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Waits for `ms`, and leaves a token each time that it is started. */
+/** Waits for `ms`, and creates a token each time that it is started. */
 const leaving = (ms: number) => `module.exports = async ({ bt }) => {
   await bt.tokens.create({ type: "token", data: "here" });
   await new Promise((done) => setTimeout(done, ${ms}));
   return { raw: { done: true } };
 };`;
 
-describe("a process that is killed while a reactor runs that nobody waits for", () => {
-  it("leaves a run that the next one starts again, once its lease is over, and whose result is there then", async () => {
+describe("a process that is killed during an asynchronous run", () => {
+  it("leaves a run that the next process starts again once its lease is over, with a result", async () => {
     const client = await tenant.backEnd();
     const definition = { name: "Slow", code: leaving(3_000), application: { id: client.id } };
     const { body: reactor } = await tenant.manage("POST", "/reactors", { body: definition });
@@ -42,7 +42,7 @@ describe("a process that is killed while a reactor runs that nobody waits for", 
     server = await startReplica(environment);
     const again = restClient(server.url, client.key);
     const result = () => again("GET", `/reactors/${reactor.id}/results/${started.asyncReactorRequestId}`);
-    // Whoever took it may still be at work, as far as anybody can know.
+    // As far as anyone can know, the process that took it may still be at work.
     expect((await result()).status).toBe(404);
     expect(await starts(again)).toBe(1);
     await using stored = await openStored(environment);

@@ -11,7 +11,7 @@ type Application = Awaited<ReturnType<TestTenant["backEnd"]>>;
 let tenant: TestTenant;
 let caller: Application;
 let manage: RestClient;
-/** Two tokens of one tenant: their values have types of their own. */
+/** Two tokens of one tenant: their values have different types. */
 let card: string;
 let amount: string;
 
@@ -40,7 +40,7 @@ async function react(code: string, args?: unknown, more: object = {}) {
 const failing = (body: string) => `${PRELUDE} module.exports = async function () { ${body} };`;
 
 describe("a reactor that is called", () => {
-  it("gets the values of tokens with their types, and its raw result comes back as it is", async () => {
+  it("gets the values of tokens with their types, and its raw result is returned unchanged", async () => {
     const { status, body, headers } = await react(
       "module.exports = async function (req) { return { raw: { kinds: Object.keys(req.args).map((k) => typeof req.args[k]), year: req.args.card.expiration_year, more: req.args.amount + 1, note: req.args.note } }; };",
       { card: `{{ ${card} }}`, amount: `{{ ${amount} }}`, note: `Card {{ ${card} | json: '$.number' }}` },
@@ -52,7 +52,7 @@ describe("a reactor that is called", () => {
     });
   });
 
-  it("has what it returns as tokenize made into tokens, in the same shape", async () => {
+  it("gets tokens for what it returns as tokenize, in the same shape", async () => {
     const { status, body } = await react(
       "module.exports = async function (req) { return { raw: 1, tokenize: { first: 'a', second: { type: 'token', data: req.args.value } } }; };",
       { value: "secret coat" },
@@ -75,7 +75,7 @@ describe("a reactor that is called", () => {
     expect(body).toEqual({ raw: { key: "shared secret", bt: "undefined" } });
   });
 
-  it("uses bt with the rights of its application, and no others", async () => {
+  it("uses bt with the permissions of its application, and no others", async () => {
     const { id: application } = await tenant.application({ type: "private", permissions: ["token:create"] });
     const code =
       "module.exports = async ({ bt, args }) => { const made = await bt.tokens.create({ type: 'token', data: args.value }); let refused; try { await bt.tokens.retrieve(made.id); } catch (error) { refused = error.status; } return { raw: { made: made.id, refused } }; };";
@@ -85,7 +85,7 @@ describe("a reactor that is called", () => {
     expect((await caller("GET", `/tokens/${body.raw.made}`)).body.data).toBe("through bt");
   });
 
-  it("uses bt with a right of its application from when it is given until it is taken away", async () => {
+  it("uses bt with a permission of its application from when it is granted until it is revoked", async () => {
     const clerk = await tenant.application({ type: "private", permissions: ["token:create"] });
     const code =
       "module.exports = async ({ bt, args }) => ({ raw: await bt.tokens.retrieve(args.id).then(() => 200, (error) => error.status) });";
@@ -99,7 +99,7 @@ describe("a reactor that is called", () => {
     expect(answers).toEqual([403, 200, 403]);
   });
 
-  it("takes plain functions, and arguments may be missing", async () => {
+  it("may be a plain function, and its arguments may be missing", async () => {
     expect((await react("module.exports = (req) => ({ raw: Object.keys(req.args) });")).body).toEqual({ raw: [] });
   });
 
@@ -113,7 +113,7 @@ describe("a reactor that is called", () => {
     expect(uses.some(({ operation }: { operation: string }) => operation === "use")).toBe(true);
   });
 
-  it("is not called for whoever may not use the tokens, nor with unknown ones", async () => {
+  it("is not called for a caller who may not use the tokens, nor with unknown ones", async () => {
     const id = await reactor("module.exports = () => ({ raw: 1 });");
     const other = await tenant.application({ type: "private", permissions: ["token:read"] });
     const body = { args: { card: `{{ ${card} }}` } };
@@ -127,12 +127,12 @@ describe("a reactor that is called", () => {
       body: { args: { a: `{{ ${card} | nothing }}` } },
     });
     expect(malformed.status).toBe(400);
-    const stranger = await (await newTenant()).backEnd();
-    expect((await stranger("POST", `/reactors/${id}/react`, { body: { args: {} } })).status).toBe(404);
+    const outsider = await (await newTenant()).backEnd();
+    expect((await outsider("POST", `/reactors/${id}/react`, { body: { args: {} } })).status).toBe(404);
   });
 });
 
-describe("a reactor that fails answers status, detail and errors", () => {
+describe("a reactor that fails returns status, detail and errors", () => {
   it.each<[string, number, string]>([
     ["AuthenticationError", 401, "Authentication Failed"],
     ["AuthorizationError", 403, "Forbidden"],
@@ -163,7 +163,7 @@ describe("a reactor that fails answers status, detail and errors", () => {
     expect(body.errors).toEqual(errors);
   });
 
-  it("and CustomHttpResponseError answers verbatim", async () => {
+  it("and CustomHttpResponseError is returned verbatim", async () => {
     const { status, headers, body } = await react(
       failing(
         "throw new errors.CustomHttpResponseError({ status: 418, headers: { 'X-Kettle': 'on', 'BT-Trace-Id': 'theirs' }, body: { tea: 1 } });",
@@ -191,7 +191,7 @@ describe("a reactor that fails answers status, detail and errors", () => {
       const [headers] = await answered;
       expect(headers[":status"]).toBe(status);
       expect(headers["content-length"] ?? "0").toBe("0");
-      // Rejects where the stream is reset.
+      // Rejects if the stream is reset.
       expect(await buffer(stream)).toEqual(Buffer.alloc(0));
     } finally {
       session.destroy();
@@ -213,7 +213,7 @@ describe("a reactor that fails answers status, detail and errors", () => {
     expect(JSON.stringify(body.errors)).toMatch(text);
   });
 
-  it("beyond a thousand calls of the host, each by itself, and as a whole where their errors fill its memory", async () => {
+  it("beyond a thousand host calls, each on its own, and as a whole if their errors fill its memory", async () => {
     const { id: application } = await tenant.application({ type: "private", permissions: ["token:use"] });
     const calling = (calls: number) =>
       `module.exports = async ({ bt }) => {
@@ -236,7 +236,7 @@ describe("a reactor that fails answers status, detail and errors", () => {
 });
 
 describe("a reactor", () => {
-  it("whose code does not compile is refused with the line and the column, and not stored", async () => {
+  it("whose code does not compile is rejected with the line and the column, and not stored", async () => {
     const before = (await manage("GET", "/reactors?name=Broken")).body.pagination.total_items;
     const { status, body } = await manage("POST", "/reactors", {
       body: { name: "Broken", code: "module.exports = async function (req) {\n  return {{ raw: 1 };\n};" },
@@ -280,7 +280,7 @@ describe("a reactor", () => {
     ["no code", { name: "x" }, "code"],
     ["code of 50,001 characters", { name: "x", code: "/".repeat(50_001) }, "code"],
     [
-      "an application that is none",
+      "an invalid application",
       { name: "x", code: "module.exports = () => {};", application: { id: "no" } },
       "application.id",
     ],
@@ -296,9 +296,9 @@ describe("a reactor", () => {
   });
 });
 
-describe("a failure of a tenant's code", () => {
-  it("is no failure of the server in the operator's log", async () => {
-    const { headers, status } = await react(failing("throw new Error('theirs, and nobody reads it here');"));
+describe("an error of a tenant's code", () => {
+  it("is not a server error in the operator's log", async () => {
+    const { headers, status } = await react(failing("throw new Error('theirs, and not logged here');"));
     expect(status).toBe(500);
     const line = await logLineOf(headers);
     expect(JSON.parse(line)).toMatchObject({ level: 30, rpc: "React", status: 500, code: "reactor_error" });

@@ -7,7 +7,7 @@ const PRELUDE = "const errors = require('@basis-theory/basis-theory-reactor-form
 let tenant: TestTenant;
 let author: RestClient & { readonly id: string };
 
-/** Whoever may write reactors may test code: no permission on tokens is needed. */
+/** A caller who may write reactors may test code: no permission on tokens is needed. */
 beforeAll(async () => {
   tenant = await newTenant();
   author = await tenant.application({ type: "management", permissions: ["reactor:create", "reactor:read"] });
@@ -17,7 +17,7 @@ const test = (body: object, client: RestClient = author) => client("POST", "/rea
 const running = (statements: string) => `module.exports = async function (req) { ${statements} };`;
 
 describe("a test run of a reactor", () => {
-  it("tells what the code returned, what it wrote to the console, and what it took", async () => {
+  it("shows what the code returned, its console output, and its resource use", async () => {
     const { status, body } = await test({
       code: running(
         "console.log('amount', req.args.amount); console.error({ key: req.configuration.KEY }); return { raw: { twice: req.args.amount * 2 } };",
@@ -40,7 +40,7 @@ describe("a test run of a reactor", () => {
     expect(body.memory_bytes).toBeGreaterThan(100_000);
   });
 
-  it("keeps nothing but a row of the log", async () => {
+  it("stores only a log row", async () => {
     const { body: before } = await author("GET", "/reactors");
     await test({ code: running("return { raw: 1, tokenize: { a: 'secret coat' } };") });
     expect((await author("GET", "/reactors")).body.data).toEqual(before.data);
@@ -50,7 +50,7 @@ describe("a test run of a reactor", () => {
     });
   });
 
-  it("gives each run an instance of its own", async () => {
+  it("gives each run its own instance", async () => {
     const code = `let runs = 0; ${running("return { raw: ++runs };")}`;
     expect((await test({ code })).body.returned).toEqual({ raw: 1 });
     expect((await test({ code })).body.returned).toEqual({ raw: 1 });
@@ -72,7 +72,7 @@ describe("a test run of a reactor", () => {
   });
 
   describe("of code that fails", () => {
-    it("tells the error with its line and column, and what was written before", async () => {
+    it("shows the error with its line and column, and the output before it", async () => {
       const code = "module.exports = async function (req) {\n  console.log('before');\n  return req.args.no.such;\n};";
       const { status, body } = await test({ code, args: {} });
       expect(status).toBe(200);
@@ -98,12 +98,12 @@ describe("a test run of a reactor", () => {
         running("const all = []; for (;;) all.push(new Array(1e5).fill(Math.random()));"),
         { status: 500, errors: { error: ["The code used too much memory."] } },
       ],
-    ])("tells %s", async (_, code, error) => {
+    ])("shows %s", async (_, code, error) => {
       const { status, body } = await test({ code });
       expect({ status, error: body.error }).toMatchObject({ status: 200, error });
     });
 
-    it("shows an answer of the code's own as that", async () => {
+    it("shows the code's own response as such", async () => {
       const code = `${PRELUDE} module.exports = () => { throw new errors.CustomHttpResponseError({ status: 409, headers: { "X-Own": "1" }, body: { a: 1 } }); };`;
       const { body } = await test({ code });
       expect(body).toMatchObject({
@@ -113,8 +113,8 @@ describe("a test run of a reactor", () => {
     });
   });
 
-  describe("with answers of the world outside", () => {
-    it("gives those of fetch by method and address, and tells what was asked", async () => {
+  describe("with stubbed responses", () => {
+    it("returns those for fetch by method and address, and shows the requests", async () => {
       const code = running(`
         const first = await (await fetch("https://example.com/a?b=1")).json();
         const second = await fetch("https://example.com/other", { method: "POST", body: "x" });
@@ -131,7 +131,7 @@ describe("a test run of a reactor", () => {
       ]);
     });
 
-    it("fails a request that has no answer, and says what to do", async () => {
+    it("fails a request without a stub, and says what to do", async () => {
       const { body } = await test({ code: running("await fetch('https://example.com/'); return {};") });
       expect(JSON.stringify(body.error)).toContain("give one in outside.fetch, or set outside.network");
       expect(body.calls).toEqual([{ to: "fetch", method: "GET", url: "https://example.com/", answered_by: "nothing" }]);
@@ -147,7 +147,7 @@ describe("a test run of a reactor", () => {
       expect(body.calls[0].status).toBeUndefined();
     });
 
-    it("gives those of req.bt in turn, the last again and again, and refusals as errors", async () => {
+    it("returns those of req.bt in turn, repeating the last, with refusals as errors", async () => {
       const code = running(`
         const made = [await req.bt.tokens.create({ data: 1 }), await req.bt.tokens.create({ data: 2 }), await req.bt.tokens.create({ data: 3 })];
         const refused = await req.bt.tokens.retrieve("a").catch((error) => error.status);
@@ -166,7 +166,7 @@ describe("a test run of a reactor", () => {
       ]);
     });
 
-    it("has req.bt only where the test says so", async () => {
+    it("has req.bt only if the test asks for it", async () => {
       const code = running("return { raw: typeof req.bt };");
       expect((await test({ code })).body.returned).toEqual({ raw: "undefined" });
       expect((await test({ code, outside: { has_bt: true } })).body.returned).toEqual({ raw: "object" });
@@ -189,11 +189,11 @@ describe("a test run of a reactor", () => {
     ["code that is too long", { code: `// ${"x".repeat(50_000)}` }, "code"],
     ["code that is no text", { code: 1 }, "code"],
     ["an answer without an address", { outside: { fetch: [{ status: 200 }] } }, "outside.fetch[0].url"],
-    ["a status that is none", { outside: { fetch: [{ url: "*", status: 99 }] } }, "outside.fetch[0].status"],
-    ["a method of bt that is none", { outside: { bt: [{ method: "tokens.steal" }] } }, "outside.bt[0].method"],
+    ["an invalid status", { outside: { fetch: [{ url: "*", status: 99 }] } }, "outside.fetch[0].status"],
+    ["an invalid method of bt", { outside: { bt: [{ method: "tokens.steal" }] } }, "outside.bt[0].method"],
     ["configuration that is no text", { configuration: { a: { b: 1 } } }, "configuration"],
     ["too many answers", { outside: { fetch: Array.from({ length: 101 }, () => ({ url: "*" })) } }, "outside.fetch"],
-  ])("refuses %s, naming the field", async (_, given, field) => {
+  ])("rejects %s, naming the field", async (_, given, field) => {
     const { status, body } = await test({ ...(field === "code" ? {} : { code: running("return {};") }), ...given });
     expect(status, JSON.stringify(body)).toBe(400);
     expect(Object.keys(body.errors).some((name) => name.startsWith(field))).toBe(true);

@@ -3,14 +3,17 @@ import { isTenantId, type TenantId } from "../../../src/base/ids.js";
 import { connect, type DatabaseAddress, type Sql } from "../../../src/store/connect.js";
 import { asTenant } from "../../support/databases.js";
 
-/** How many rows of a tenant there are, and how many of them do not fit the others. */
+/** The number of a tenant's rows, and of those that are inconsistent. */
 interface Books {
   readonly tokens: number;
   readonly answers: number;
   readonly amiss: Readonly<Record<string, number>>;
 }
 
-/** Each counts what must not be. A token is active in the month it was made in, and in no other within a test. */
+/**
+ * Each counts rows that must not exist. A token is active in the month it was created in, and in no other within a
+ * test.
+ */
 const AMISS = {
   "types whose counter is wrong": `
     select count(*) from (select type, count(*) as n from tokens group by type) t
@@ -20,10 +23,10 @@ const AMISS = {
       select date_trunc('month', created_at at time zone 'UTC')::date as month, count(*) as n
       from audit_logs where operation = 'create' and entity_type in ('card', 'token') group by 1) t
     full join (select month, sum(n) as n from token_activity group by month) c using (month) where t.n is distinct from c.n`,
-  "tokens without exactly one row that tells of their creation": `
+  "tokens without exactly one row about their creation": `
     select count(*) from tokens t where 1 <> (
       select count(*) from audit_logs a where a.entity_id = t.id and a.operation = 'create' and a.entity_type = t.type)`,
-  "tokens that were told to be made, and are neither there nor told to have ended once": `
+  "tokens with a creation row that are neither stored nor logged as ended once": `
     select count(*) from audit_logs a where operation = 'create' and entity_type in ('card', 'token')
       and 1 <> (select count(*) from tokens t where t.id = a.entity_id)
         + (select count(*) from audit_logs e where e.entity_id = a.entity_id and e.operation in ('delete', 'expire'))`,
@@ -56,7 +59,7 @@ async function read(sql: Sql, tenantId: TenantId): Promise<Books> {
   };
 }
 
-/** Checks by SQL that everything that is stored of a tenant's tokens fits together. */
+/** Checks by SQL that all stored rows of a tenant's tokens are consistent. */
 export async function expectBooksBalanced(address: DatabaseAddress, tenant: string): Promise<Books> {
   if (!isTenantId(tenant)) throw new Error("this is no tenant");
   const sql = connect(address, { connections: 1, statementTimeout: 20_000 });

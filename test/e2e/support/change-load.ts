@@ -2,23 +2,23 @@ import type { RestClient } from "../../support/rest.js";
 
 const MERGE_PATCH = { "Content-Type": "application/merge-patch+json" };
 
-/** What a client knows of one token that it changes step by step, and ends by deleting. */
+/** What a client knows of one token that it changes step by step and finally deletes. */
 export interface ChangedToken {
   readonly id: string;
-  /** The last step that was acknowledged, and the last one sent. */
+  /** The last acknowledged step, and the last one sent. */
   acknowledged: number;
   sent: number;
   deletion: "none" | "sent" | "acknowledged";
 }
 
-/** A step changes the value and everything beside it: half of it would show. */
+/** A step changes the value and everything with it: a partial step would show. */
 export const stateAfter = (step: number) => ({
   data: { step, text: `step ${step}` },
   metadata: { step: `step-${step}` },
   containers: [`/step/${step}/`],
 });
 
-/** Makes tokens that are changed, as they are before their first step. */
+/** Creates tokens in their state before the first step. */
 export async function makeChanged(client: RestClient, many: number): Promise<ChangedToken[]> {
   const items = Array.from({ length: many }, () => ({ type: "token", ...stateAfter(0) }));
   const { status, body } = await client("POST", "/tokenize", { body: items });
@@ -26,7 +26,7 @@ export async function makeChanged(client: RestClient, many: number): Promise<Cha
   return body.map(({ id }: { id: string }) => ({ id, acknowledged: 0, sent: 0, deletion: "none" }));
 }
 
-/** Changes a token step by step and deletes it after the last, until nobody answers. */
+/** Changes a token step by step and deletes it after the last, until the server stops answering. */
 export async function changeOn(client: RestClient, token: ChangedToken, lastStep: number): Promise<void> {
   const path = `/tokens/${token.id}`;
   while (token.sent < lastStep) {

@@ -1,18 +1,18 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { vi } from "vitest";
 
-/** The lines of the operator's log in what a server has said. */
+/** The operator's log lines in a server's output. */
 export function logLines(said: string): Record<string, unknown>[] {
   return said.split("\n").flatMap((line) => (line.startsWith("{") ? [JSON.parse(line)] : []));
 }
 
-/** The ids of the processes that take requests, by their numbers, as the log says last. */
+/** The ids of the worker processes by number, as the log last reports them. */
 export function processIds(said: string): Map<number, number> {
   const ready = logLines(said).filter(({ msg }) => msg === "a process takes requests");
   return new Map(ready.map(({ worker, pid }) => [Number(worker), Number(pid)]));
 }
 
-/** The id of a process by its number. @throws Error where the log names none: signals to 0 reach the tests themselves. */
+/** The id of a process by its number. @throws Error if the log names none: signals to 0 reach the tests themselves. */
 export function processId(said: string, number: number): number {
   const pid = processIds(said).get(number);
   if (!pid) throw new Error(`the log names no process ${number}`);
@@ -30,7 +30,7 @@ export function servedBy(said: string, rpc: string): Set<unknown> {
   return new Set(lines.map(({ process }) => process));
 }
 
-/** The ids of the processes that this one has started, whose command line has this part. */
+/** The ids of the child processes whose command line contains this. */
 export function childrenOf(parent: number | undefined, part: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -54,7 +54,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** The sum of a metric's values over the labels that have this part. */
+/** The sum of a metric's values over the labels that contain this. */
 export function metric(page: string, name: string, part = ""): number {
   const lines = page.split("\n").filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
   return lines.filter((line) => line.includes(part)).reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);

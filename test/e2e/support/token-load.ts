@@ -3,22 +3,22 @@ import type { RestClient } from "../../support/rest.js";
 
 export const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
 
-/** One request that stores tokens, and what became of it. */
+/** One request that stores tokens, and its outcome. */
 export interface StoringRequest {
   /** Its idempotency key, which its tokens carry as metadata too. */
   readonly name: string;
   readonly path: "/tokens" | "/tokenize";
-  /** The tokens that it was answered with. Undefined while nobody has acknowledged it. */
+  /** The tokens in its response. Undefined until it is acknowledged. */
   acknowledged: readonly string[] | undefined;
 }
 
 /** Tokens that each kind of request stores. */
 export const TOKENS_OF = { "/tokens": 1, "/tokenize": 4 } as const;
 
-/** Many clients that store tokens at once, and remember what they were told. */
+/** Many clients that store tokens concurrently and remember the responses. */
 export class TokenLoad {
   readonly requests: StoringRequest[] = [];
-  /** Answers other than success, by status; 0 where there was none. */
+  /** Responses other than success, by status; 0 if there was none. */
   readonly refusals = new Map<number, number>();
   #isOver = false;
   #running: Promise<unknown> = Promise.resolve();
@@ -45,13 +45,13 @@ export class TokenLoad {
     this.#running = Promise.all(Array.from({ length: clients }, (_, number) => one(number)));
   }
 
-  /** Lets the requests under way end, or fail. */
+  /** Lets the requests in flight finish or fail. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await this.#running;
   }
 
-  /** Sends a request, again where it was sent before: under the same idempotency key. */
+  /** Sends a request, or repeats it with the same idempotency key. */
   async send(client: RestClient, request: StoringRequest): Promise<"acknowledged" | "refused" | "no answer"> {
     const headers = { "BT-IDEMPOTENCY-KEY": request.name };
     const answer = await client("POST", request.path, { headers, body: bodyOf(request) }).catch(() => undefined);

@@ -3,7 +3,7 @@ import type { Replica } from "../../support/replica.js";
 import { restClient } from "../../support/rest.js";
 import { expectAllReadable, TOKENS_OF, type TokenLoad } from "./token-load.js";
 
-/** Loads the server until it has acknowledged so many requests more, and then does something to it. */
+/** Loads the server until it has acknowledged this many more requests, and then acts on it. */
 export async function underLoad(
   load: TokenLoad,
   server: Pick<Replica, "url">,
@@ -18,7 +18,7 @@ export async function underLoad(
   await load.stop();
 }
 
-/** Everything acknowledged is there with its value; everything else is whole or absent, and can be sent once more. */
+/** Everything acknowledged is there with its value; everything else is complete or absent, and can be sent again. */
 export async function expectNothingLost(load: TokenLoad, url: string, key: string): Promise<void> {
   const client = restClient(url, key);
   await expectAllReadable(client, load.acknowledged);

@@ -3,17 +3,17 @@ import { beforeAll, describe, expect, inject, it } from "vitest";
 import type { RestClient } from "../../support/rest.js";
 import { newTenant } from "../../support/tenant.js";
 
-/** What came back on a connection, and whether the server closed it. */
+/** The response bytes of a connection, and whether the server closed it. */
 interface Exchange {
   readonly statuses: readonly number[];
   readonly closed: boolean;
   readonly text: string;
 }
 
-/** How long a connection may stay open behind its last answer before it counts as left open. */
+/** How long a connection may stay open after its last response before it counts as kept open. */
 const LEFT_OPEN_MS = 400;
 
-/** Sends bytes as they are and reads until the server closes, or leaves the connection open behind `answers` answers. */
+/** Sends bytes unchanged and reads until the server closes, or keeps the connection open after `answers` responses. */
 function exchange(bytes: string, answers: number): Promise<Exchange> {
   const { hostname, port } = new URL(inject("serverUrl"));
   return new Promise((resolve) => {
@@ -43,7 +43,9 @@ const post = (lines: readonly string[], body = "") =>
 const chunked = (body: string) => post(["Transfer-Encoding: chunked"], body);
 const LAST_CHUNK = "0\r\n\r\n";
 
-/** Requests that a server and a proxy before it could read in two ways: refused, and the connection closed (RFC 9112). */
+/**
+ * Requests that a server and a proxy before it could read in two ways: rejected, and the connection closed (RFC 9112).
+ */
 const REFUSED: readonly (readonly [what: string, bytes: string])[] = [
   // 3.2: the host
   ["two Host headers", get("Host: a", "Host: b")],
@@ -61,7 +63,7 @@ const REFUSED: readonly (readonly [what: string, bytes: string])[] = [
   ["a version in lower case", `GET /healthz http/1.1\r\n${HOST}\r\n\r\n`],
   // 3: the request line
   ["a method in lower case", `get /healthz HTTP/1.1\r\n${HOST}\r\n\r\n`],
-  ["a method that is none", `STEAL /healthz HTTP/1.1\r\n${HOST}\r\n\r\n`],
+  ["an invalid method", `STEAL /healthz HTTP/1.1\r\n${HOST}\r\n\r\n`],
   ["a tab behind the method", `GET\t/healthz HTTP/1.1\r\n${HOST}\r\n\r\n`],
   ["a blank in the target", `GET /heal thz HTTP/1.1\r\n${HOST}\r\n\r\n`],
   ["a target without a slash", `GET healthz HTTP/1.1\r\n${HOST}\r\n\r\n`],
@@ -92,7 +94,7 @@ const REFUSED: readonly (readonly [what: string, bytes: string])[] = [
   ["an empty length", post(["Content-Length:"])],
   ["a length beyond 64 bits", post(["Content-Length: 18446744073709551617"], "abc")],
   ["chunks in HTTP/1.0", `POST /tokens HTTP/1.0\r\n${HOST}\r\nTransfer-Encoding: chunked\r\n\r\n${LAST_CHUNK}`],
-  ["a coding that is none", post(["Transfer-Encoding: xchunked"], LAST_CHUNK)],
+  ["an invalid coding", post(["Transfer-Encoding: xchunked"], LAST_CHUNK)],
   ["the identity coding", post(["Transfer-Encoding: identity"])],
   ["another coding before chunks", post(["Transfer-Encoding: gzip, chunked"], LAST_CHUNK)],
   ["another coding behind chunks", post(["Transfer-Encoding: chunked, gzip"], LAST_CHUNK)],
@@ -109,7 +111,7 @@ const REFUSED: readonly (readonly [what: string, bytes: string])[] = [
   ["a blank behind a chunk size", chunked(`2 \r\n{}\r\n${LAST_CHUNK}`)],
   ["chunks that end with line feeds", chunked("2\n{}\n0\n\n")],
   ["a chunk that is longer than its size", chunked(`2\r\n{}XX\r\n${LAST_CHUNK}`)],
-  // RFC 9113, 3.4: the preface of HTTP/2 behind a request of HTTP/1.1 changes nothing
+  // RFC 9113, 3.4: the HTTP/2 preface after a request of HTTP/1.1 changes nothing
   ["the preface of HTTP/2 as a request", "PRI * HTTP/2.0\r\nHost: a\r\n\r\n"],
 ];
 
@@ -140,7 +142,7 @@ const TAKEN: readonly (readonly [what: string, bytes: string, status: number])[]
     200,
   ],
   ["an upgrade to WebSocket", get(HOST, "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: x"), 200],
-  ["an expectation that is none", post(["Expect: miracles", "Content-Length: 0"]), 417],
+  ["an invalid expectation", post(["Expect: miracles", "Content-Length: 0"]), 417],
   ["TRACE of a method's path", `TRACE /tokens HTTP/1.1\r\n${HOST}\r\n\r\n`, 405],
   ["TRACE of a proxy", `TRACE /proxy/x HTTP/1.1\r\n${HOST}\r\n\r\n`, 405],
   ["OPTIONS of the whole server", `OPTIONS * HTTP/1.1\r\n${HOST}\r\n\r\n`, 204],
@@ -153,17 +155,17 @@ beforeAll(async () => {
 });
 
 describe("over HTTP/1.1", () => {
-  it.each(REFUSED)("%s is refused, and ends the connection", async (_, bytes) => {
-    // Behind it comes what would be a request of its own to a server that reads the first in another way.
+  it.each(REFUSED)("%s is rejected, and closes the connection", async (_, bytes) => {
+    // After it comes what would be a separate request to a server that reads the first one differently.
     const { statuses, closed } = await exchange(`${bytes}${get(HOST)}`, 2);
     expect({ statuses, closed }).toEqual({ statuses: [400], closed: true });
   });
 
-  it.each(TOO_LARGE)("%s are too much, and end the connection", async (_, bytes) => {
+  it.each(TOO_LARGE)("%s are too much, and close the connection", async (_, bytes) => {
     expect(await exchange(bytes, 2)).toMatchObject({ statuses: [431], closed: true });
   });
 
-  it.each(TAKEN)("%s is taken for what it says", async (_, bytes, status) => {
+  it.each(TAKEN)("%s is accepted with its literal meaning", async (_, bytes, status) => {
     expect(await exchange(bytes, 1)).toMatchObject({ statuses: [status], closed: false });
   });
 
@@ -172,12 +174,12 @@ describe("over HTTP/1.1", () => {
     expect({ text, closed }).toEqual({ text: "", closed: true });
   });
 
-  it("a body that is echoed by nobody comes back in no answer to TRACE", async () => {
+  it("a request body is not echoed in a response to TRACE", async () => {
     const { text } = await exchange(`TRACE /tokens HTTP/1.1\r\n${HOST}\r\nX-Secret: of-the-caller\r\n\r\n`, 1);
     expect(text).not.toContain("of-the-caller");
   });
 
-  it("what is refused here says why, in the shape of every error", async () => {
+  it("a rejection has a reason, in the usual error format", async () => {
     const { text } = await exchange(get("Host: a", "Host: b"), 1);
     const [head = "", body = ""] = text.split("\r\n\r\n");
     expect(head.toLowerCase()).toContain("connection: close");
@@ -186,7 +188,7 @@ describe("over HTTP/1.1", () => {
     });
   });
 
-  it("others are served all the while", async () => {
+  it("other callers are served throughout", async () => {
     const attacks = REFUSED.map(([, bytes]) => exchange(bytes, 1));
     for (let probe = 0; probe < 20; probe += 1) expect((await other("GET", "/tokens")).status).toBe(200);
     await Promise.all(attacks);

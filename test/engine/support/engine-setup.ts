@@ -15,8 +15,8 @@ declare module "vitest" {
 }
 
 /**
- * One server for the whole run, on the empty database that TEST_DATABASE_URL names, set up by the commands that operators use.
- * The tables are dropped at the end.
+ * One server for the whole run, on the empty database in TEST_DATABASE_URL, set up by the operators' commands. The
+ * tables are dropped at the end.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const url = process.env.TEST_DATABASE_URL;
@@ -59,7 +59,7 @@ async function isClusterOf(sql: Sql): Promise<boolean> {
   return (await sql`select 1 from pg_extension where extname = 'citus'`).length > 0;
 }
 
-/** @throws where the database has a table: nobody's data is to be dropped at the end. */
+/** @throws if the database has a table: the run drops its tables at the end, and must not drop existing data. */
 async function requireEmpty(address: DatabaseAddress): Promise<void> {
   const tables = await withSql(address, tablesOf);
   if (tables.length === 0) return;

@@ -1,18 +1,20 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A file with one of these has servers or databases of its own, or looks into the embedded database or the log of the run. */
+/**
+ * A file that contains one of these starts servers or databases, or reads the embedded database or the log of the run.
+ */
 const BEYOND_THE_API =
   /startServerProcess|startReplica|PostgresCluster|startDatabase|copyMigratedData|CLOAKROOM_DATA_DIR|"serverLog"|support\/(stored|log-line)/;
-/** A file with one of these calls the server of the whole run. */
+/** A file that contains one of these calls the server of the whole run. */
 const SHARED_SERVER = /newTenant\(|inject\("serverUrl"\)/;
 
 /** Starts servers on the directory of the embedded database. */
 const ON_ITS_DIRECTORY = "test/e2e/cli.test.ts";
 
 /**
- * The end-to-end tests that use nothing but the API of the server of the whole run, whatever database that has.
- * @param root where `test` is.
+ * The end-to-end tests that use nothing but the API of the run's server, whatever its database.
+ * @param root the folder that contains `test`.
  */
 export function sharedServerFiles(root: string): readonly string[] {
   return readdirSync(join(root, "test/e2e"), { recursive: true, encoding: "utf8" })

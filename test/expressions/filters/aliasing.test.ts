@@ -30,11 +30,11 @@ describe("alias_card", () => {
     ["123456", "alias_card: 'true', 'false'"],
     ["1234567890", "alias_card: 'true', 'true'"],
     ["----", "alias_card"],
-  ])("of %s by %s is refused: nothing would be hidden", (data, filter) => {
+  ])("of %s by %s is rejected: nothing would be hidden", (data, filter) => {
     expect(refusal(`{{ data | ${filter} }}`, data)).toContain("alias_card needs more digits than it reveals");
   });
 
-  test("what is no card number is refused", () => {
+  test("anything but a card number is rejected", () => {
     expect(refusal("{{ data | alias_card }}", "4242abcd42424242")).toContain("alias_card needs a card number");
   });
 });

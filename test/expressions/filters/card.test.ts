@@ -32,7 +32,7 @@ describe("card_exp", () => {
     expect(result("{{ data | card_exp: 'MM/YY' }}", { ...sampleCard, expiration_month: 3 })).toBe("03/28");
   });
 
-  test("is null for a card without the part that is asked for", () => {
+  test("is null for a card without the requested part", () => {
     expect(result("{{ data | card_exp: 'MM/YY' }}", { number: "x", expiration_month: 3 })).toBeNull();
     expect(result("{{ data | card_exp: 'MM' }}", { number: "x", expiration_month: 3 })).toBe("03");
     expect(result("{{ data.missing | card_exp: 'MM' }}", sampleCard)).toBeNull();
@@ -42,7 +42,7 @@ describe("card_exp", () => {
     ["{{ data | card_exp }}", "date_expression"],
     ["{{ data | card_exp: 'DD/MM' }}", "date_expression"],
     ["{{ data.number | card_exp: 'MM' }}", "card data"],
-  ])("%s is refused", (expression, reason) => {
+  ])("%s is rejected", (expression, reason) => {
     expect(refusal(expression, sampleCard)).toContain(reason);
   });
 });

@@ -32,26 +32,26 @@ test.each([
   expect(result(expression, samples)).toBe(expected);
 });
 
-test.each(["to_boolean", "to_number", "to_string"])("%s leaves null and refuses objects", (filter) => {
+test.each(["to_boolean", "to_number", "to_string"])("%s keeps null and rejects objects", (filter) => {
   expect(result(`{{ data.missing | ${filter} }}`, samples)).toBeNull();
   expect(refusal(`{{ data | ${filter} }}`, samples)).toContain("needs a");
 });
 
 describe("to_number", () => {
-  test.each(["foo", "", "12,5", "0x10", "Infinity", "NaN", "1e400", "--1", "1 2"])("refuses %j", (text) => {
+  test.each(["foo", "", "12,5", "0x10", "Infinity", "NaN", "1e400", "--1", "1 2"])("rejects %j", (text) => {
     expect(refusal("{{ data | to_number }}", text)).toContain("to_number needs a number");
   });
 
-  test.each(["4111111111111111111", "0.1234567890123456789"])("refuses %s, which a double would change", (text) => {
+  test.each(["4111111111111111111", "0.1234567890123456789"])("rejects %s, which a double would change", (text) => {
     expect(refusal("{{ data | to_number }}", text)).toContain("at most 15 digits");
   });
 
-  test("takes whole numbers as far as doubles are faithful", () => {
+  test("accepts whole numbers that a double represents exactly", () => {
     expect(result("{{ data | to_number }}", "9007199254740991")).toBe(9007199254740991);
     expect(refusal("{{ data | to_number }}", "9007199254740993")).toContain("at most 15 digits");
   });
 });
 
-test("to_boolean refuses other words", () => {
+test("to_boolean rejects other words", () => {
   expect(refusal("{{ data | to_boolean }}", "yes")).toContain("to_boolean needs true or false");
 });

@@ -29,6 +29,6 @@ test.each([
   ["{{ data.missing | to_base64 }}", "to_base64 needs a text"],
   ["{{ data.missing | to_base16 }}", "to_base16 needs a text"],
   ["{{ data.missing | hex }}", "hex needs a text"],
-])("%s is refused", (expression, reason) => {
+])("%s is rejected", (expression, reason) => {
   expect(refusal(expression, card)).toContain(reason);
 });

@@ -29,11 +29,11 @@ describe("json", () => {
     ["{{ data | json }}", "json needs a text as json_path_expression"],
     ["{{ data | json: 'bicycle.color' }}", "needs a JSON path that starts with $"],
     ["{{ data | json: '$.books[(@.length-1)]' }}", "needs a JSON path that starts with $"],
-  ])("%s is refused", (expression, reason) => {
+  ])("%s is rejected", (expression, reason) => {
     expect(refusal(expression, bookShop)).toContain(reason);
   });
 
-  test("takes names with hyphens", () => {
+  test("accepts names with hyphens", () => {
     expect(result("{{ data | json: '$.customer-id' }}", { "customer-id": 7 })).toBe(7);
   });
 });

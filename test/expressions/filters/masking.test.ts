@@ -18,7 +18,7 @@ describe("reveal", () => {
     expect(result(expression, delimited)).toBe(expected);
   });
 
-  test("masks everything when the mask would change nothing", () => {
+  test("masks everything if the mask would change nothing", () => {
     expect(result("{{ data | reveal: 1, 1, 'X', '-' }}", "a--b")).toBe("XXXX");
   });
 
@@ -31,7 +31,7 @@ describe("reveal", () => {
     "{{ data | reveal: -1 }}",
     "{{ data | reveal: 1.5 }}",
     "{{ data | reveal: 'x' }}",
-  ])("%s is refused rather than read as a default", (expression) => {
+  ])("%s is rejected rather than read as a default", (expression) => {
     expect(refusal(expression, delimited)).toContain("reveal needs a whole number as reveal_first");
   });
 });
@@ -64,11 +64,11 @@ describe("reveal_last", () => {
     ["{{ data | reveal_last: data.missing }}", "reveal_last needs a whole number as length"],
     ["{{ data | reveal_last: 4, '' }}", "reveal_last needs one character as mask_char"],
     ["{{ data | reveal_last: 4, 'XY' }}", "reveal_last needs one character as mask_char"],
-  ])("%s is refused", (expression, reason) => {
+  ])("%s is rejected", (expression, reason) => {
     expect(refusal(expression, "4242424242424242")).toContain(reason);
   });
 
-  test("shows at most as many characters as asked for, each in its place", () => {
+  test("shows at most the requested number of characters, each in its place", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 60 }), fc.nat(70), (data, length) => {
         const masked = result(`{{ data | reveal_last: ${length}, '•' }}`, data);
@@ -98,7 +98,7 @@ describe("card_mask", () => {
     expect(result(expression, data)).toBe(expected);
   });
 
-  test("a flag that is neither true nor false is refused", () => {
+  test("a flag other than true and false is rejected", () => {
     expect(refusal("{{ data | card_mask: 'yes' }}", delimited)).toContain(
       "card_mask needs true or false as reveal_bin",
     );

@@ -22,6 +22,6 @@ test.each([
   ["{{ data | pad_left }}", "pad_left needs a whole number as length"],
   ["{{ data | pad_left: 6 }}", "pad_left needs one character as pad_char"],
   ["{{ data | pad_right: 6, 'ab' }}", "pad_right needs one character as pad_char"],
-])("%s is refused", (expression, reason) => {
+])("%s is rejected", (expression, reason) => {
   expect(refusal(expression, "1234")).toContain(reason);
 });

@@ -12,7 +12,7 @@ function later(bench: Bench, hours: number) {
   return { ...contextOf(bench), now: new Date(Date.now() + bench.standIn.ahead) };
 }
 
-/** A sale of 12.34, and a refund of it, or of a part, that was sent once. Nobody noted how that ended. */
+/** A sale of 12.34, and a refund of it, or of a part, that was sent once with an unknown outcome. */
 async function refundSent(bench: Bench, amount: number) {
   const sale = authorization(bench, { intent: "capture" });
   const sold = await bench.connector.authorize(contextOf(bench), sale);
@@ -35,7 +35,7 @@ test.each([
   ["a part, weeks later", 500, 24 * 20],
   ["all of it, before the settlement", 1234, 1],
   ["all of it, when the service knows no duplicates any more", 1234, 9],
-])("a refund of %s is not made again", async (_name, amount, hours) => {
+])("a refund of %s is not sent again", async (_name, amount, hours) => {
   await using bench = await authorizenetBench();
   const { request, providerId, total } = await refundSent(bench, amount);
   expect(await bench.connector.refund(later(bench, hours), request)).toMatchObject({ kind: "done", providerId });
@@ -48,7 +48,7 @@ test.each([
   ["a part", 500, 24 * 20],
   ["all of it", 1234, 1],
   ["all of it", 1234, 9],
-])("a refund of %s (%i) that is settled is found %i hours later", async (_name, amount, hours) => {
+])("a settled refund of %s (%i) is found %i hours later", async (_name, amount, hours) => {
   await using bench = await authorizenetBench();
   const { request, providerId, total } = await refundSent(bench, amount);
   bench.standIn.settleDay();
@@ -56,7 +56,7 @@ test.each([
   expect(total()).toBe(amount);
 });
 
-test.each([1, 9])("where settlements are not told of, a refund stays open after %i hours", async (hours) => {
+test.each([1, 9])("if settlements are not listed, a refund stays open after %i hours", async (hours) => {
   await using bench = await authorizenetBench();
   const { request, total } = await refundSent(bench, 500);
   bench.standIn.settleDay();
@@ -73,7 +73,7 @@ test("a refund that is older than any list stays open", async () => {
   expect(total()).toBe(500);
 });
 
-test("a refund that never arrived is made, whenever that is noticed", async () => {
+test("a refund that never arrived is sent again, whenever that is noticed", async () => {
   await using bench = await authorizenetBench();
   const { request, total } = await refundSent(bench, 500);
   bench.standIn.settleDay();
@@ -82,7 +82,7 @@ test("a refund that never arrived is made, whenever that is noticed", async () =
   expect(total()).toBe(1000);
 });
 
-test("a refund that is settled is found behind a repetition of it that was refused", async () => {
+test("a settled refund is found despite a rejected repetition of it", async () => {
   await using bench = await authorizenetBench();
   const { request, providerId, total } = await refundSent(bench, 1234);
   bench.standIn.settleDay();
@@ -101,14 +101,14 @@ test.each([
   ["underReview", { kind: "accepted" }],
   ["FDSPendingReview", { kind: "accepted" }],
   ["somethingNew", { kind: "unknown" }],
-])("a refund that is found as %s is told so", async (status, outcome) => {
+])("a refund that is found as %s is reported so", async (status, outcome) => {
   await using bench = await authorizenetBench();
   const { request } = await refundSent(bench, 500);
   bench.standIn.become(request.reference, status);
   expect(await bench.connector.refund(later(bench, 1), request)).toMatchObject(outcome);
 });
 
-test("a refund of more than is left is refused when none of ours is in its way", async () => {
+test("a refund of more than is left is refused if none of ours explains it", async () => {
   await using bench = await authorizenetBench();
   const { request, total } = await refundSent(bench, 1000);
   const other = { ...request, idempotencyKey: "refund-2", reference: newReference() };

@@ -19,7 +19,7 @@ export interface Bench extends AsyncDisposable {
   readonly server: ProviderServer;
   readonly ledger: Ledger;
   readonly fields: Readonly<Record<string, string>>;
-  /** Fields with credentials that the service does not take. */
+  /** Fields with credentials that the service rejects. */
   readonly refusedFields: Readonly<Record<string, string>>;
   /** Values that must never show. */
   readonly secrets: readonly string[];
@@ -28,21 +28,21 @@ export interface Bench extends AsyncDisposable {
   readonly cards: {
     readonly approved: string;
     readonly declined: { readonly number: string; readonly errorCode: ErrorCode; readonly rawCode: string };
-    /** Absent: the service does not tell a lack of funds from other declines. */
+    /** Absent: the service does not distinguish a lack of funds from other declines. */
     readonly poor?: string;
     /** Absent: the service has no page of its own. */
     readonly challenged?: string;
   };
   readonly currency: string;
-  /** A currency and amount that it cannot express exactly; absent: there is none among those it takes. */
+  /** A currency and amount that it cannot express exactly; absent: there is none among its currencies. */
   readonly inexpressible?: { readonly amount: number; readonly currency: string };
-  /** What the buyer decides on the page; the query with which the page leads back. */
+  /** The buyer's decision on the page; returns the query with which the page redirects back. */
   decide(reference: string, approves: boolean): URLSearchParams;
-  /** So much time passes that the service takes what it had before for something new. */
+  /** Enough time passes for the service to forget idempotency keys. */
   forgetKeys(): void;
   /** All webhooks due so far, each once. */
   webhooks(): WebhookDelivery[];
-  /** A webhook as it would be if somebody else had signed it. */
+  /** A webhook with another party's signature. */
   forged(): WebhookDelivery;
 }
 

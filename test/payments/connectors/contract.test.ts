@@ -8,7 +8,7 @@ import { settle, settleFollowUp } from "./reconcile.js";
 afterAll(() => agents.close());
 
 describe.each(BENCHES)("%s", (_name, open) => {
-  /** Runs with a stand-in of its own, and then looks for secrets in all that the connector said. */
+  /** Runs with its own stand-in, and then looks for secrets in everything that the connector returned. */
   async function withBench(run: (bench: Bench, told: (outcome: unknown) => void) => Promise<void>): Promise<void> {
     await using bench = await open();
     const outcomes: unknown[] = [];
@@ -40,7 +40,7 @@ describe.each(BENCHES)("%s", (_name, open) => {
       ]);
     }));
 
-  test("charges at once when the intent is capture", () =>
+  test("charges at once if the intent is capture", () =>
     withBench(async (bench, told) => {
       const { request, standing } = await authorized(bench, "capture");
       told(standing);
@@ -99,7 +99,7 @@ describe.each(BENCHES)("%s", (_name, open) => {
       expect(bench.ledger.total(request.reconciliationId, "refund")).toBe(234);
     }));
 
-  test("tells why a card was declined, in our words and in the service's", () =>
+  test("reports why a card was declined, in our words and in the service's", () =>
     withBench(async (bench, told) => {
       const { number, errorCode, rawCode } = bench.cards.declined;
       const outcomes = [
@@ -116,7 +116,7 @@ describe.each(BENCHES)("%s", (_name, open) => {
       expect(bench.ledger.movements).toEqual([]);
     }));
 
-  test("one key moves money once", () =>
+  test("one idempotency key moves money once", () =>
     withBench(async (bench, told) => {
       const request = authorization(bench, { intent: "capture" });
       const outcomes = [await settle(bench, request), await settle(bench, request)];
@@ -126,7 +126,7 @@ describe.each(BENCHES)("%s", (_name, open) => {
       expect(bench.ledger.of(request.reconciliationId, "authorize")).toHaveLength(1);
     }));
 
-  test("never sends a cvc where the merchant initiates, and says that none was provided", () =>
+  test("never sends a cvc in merchant-initiated payments, and says that none was provided", () =>
     withBench(async (bench, told) => {
       const merchant = { isMerchantInitiated: true, paymentSource: "recurring", isSubsequentPayment: true } as const;
       const request = authorization(bench, { ...merchant, previousSchemeTransactionId: "123456789012345" });
@@ -136,7 +136,7 @@ describe.each(BENCHES)("%s", (_name, open) => {
       expect(bench.server.requests.map(({ body }) => body).join()).not.toContain("737");
     }));
 
-  test("an approval that is still missing needs the buyer; the buyer decides", () =>
+  test("a missing approval needs the buyer, who decides", () =>
     withBench(async (bench, told) => {
       const { challenged } = bench.cards;
       if (challenged === undefined) {
@@ -162,7 +162,7 @@ describe.each(BENCHES)("%s", (_name, open) => {
       }
     }));
 
-  test("passes the outcome of a 3DS session on, and then asks the buyer nothing more", () =>
+  test("passes on the outcome of a 3DS session, and then needs no approval", () =>
     withBench(async (bench, told) => {
       const threeDS = {
         version: "2.2.0",
@@ -184,7 +184,7 @@ describe.each(BENCHES)("%s", (_name, open) => {
       expect(decodeURIComponent(bench.server.requests[0]?.body ?? "")).toContain(threeDS.authenticationValue);
     }));
 
-  test("looks a payment up, where the service can be asked", () =>
+  test("looks up a payment, if the service supports that", () =>
     withBench(async (bench, told) => {
       const { payment } = await authorized(bench);
       const byId = await bench.connector.lookUp(contextOf(bench), payment);
@@ -220,7 +220,7 @@ describe.each(BENCHES)("%s", (_name, open) => {
       expect(bench.ledger.movements).toEqual([]);
     }));
 
-  test("credentials that are refused at an authorization are named as the cause", () =>
+  test("rejected credentials at an authorization are named as the cause", () =>
     withBench(async (bench, told) => {
       const context = contextOf(bench, { ...bench.fields, ...bench.refusedFields });
       const outcome = await bench.connector.authorize(context, authorization(bench));
@@ -229,7 +229,7 @@ describe.each(BENCHES)("%s", (_name, open) => {
       for (const secret of Object.values(bench.refusedFields)) expect(JSON.stringify(outcome)).not.toContain(secret);
     }));
 
-  test("refuses an amount that it cannot express, without a call", () =>
+  test("rejects an amount that it cannot express, without a call", () =>
     withBench(async (bench, told) => {
       const outcome = await bench.connector.authorize(
         contextOf(bench),
@@ -240,7 +240,7 @@ describe.each(BENCHES)("%s", (_name, open) => {
       expect(bench.server.requests).toEqual([]);
     }));
 
-  test("believes webhooks that the service signed, and no others", () =>
+  test("accepts webhooks that the service signed, and no others", () =>
     withBench(async (bench, told) => {
       const request = authorization(bench, { intent: "capture" });
       await bench.connector.authorize(contextOf(bench), request);

@@ -13,7 +13,7 @@ import { standingOf as checkoutStanding } from "../../../src/payments/connectors
 import { STRIPE_AMOUNTS } from "../../../src/payments/connectors/stripe/amounts.js";
 import { standingOf as stripeStanding } from "../../../src/payments/connectors/stripe/standing.js";
 
-/** Each row: the amount that callers give, the currency, and what each service is sent; undefined: refused. */
+/** Each row: the caller's amount, the currency, and what each service receives; undefined: rejected. */
 type Sent = number | undefined;
 const AMOUNTS: [amount: number, currency: string, stripe: Sent, adyen: Sent, checkout: Sent][] = [
   // amount, currency, Stripe, Adyen, Checkout.com
@@ -163,7 +163,7 @@ function context(fields: Readonly<Record<string, string>>): ConnectorContext {
 
 const EVIL = ["evil.example/", "a.b", "a@evil.example", "a#", "a?", "", "-a", "a:80", "é", `${"a".repeat(64)}`];
 
-test("Adyen's live address is made from the prefix, and from nothing that could name another host", () => {
+test("Adyen's live address comes from the prefix, and cannot name another host", () => {
   expect(adyenAddress(context({}), undefined)).toBe("https://checkout-test.adyen.com/v71");
   expect(adyenAddress(context({ live_endpoint_prefix: "1797a841fbb37ca7-AdyenDemo" }), undefined)).toBe(
     "https://1797a841fbb37ca7-AdyenDemo-checkout-live.adyenpayments.com/checkout/v71",
@@ -174,7 +174,7 @@ test("Adyen's live address is made from the prefix, and from nothing that could 
   }
 });
 
-test("Checkout.com's address follows the key, then the mode, and takes a prefix that is a label", () => {
+test("Checkout.com's address depends on the key, then the mode, and accepts a prefix that is a label", () => {
   const live = { secret_key: "sk_abcdefghijklmnopqrstuvwxyz2" };
   const sandbox = { secret_key: "sk_sbox_abcdefghijklmnopqrstuvwxyz2" };
   expect(checkoutcomAddress(context(live), undefined)).toBe("https://api.checkout.com");

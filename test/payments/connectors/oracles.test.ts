@@ -22,7 +22,7 @@ function bodies(bench: Bench): string[] {
   return bench.server.requests.map(({ body }) => body);
 }
 
-/** Sends a payment, a capture, a void and a refund with our connector. Answers with the ids of the two payments. */
+/** Sends a payment, a capture, a void and a refund with our connector. Returns the ids of the two payments. */
 async function sendOurs(bench: Bench) {
   const held = authorization(bench, { externalIdentifier: "order-1", metadata: { basket: "42" } });
   const sold = authorization(bench, { intent: "capture" });
@@ -48,7 +48,7 @@ async function sendOurs(bench: Bench) {
   return { held, first, second, third, reference };
 }
 
-test("Stripe's own client sends the same as our connector, and its webhook check takes what our stand-in signs", async () => {
+test("Stripe's own client sends the same as our connector, and its webhook check accepts our stand-in's signature", async () => {
   await using bench = await stripeBench();
   const { held, first, second, third, reference } = await sendOurs(bench);
   const ours = bodies(bench).splice(0);
@@ -68,7 +68,7 @@ test("Stripe's own client sends the same as our connector, and its webhook check
       confirm: true,
       capture_method: "manual",
       allowed_payment_method_types: ["card"],
-      // The published types leave card numbers out: they need a right of their own.
+      // The published types omit card numbers, which need a special agreement.
       payment_method_data: Object({
         type: "card",
         card: { number: "4242424242424242", exp_month: 3, exp_year: 2030, cvc: "737" },
@@ -87,7 +87,7 @@ test("Stripe's own client sends the same as our connector, and its webhook check
   await client.refunds.create({ payment_intent: second, amount: 1000, metadata: { reference } }).catch(swallowed);
   const theirs = bench.server.requests.slice(ours.length);
   const paths = bench.server.requests.slice(0, ours.length).map(({ path }) => path);
-  // Of our three payments the client sends the first.
+  // The client sends the first of our three payments.
   const comparable = [0, 3, 4, 5];
   expect(theirs.map(({ path }) => path)).toEqual(comparable.map((index) => paths[index]));
   expect(theirs.map(({ body }) => readForm(body))).toEqual(comparable.map((index) => readForm(ours[index] ?? "")));
@@ -160,7 +160,7 @@ test("Authorize.net's own client writes the same payment, element for element in
       Name: bench.standIn.login,
     }),
     TransactionRequest: make("TransactionRequestType", {
-      // Against the order of the schema on purpose: the client puts them in order.
+      // Deliberately out of order: the client sorts by the schema.
       ProcessingOptions: make("ProcessingOptions", { IsStoredCredentials: true, IsSubsequentAuth: true }),
       TransactionSettings: make("ArrayOfSetting", {
         Setting: [setting("duplicateWindow", "28800"), setting("recurringBilling", "true")],
@@ -187,7 +187,7 @@ test("Authorize.net's own client writes the same payment, element for element in
   );
 });
 
-/** As text, so that the order counts. The client writes what is not set as null. */
+/** As text, so the order counts. The client writes unset fields as null. */
 function withoutNulls(value: Json): string {
   return JSON.stringify(value, (_key, each: Json) =>
     typeof each === "object" && each !== null && !Array.isArray(each)

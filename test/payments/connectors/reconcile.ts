@@ -5,7 +5,7 @@ import { type Bench, contextOf } from "./bench.js";
 
 const ROUNDS = 5;
 
-/** Carries an authorization to its end as reconciliation does: hear webhooks, look up, and only then send again. */
+/** Completes an authorization as reconciliation does: deliver webhooks, look up, and only then send again. */
 export async function settle(bench: Bench, request: AuthorizationRequest): Promise<PaymentStanding> {
   const { connector } = bench;
   const { reconciliationId, money, intent } = request;
@@ -40,7 +40,7 @@ function isOpen(
 type Operation = "capture" | "void" | "refund";
 type Payment = PaymentReference & { readonly providerId: string };
 
-/** Carries a capture, void or refund to its end: send, hear webhooks, look up, send again with the same key. */
+/** Completes a capture, void or refund: send, deliver webhooks, look up, send again with the same key. */
 export async function settleFollowUp(
   bench: Bench,
   operation: Operation,
@@ -96,7 +96,7 @@ async function lookedUp(
   return operation === "void" && standing.kind === "voided" ? { kind: "done", codes: standing.codes } : undefined;
 }
 
-/** What the webhooks that are due say of this payment. */
+/** The contents of due webhooks about this payment. */
 function events(bench: Bench, reconciliationId: string, known: object): WebhookEvent[] {
   const providerId = "providerId" in known ? known.providerId : undefined;
   const context = contextOf(bench);

@@ -27,12 +27,12 @@ const ANSWERS = [
 
 const CONNECTORS = realConnectors(new Map()).map((connector) => [connector.formulaId, connector] as const);
 
-test("every formula but the simulator has a connector here", () => {
+test("every formula except the simulator has a connector here", () => {
   const ids = FORMULAS.map(({ id }) => id).filter((id) => id !== "simulator-card");
   expect(CONNECTORS.map(([id]) => id)).toEqual(ids);
 });
 
-test.each(CONNECTORS)("%s repeats nothing secret that its service quotes", async (_id, connector) => {
+test.each(CONNECTORS)("%s repeats no secret that its service quotes", async (_id, connector) => {
   await using bench = await stripeBench();
   for (const [status, body] of ANSWERS) {
     const context: ConnectorContext = {

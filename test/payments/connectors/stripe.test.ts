@@ -11,7 +11,7 @@ describe.each(["listed", "unlisted", "never"] as const)(
       ["less than the rest", 100],
       ["as much as the rest", 234],
       ["more than the rest", 700],
-    ])("is no part of what went back: %s", async (_name, amount) => {
+    ])("does not count as refunded: %s", async (_name, amount) => {
       await using bench = await stripeBench();
       bench.standIn.booksRest = booked;
       const request = authorization(bench);

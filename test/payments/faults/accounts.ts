@@ -1,7 +1,7 @@
 import type { Connector, ConnectorContext } from "../../../src/payments/connector.js";
 import { type Bench, contextOf } from "../connectors/bench.js";
 
-/** What leads to another account of each service, and what may change while the account stays the same. */
+/** The fields that select another account of each service, and those that may change within an account. */
 export const FIELDS: Readonly<Record<string, { readonly account: string; readonly key: string }>> = {
   "adyen-card": { account: "merchant_account", key: "api_key" },
   "authorizenet-card": { account: "merchant_account_id", key: "transaction_key" },
@@ -9,7 +9,9 @@ export const FIELDS: Readonly<Record<string, { readonly account: string; readonl
   "stripe-card": { account: "secret_key", key: "secret_key" },
 };
 
-/** A value that leads to the other account. Every other value that a stand-in does not know is a new key of the first. */
+/**
+ * A value that selects the other account. Every other value that a stand-in does not know is a new key of the first.
+ */
 export const OTHER = "theOtherAccount";
 
 /** One payment service with two accounts. */

@@ -4,10 +4,10 @@ import { type Payment, reconciliationIdOf } from "../../../src/payments/payment.
 import { KINDS, type Moved, type Service } from "./services.js";
 import type { Till } from "./till.js";
 
-/** More than the most faults that one test plans. */
+/** More than the number of faults in any test. */
 const MOST_ROUNDS = 20;
 
-/** Looks after a payment until nothing is open any more. */
+/** Reconciles a payment until no operation is open. */
 export async function settle(till: Till, id: Uuid, webhooks: "first" | "last" = "last"): Promise<Payment> {
   if (webhooks === "first") await till.hear();
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
@@ -25,7 +25,7 @@ export async function settle(till: Till, id: Uuid, webhooks: "first" | "last" = 
   throw new Error(`still ${(await till.read(id)).status} after ${MOST_ROUNDS} rounds`);
 }
 
-/** The invariant: what the service wrote down happened at most once, and is what we show. */
+/** The invariant: what the service recorded happened at most once, and equals what we show. */
 export async function expectAgreement(till: Till, service: Service, payment: Payment): Promise<void> {
   const moved: Moved = await service.moved(reconciliationIdOf(payment));
   for (const kind of KINDS) expect(moved[kind].length, kind).toBeLessThanOrEqual(1);

@@ -29,7 +29,7 @@ afterAll(async () => {
   agents.close();
 });
 
-/** Services that can be asked how a payment stands, and have a page where buyers approve. */
+/** Services that support look-ups and have an approval page. */
 const ASKED = [
   ["stripe-card", stripeBench],
   ["checkoutcom-card", checkoutBench],
@@ -53,7 +53,7 @@ async function waiting(service: Service, challenged: string | undefined, intent:
   return { till, id, reference: reconciliationIdOf(payment) };
 }
 
-/** The service, with something that happens between a request that ends an approval and its arrival. */
+/** The service, with an event between a request that ends an approval and its arrival. */
 function meanwhile(bench: Bench, happens: () => Promise<unknown>): Service {
   const { connector } = bench;
   const late: Connector = {
@@ -66,7 +66,7 @@ function meanwhile(bench: Bench, happens: () => Promise<unknown>): Service {
   return { ...standingIn(bench), connector: late };
 }
 
-/** Looks after a payment as a shop without webhooks does; then what is held or taken is what we show. */
+/** Reconciles a payment as a shop without webhooks does; then our record equals what is held or captured. */
 async function expectEnd(till: Till, service: Service, id: Uuid): Promise<string> {
   for (let round = 0; round < 4; round += 1) await till.sync(id);
   const payment = await till.read(id);
@@ -75,7 +75,7 @@ async function expectEnd(till: Till, service: Service, id: Uuid): Promise<string
   return payment.status;
 }
 
-describe.each(ASKED)("%s, when the buyer's time is over", (_name, open) => {
+describe.each(ASKED)("%s, when the approval time is over", (_name, open) => {
   test.each(CANCELS.flatMap((fault) => INTENTS.map((intent) => [String(fault.answer), intent, fault] as const)))(
     "a request to call it off that ends in %s leaves it open (%s), and the buyer may still pay",
     async (_a, intent, fault) => {
@@ -114,7 +114,7 @@ describe.each(ASKED)("%s, when the buyer's time is over", (_name, open) => {
     expect([payment.attempt, payment.dueAt]).toEqual([undefined, undefined]);
   });
 
-  test("an approval that is noted before the request arrives is shown as released with it", async () => {
+  test("an approval recorded before the request arrives is shown as released with it", async () => {
     await using bench = await open();
     let approve = async () => {};
     const service = meanwhile(bench, () => approve());
@@ -152,7 +152,7 @@ describe.each(ASKED)("%s, when the buyer's time is over", (_name, open) => {
   );
 });
 
-test("without any answer it is looked at ever more rarely, and fails when a day is over", async () => {
+test("without any answer it is looked up ever less often, and fails after a day", async () => {
   await using bench = await stripeBench();
   const service = standingIn(bench);
   const { till, id } = await waiting(service, bench.cards.challenged, "authorize");
@@ -170,7 +170,7 @@ test("without any answer it is looked at ever more rarely, and fails when a day 
   expect(looks).toBeLessThan(30);
 });
 
-test("a request to call it off whose answer is lost is found to have been done", async () => {
+test("a cancellation whose answer is lost is found to have been done", async () => {
   await using bench = await stripeBench();
   const service = standingIn(bench);
   const { till, id } = await waiting(service, bench.cards.challenged, "authorize");
@@ -182,7 +182,7 @@ test("a request to call it off whose answer is lost is found to have been done",
   expect(bench.ledger.movements).toEqual([]);
 });
 
-test("stripe is asked under another key each time: it repeats its first answer to one", async () => {
+test("stripe gets another key each time, because it repeats its first answer to one", async () => {
   await using bench = await stripeBench();
   const service = standingIn(bench);
   const { till, id } = await waiting(service, bench.cards.challenged, "authorize");
@@ -197,7 +197,7 @@ test("stripe is asked under another key each time: it repeats its first answer t
   expect((await till.sync(id)).status).toBe("authorization_failed");
 });
 
-test("adyen-card: what a buyer brings back to a failed payment is not handed in: that would be the charge", async () => {
+test("adyen-card: the buyer's return to a failed payment is not submitted, because that would charge it", async () => {
   await using bench = await adyenBench();
   const service = standingIn(bench);
   const { till, id, reference } = await waiting(service, bench.cards.challenged, "capture");

@@ -22,7 +22,7 @@ interface Trouble {
   readonly name: string;
   readonly faults: readonly ServiceFault[];
   readonly lives: Lives;
-  /** The service's webhooks are heard before anybody asks, or only after. */
+  /** Whether the service's webhooks are delivered before a look-up, or only after. */
   readonly webhooks: "first" | "last";
 }
 
@@ -64,7 +64,7 @@ describe("money moves at most once, and our record agrees", () => {
   });
 });
 
-/** Those with requests that only ask. */
+/** Services with separate read requests. */
 const ASKED = SERVICES.filter(([name]) => name !== "adyen-card" && name !== "authorizenet-card").flatMap(
   ([name, open]) =>
     (["sale", "capture"] as const).flatMap((step) =>
@@ -73,7 +73,7 @@ const ASKED = SERVICES.filter(([name]) => name !== "adyen-card" && name !== "aut
 );
 
 describe("credentials that stop working", () => {
-  test.each(BENCHES)("fail the connection of %s, and the payment that found out", async (_name, open) => {
+  test.each(BENCHES)("fail the connection of %s, and the payment that noticed it", async (_name, open) => {
     await using bench = await open();
     const till = await payer.connect({ ...standingIn(bench), fields: { ...bench.fields, ...bench.refusedFields } });
     const payment = await till.read(await till.pay("authorize"));
@@ -87,7 +87,7 @@ describe("credentials that stop working", () => {
 const TOLD_APART = BENCHES.filter(([name]) => name !== "authorizenet-card");
 
 describe("while a request is sent again", () => {
-  test.each(TOLD_APART)("to %s, nobody else sends it", async (_name, open) => {
+  test.each(TOLD_APART)("to %s, no other process sends it", async (_name, open) => {
     await using bench = await open();
     const service = standingIn(bench);
     const till = await payer.connect(service);
@@ -103,7 +103,7 @@ describe("while a request is sent again", () => {
   });
 });
 
-describe("an answer that is lost is found, whatever happens to those who look for it", () => {
+describe("a lost answer is found, whatever happens to the look-ups", () => {
   test.concurrent.each(ASKED)("%s", async (_name, step, fault, open) => {
     await using service = await open(payer.vault.database, payer.tenantId);
     const till = await payer.connect(service);
@@ -115,7 +115,7 @@ describe("an answer that is lost is found, whatever happens to those who look fo
   });
 });
 
-/** Gets to the step without trouble, and into it with. */
+/** Reaches the step without faults, and runs it with them. */
 async function take(till: Till, service: Service, step: Step, { faults, lives, webhooks }: Trouble): Promise<Uuid> {
   if (step === "authorize" || step === "sale") {
     service.fail("authorize", ...faults);

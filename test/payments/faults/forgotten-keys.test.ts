@@ -27,7 +27,7 @@ const MATRIX = BENCHES.flatMap(([name, open]) =>
   STEPS.flatMap((step) => LIVES.map((lives) => [name, step, lives, open] as const)),
 );
 
-describe("after days in which nobody looked, when services know no key any more", () => {
+describe("after days without a look-up, when services have forgotten every key", () => {
   test.each(MATRIX)("%s, %s of a process that lived %s: nothing is done twice", async (name, step, lives, open) => {
     await using bench = await open();
     const service = standingIn(bench);
@@ -42,7 +42,7 @@ describe("after days in which nobody looked, when services know no key any more"
     for (let look = 0; look < 4; look += 1) await till.sync(id);
     const { [step]: moved } = await service.moved(reconciliationIdOf(await till.read(id)));
     const isDone = lives === "until the service has answered";
-    // Adyen cannot be asked: what may have arrived stays open, until a webhook tells.
+    // Adyen has no look-up: what may have arrived stays open until a webhook reports it.
     expect(moved).toHaveLength(isDone || name !== "adyen-card" ? 1 : 0);
     if (moved.length === 0) return;
 

@@ -18,7 +18,7 @@ afterAll(async () => {
   agents.close();
 });
 
-/** What the service holds or has taken in the end, and whose the payment is then. */
+/** What the service holds or has captured in the end, and the resulting status of the payment. */
 const ENDS = [
   ["authorize", "authorization_voided"],
   ["capture", "capture_succeeded"],
@@ -36,7 +36,7 @@ describe.each(SERVICES)("%s", (_name, open) => {
       expect((await till.read(id)).status).toBe("processing");
 
       ahead = DAY_MS + 60_000;
-      // Nobody answers until we give up: requests to look it up are of their own kind, or look like all others.
+      // No answer arrives until we time out: look-ups are a kind of their own, or look like all other requests.
       for (const kind of ["look up", "authorize"] as const) service.fail(kind, { answer: 500, acted: false });
       const given = await till.sync(id);
       expect(given).toMatchObject({ status: "authorization_failed", errorCode: "service_network_error" });
@@ -54,7 +54,7 @@ describe.each(SERVICES)("%s", (_name, open) => {
       const left = (amounts: readonly number[]) => amounts.reduce((total, amount) => total + amount, 0);
       expect(left(moved.authorize)).toBe(1234);
       expect(payment.refundedAmount).toBe(payment.capturedAmount);
-      // Authorize.net releases what it has taken and not yet settled.
+      // Authorize.net releases what it has captured and not yet settled.
       const isReleased = moved.void.length === 1 && moved.refund.length === 0;
       const isReturned = moved.void.length === 0 && left(moved.refund) === 1234 && left(moved.capture) === 1234;
       expect(isReleased || isReturned).toBe(true);

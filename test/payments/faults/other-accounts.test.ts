@@ -34,7 +34,7 @@ interface Two {
   readonly service: Service;
   readonly own: Bench;
   readonly other: Bench;
-  /** Puts another value into the field that names the account, or into the key. */
+  /** Puts another value into the field that selects the account, or into the key. */
   turn(field: "account" | "key", value: string): Promise<void>;
   turnBack(): Promise<void>;
 }
@@ -52,7 +52,7 @@ async function withTwo(open: () => Promise<Bench>, run: (two: Two) => Promise<vo
   });
 }
 
-/** Gets to a payment whose step was sent, with an answer that nobody got. */
+/** Reaches a payment whose step was sent, with a lost answer. */
 async function unknownAt({ till, service }: Two, kind: Step, fault: ServiceFault) {
   if (kind === "authorize") {
     service.fail(kind, fault);
@@ -66,10 +66,10 @@ async function unknownAt({ till, service }: Two, kind: Step, fault: ServiceFault
 }
 
 const MATRIX = BENCHES.flatMap(([name, open]) => STEPS.map((step) => [name, step, open] as const));
-/** Authorize.net's requests all look the same from outside: a refund asks first. */
+/** Authorize.net's requests all look the same from outside: a refund starts with a look-up. */
 const REACHED = MATRIX.filter(([name, step]) => name !== "authorizenet-card" || step !== "refund");
 
-describe("a connection that is turned to another account", () => {
+describe("a connection that is switched to another account", () => {
   test.each(REACHED)(
     "%s, %s: what may have arrived is not sent there, and nothing that it says of it is believed",
     (_name, step, open) =>
@@ -89,25 +89,27 @@ describe("a connection that is turned to another account", () => {
   );
 });
 
-/** Those with a page of their own for the buyer. */
+/** Those with their own approval page. */
 const APPROVED_THERE = BENCHES.filter(([name]) => name !== "authorizenet-card");
 
 describe("a buyer's approval while the connection leads to another account", () => {
-  test.each(APPROVED_THERE)("%s: does not fail by what that account says, and counts in its own", (_name, open) =>
-    withTwo(open, async ({ till, own, other, turn, turnBack }) => {
-      ahead = 0;
-      const id = await till.pay("authorize", "on", own.cards.challenged);
-      await turn("account", OTHER);
-      ahead = 2 * HOUR_MS;
-      for (let look = 0; look < 2; look += 1) await till.sync(id);
-      expect((await till.read(id)).status).toBe("buyer_approval_pending");
-      expect(other.server.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+  test.each(APPROVED_THERE)(
+    "%s: does not fail because of that account's answer, and counts in its own",
+    (_name, open) =>
+      withTwo(open, async ({ till, own, other, turn, turnBack }) => {
+        ahead = 0;
+        const id = await till.pay("authorize", "on", own.cards.challenged);
+        await turn("account", OTHER);
+        ahead = 2 * HOUR_MS;
+        for (let look = 0; look < 2; look += 1) await till.sync(id);
+        expect((await till.read(id)).status).toBe("buyer_approval_pending");
+        expect(other.server.requests.filter(({ method }) => method !== "GET")).toEqual([]);
 
-      await turnBack();
-      ahead = 0;
-      const query = own.decide(reconciliationIdOf(await till.read(id)), true);
-      expect((await till.comeBack(id, query))?.status).toBe("authorization_succeeded");
-    }),
+        await turnBack();
+        ahead = 0;
+        const query = own.decide(reconciliationIdOf(await till.read(id)), true);
+        expect((await till.comeBack(id, query))?.status).toBe("authorization_succeeded");
+      }),
   );
 });
 

@@ -17,7 +17,7 @@ afterAll(async () => {
   agents.close();
 });
 
-/** Approved everywhere. */
+/** Approved by all services. */
 const ANOTHER = "4012888888881881";
 
 const CHANGES: readonly (readonly [name: string, change: (till: Till, tokenId: string) => Promise<unknown>])[] = [
@@ -32,7 +32,7 @@ const CHANGES: readonly (readonly [name: string, change: (till: Till, tokenId: s
   ],
 ];
 
-/** A payment as a version wrote it that did not mark cards. */
+/** A payment as stored by a version that did not mark cards. */
 async function unmark(id: Uuid): Promise<void> {
   const keys = await payer.vault.keyring.of(payer.tenantId);
   await changePayment(payer.vault.database, keys, payer.tenantId, id, (current) => {
@@ -56,7 +56,7 @@ describe.each(SERVICES)("a payment by %s that did not arrive", (_name, open) => 
     expect((await service.moved(reconciliationIdOf(payment))).authorize).toEqual([]);
   });
 
-  test("and that has no mark of its card is told by what it shows of it", async () => {
+  test("and that has no mark of its card is identified by its masked card", async () => {
     await using service = await open(payer.vault.database, payer.tenantId);
     const till = await payer.connect(service);
     service.fail("authorize", { answer: "reset", acted: false }, { answer: "reset", acted: false });
@@ -69,7 +69,7 @@ describe.each(SERVICES)("a payment by %s that did not arrive", (_name, open) => 
     expect((await settle(till, same)).status).toBe("authorization_succeeded");
   });
 
-  test("is sent again where the token holds that card still, or once more", async () => {
+  test("is sent again if the token still, or again, contains that card", async () => {
     await using service = await open(payer.vault.database, payer.tenantId);
     const till = await payer.connect(service);
     service.fail("authorize", { answer: "reset", acted: false }, { answer: "reset", acted: false });

@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 let payer: Payer;
 let step = 0;
 const read: number[] = [];
-/** Once `step` is set, the time passes as fast as it is asked for. */
+/** Once `step` is set, the time advances with each reading. */
 const clock: Clock = {
   now() {
     const now = (step === 0 ? Date.now() : (read.at(-1) ?? Date.now())) + step;
@@ -26,7 +26,7 @@ afterAll(async () => {
   agents.close();
 });
 
-test("a payment that was looked after, and is due all the same, rests for a minute", async () => {
+test("a payment that is still due after reconciliation rests for a minute", async () => {
   await using bench = await stripeBench();
   const service = standingIn(bench);
   const till = await payer.connect(service);
@@ -39,6 +39,6 @@ test("a payment that was looked after, and is due all the same, rests for a minu
   expect(looked.status).toBe("processing");
   const due = (await till.read(id)).dueAt?.getTime() ?? 0;
   expect(read).toContain(due - 60_000);
-  // Nobody holds it: it can be looked after again.
+  // It is not reserved: it can be reconciled again.
   expect((await till.sync(id)).status).toBe("authorization_succeeded");
 });

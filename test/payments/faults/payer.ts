@@ -2,27 +2,26 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Caller } from "../../../src/access/caller.js";
 import { Grant } from "../../../src/access/grant.js";
-import { Refused } from "../../../src/access/refusal.js";
 import { type Clock, systemClock } from "../../../src/base/clock.js";
 import type { TenantId, Uuid } from "../../../src/base/ids.js";
-import { readConfig } from "../../../src/config.js";
 import type { TenantKeys } from "../../../src/crypto/tenant-keys.js";
 import { chooseFormula, createConnection } from "../../../src/payments/connection.js";
 import { Connectors } from "../../../src/payments/connectors.js";
 import { providerHttp } from "../../../src/payments/provider-http.js";
+import { readConfig } from "../../../src/settings/config.js";
 import { connect, type Sql } from "../../../src/store/connect.js";
 import { noteCheck } from "../../../src/store/connections.js";
-import type { Transaction } from "../../../src/store/transaction.js";
+import type { OrdinaryTransaction, Work } from "../../../src/store/transaction.js";
 import { provisionTenant } from "../../../src/tenancy/provision.js";
 import { DEFAULT_SETTINGS } from "../../../src/tenancy/settings.js";
-import { openVault, type Vault } from "../../../src/vault.js";
+import { openVault, type Vault } from "../../../src/vault/vault.js";
 import { copyMigratedData } from "../../support/migrated-data.js";
 import { newDirectory } from "../../support/new-directory.js";
 import { agents } from "../connectors/bench.js";
 import type { Service } from "./services.js";
 import { Till } from "./till.js";
 
-/** Long enough for a stand-in on a busy machine, where dozens of cases wait at once. */
+/** Long enough for a stand-in on a busy machine, where dozens of cases wait concurrently. */
 const PATIENCE_MS = 1_500;
 
 const PERMISSIONS = [
@@ -30,7 +29,7 @@ const PERMISSIONS = [
   "orchestration:transaction:capture",
 ] as const;
 
-/** A vault with one tenant, whose payments are made, sent and looked after by the very code that serves requests. */
+/** A vault with one tenant, whose payments are created, sent and reconciled by the code that serves requests. */
 export class Payer implements AsyncDisposable {
   readonly vault: Vault;
   readonly tenantId: TenantId;
@@ -77,7 +76,7 @@ export class Payer implements AsyncDisposable {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  /** A connection of its own to a service, whose credentials count as checked. */
+  /** A separate connection to a service, whose credentials count as verified. */
   async connect(service: Service): Promise<Till> {
     const { connector, currency } = service;
     const fields = Object.entries(service.fields).map(([key, value]) => ({ key, value }));
@@ -87,7 +86,7 @@ export class Payer implements AsyncDisposable {
     };
     const { id } = await this.run(async (tx) => {
       const made = createConnection(tx, this.#caller, this.#keys, draft);
-      tx.tell(noteCheck, { id: made.id, revision: 1, status: "available", checks: 0, check_due_at: null });
+      tx.enqueue(noteCheck, { id: made.id, revision: 1, status: "available", checks: 0, check_due_at: null });
       return made;
     });
     const http = (tenantId: TenantId) => providerHttp(agents, tenantId, () => {}, PATIENCE_MS);
@@ -95,10 +94,8 @@ export class Payer implements AsyncDisposable {
     return new Till(this, this.#caller, this.#keys, service, connectors, id);
   }
 
-  async run<T>(work: (tx: Transaction) => Promise<T | Refused>): Promise<T> {
-    const done = await this.vault.database.fast.run(this.tenantId, "unguarded", work);
-    if (done instanceof Refused) throw done.fault;
-    return done;
+  run<T>(work: Work<T, OrdinaryTransaction>): Promise<T> {
+    return this.vault.database.ordinary.run(this.tenantId, "unguarded", work);
   }
 
   /** The time passes for which a process that is gone had the payment reserved. */

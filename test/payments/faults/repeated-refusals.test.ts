@@ -14,7 +14,7 @@ afterAll(async () => {
   agents.close();
 });
 
-test("a refusal of the first capture, told again while the second is on its way, lets nobody capture a third time", async () => {
+test("a refusal of the first capture, repeated while the second is in flight, allows no third one", async () => {
   await using bench = await adyenBench();
   const service = standingIn(bench);
   const till = await payer.connect(service);

@@ -19,10 +19,10 @@ afterAll(async () => {
   agents.close();
 });
 
-/** Silence takes its time, and tells no more than a reset; a 429 is sent again after a pause. */
+/** A time-out takes its time, and says no more than a reset; a 429 is sent again after a pause. */
 const QUICK = SERVICE_FAULTS.filter(({ answer }) => answer !== "silence" && answer !== 429);
 
-/** What an owner, a service or the time may do next. */
+/** Possible next steps of an owner, a service or the time. */
 type Move =
   | { readonly kind: "capture" | "void" | "refund" | "sync" | "hear" }
   | { readonly kind: "fail"; readonly what: (typeof KINDS)[number]; readonly fault: ServiceFault };
@@ -35,7 +35,7 @@ const moves = fc.array(
   { maxLength: 8 },
 );
 
-test.each(SERVICES)("%s: whatever is done in whatever order, our record agrees in the end", async (_name, open) => {
+test.each(SERVICES)("%s: after any steps in any order, our record equals the service's", async (_name, open) => {
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(undefined, ...QUICK), moves, async (first, sequence) => {
       await using service = await open(payer.vault.database, payer.tenantId);
@@ -49,7 +49,7 @@ test.each(SERVICES)("%s: whatever is done in whatever order, our record agrees i
   );
 });
 
-/** A move that is not allowed is refused, and changes nothing. */
+/** A step that is not allowed is rejected, and changes nothing. */
 async function make(move: Move, till: Till, service: Service, id: Uuid): Promise<void> {
   const before = await till.read(id);
   if (move.kind === "fail") return service.fail(move.what, move.fault);

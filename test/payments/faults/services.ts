@@ -11,10 +11,10 @@ import type { ServiceFault } from "../standins/provider-server.js";
 
 export const KINDS = ["authorize", "capture", "void", "refund"] as const;
 export type Kind = (typeof KINDS)[number];
-/** Money that moved, as the service itself wrote it down. */
+/** Money that moved, as the service itself recorded it. */
 export type Moved = Readonly<Record<Kind, readonly number[]>>;
 
-/** A payment service that can be made to fail, and asked what really happened there. */
+/** A payment service that can be made to fail, and that shows what really happened. */
 export interface Service extends AsyncDisposable {
   readonly connector: Connector;
   readonly fields: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ export interface Service extends AsyncDisposable {
   moved(reference: string): Promise<Moved>;
   /** All webhooks due so far, each once. */
   webhooks(): WebhookDelivery[];
-  /** A webhook as somebody else would sign it. */
+  /** A webhook with another party's signature. */
   forged(): WebhookDelivery;
 }
 
@@ -36,10 +36,10 @@ export const SERVICES: readonly (readonly [name: string, open: OpenService])[] =
   ...BENCHES.map(([name, open]) => [name, async () => standingIn(await open())] as const),
 ];
 
-/** Reading requests. Adyen has none that tells of a payment, and Authorize.net's look like all others. */
+/** Read requests. Adyen has none for a payment, and Authorize.net's look like all others. */
 const LOOK_UPS = /^GET \/(v1\/payment_intents|payments)/;
 
-/** What a stand-in plays. */
+/** What a stand-in simulates. */
 export function standingIn(bench: Bench): Service {
   const { connector, fields, currency, ledger, server } = bench;
   return {
@@ -60,7 +60,7 @@ export function standingIn(bench: Bench): Service {
 
 const SECRET = "simulated-secret";
 
-/** The simulator is called, not sent to: what its answer suffers on the way is played before our side sees it. */
+/** The simulator is called directly: faults of its answers are injected before our code sees them. */
 function simulated(database: Database, tenantId: TenantId): Service {
   const books = new Books(database);
   const simulator = new Simulator(

@@ -16,9 +16,9 @@ import type { Refund } from "../../../src/payments/refund.js";
 import type { WebhookDelivery } from "../../../src/payments/webhook.js";
 import { createToken } from "../../../src/tokens/create.js";
 import { deleteToken } from "../../../src/tokens/delete.js";
-import type { TokenPatch } from "../../../src/tokens/patch.js";
 import { prepareToken } from "../../../src/tokens/prepare.js";
 import type { TokenDraft } from "../../../src/tokens/token.js";
+import type { TokenPatch } from "../../../src/tokens/token-patch.js";
 import { patchToken } from "../../../src/tokens/update.js";
 import type { Payer } from "./payer.js";
 import type { Service } from "./services.js";
@@ -28,7 +28,7 @@ export type Lives = "on" | "until the request is written down" | "until the serv
 
 export type FollowUp = "capture" | "void" | "refund";
 
-/** One connection, and what can be done with it. */
+/** One connection, and the operations on it. */
 export class Till {
   readonly #payer: Payer;
   readonly #caller: Caller;
@@ -56,7 +56,7 @@ export class Till {
     this.#incoming = new Incoming(this.#parts);
   }
 
-  /** Stores a card. Answers the token's id: the given one where there is one. */
+  /** Stores a card. Returns the token's id: the given one if there is one. */
   async store(number: string, id?: string): Promise<string> {
     const data = { number, expiration_month: 3, expiration_year: 2030, cvc: "737" };
     const card: TokenDraft = {
@@ -109,13 +109,13 @@ export class Till {
     );
   }
 
-  /** What `POST /orchestration/transactions/{id}/sync` and the reconciling job do. */
+  /** What `POST /orchestration/transactions/{id}/sync` and the reconciliation job do. */
   async sync(id: Uuid): Promise<Payment> {
     const leased = await this.#payer.run((tx) => leasePayment(tx, this.#caller, this.#keys, id));
     return reconcile(this.#parts, this.#keys, this.#payer.tenantId, leased);
   }
 
-  /** Delivers a forged webhook, and then all that are due, twice. What is not taken is due again. */
+  /** Delivers a forged webhook, and then all that are due, twice. A rejected one is due again. */
   async hear(order: "last to first" | "first to last" = "last to first"): Promise<void> {
     const forged = await this.deliver(this.#service.forged());
     if (forged !== "unverified") throw new Error(`a forged webhook was answered with ${forged}`);
@@ -128,14 +128,14 @@ export class Till {
     }
   }
 
-  /** Brings a webhook to the connection's address. Answers what became of it. */
+  /** Delivers a webhook to the connection's address. Returns the outcome. */
   async deliver(delivery: WebhookDelivery): Promise<string> {
     const address = writeAddress(this.#keys, "payment-webhook", this.#payer.tenantId, this.#connectionId);
     const endpoint = await this.#incoming.endpoint(address);
     return endpoint ? (await this.#incoming.webhook(endpoint, delivery)).kind : "not_found";
   }
 
-  /** The buyer comes back to us, with what the bank's page put into the query. */
+  /** The buyer returns with the query that the bank's page added. */
   async comeBack(id: Uuid, query: URLSearchParams): Promise<Payment | undefined> {
     const address = writeAddress(this.#keys, "payment-return", this.#payer.tenantId, id);
     return this.#incoming.approval(address, query);
@@ -165,7 +165,7 @@ export class Till {
     return this.#payer.run((tx) => refundsOf(tx, this.#caller, this.#keys, id));
   }
 
-  /** A process that is killed writes nothing down any more, and what it had reserved is free after a while. */
+  /** A killed process writes nothing any more, and its reservations expire after a while. */
   async #live(lives: Lives, id: Uuid, send: (parts: ReconcileParts) => Promise<Payment>): Promise<void> {
     switch (lives) {
       case "on":

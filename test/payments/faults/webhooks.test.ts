@@ -15,7 +15,7 @@ afterAll(async () => {
   agents.close();
 });
 
-test("a repeated word that an earlier capture was refused does not end the one under way", async () => {
+test("a repeated report that an earlier capture was refused does not end the one in progress", async () => {
   await using bench = await adyenBench();
   const till = await payer.connect(standingIn(bench));
   const id = await till.pay("authorize");
@@ -75,14 +75,14 @@ test.each([
 test.each([
   ["stripe-card", stripeBench],
   ["checkoutcom-card", checkoutBench],
-])("%s is asked to send a webhook again while it does not say how the payment stands", async (_name, open) => {
+])("%s is asked to send a webhook again while its look-up does not answer", async (_name, open) => {
   await using bench = await open();
   const service = standingIn(bench);
   const till = await payer.connect(service);
   service.fail("authorize", { answer: "reset", acted: true });
   const id = await till.pay("authorize");
   const [told] = service.webhooks();
-  if (!told) throw new Error("nothing was told");
+  if (!told) throw new Error("no webhook was sent");
   service.fail("look up", { answer: 500, acted: false });
   expect(await till.deliver(told)).toBe("later");
   expect((await till.read(id)).status).toBe("processing");

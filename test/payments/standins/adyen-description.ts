@@ -5,7 +5,7 @@ import formats from "ajv-formats";
 
 const FILE = "../shared/data/adyen-checkout-v71.openapi.json";
 
-/** What a card payment needs, with the status of success. */
+/** The fields of a card payment, with the status of success. */
 const PATHS = [
   ["/cancels", 201],
   ["/paymentMethods", 200],
@@ -16,7 +16,7 @@ const PATHS = [
   ["/payments/{paymentPspReference}/refunds", 201],
 ] as const;
 
-/** Says what is wrong with a body by Adyen's own description, or undefined. */
+/** Returns what is wrong with a body according to Adyen's own description, or undefined. */
 export type Check = (path: string, side: "request" | number, body: unknown) => string | undefined;
 
 /** Adyen's published description of Checkout v71. Undefined in a clone without the folder of published data. */
@@ -34,7 +34,7 @@ export function adyenDescription(): Check | undefined {
     const pointer = steps.map((step) => encodeURIComponent(step.replaceAll("~", "~0").replaceAll("/", "~1")));
     return ajv.compile({ $ref: `adyen#/${pointer.join("/")}` });
   };
-  // All at once: it takes seconds, and no connector waits so long for an answer.
+  // Compiled up front: it takes seconds, longer than connectors wait for an answer.
   const validators: ReadonlyMap<string, ValidateFunction> = new Map(
     PATHS.flatMap(([path, success]) => [
       [`${path} request`, compile(path, "requestBody")] satisfies [string, ValidateFunction],

@@ -13,7 +13,7 @@ const { hmacValidator: HmacValidator }: typeof import("@adyen/api-library") = cr
 
 let description: { readonly check: Check | undefined } | undefined;
 
-/** Test cards, and with what Adyen refuses them. */
+/** Test cards with Adyen's refusal reasons. */
 const REFUSALS: Readonly<Record<string, { refusalReasonCode: string; refusalReason: string; raw: string }>> = {
   "4000300011112220": { refusalReasonCode: "2", refusalReason: "Refused", raw: "05 : Do not honor" },
   "4000600011112223": { refusalReasonCode: "12", refusalReason: "Not enough balance", raw: "51 : Insufficient funds" },
@@ -34,8 +34,8 @@ interface Payment {
 }
 
 /**
- * Adyen's Checkout v71 on loopback: authorizes at once, takes modifications on and tells their end by webhook. The same
- * idempotency key gets the same answer.
+ * Adyen's Checkout v71 on loopback: authorizes at once, accepts modifications and reports their outcome by webhook. The
+ * same idempotency key gets the same answer.
  */
 export class AdyenStandIn implements AsyncDisposable {
   readonly ledger = new Ledger();
@@ -64,7 +64,7 @@ export class AdyenStandIn implements AsyncDisposable {
     await this.server[Symbol.asyncDispose]();
   }
 
-  /** A week passes: keys are known no longer. */
+  /** A week passes, and keys expire. */
   forgetKeys(): void {
     this.#answers.clear();
   }
@@ -73,7 +73,7 @@ export class AdyenStandIn implements AsyncDisposable {
     return [...this.#payments.values()].find((payment) => payment.reference === reference)?.psp;
   }
 
-  /** What the buyer does on the bank's page. Answers with the result to hand in. */
+  /** The buyer's action on the bank's page. Returns the result to submit. */
   decide(reference: string, approves: boolean): string {
     const payment = this.#payments.get(this.find(reference) ?? "");
     if (payment?.state !== "waiting") throw new Error("no buyer is waited for");
@@ -89,7 +89,7 @@ export class AdyenStandIn implements AsyncDisposable {
   signed(event: JsonObject, hmacKey = this.hmacKey): WebhookDelivery {
     const item = new HmacValidator();
     const { additionalData } = event;
-    // The library's type wants its own enumerations.
+    // The library's type requires its own enumerations.
     const hmacSignature = item.calculateHmac(dataToSign(event), hmacKey);
     const signedItem = {
       ...event,

@@ -6,7 +6,7 @@ import { at, textAt } from "./form.js";
 import { Ledger, type Movement } from "./ledger.js";
 import { type ProviderAnswer, type ProviderRequest, type ProviderServer, serveProvider } from "./provider-server.js";
 
-// The official client: plain JavaScript without types. An empty object of its classes has its properties in their order.
+// The official client: plain JavaScript without types. An empty object of its classes lists its properties in order.
 const { APIContracts }: { APIContracts: Record<string, new () => object> } = createRequire(import.meta.url)(
   "authorizenet",
 );
@@ -27,7 +27,7 @@ const ORDERS = {
 } as const;
 
 const DECLINED = "4222222222222";
-/** The longest time in which the service knows a transaction for one that it had before. */
+/** The longest time for which the service recognizes a duplicate transaction. */
 const DUPLICATE_WINDOW_MS = 8 * 3_600_000;
 const LONGEST_LISTING_MS = 31 * 24 * 3_600_000;
 const BOM = "\uFEFF";
@@ -35,7 +35,7 @@ const BOM = "\uFEFF";
 interface Transaction {
   readonly id: string;
   readonly invoice: string;
-  /** Our whole reference, from the description. */
+  /** Our complete reference, from the description. */
   readonly reference: string;
   readonly type: string;
   readonly cents: number;
@@ -44,11 +44,13 @@ interface Transaction {
   status: string;
   settled: number;
   refunded: number;
-  /** Of the settlement that it went through. */
+  /** The batch that settled it. */
   batch: string | undefined;
 }
 
-/** Authorize.net's one endpoint on loopback: HTTP 200 for everything, no idempotency keys but a window for duplicates. */
+/**
+ * Authorize.net's single endpoint on loopback: HTTP 200 for everything; a duplicate window instead of idempotency keys.
+ */
 export class AuthorizenetStandIn implements AsyncDisposable {
   readonly ledger = new Ledger();
   readonly login = "5KP3u95bQpv";
@@ -56,9 +58,9 @@ export class AuthorizenetStandIn implements AsyncDisposable {
   readonly signatureKey = "A1B2C3D4E5F60718".repeat(8);
   /** Whether the day's captures are settled: only then can they be refunded. */
   settles = true;
-  /** Milliseconds that the service's clock is ahead of the machine's. */
+  /** Milliseconds by which the service's clock is ahead of the machine's. */
   ahead = 0;
-  /** Whether settlements are told of, or the service is too busy for that. */
+  /** Whether settlements are listed, or the service is too busy for that. */
   tellsSettlements = true;
   readonly #batches = new Map<string, number>();
   #server: ProviderServer | undefined;
@@ -81,7 +83,9 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     await this.server[Symbol.asyncDispose]();
   }
 
-  /** The daily settlement: what was taken or given back goes from the list into a batch, and so does what came to nothing. */
+  /**
+   * The daily settlement: captures and refunds move from the list into a batch, and so do transactions without effect.
+   */
   settleDay(): void {
     this.#serial += 1;
     const batch = String(this.#serial);
@@ -93,12 +97,12 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     }
   }
 
-  /** What the transactions under a reference come to, by the merchant's doing or the service's. */
+  /** The sum of the transactions under a reference, by the merchant or the service. */
   become(reference: string, status: string): void {
     for (const each of this.#transactions.values()) if (each.reference === reference) each.status = status;
   }
 
-  /** Days pass, with their settlements: duplicates are known no longer. */
+  /** Days pass, with their settlements: duplicates are forgotten. */
   forgetKeys(): void {
     this.settleDay();
     this.ahead += 8 * 24 * 3_600_000;
@@ -246,7 +250,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     return approved(refund.id);
   }
 
-  /** The same of one kind in the window that every request asks for. */
+  /** The same kind of request within the duplicate window that every request sets. */
   #isDuplicate(invoice: string, cents: number, type: string): boolean {
     return [...this.#transactions.values()].some(
       (each) =>
@@ -278,7 +282,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     return transaction;
   }
 
-  /** What is in a batch; without one, what is not settled yet. */
+  /** The transactions of a batch; without one, those not settled yet. */
   #list(batch: string | undefined): Json[] {
     const rows = [...this.#transactions.values()].filter((each) => each.batch === batch).reverse();
     return rows.map(({ id, invoice, status, submitted }) => ({
@@ -357,7 +361,7 @@ function centsOf(request: JsonObject): number {
   return Math.round(Number(request.amount) * 100);
 }
 
-/** Which property stands where the schema has none, or not there. */
+/** The property that is in a place where the schema has none, or is missing there. */
 function outOfOrder(transaction: JsonObject): string | undefined {
   const parts = {
     transactionRequest: transaction,
@@ -380,7 +384,7 @@ function ok(body: JsonObject): ProviderAnswer {
   return answered({ ...body, messages: { resultCode: "Ok", message: [{ code: "I00001", text: "Successful." }] } });
 }
 
-/** A list; nothing at all where it has no rows. */
+/** A list; absent if it has no rows. */
 function listed(key: string, rows: Json[]): ProviderAnswer {
   if (rows.length > 0) return ok({ totalNumInResultSet: rows.length, [key]: rows });
   return answered({ messages: { resultCode: "Ok", message: [{ code: "I00004", text: "No records found." }] } });

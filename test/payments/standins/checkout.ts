@@ -5,13 +5,13 @@ import { at, textAt } from "./form.js";
 import { Ledger, type Movement } from "./ledger.js";
 import { type ProviderAnswer, type ProviderRequest, type ProviderServer, serveProvider } from "./provider-server.js";
 
-/** Test cards, and what their issuers answer. */
+/** Test cards with their issuers' answers. */
 const DECLINES: Readonly<Record<string, readonly [code: string, summary: string]>> = {
   "4544249167673670": ["20005", "Declined - Do Not Honour"],
   "4095254802642505": ["20051", "Insufficient Funds"],
 };
 const CHALLENGED = "4242424242424242";
-/** What a request to pay may hold; Checkout.com ignores nothing silently. */
+/** The allowed fields of a payment request; Checkout.com rejects all others. */
 const KNOWN = new Set([
   "source",
   "amount",
@@ -45,14 +45,14 @@ interface Payment {
 }
 
 /**
- * Checkout.com's payments on loopback: authorizes at once, takes captures, voids and refunds on. An idempotency key holds
- * the answer of a success alone.
+ * Checkout.com's payments on loopback: authorizes at once, accepts captures, voids and refunds. An idempotency key
+ * stores successful answers only.
  */
 export class CheckoutStandIn implements AsyncDisposable {
   readonly ledger = new Ledger();
   readonly secretKey = "sk_sbox_abcdefghijklmnopqrstuvwxyz2";
   readonly signatureKey = "stand-in-signature-key-0123456789";
-  /** Captures or voids that are taken on and then do not happen. */
+  /** Captures or voids that are accepted and then not executed. */
   readonly declines = new Set<"Capture" | "Void">();
   readonly channel = "pc_zs5fqhybzc2e3jmq3efvybybpq";
   #server: ProviderServer | undefined;
@@ -76,7 +76,7 @@ export class CheckoutStandIn implements AsyncDisposable {
     await this.server[Symbol.asyncDispose]();
   }
 
-  /** What the buyer does on the bank's page. */
+  /** The buyer's action on the bank's page. */
   decide(reference: string, approves: boolean): string {
     const payment = [...this.#payments.values()].find((each) => each.reference === reference);
     if (payment?.status !== "Pending") throw new Error("no buyer is waited for");
@@ -86,7 +86,7 @@ export class CheckoutStandIn implements AsyncDisposable {
     return payment.id;
   }
 
-  /** A day passes: keys are known no longer. */
+  /** A day passes, and keys expire. */
   forgetKeys(): void {
     this.#answers.clear();
   }
@@ -176,7 +176,7 @@ export class CheckoutStandIn implements AsyncDisposable {
     return answered(201, shown);
   }
 
-  /** The answer of the moment: a sale is only authorized then. */
+  /** The immediate answer: a sale is only authorized at that time. */
   #approve(payment: Payment): JsonObject {
     payment.status = "Authorized";
     payment.actions.unshift(this.#action("Authorization", payment.amount, payment.reference));
@@ -224,7 +224,7 @@ export class CheckoutStandIn implements AsyncDisposable {
     return this.#taken(payment, "refund", "Refund", "payment_refunded", amount, reference);
   }
 
-  /** Taken on all the same: the payment stays as it is, and its actions tell. */
+  /** Accepted all the same: the payment stays unchanged, and its actions show it. */
   #declined(payment: Payment, type: string, event: string, amount: number, reference: string): ProviderAnswer {
     const refusal = { response_code: "20005", response_summary: "Declined - Do Not Honour" };
     const action = { ...this.#action(type, amount, reference), ...refusal };

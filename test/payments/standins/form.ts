@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../../../src/base/json.js";
 import { isJsonObject } from "../../../src/base/json.js";
 
-/** Reads `a[b][0]=c`, as Stripe's forms nest: every leaf is a text, a level of digits alone is a list. */
+/** Parses `a[b][0]=c`, as Stripe's forms nest: every leaf is a string, a level with only digits is a list. */
 export function readForm(body: string): JsonObject {
   const root: JsonObject = {};
   for (const [name, value] of new URLSearchParams(body)) {

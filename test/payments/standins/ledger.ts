@@ -3,14 +3,14 @@ export interface Movement {
   readonly kind: "authorize" | "capture" | "void" | "refund";
   /** The id of the payment at the service. */
   readonly payment: string;
-  /** What the merchant calls the payment. */
+  /** The merchant's reference for the payment. */
   readonly reference: string;
-  /** As the service counts it. */
+  /** In the service's units. */
   readonly amount: number;
   readonly currency: string;
 }
 
-/** What really happened to money at a stand-in: what our record must agree with in the end. */
+/** The real movements of money at a stand-in, which our record must equal in the end. */
 export class Ledger {
   readonly #movements: Movement[] = [];
 

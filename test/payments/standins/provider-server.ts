@@ -18,14 +18,14 @@ export interface ProviderAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What goes wrong with one request, and whether the service has acted by then. */
+/** The fault of one request, and whether the service has acted before it. */
 export interface ServiceFault {
-  /** `silence` holds the connection without a word; `cut` ends it in the middle of the answer. */
+  /** `silence` holds the connection without a byte; `cut` closes it in the middle of the answer. */
   readonly answer: "silence" | "reset" | "cut" | "garbage" | 500 | 429;
   readonly acted: boolean;
 }
 
-/** Every way in which a payment service's answer can fail to tell what happened, and what it looks like when nothing did. */
+/** Every way in which a service's answer can leave the outcome unknown, and its answer if nothing happened. */
 export const SERVICE_FAULTS: readonly ServiceFault[] = [
   { answer: "silence", acted: false },
   { answer: "silence", acted: true },
@@ -43,7 +43,7 @@ export interface ProviderServer extends AsyncDisposable {
   readonly url: string;
   /** All requests so far, also those that a fault swallowed. */
   readonly requests: readonly ProviderRequest[];
-  /** The next requests whose method and path match meet these faults, one each. */
+  /** The next requests with this method and path meet these faults, one each. */
   fail(matching: RegExp, ...faults: readonly ServiceFault[]): void;
 }
 

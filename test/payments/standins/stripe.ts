@@ -9,7 +9,7 @@ type Named<T> = Extract<keyof T, string>;
 type CardOptions = Stripe.PaymentIntentCreateParams.PaymentMethodOptions.Card;
 type External3ds = Stripe.PaymentIntentCreateParams.PaymentMethodOptions.Card.ThreeDSecure;
 
-/** The parameters that Stripe publishes, of those that a card payment can use: all others are refused, as Stripe does. */
+/** The published parameters that a card payment can use: all others are rejected, as Stripe does. */
 const CREATE: readonly Named<Stripe.PaymentIntentCreateParams>[] = [
   "allowed_payment_method_types",
   "amount",
@@ -80,7 +80,7 @@ interface Intent {
   status: Stripe.PaymentIntent.Status;
   received: number;
   refunded: number;
-  /** Never taken, and booked as refunded. */
+  /** Never captured, and booked as refunded. */
   rest: number;
   canceledBecause: string | null;
   /** Money was held before it was canceled. */
@@ -89,23 +89,23 @@ interface Intent {
 }
 
 /**
- * Stripe's payment intents on loopback. An idempotency key answers for 24 hours with the first answer, whatever it was;
- * the same key with other parameters, or on another path, is an error.
+ * Stripe's payment intents on loopback. An idempotency key replays the first answer for 24 hours, whatever it was; the
+ * same key with other parameters, or on another path, is an error.
  */
 export class StripeStandIn implements AsyncDisposable {
   readonly ledger = new Ledger();
   readonly secretKey = "sk_test_51StandInStandInStandIn";
   readonly webhookSecret = "whsec_c3RhbmQtaW4tc3RhbmQtaW4";
-  /** A key that exists but lacks rights. */
+  /** A key that exists but lacks permissions. */
   readonly restrictedKey = "rk_test_51StandInWithoutRights";
   /** Whether the account may send card numbers itself. */
   rawCards = true;
   /**
-   * How the rest of a partial capture is booked, which was never taken: as refunded on the charge, with a refund of its own
-   * in the list (as accounts report it), without one, or not at all.
+   * How the remainder of a partial capture is booked: as refunded on the charge, with a refund of its own in the list
+   * (as accounts report it), without one, or not at all.
    */
   booksRest: "listed" | "unlisted" | "never" = "listed";
-  /** Whether the search index has caught up. */
+  /** Whether the search index is up to date. */
   indexed = false;
   #server: ProviderServer | undefined;
   readonly #refunds: JsonObject[] = [];
@@ -133,7 +133,7 @@ export class StripeStandIn implements AsyncDisposable {
     await this.server[Symbol.asyncDispose]();
   }
 
-  /** What the buyer does on the bank's page. */
+  /** The buyer's action on the bank's page. */
   authenticate(id: string, succeeds: boolean): void {
     const intent = this.#intents.get(id);
     if (intent?.status !== "requires_action") throw new Error(`${id} waits for no buyer`);
@@ -141,17 +141,17 @@ export class StripeStandIn implements AsyncDisposable {
     else this.#decline(intent, { code: "payment_intent_authentication_failure" });
   }
 
-  /** A day passes: keys are known no longer. */
+  /** A day passes, and keys expire. */
   forgetKeys(): void {
     this.#answers.clear();
   }
 
-  /** The payment that carries a reference. */
+  /** The payment with this reference. */
   find(reference: string): string | undefined {
     return [...this.#intents.values()].find((intent) => intent.reference === reference)?.id;
   }
 
-  /** The webhooks that are due, signed by Stripe's own library. */
+  /** The due webhooks, signed by Stripe's own library. */
   takeWebhooks(): WebhookDelivery[] {
     return this.#events.splice(0).map((event) => this.signed(event));
   }
@@ -335,7 +335,7 @@ export class StripeStandIn implements AsyncDisposable {
     return ok(this.#show(intent, expands(form)));
   }
 
-  /** What the merchant gives back on Stripe's own pages. */
+  /** A refund by the merchant on Stripe's own pages. */
   refundElsewhere(reference: string, amount: number): void {
     const intent = this.#intents.get(this.find(reference) ?? "");
     if (!intent) throw new Error("no such payment");

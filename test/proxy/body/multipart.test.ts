@@ -4,7 +4,7 @@ import { splitMultipart } from "../../../src/proxy/body/multipart.js";
 import { SearchedMultipart } from "../../../src/proxy/body/searched-multipart.js";
 import { RequestReferences } from "../../../src/proxy/references.js";
 
-/** The parts of a body as they are read: headers and content of each. */
+/** The parsed parts of a body: headers and content of each. */
 function partsOf(body: string): [string, string][] {
   const bytes = Buffer.from(body, "latin1");
   const regions = splitMultipart(bytes, "b");
@@ -44,11 +44,11 @@ describe("a multipart body", () => {
     ["that ends in a header", "--b\r\na: 1", [["a: 1", ""]]],
     ["that ends in a delimiter", "--b\r\n\r\nx\r\n--b", [["", "x\r\n--b"]]],
     ["without any delimiter", "nothing", []],
-  ])("%s is split, and loses no byte", (_, body, parts) => {
+  ])("%s is split without losing a byte", (_, body, parts) => {
     expect(partsOf(body)).toEqual(parts);
   });
 
-  it("is read in parts however it was made, and stays as it is without references", () => {
+  it("is parsed into parts however it was created, and is unchanged without references", () => {
     const piece = fc.constantFrom("--b", "--b--", "\r\n", "\n", "\r", " ", "a: 1", "x", "content-length: 5", "\0", "é");
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
@@ -64,7 +64,7 @@ describe("a multipart body", () => {
     );
   });
 
-  it("has its values put in anew when it is resolved again", () => {
+  it("gets its values inserted again when it is resolved again", () => {
     const inner = '--i\r\n\r\n{"a":"{{ abc }}"}\r\n--i--';
     const body = `--b\r\nContent-Type: multipart/mixed; boundary=i\r\n\r\n${inner}\r\n--b\r\n\r\n{{ abc }}\r\n--b--`;
     const references = new RequestReferences();

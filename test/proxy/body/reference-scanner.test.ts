@@ -8,7 +8,7 @@ const ENCODINGS: Readonly<Record<string, (text: string) => Buffer>> = {
   "UTF-16, big end first": (text) => Buffer.from(text, "utf16le").swap16(),
 };
 
-/** What goes on of bytes that come in these pieces, and whether a reference was seen. */
+/** The forwarded bytes of these chunks, and whether a reference was found. */
 function scan(pieces: readonly Buffer[]): { readonly passed: Buffer; readonly hasFound: boolean } {
   const scanner = new ReferenceScanner();
   const passed: Buffer[] = [];
@@ -19,14 +19,14 @@ function scan(pieces: readonly Buffer[]): { readonly passed: Buffer; readonly ha
   return { passed: Buffer.concat([...passed, scanner.end()]), hasFound: false };
 }
 
-/** Bytes cut at random places, the same place several times too. */
+/** Splits bytes at random places, possibly several times at one place. */
 const cut = (bytes: Buffer) =>
   fc.array(fc.nat(bytes.length), { maxLength: 6 }).map((cuts) => {
     const places = [0, ...cuts.sort((a, b) => a - b), bytes.length];
     return places.slice(1).map((end, index) => bytes.subarray(places[index], end));
   });
 
-/** Text without a reference, in which much looks like the beginning of one. */
+/** Text without a reference, much of which looks like the beginning of one. */
 const quiet = fc
   .array(
     fc.constantFrom("{", "}", "{{", "}}", "{{}}", "{{ }}", "{{ ab }}", "{{ a/b }}", "{{ \0abc }}", "é", "\n", "x"),
@@ -43,10 +43,10 @@ const reference = fc.constantFrom(
   "{{{abc}}}",
 );
 
-describe.each(Object.keys(ENCODINGS))("references that pass by in %s", (name) => {
+describe.each(Object.keys(ENCODINGS))("references in a %s stream", (name) => {
   const encode = ENCODINGS[name] ?? Buffer.from;
 
-  it("are seen wherever the pieces are cut, and nothing of them goes on", () => {
+  it("are found wherever the chunks are split, and nothing of them is forwarded", () => {
     const text = fc.tuple(quiet, reference, quiet);
     fc.assert(
       fc.property(
@@ -63,7 +63,7 @@ describe.each(Object.keys(ENCODINGS))("references that pass by in %s", (name) =>
     );
   });
 
-  it("are not seen where there are none, and every byte goes on", () => {
+  it("are not found in other text, and every byte is forwarded", () => {
     fc.assert(
       fc.property(
         quiet.chain((text) => cut(encode(text)).map((pieces) => ({ text, pieces }))),
@@ -75,14 +75,14 @@ describe.each(Object.keys(ENCODINGS))("references that pass by in %s", (name) =>
     );
   });
 
-  it("may be 4,100 characters long, and what is longer is none", () => {
+  it("may be 4,100 characters long; longer text is not a reference", () => {
     const long = (length: number) => encode(`{{ abc | append: '${"x".repeat(length)}' }}`);
     const pieces = (bytes: Buffer) => [bytes.subarray(0, 1_000), bytes.subarray(1_000)];
     expect(scan(pieces(long(4_000))).hasFound).toBe(true);
     expect(scan(pieces(long(4_200)))).toEqual({ passed: long(4_200), hasFound: false });
   });
 
-  it("keep back no more than the longest of them", () => {
+  it("buffer no more than the longest of them", () => {
     const scanner = new ReferenceScanner();
     let passed = scanner.push(encode("{{")).length;
     for (let piece = 0; piece < 100; piece += 1) passed += scanner.push(encode("x".repeat(1_000))).length;
@@ -91,7 +91,7 @@ describe.each(Object.keys(ENCODINGS))("references that pass by in %s", (name) =>
 });
 
 describe("random bytes", () => {
-  it("hold no reference, and go on", () => {
+  it("contain no reference, and are forwarded", () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 2_000 }).chain((bytes) => cut(Buffer.from(bytes))),
@@ -115,7 +115,7 @@ describe("the beginning of a body", () => {
     expect(completeUntil(Buffer.from(text))).toBe(end);
   });
 
-  it("in UTF-16 is told from bytes that only have zeros", () => {
+  it("in UTF-16 is distinguished from bytes that merely contain zeros", () => {
     expect(hasWideReference(Buffer.from("{{ abc }}", "utf16le"))).toBe(true);
     expect(hasWideReference(Buffer.from("{{ abc }}"))).toBe(false);
     expect(hasWideReference(Buffer.from("{{ abc }}\0"))).toBe(false);

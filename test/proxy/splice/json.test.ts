@@ -4,7 +4,7 @@ import type { Json } from "../../../src/base/json.js";
 import { placesInJson } from "../../../src/proxy/splice/json.js";
 import { splice } from "../../../src/proxy/splice/place.js";
 
-/** The text with every expression replaced by what `values` has for it. */
+/** The text with every expression replaced by its value in `values`. */
 function spliced(text: string, values: Readonly<Record<string, Json>>): string {
   const places = [...placesInJson(text)];
   return splice(
@@ -64,14 +64,14 @@ describe("values in JSON", () => {
     expect(spliced(text, VALUES)).toBe(expected);
   });
 
-  it("are named by expressions whose escapes are undone", () => {
+  it("are looked up by expressions with their escapes undone", () => {
     const [place] = placesInJson('{"a":"{{ id | json: \\"$.x\\" }}"}');
     expect(place?.expression).toBe(' id | json: "$.x" ');
     const found = [...placesInJson('[{{ id | json: "$.x" }},"{{ b }}"]')];
     expect(found.map(({ expression }) => expression)).toEqual([' id | json: "$.x" ', " b "]);
   });
 
-  /** JSON as people write it: blanks anywhere, numbers and escapes in many spellings, every string possible. */
+  /** JSON as people write it: blanks anywhere, numbers and escapes in many spellings, every possible string. */
   const blank = fc.constantFrom("", " ", "\n\t", "  \r\n");
   const numeral = fc.constantFrom("0", "-0", "1e5", "1E+05", "12.50", "123456789012345678901234567890", "1.0e-7");
   const literal = fc.string({ unit: "binary" }).map((text) => JSON.stringify(text));
@@ -95,13 +95,13 @@ describe("values in JSON", () => {
     ),
   }));
 
-  /** No string of it holds an expression, however its braces are written. */
+  /** No string of it contains an expression, however its braces are written. */
   const quiet = json.filter((text) => {
     const plain = text.replaceAll(/\\u007b/gi, "{").replaceAll(/\\u007d/gi, "}");
     return !/"(?:[^"\\]|\\.)*?\{\{(?:[^"\\]|\\.)*?\}\}/s.test(plain);
   });
 
-  it("are nowhere in JSON without expressions, whatever its braces: not one byte is touched", () => {
+  it("change not one byte of JSON without expressions, whatever its braces", () => {
     fc.assert(
       fc.property(quiet, (text) => {
         expect([...placesInJson(text)]).toEqual([]);
@@ -110,7 +110,7 @@ describe("values in JSON", () => {
     );
   });
 
-  it("change their own place alone, and leave JSON that holds them", () => {
+  it("change only their own place, and leave valid JSON", () => {
     const value = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.integer(),
@@ -128,7 +128,7 @@ describe("values in JSON", () => {
     );
   });
 
-  it("are found in time linear in the text, however it was made", () => {
+  it("are found in time linear in the text, whatever the text", () => {
     const escapes = ["\\u007b", '"\\u007b', '"\\u007b"', '"\\\\u007b\\u007d"', "\\u007b\\u007b{{"];
     for (const piece of ["{{", "}}", '"', '\\"', '"{{"', "{{}}", '"{{}}"', "\\\\", ...escapes]) {
       let found = 0;

@@ -61,7 +61,7 @@ describe("values in text", () => {
     expect(spliced(find, text, value)).toBe(expected);
   });
 
-  it("are named by expressions whose escapes are undone", () => {
+  it("are looked up by expressions with their escapes undone", () => {
     expect(expressions(placesInQuery, "?a={{+id+|+json:+%27$.x%27+}}")).toEqual(["id | json: '$.x'"]);
     expect(expressions(placesInPath, "/{{%20id%20}}")).toEqual(["id"]);
     expect(expressions(placesInXml, "<a>{{ id | json: &quot;$.x&#39;&#x22; }}</a>")).toEqual([`id | json: "$.x'"`]);

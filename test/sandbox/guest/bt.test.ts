@@ -6,7 +6,7 @@ import { exporting, openSandbox } from "../support/open-sandbox.js";
 const opened = openSandbox({ threads: 2 });
 afterAll(() => opened[Symbol.asyncDispose]());
 
-/** Runs one call of bt: what the host was asked, and what the code got. */
+/** Runs one call of bt: the request that the host got, and the result of the code. */
 async function call(expression: string, answer: Json = null): Promise<{ asked: [BtMethod, Json][]; got: Json }> {
   const asked: [BtMethod, Json][] = [];
   const bt = async (method: BtMethod, args: Json) => {
@@ -39,7 +39,7 @@ const guestToken = {
 };
 
 describe("req.bt", () => {
-  test("tokenize and detokenize hand over the payload and the answer as they are", async () => {
+  test("tokenize and detokenize pass the payload and the answer unchanged", async () => {
     const payload = { first_name: "A", lastName: { type: "card", data: { number: "4242" } } };
     expect(
       await call(`bt.tokenize(${JSON.stringify(payload)})`, { first_name: "id", lastName: { some_id: 1 } }),
@@ -53,7 +53,7 @@ describe("req.bt", () => {
     });
   });
 
-  test("tokens.create renames all but data and metadata", async () => {
+  test("tokens.create renames all fields but data and metadata", async () => {
     expect(await call(`bt.tokens.create(${JSON.stringify(guestToken)})`, wireToken)).toEqual({
       asked: [["tokens.create", wireToken]],
       got: guestToken,
@@ -82,7 +82,7 @@ describe("req.bt", () => {
     });
   });
 
-  test("tokens.search and list give pages", async () => {
+  test("tokens.search and list return pages", async () => {
     const page = { pagination: { total_items: 1, page_number: 1, page_size: 20, total_pages: 1 }, data: [wireToken] };
     const got = { pagination: { totalItems: 1, pageNumber: 1, pageSize: 20, totalPages: 1 }, data: [guestToken] };
     expect(await call("bt.tokens.search({ query: 'data:4242', page: 2, size: 10 })", page)).toEqual({
@@ -98,7 +98,7 @@ describe("req.bt", () => {
     expect((await call("bt.tokens.list()", page)).asked).toEqual([["tokens.list", {}]]);
   });
 
-  test("several calls at once get their own answers", async () => {
+  test("concurrent calls get their own answers", async () => {
     const bt = async (_method: BtMethod, args: Json) => {
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
       return args;
@@ -130,7 +130,7 @@ describe("errors of bt", () => {
     });
   });
 
-  test("anything else says nothing of its cause", async () => {
+  test("any other error reveals nothing of its cause", async () => {
     const bt = async () => {
       throw new Error("password=hunter2 at /srv/vault/store.ts:12");
     };
@@ -139,7 +139,7 @@ describe("errors of bt", () => {
     expect(JSON.stringify(got)).not.toContain("hunter2");
   });
 
-  test("without an application the host refuses even a guest that makes its own bt", async () => {
+  test("without an application the host rejects even a guest that creates its own bt", async () => {
     const code = exporting("({ bt }) => typeof bt");
     expect(await opened.value(code)).toBe("undefined");
   });

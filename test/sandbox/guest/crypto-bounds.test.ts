@@ -4,8 +4,8 @@ import type { Json } from "../../../src/base/json.js";
 import { exporting, openSandbox } from "../support/open-sandbox.js";
 
 /**
- * Native code cannot be interrupted, so what takes long is refused by its inputs. Each attack here held a thread for seconds to
- * minutes before it was; each is to throw before anything is computed.
+ * Native code cannot be interrupted, so slow operations are rejected by their inputs. Each attack here once blocked a
+ * thread for seconds to minutes; each must throw before anything is computed.
  */
 const opened = openSandbox({ threads: 2 });
 afterAll(() => opened[Symbol.asyncDispose]());
@@ -19,7 +19,7 @@ const message = async (expression: string, given: Record<string, Json> = {}): Pr
     await guest(`(() => { try { return (${expression}, 'no error'); } catch (e) { return e.message; } })()`, given),
   );
 
-// DER, as little of it as made-up keys need.
+// The parts of DER that forged keys need.
 const lengthOf = (size: number): Buffer => {
   if (size < 0x80) return Buffer.from([size]);
   const bytes = Buffer.from(size.toString(16).padStart(size < 0x100 ? 2 : size < 0x10000 ? 4 : 6, "0"), "hex");
@@ -30,13 +30,13 @@ const element = (tag: number, content: Buffer) =>
 const integer = (content: Buffer) => element(0x02, content);
 const sequence = (...parts: Buffer[]) => element(0x30, Buffer.concat(parts));
 const oid = (hex: string) => element(0x06, Buffer.from(hex, "hex"));
-/** An odd number of so many bits. */
+/** An odd number of this many bits. */
 const number = (bits: number) => integer(Buffer.concat([Buffer.from([0]), Buffer.alloc(bits / 8, 0xff)]));
 const small = (value: number) => integer(Buffer.from([value]));
 const pem = (label: string, der: Buffer) =>
   `-----BEGIN ${label}-----\n${der.toString("base64")}\n-----END ${label}-----\n`;
 const pkcs8 = (algorithm: Buffer, key: Buffer) => sequence(small(0), algorithm, element(0x04, key));
-/** Indefinite length, which OpenSSL reads as well. */
+/** Indefinite length, which OpenSSL accepts as well. */
 const indefinite = (content: Buffer) => Buffer.concat([Buffer.from([0x30, 0x80]), content, Buffer.from([0, 0])]);
 
 const rsa = (bits: number) => sequence(small(0), ...Array.from({ length: 8 }, () => number(bits)));
@@ -53,7 +53,7 @@ const jwk = (bits: number) =>
     ...["n", "d", "p", "q", "dp", "dq", "qi"].map((name) => [name, base64url(bits)]),
   ]);
 
-describe("keys with numbers that are too large are refused before they are read", () => {
+describe("keys with excessive numbers are rejected before they are parsed", () => {
   test.each<[string, string, Record<string, Json>]>([
     ["RSA in PKCS#1", "crypto.sign('sha256', Buffer.from('x'), g.pem)", { pem: pem("RSA PRIVATE KEY", rsa(16_384)) }],
     [
@@ -151,7 +151,7 @@ describe("keys with numbers that are too large are refused before they are read"
     expect(await message(expression, given)).toMatch(expected);
   });
 
-  test("keys of a type that Node.js v16 does not know are refused, too", async () => {
+  test("keys of types that Node.js v16 does not know are rejected, too", async () => {
     const { privateKey } = node.generateKeyPairSync("slh-dsa-sha2-128f");
     const given = { pem: privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
     expect(await message("crypto.sign(null, Buffer.from('x'), g.pem)", given)).toBe(
@@ -160,7 +160,7 @@ describe("keys with numbers that are too large are refused before they are read"
   });
 });
 
-describe("computations that take too long are refused", () => {
+describe("expensive computations are rejected", () => {
   test.each([
     [
       "PBKDF2 of two million rounds",
@@ -221,8 +221,8 @@ describe("computations that take too long are refused", () => {
   });
 });
 
-describe("what ordinary code does is done", () => {
-  test("RSA of 4,096 bits: generated, signing, decrypting, in all forms", async () => {
+describe("ordinary code works", () => {
+  test("RSA of 4,096 bits: key generation, signing, decrypting, in all forms", async () => {
     const made = Object(
       await guest(
         `await (async () => {
@@ -253,7 +253,7 @@ describe("what ordinary code does is done", () => {
     [1_024, 17],
     [2_048, 65_537],
     [3_072, 65_537],
-  ])("RSA keys of %i bits with the exponent %i have them", async (bits, exponent) => {
+  ])("RSA keys of %i bits with the exponent %i work", async (bits, exponent) => {
     const text = String(
       await guest(
         `crypto.generateKeyPairSync('rsa', { modulusLength: ${bits}, publicExponent: ${exponent}, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } }).privateKey`,
@@ -279,7 +279,7 @@ describe("what ordinary code does is done", () => {
     expect(await guest("crypto.verify('sha256', Buffer.from('x'), g.pem, Buffer.alloc(1024, 1))", given)).toBe(false);
   });
 
-  test("keys of all other types are read", async () => {
+  test("keys of all other types are parsed", async () => {
     const pairs = [
       node.generateKeyPairSync("dsa", { modulusLength: 2_048, divisorLength: 256 }),
       node.generateKeyPairSync("rsa-pss", { modulusLength: 2_048 }),
@@ -303,7 +303,7 @@ describe("what ordinary code does is done", () => {
     ).toEqual(["dsa", "rsa-pss", "dh", "ec", "ec", "ed448", "x448"].map((type) => [type, type, type]));
   });
 
-  test("EC keys whose secret looks like DER are read", async () => {
+  test("EC keys whose secret looks like DER are parsed", async () => {
     const scalar = Buffer.concat([Buffer.from([0x30]), Buffer.alloc(31, 7)]);
     const ecdh = node.createECDH("prime256v1");
     ecdh.setPrivateKey(scalar);
@@ -343,7 +343,7 @@ describe("what ordinary code does is done", () => {
   });
 });
 
-/** The types that come with Node do not know this type of key. */
+/** The types that come with Node do not include this type of key. */
 function diffieHellmanPair(): node.KeyPairKeyObjectResult {
   return Reflect.apply(node.generateKeyPairSync, node, ["dh", { group: "modp14" }]);
 }

@@ -4,8 +4,8 @@ import type { Json } from "../../../src/base/json.js";
 import { openSandbox } from "../support/open-sandbox.js";
 
 /**
- * The same expression runs in the guest and here, against Node's own crypto: both must give the same. What is random goes
- * the other way: made on one side, checked on the other.
+ * The same expression runs in the guest and here, with Node's own crypto: both results must be equal. Random values are
+ * created on one side and checked on the other.
  */
 const opened = openSandbox({ threads: 2 });
 afterAll(() => opened[Symbol.asyncDispose]());
@@ -29,7 +29,7 @@ const guest = (expression: string, given: Record<string, Json> = {}) =>
     args: { k: keys, g: given },
   });
 
-/** Runs the expression here, with Node's crypto in the guest's place. */
+/** Runs the expression here, with Node's crypto. */
 const here = (expression: string, given: Record<string, Json> = {}): Json => {
   const run: (crypto: typeof node, k: typeof keys, g: typeof given) => Json = Object(
     new Function("crypto", "k", "g", `return (${expression});`),
@@ -37,7 +37,7 @@ const here = (expression: string, given: Record<string, Json> = {}): Json => {
   return JSON.parse(JSON.stringify(run(node, keys, given)));
 };
 
-describe("gives what Node gives", () => {
+describe("returns what Node returns", () => {
   test.each([
     "crypto.createHash('sha256').update('ü').digest('hex')",
     "crypto.createHash('SHA512').update('a').update(Buffer.from('b')).update('63', 'hex').digest('base64')",
@@ -91,7 +91,7 @@ describe("errors are Node's", () => {
   });
 });
 
-describe("works with the other side", () => {
+describe("interoperates with Node", () => {
   test("signatures with random parts", async () => {
     const signature = await guest(
       "crypto.createSign('sha256').update('data').sign({ key: k.ecPrivate, dsaEncoding: 'ieee-p1363' }, 'base64')",
@@ -123,7 +123,7 @@ describe("works with the other side", () => {
     );
   });
 
-  test("GCM both ways, in pieces", async () => {
+  test("GCM both ways, in chunks", async () => {
     const cipher = node.createCipheriv("aes-256-gcm", Buffer.alloc(32, 3), Buffer.alloc(12, 4));
     const data = Buffer.concat([cipher.update("a long secret text"), cipher.final()]).toString("base64");
     const opening =
@@ -175,7 +175,7 @@ describe("works with the other side", () => {
 });
 
 describe("random values", () => {
-  test("have the size and range that was asked for", async () => {
+  test("have the requested size and range", async () => {
     const sizes = "[0, 1, 16, 65536].map((n) => crypto.randomBytes(n).length)";
     expect(await guest(sizes)).toEqual([0, 1, 16, 65_536]);
     expect(await guest("Array.from({ length: 200 }, () => crypto.randomInt(5, 8)).every((n) => n >= 5 && n < 8)")).toBe(
@@ -189,7 +189,7 @@ describe("random values", () => {
     expect(await guest("Array.from({ length: 1000 }, Math.random).every((n) => n >= 0 && n < 1)")).toBe(true);
   });
 
-  test("come by callback too", async () => {
+  test("work with callbacks too", async () => {
     expect(await guest("await new Promise((ok) => crypto.randomBytes(4, (e, b) => ok([e, b.length])))")).toEqual([
       null,
       4,
@@ -206,7 +206,7 @@ describe("random values", () => {
   });
 });
 
-describe("what would hold the thread is refused at once", () => {
+describe("computations that would block the thread are rejected at once", () => {
   test.each([
     ["many rounds", "crypto.pbkdf2Sync('p', 's', 1e9, 32, 'sha512')"],
     ["long output of many rounds", "crypto.pbkdf2Sync('p', 's', 1e6, 1024, 'sha512')"],
@@ -225,13 +225,13 @@ describe("what would hold the thread is refused at once", () => {
     expect(outcome.kind).toBe("threw");
   });
 
-  test("a million small hashes neither fill the instance nor stop it from being interrupted", async () => {
+  test("a million small hashes neither fill the instance nor keep it from being interrupted", async () => {
     const code =
       "const crypto = require('crypto'); module.exports = () => { let n = 0; for (;;) { crypto.createHash('sha256').update('x').digest(); n++; } };";
     expect(await opened.run(code, { limits: { wallMs: 1_500 } })).toMatchObject({ kind: "failed", reason: "timeout" });
   });
 
-  test("ciphers that are never finished are forgotten, oldest first", async () => {
+  test("ciphers that are never finished are dropped, oldest first", async () => {
     expect(
       await guest(
         "(() => { const open = Array.from({ length: 70 }, () => crypto.createCipheriv('aes-128-ecb', Buffer.alloc(16), null)); try { open[0].final(); } catch (e) { return [e.message, open[69].final().length]; } })()",

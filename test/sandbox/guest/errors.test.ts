@@ -70,7 +70,7 @@ describe("the published error classes", () => {
     });
   });
 
-  test("texts are cut where they would be endless", async () => {
+  test("texts are truncated", async () => {
     const outcome = await throwing(
       `new (${sdk}.BadRequestError)({ long: 'x'.repeat(1e6), many: Array(1000).fill('y') })`,
     );
@@ -79,7 +79,7 @@ describe("the published error classes", () => {
     expect(outcome.error.errors.many).toHaveLength(100);
   });
 
-  test("classes made from them count as them, and a changed status does not pass", async () => {
+  test("subclasses count as their parents, and a changed status is ignored", async () => {
     const own = await opened.run(
       `class Mine extends ${sdk}.RateLimitError { constructor() { super('slow'); this.name = 'Mine'; } } module.exports = () => { throw new Mine(); };`,
     );
@@ -92,7 +92,7 @@ describe("the published error classes", () => {
 });
 
 describe("CustomHttpResponseError", () => {
-  test("is given as it is", async () => {
+  test("is returned unchanged", async () => {
     expect(
       await throwing(
         `new (${sdk}.CustomHttpResponseError)({ status: 418, headers: { 'X-A': 'b', n: 5 }, body: { a: [1, null] } })`,
@@ -108,7 +108,7 @@ describe("CustomHttpResponseError", () => {
     });
   });
 
-  test("shows what it holds", async () => {
+  test("shows its fields", async () => {
     expect(
       await opened.value(
         exporting(
@@ -127,14 +127,14 @@ describe("CustomHttpResponseError", () => {
     },
   );
 
-  test("a status that is changed later to what cannot be is an error too", async () => {
+  test("with a status that is later made invalid is an error too", async () => {
     expect(
       await throwing(`Object.assign(new (${sdk}.CustomHttpResponseError)({ status: 200 }), { status: 7 })`),
     ).toMatchObject({ kind: "threw", error: { type: "other", status: 500 } });
   });
 });
 
-describe("anything else that is thrown is a runtime error", () => {
+describe("any other thrown value is a runtime error", () => {
   test.each([
     ["an error", "new Error('why')", ["why"]],
     [
@@ -170,7 +170,7 @@ describe("anything else that is thrown is a runtime error", () => {
   });
 });
 
-describe("where an error was made", () => {
+describe("the location of an error", () => {
   const positionOf = async (code: string) => {
     const outcome = await opened.run(code);
     if (outcome.kind === "threw" && outcome.error.type !== "custom_http_response") return outcome.error.position;
@@ -230,11 +230,11 @@ describe("where an error was made", () => {
       "a stack that is no number",
       "module.exports = () => { throw Object.assign(new Error('x'), { stack: 'function.js:99999999999:1' }); };",
     ],
-  ])("is not known of %s", async (_name, code) => {
+  ])("is unknown for %s", async (_name, code) => {
     expect(await positionOf(code)).toBeUndefined();
   });
 
-  test("the console shows the same places", async () => {
+  test("is the same on the console", async () => {
     const lines = async (code: string) => {
       const outcome = await opened.run(code);
       return outcome.console.map(({ text }) => /function\.js:(\d+:\d+)/.exec(text)?.[1]);

@@ -19,7 +19,7 @@ const json = {
   body: { text: '{"a":[1]}' },
 } satisfies HostFetchResponse;
 
-/** Runs code against answers of a host, the last of which repeats: what was asked, and what the code gave. */
+/** Runs code against answers of a host, the last of which repeats: the requests, and the result of the code. */
 async function exchange(
   expression: string,
   ...answers: readonly HostFetchResponse[]
@@ -40,7 +40,7 @@ describe.each([
   ["fetch", "fetch"],
   ["node-fetch", "require('node-fetch')"],
 ])("%s", (_name, fetch) => {
-  test("sends method, headers and body, and gives status, headers and body", async () => {
+  test("sends method, headers and body, and returns status, headers and body", async () => {
     const { asked, got } = await exchange(
       `{ const r = await ${fetch}('https://example.com/a?b=c', { method: 'post', headers: { 'X-A': '1', Accept: ['a', 'b'] }, body: JSON.stringify({ ü: 1 }) }); return [r.ok, r.status, r.statusText, r.url, r.headers.get('content-TYPE'), r.headers.get('x-many'), r.headers.raw()['set-cookie'], r.headers.has('nope'), await r.json()]; }`
         .replace(/^/, "(async () => ")
@@ -91,7 +91,7 @@ describe.each([
     expect(headersOf(asked[1])["content-type"]).toBeUndefined();
   });
 
-  test("an answer of 404 is no error", async () => {
+  test("an answer of 404 is not an error", async () => {
     const { got } = await exchange(
       `(async () => { const r = await ${fetch}('https://e.com'); return [r.ok, r.status]; })()`,
       { ...json, status: 404 },
@@ -113,7 +113,7 @@ describe.each([
     ]);
   });
 
-  test("a time-out of the caller's own", async () => {
+  test("a time-out set by the caller", async () => {
     const slow = () => new Promise<HostFetchResponse>((resolve) => setTimeout(resolve, 2_000, json));
     const code = exporting(
       `async () => { try { await ${fetch}('https://e.com/', { timeout: 50 }); } catch (e) { return [e.type, e.code]; } }`,
@@ -122,11 +122,11 @@ describe.each([
   });
 
   test.each([
-    ["a URL that is none", "'nowhere'"],
+    ["an invalid URL", "'nowhere'"],
     ["a body with GET", "'https://e.com', { body: 'x' }"],
-    ["a header that is none", "'https://e.com', { headers: { 'a b': '1' } }"],
+    ["an invalid header", "'https://e.com', { headers: { 'a b': '1' } }"],
     ["a header with a line end", "'https://e.com', { headers: { a: '1\\\\r\\\\nb: 2' } }".replace(/\\\\/g, "\\")],
-  ])("%s is refused before it is sent", async (_case, args) => {
+  ])("%s is rejected before it is sent", async (_case, args) => {
     const { asked, got } = await exchange(`${fetch}(${args}).then(() => 'sent', (e) => e.name)`);
     expect([asked, got]).toEqual([[], "TypeError"]);
   });
@@ -140,7 +140,7 @@ describe("redirects", () => {
     body: { text: "" },
   });
 
-  test("are followed hop by hop, and secrets stay with the host that they are for", async () => {
+  test("are followed hop by hop, and secrets stay with their host", async () => {
     const { asked, got } = await exchange(
       "(async () => { const r = await fetch('https://a.com/x', { method: 'POST', body: 'b', headers: { Authorization: 's', 'X-A': '1' } }); return [r.status, r.url]; })()",
       redirect(307, "/y"),
@@ -162,7 +162,7 @@ describe("redirects", () => {
     ["fetch, 20 hops", "fetch('https://a.com').catch((e) => e.message)", 21],
     ["axios, 5 hops", "require('axios').get('https://a.com').catch((e) => e.message)", 6],
     [
-      "axios, as many as it is told",
+      "axios, as many as configured",
       "require('axios').get('https://a.com', { maxRedirects: 2 }).catch((e) => e.message)",
       3,
     ],
@@ -172,7 +172,7 @@ describe("redirects", () => {
     expect(got).toContain("maximum number of redirects exceeded");
   });
 
-  test("are given as they are where the caller wants that", async () => {
+  test("are returned unchanged on request", async () => {
     expect(
       (await exchange("fetch('https://a.com', { redirect: 'manual' }).then((r) => r.status)", redirect(302, "/b"))).got,
     ).toBe(302);
@@ -221,7 +221,7 @@ describe("axios", () => {
     expect(asked.map((request) => request.method)).toEqual([method]);
   });
 
-  test("instances have defaults of their own", async () => {
+  test("instances have their own defaults", async () => {
     const { asked } = await exchange(
       "(async () => { const axios = require('axios'); const api = axios.create({ baseURL: 'https://e.com/api', headers: { common: { 'X-C': '1' }, 'X-D': '2', post: { 'X-P': '3' } }, timeout: 1000 }); await api.get('things'); await api.post('/things', new URLSearchParams({ a: '1' })); await api.get('https://other.com/x'); })()",
     );
@@ -241,7 +241,7 @@ describe("axios", () => {
     expect(asked[0]?.timeoutMs).toBe(1_000);
   });
 
-  test("an answer other than 2xx is an error that holds it", async () => {
+  test("an answer other than 2xx is an error that contains it", async () => {
     const { got } = await exchange(
       "(async () => { const axios = require('axios'); try { await axios.get('https://e.com'); } catch (e) { return [axios.isAxiosError(e), e.isAxiosError, e.name, e.code, e.message, e.response.status, e.response.data, e.toJSON().status]; } })()",
       { ...json, status: 422, body: { text: '{"why":"because"}' } },
@@ -258,7 +258,7 @@ describe("axios", () => {
     ]);
   });
 
-  test("no answer is an error without one", async () => {
+  test("a missing answer is an error without one", async () => {
     const failing = async () => {
       throw new HostFailure("ENOTFOUND", "the destination's name was not found");
     };
@@ -280,7 +280,7 @@ describe("axios", () => {
     ]);
   });
 
-  test("reads what it is told to read", async () => {
+  test("parses what it is configured to parse", async () => {
     const { got } = await exchange(
       "(async () => { const axios = require('axios'); const a = await axios.get('https://e.com', { responseType: 'arraybuffer' }); const t = await axios.get('https://e.com', { responseType: 'text' }); return [Buffer.isBuffer(a.data), a.data.toString(), t.data]; })()",
       { ...json, body: { text: "[1]" } },
@@ -301,7 +301,7 @@ describe("https", () => {
   const collect =
     "const collect = (m) => new Promise((ok) => { let s = ''; m.setEncoding('utf8'); m.on('data', (c) => { s += c; }); m.on('end', () => ok(s)); });";
 
-  test("https.request with options, a body in pieces, and a response as a stream", async () => {
+  test("https.request with options, a body in chunks, and a response as a stream", async () => {
     const { asked, got } = await exchange(
       `(async () => { ${collect} const https = require('https'); const m = await new Promise((ok, no) => { const r = https.request({ hostname: 'e.com', port: 8443, path: '/a?b', method: 'POST', headers: { 'Content-Type': 'text/plain', 'X-N': 5 } }, ok); r.on('error', no); r.setHeader('X-B', 'c'); r.write('one '); r.write(Buffer.from('two')); r.end(' three'); }); return [m.statusCode, m.statusMessage, m.headers['content-type'], m.headers['set-cookie'], m.rawHeaders.length, await collect(m)]; })()`,
     );
@@ -333,7 +333,7 @@ describe("https", () => {
     expect(asked.map((request) => request.url)).toEqual([url]);
   });
 
-  test("errors come as events", async () => {
+  test("errors are emitted as events", async () => {
     const failing = async () => {
       throw new HostFailure("ECONNRESET", "the connection was lost");
     };
@@ -349,14 +349,14 @@ describe("https", () => {
   });
 });
 
-describe("what the host gets from hostile code", () => {
+describe("requests of hostile code to the host", () => {
   test.each([
     ["a body that is larger than allowed", "fetch('https://e.com', { method: 'POST', body: 'x'.repeat(2000000) })"],
     [
       "a thousand headers",
       "fetch('https://e.com', { headers: Object.fromEntries(Array.from({ length: 1000 }, (_, i) => ['h' + i, 'v'])) })",
     ],
-    ["a method that is none", "fetch('https://e.com', { method: 'x'.repeat(1000) })"],
+    ["an invalid method", "fetch('https://e.com', { method: 'x'.repeat(1000) })"],
     [
       "a message that is no request at all",
       "(() => { const r = new Request('https://e.com'); Object.prototype.toJSON = () => 'nonsense'; return fetch(r); })()",
@@ -365,7 +365,7 @@ describe("what the host gets from hostile code", () => {
       "a message nested without end",
       "(() => { const r = new Request('https://e.com'); Object.prototype.toJSON = function () { delete Object.prototype.toJSON; let a = []; for (let i = 0; i < 500; i++) a = [a]; return { to: 'bt', method: 'tokenize', args: a }; }; return fetch(r); })()",
     ],
-  ])("%s is refused, and nothing else happens", async (_name, expression) => {
+  ])("%s is rejected, and nothing else happens", async (_name, expression) => {
     const { asked, got } = await exchange(
       `${expression}.then(() => 'sent', (e) => { delete Object.prototype.toJSON; return e.name; })`,
     );

@@ -37,27 +37,27 @@ describe("code exports its function", () => {
   ])("by %s", async (_name, code) => {
     expect(await opened.compile(code)).toBeUndefined();
     expect(await opened.value(code, { args: { args: { a: 1 } }, key: { functionId: code } })).toEqual({ a: 1 });
-    // And again, in the instance that is warm now.
+    // And again, in the warm instance.
     expect(await opened.value(code, { args: { args: 2 }, key: { functionId: code } })).toBe(2);
   });
 
-  test("what is kept at the level of a module stays between calls, as in CommonJS", async () => {
+  test("module-level state is kept between calls, as in CommonJS", async () => {
     const code = "let calls = 0;\nexport default () => ++calls;";
     expect([await opened.value(code), await opened.value(code)]).toEqual([1, 2]);
   });
 
-  test("a module that waits at its top for what never comes ends as such", async () => {
+  test("a module that waits forever at its top level ends as such", async () => {
     const code = "await new Promise(() => {});\nexport default () => 1;";
     expect(await opened.run(code)).toMatchObject({ kind: "failed", reason: "unsettled" });
   });
 
-  test("a module may use the host at its top", async () => {
+  test("a module may call the host at its top level", async () => {
     const code = "const token = await fetch('https://example.com').then((r) => r.text());\nexport default () => token;";
     const fetch = async () => ({ status: 200, statusText: "OK", headers: [], body: { text: "fetched" } });
     expect(await opened.value(code, { hosts: { fetch } })).toBe("fetched");
   });
 
-  test("an error at the top of a module is the error of the run", async () => {
+  test("an error at the top level of a module is the error of the run", async () => {
     expect(await opened.thrown("export default () => 1;\nthrow new Error('at the top');")).toEqual(["at the top"]);
   });
 
@@ -107,7 +107,7 @@ describe("code imports", () => {
     expect(await opened.value(code)).toEqual([[[1], [2]], true]);
   });
 
-  test("what is not there is said when the code is saved", async () => {
+  test("a missing module is reported when the code is saved", async () => {
     expect(await opened.compile("import x from 'left-pad';\nexport default () => x;")).toMatchObject({
       message: expect.stringContaining("Cannot find module 'left-pad'. Available here: "),
     });

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Json } from "../../../src/base/json.js";
 import { exporting, openSandbox } from "../support/open-sandbox.js";
 
-/** What is of Node.js v16: the same expression runs in the guest and here, and both give the same. */
+/** The API of Node.js v16: the same expression runs in the guest and here, with the same result. */
 const opened = openSandbox({ threads: 2 });
 afterAll(() => opened[Symbol.asyncDispose]());
 
@@ -17,7 +17,7 @@ const here = async (expression: string): Promise<Json> => {
 const same = async (_name: string, expression: string) =>
   expect(await guest(expression)).toEqual(await here(expression));
 
-/** As `same`, where time zone and locale of this process may be others than the guest's. */
+/** Like `same`, where time zone and locale of this process may differ from the guest's. */
 const TIME = "Date.UTC(2024, 1, 29, 13, 5, 9, 7)";
 const LOCALES = ["en-US", "en-GB", "de-DE", "fr-FR", "es-MX", "pt-BR", "ja-JP", "zh-CN", "ar-EG", "hi-IN", "tr-TR"];
 
@@ -143,7 +143,7 @@ describe("Intl", () => {
       "new Intl.NumberFormat('en', Object.fromEntries(Array.from({ length: 50 }, (_, i) => ['o' + i, 1])))",
     ],
     ["too long a list", "new Intl.ListFormat().format(Array(2000).fill('a'))"],
-  ])("%s is refused", async (_name, expression) => {
+  ])("%s is rejected", async (_name, expression) => {
     expect(
       await guest(`(() => { try { ${expression}; return 'none'; } catch (e) { return e instanceof Error; } })()`),
     ).toBe(true);
@@ -151,7 +151,7 @@ describe("Intl", () => {
 });
 
 describe("process", () => {
-  test("says that it is Node.js v16 on Linux, and nothing of the machine", async () => {
+  test("identifies itself as Node.js v16 on Linux, and reveals nothing of the machine", async () => {
     expect(
       await guest(
         "[process.version, process.versions.node, process.platform, process.arch, Object.keys(process.env), process.cwd(), process.argv.length, String(process), process.release.name, process.stdout.isTTY, typeof process.pid, process.exitCode ?? null]",
@@ -160,11 +160,11 @@ describe("process", () => {
     expect(await guest("process === require('process') && process === global.process")).toBe(true);
   });
 
-  test("its environment can be written, for libraries that do", async () => {
+  test("has a writable environment, for libraries that change it", async () => {
     expect(await guest("(() => { process.env.NODE_ENV = 'test'; return process.env.NODE_ENV; })()")).toBe("test");
   });
 
-  test("runs what is put off after what runs now, with its arguments", async () => {
+  test("runs deferred callbacks after the current code, with their arguments", async () => {
     expect(
       await guest(
         "await new Promise((ok) => { const seen = []; process.nextTick((a, b) => { seen.push(a + b); ok(seen); }, 1, 2); seen.push('first'); })",
@@ -183,7 +183,7 @@ describe("process", () => {
     expect(await guest(code)).toEqual([0, true, 0, "bigint", true, true]);
   });
 
-  test("knows the memory of its instance", async () => {
+  test("reports the memory of its instance", async () => {
     expect(
       await guest(
         "(() => { const before = process.memoryUsage().rss; globalThis.kept = new Uint8Array(2e7); return [before > 1e6, process.memoryUsage.rss() - before >= 1.9e7, process.memoryUsage().heapUsed > 0]; })()",
@@ -214,7 +214,7 @@ describe("process", () => {
   );
 });
 
-describe("what the web has", () => {
+describe("Web APIs", () => {
   test.each([
     [
       "AbortController",
@@ -232,7 +232,7 @@ describe("what the web has", () => {
       "a signal by time",
       "await new Promise((ok) => { const s = AbortSignal.timeout(5); s.addEventListener('abort', () => ok([s.aborted, s.reason.name])); })",
     ],
-    ["signals that nobody may make", "(() => { try { new AbortSignal(); } catch (e) { return e.name; } })()"],
+    ["signals that cannot be constructed", "(() => { try { new AbortSignal(); } catch (e) { return e.name; } })()"],
     [
       "Event and EventTarget",
       "(() => { const t = new EventTarget(); const seen = []; const once = () => seen.push('once'); t.addEventListener('x', once, { once: true }); t.addEventListener('x', (e) => { seen.push(e.type, e.cancelable); e.preventDefault(); }); const r = t.dispatchEvent(new Event('x', { cancelable: true })); t.dispatchEvent(new Event('x')); return [seen, r]; })()",
@@ -247,7 +247,7 @@ describe("what the web has", () => {
       "(() => { const a = new Int32Array(new SharedArrayBuffer(8)); return [Atomics.add(a, 0, 5), Atomics.sub(a, 0, 2), Atomics.load(a, 0), Atomics.store(a, 1, 7), Atomics.exchange(a, 1, 9), Atomics.compareExchange(a, 1, 9, 4), Atomics.compareExchange(a, 1, 9, 5), Atomics.and(a, 1, 6), Atomics.or(a, 1, 1), Atomics.xor(a, 1, 3), [...a], Atomics.notify(a, 0), Atomics.isLockFree(4)]; })()",
     ],
     [
-      "Atomics on what is none",
+      "Atomics on a plain array",
       "[() => Atomics.load([1], 0), () => Atomics.load(new Int8Array(1), 5), () => Atomics.add(new Float64Array(1), 0, 1)].map((f) => { try { f(); } catch (e) { return e.name; } })",
     ],
     [
@@ -400,7 +400,7 @@ describe("zlib", () => {
       "ERR_BUFFER_TOO_LARGE",
     ],
     ["too much at once", "zlib.deflateSync(Buffer.alloc(17 * 1024 * 1024))", "ERR_ZLIB"],
-  ])("%s is refused", async (_name, expression, code) => {
+  ])("%s is rejected", async (_name, expression, code) => {
     const { gzipSync } = await import("node:zlib");
     const g = gzipSync(Buffer.alloc(64 * 1024 * 1024)).toString("base64");
     const guarded = exporting(
@@ -409,7 +409,7 @@ describe("zlib", () => {
     expect(await opened.value(guarded, { args: { args: g } })).toBe(code);
   });
 
-  test("what takes long to compress is compressed with less effort", async () => {
+  test("slow inputs are compressed with less effort", async () => {
     // Random bits took 24 s at level 9 for 8 MB, and long runs 3 s at quality 11 for 1 MB.
     const code = exporting(
       "() => { const zlib = require('zlib'); const bits = Buffer.concat(Array.from({ length: 60 }, () => require('crypto').randomBytes(65536))).map((b) => b & 1); return [zlib.deflateSync(bits, { level: 9 }), zlib.brotliCompressSync(bits)].map((packed, i) => packed.length < bits.length / 4 && (i ? zlib.brotliDecompressSync(packed) : zlib.inflateSync(packed)).equals(bits)); }",

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { HostFetchRequest, HostFetchResponse } from "../../../src/sandbox/host-calls.js";
 import { exporting, openSandbox } from "../support/open-sandbox.js";
 
-/** Each package of the published list does what it is for: a request that leaves through the host, or a document. */
+/** Each package of the published list does its job: it sends a request through the host, or writes a document. */
 const opened = openSandbox({ threads: 2 });
 afterAll(() => opened[Symbol.asyncDispose]());
 
@@ -50,7 +50,7 @@ describe("clients of services", () => {
     expect([bodyOf(asked[0]), header(asked[0], "authorization")]).toEqual(["email=a%40b.c", "Bearer sk_test_x"]);
   });
 
-  test("stripe, refusing", async () => {
+  test("stripe, with an error", async () => {
     const { value } = await call(
       "await new (require('stripe'))('sk').charges.retrieve('ch_1').catch((e) => [e.type, e.statusCode, e.message])",
       { ...json({ error: { type: "invalid_request_error", message: "No such charge" } }), status: 404 },
@@ -89,7 +89,7 @@ describe("clients of services", () => {
     ]);
   });
 
-  test("aws-sdk signs what it sends", async () => {
+  test("aws-sdk signs its requests", async () => {
     const { value, asked } = await call(
       "(await new (require('aws-sdk').S3)({ accessKeyId: 'AKIA', secretAccessKey: 'b', region: 'eu-west-1', signatureVersion: 'v4' }).putObject({ Bucket: 'b', Key: 'k', Body: 'x' }).promise()).ETag",
       { ...xml(""), headers: [["ETag", '"abc"']] },

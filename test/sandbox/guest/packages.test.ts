@@ -4,7 +4,7 @@ import { exporting, openSandbox } from "../support/open-sandbox.js";
 const opened = openSandbox({ threads: 2 });
 afterAll(() => opened[Symbol.asyncDispose]());
 
-/** The published list of dependencies, and what was added to it later: all that is plain JavaScript. */
+/** The published list of dependencies with later additions, as far as they are plain JavaScript. */
 const packages = [
   ...[
     "@adyen/api-library",
@@ -87,7 +87,7 @@ describe("npm packages that tenant code may require", () => {
     ).toEqual([true, true, true]);
   });
 
-  test("what is missing is said, with the list of what is there, all of which can be required", async () => {
+  test("a missing package is reported with the list of available ones, all of which can be required", async () => {
     const [message = ""] = await opened.thrown(exporting("() => require('left-pad')"));
     expect(message).toMatch(/^Cannot find module 'left-pad'\. Available here: [@\w]/);
     const names = message.replace(/^.*Available here: |\.$/g, "").split(", ");

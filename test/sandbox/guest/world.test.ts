@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Json } from "../../../src/base/json.js";
 import { exporting, openSandbox } from "../support/open-sandbox.js";
 
-/** Node's own modules and globals, as far as tenant code finds them: the same expression runs in the guest and here. */
+/** Node's modules and globals as tenant code sees them: the same expression runs in the guest and here. */
 const opened = openSandbox({ threads: 2 });
 afterAll(() => opened[Symbol.asyncDispose]());
 
@@ -110,7 +110,7 @@ describe("modules of Node", () => {
     "new (require('string_decoder').StringDecoder)('utf8').write(Buffer.from([0xc3])) + 'x'",
   ])("%s", async (expression) => {
     const expected = here(expression);
-    // Node shows symbols and everything; ours leaves symbols out and writes %o without hidden properties.
+    // Node shows symbols and everything; ours omits symbols and writes %o without hidden properties.
     if (typeof expected === "string" && /Symbol|\[length\]/.test(expected))
       expect(typeof (await guest(expression))).toBe("string");
     else expect(await guest(expression)).toEqual(expected);
@@ -161,7 +161,7 @@ describe("util.inspect writes what Node writes", () => {
     expect(await guest(`require('util').inspect(${expression})`)).toContain(expected);
   });
 
-  test("however large the value", async () => {
+  test("of values of any size", async () => {
     const text = await guest(
       "require('util').inspect(Object.fromEntries(Array.from({ length: 20000 }, (_, i) => ['k' + i, { a: { b: [1, 2, 3] } }])))",
     );
@@ -197,7 +197,7 @@ describe("timers", () => {
     expect(await opened.value(code, { key, args: { args: {} } })).toBe(0);
   });
 
-  test("neither do answers of the host to a run that has ended", async () => {
+  test("of the host do not answer a run that has ended either", async () => {
     const code =
       "let answered = 0; module.exports = async ({ bt, args }) => { if (args.ask) { bt.tokenize(1).then(() => { answered++; }); return 'asked'; } await new Promise((ok) => setTimeout(ok, 60)); return answered; };";
     const hosts = { bt: () => new Promise<null>((resolve) => setTimeout(resolve, 30, null)) };
@@ -217,7 +217,7 @@ describe("timers", () => {
       "of a stream without a listener",
       "require('stream').Readable.from(['a']).on('data', () => { throw new Error('uncaught'); })",
     ],
-  ])("an error that nobody catches ends the run: %s", async (_name, expression) => {
+  ])("an uncaught error ends the run: %s", async (_name, expression) => {
     expect(await opened.thrown(exporting(`() => new Promise(() => { ${expression}; })`))).toEqual(["uncaught"]);
   });
 });

@@ -4,8 +4,9 @@ import type { JsonObject } from "../../../src/base/json.js";
 import { openSandbox } from "../support/open-sandbox.js";
 
 /**
- * Vectors for the algorithms of the guest's `crypto`: those of Project Wycheproof where the folder of published data is there,
- * and a few typed in here always. A verdict is the guest's own: it computes, and answers the vectors that came out otherwise.
+ * Vectors for the algorithms of the guest's `crypto`: those of Project Wycheproof if the folder of published data is
+ * there, and a few built-in ones always. The guest computes the verdict, and returns the vectors with a different
+ * result.
  */
 const opened = openSandbox({ threads: 2 });
 afterAll(() => opened[Symbol.asyncDispose]());
@@ -15,7 +16,7 @@ interface Vector extends JsonObject {
   readonly result: "valid" | "invalid";
 }
 
-/** The body of `agrees(v)`: whether the computation gives what the vector says. It may throw for an invalid one. */
+/** The body of `agrees(v)`: whether the computation gives the vector's result. It may throw for an invalid one. */
 const checks: Readonly<Record<string, string>> = {
   "AES-GCM": `
     const name = 'aes-' + v.key.length * 4 + '-gcm';
@@ -33,7 +34,7 @@ const checks: Readonly<Record<string, string>> = {
     return crypto.timingSafeEqual(mac.subarray(0, v.tag.length / 2), hex(v.tag));`,
 };
 
-/** @returns the numbers of the vectors whose verdict is another than the published one. */
+/** @returns the numbers of the vectors whose verdict differs from the published one. */
 const disagreements = (algorithm: string, vectors: readonly Vector[]) =>
   opened.value(
     `const crypto = require('crypto');
@@ -44,7 +45,7 @@ const disagreements = (algorithm: string, vectors: readonly Vector[]) =>
     { args: { vectors: [...vectors] } },
   );
 
-describe("typed-in vectors", () => {
+describe("built-in vectors", () => {
   test.each<[string, string, Vector]>([
     [
       "The Galois/Counter Mode of Operation, test case 16",
@@ -86,7 +87,7 @@ describe("typed-in vectors", () => {
     ],
   ])("%s", async (_source, algorithm, vector) => {
     expect(await disagreements(algorithm, [vector])).toEqual([]);
-    // The same with one digit changed is no longer valid, and the check says so.
+    // The same with one changed digit is no longer valid, and the check detects it.
     const result = algorithm === "HKDF-SHA-256" ? "okm" : "tag";
     const tampered = {
       ...vector,
@@ -112,7 +113,8 @@ describe("vectors of Project Wycheproof", () => {
     } = JSON.parse(readFileSync(file, "utf8"));
     const vectors = published.testGroups.flatMap(({ tests }) => tests);
     expect(vectors).toHaveLength(published.numberOfTests);
-    // OpenSSL refuses IVs of more than 128 bytes, as Wycheproof's note on its flag LongIv expects of some implementations.
+    // OpenSSL rejects IVs of more than 128 bytes, as Wycheproof's note on its flag LongIv expects of some
+    // implementations.
     const refused = vectors.filter(({ iv }) => typeof iv === "string" && iv.length > 2 * 128);
     expect(await disagreements(published.algorithm, vectors)).toEqual(refused.map(({ tcId }) => tcId));
   });

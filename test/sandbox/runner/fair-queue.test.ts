@@ -10,7 +10,7 @@ const drained = (queue: FairQueue<ReturnType<typeof run>>, most = Number.POSITIV
   return names;
 };
 
-describe("runs that wait", () => {
+describe("queued runs", () => {
   test("are taken in turns among tenants, and in order within each", () => {
     const queue = new FairQueue<ReturnType<typeof run>>(limits);
     for (const waiting of [
@@ -26,14 +26,14 @@ describe("runs that wait", () => {
     expect(queue.size).toBe(0);
   });
 
-  test("keep their turn when there was room for some only", () => {
+  test("keep their turn if there was room for some only", () => {
     const queue = new FairQueue<ReturnType<typeof run>>(limits);
     for (const waiting of [run("a", "a1"), run("a", "a2"), run("b", "b1")]) queue.add(waiting);
     expect(drained(queue, 1)).toEqual(["a1"]);
     expect(drained(queue)).toEqual(["b1", "a2"]);
   });
 
-  test("do not hold up those of others when theirs cannot be taken", () => {
+  test("do not hold up other tenants' if theirs cannot be taken", () => {
     const queue = new FairQueue<ReturnType<typeof run>>(limits);
     for (const waiting of [run("a", "a1"), run("b", "b1"), run("b", "b2")]) queue.add(waiting);
     const taken: string[] = [];
@@ -51,7 +51,7 @@ describe("runs that wait", () => {
     expect(tenants.filter((tenant) => queue.add(run(tenant, "x", bytes)))).toHaveLength(accepted);
   });
 
-  test("can be removed while they wait, once", () => {
+  test("can be removed once while they wait", () => {
     const queue = new FairQueue<ReturnType<typeof run>>(limits);
     const waiting = run("a", "a1", 90);
     queue.add(waiting);

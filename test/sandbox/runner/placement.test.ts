@@ -92,10 +92,10 @@ describe("a compilation goes", () => {
   });
 });
 
-describe("whatever the tenants do", () => {
+describe("whatever the tenants do,", () => {
   const arrivals = fc.array(fc.constantFrom("a", "b", "c", "d", "e"), { maxLength: 60 });
 
-  test("no thread ever serves two of them, and none holds more than half when it came first", () => {
+  test("no thread serves two of them concurrently, and none gets more than half when it came first", () => {
     fc.assert(
       fc.property(arrivals, fc.integer({ min: 2, max: 16 }), (tenants, size) => {
         const threads = Array.from({ length: size }, () => new CountedThread());
@@ -114,7 +114,7 @@ describe("whatever the tenants do", () => {
     );
   });
 
-  test("one that comes when a single other is busy always finds a thread", () => {
+  test("a tenant that arrives while a single other is busy always finds a thread", () => {
     for (let size = 2; size <= 16; size++) {
       const threads = Array.from({ length: size }, () => new CountedThread());
       for (let call = 0; call < 200; call++) {

@@ -13,15 +13,15 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A sandbox with a real runner process, and short ways to use it. */
+/** A sandbox with a real runner process, and shortcuts for using it. */
 export interface OpenSandbox extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly incidents: readonly SandboxIncident[];
   run(code: string, options?: CallOptions): Promise<RunOutcome>;
   compile(code: string, tenantId?: string): Promise<CompileProblem | undefined>;
-  /** The value that the code returns. Fails the test where it returns none. */
+  /** The value that the code returns. Fails the test if there is none. */
   value(code: string, options?: CallOptions): Promise<Json>;
-  /** The texts of the error that it throws. Fails the test where it throws none. */
+  /** The texts of the error that it throws. Fails the test if there is none. */
   thrown(code: string, options?: CallOptions): Promise<readonly string[]>;
 }
 

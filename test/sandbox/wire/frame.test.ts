@@ -23,7 +23,7 @@ const written = ({ kind, lease: id, number, payload }: Frame) =>
   Buffer.concat([frameHead(kind, id, number, payload.length), payload]);
 
 describe("frames", () => {
-  test("come out as they went in, however the stream is cut", () => {
+  test("are read as they were written, however the stream is chunked", () => {
     fc.assert(
       fc.property(fc.array(frame, { maxLength: 8 }), fc.array(fc.integer({ min: 1, max: 60 })), (frames, cuts) => {
         const bytes = Buffer.concat(frames.map(written));
@@ -40,7 +40,7 @@ describe("frames", () => {
     );
   });
 
-  test("a large frame arrives in many chunks", () => {
+  test("of large size arrive in many chunks", () => {
     const payload = Buffer.alloc(5_000_000, "x");
     const bytes = written({ kind: FrameKind.run, lease: NO_LEASE, number: 0, payload });
     const reader = new FrameReader(6_000_000);
@@ -58,7 +58,7 @@ describe("frames", () => {
     expect(() => [...new FrameReader(1_000).read(bytes)]).toThrow(ProtocolError);
   });
 
-  test("any bytes at all either give frames or end the stream", () => {
+  test("any bytes either give frames or end the stream", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         try {
@@ -75,7 +75,7 @@ describe("frames", () => {
 });
 
 describe("payloads of two parts", () => {
-  test("come apart where they were put together", () => {
+  test("are separated as they were joined", () => {
     fc.assert(
       fc.property(fc.uint8Array(), fc.uint8Array(), (first, second) => {
         const parts = readParts(Buffer.concat([partsHead(first.length), first, second]));
@@ -89,7 +89,7 @@ describe("payloads of two parts", () => {
     ["nothing", Buffer.alloc(0)],
     ["a length only in part", Buffer.from([0, 0, 1])],
     ["a first part that is longer than all", Buffer.from([0, 0, 0, 9, 1])],
-  ])("%s is refused", (_name, payload) => {
+  ])("%s is rejected", (_name, payload) => {
     expect(() => readParts(payload)).toThrow(ProtocolError);
   });
 });

@@ -6,7 +6,7 @@ import { readHostCall } from "../../../src/sandbox/wire/host-call.js";
 import { readHealth } from "../../../src/sandbox/wire/orders.js";
 import { readCompileReport, readReport } from "../../../src/sandbox/wire/report.js";
 
-/** The runner is not trusted: these readers are all that stands between it and the service. */
+/** The runner is not trusted: only these readers separate it from the service. */
 const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
 const returned = { kind: "returned", console: [{ level: "log", text: "a" }], cold: true, waitedMs: 3 };
 
@@ -29,7 +29,7 @@ describe("reports", () => {
     });
   });
 
-  test("of names that plain objects would take for something else", () => {
+  test("of names with a special meaning in plain objects", () => {
     const error = { type: "other", errors: JSON.parse('{"__proto__":["x"],"constructor":["y"]}') };
     const { outcome } = readReport(bytes({ kind: "threw", error, waitedMs: 0 }), Buffer.alloc(0));
     if (outcome.kind !== "threw" || outcome.error.type !== "other") throw new Error("it was read as something else");
@@ -52,7 +52,7 @@ describe("reports", () => {
     expect(readReport(bytes(returned), value).outcome).toMatchObject(expected);
   });
 
-  test("a value of 128 levels passes", () => {
+  test("a value of 128 levels is accepted", () => {
     const value = JSON.parse("[".repeat(128) + "]".repeat(128));
     expect(readReport(bytes(returned), bytes(value)).outcome).toMatchObject({ kind: "returned", value });
   });
@@ -62,9 +62,9 @@ describe("reports", () => {
     ["no object", "[]"],
     ["an unknown kind", '{"kind":"pwned","waitedMs":0}'],
     ["no time in the queue", '{"kind":"returned"}'],
-    ["a time that is none", '{"kind":"returned","waitedMs":1e99}'],
+    ["an invalid time", '{"kind":"returned","waitedMs":1e99}'],
     ["an unknown reason", '{"kind":"failed","reason":"because","waitedMs":0}'],
-    ["a console that is none", '{"kind":"returned","console":{},"waitedMs":0}'],
+    ["an invalid console", '{"kind":"returned","console":{},"waitedMs":0}'],
     ["a line without a level", '{"kind":"returned","console":[{"text":"a"}],"waitedMs":0}'],
     ["an unknown error", '{"kind":"threw","error":{"type":"x"},"waitedMs":0}'],
     ["an unknown class", '{"kind":"threw","error":{"type":"published","name":"Error","errors":{}},"waitedMs":0}'],
@@ -81,11 +81,11 @@ describe("reports", () => {
       "a problem without a line",
       '{"kind":"failed","reason":"does_not_compile","problem":{"message":"x"},"waitedMs":0}',
     ],
-  ])("%s is no report", (_name, text) => {
+  ])("%s is not a report", (_name, text) => {
     expect(() => readReport(Buffer.from(text), Buffer.from("1"))).toThrow(ProtocolError);
   });
 
-  test("any JSON at all either is a report or is refused", () => {
+  test("any JSON is either a report or rejected", () => {
     fc.assert(
       fc.property(fc.json(), fc.json(), (report, value) => {
         try {
@@ -123,13 +123,13 @@ describe("host calls", () => {
   const bad: readonly [string, Json][] = [
     ["another way out", { to: "exec", method: "rm" }],
     ["another method", { to: "bt", method: "constructor" }],
-    ["a request that is none", { to: "fetch", request: null }],
+    ["an invalid request", { to: "fetch", request: null }],
     ["headers that are no pairs", { to: "fetch", request: { method: "GET", url: "x", headers: [["a"]] } }],
     ["too many headers", { to: "fetch", request: { method: "GET", url: "x", headers: Array(501).fill(["a", "b"]) } }],
     ["a body without content", { to: "fetch", request: { method: "GET", url: "x", headers: [], body: {} } }],
-    ["a time that is none", { to: "fetch", request: { method: "GET", url: "x", headers: [], timeoutMs: "1" } }],
+    ["an invalid time", { to: "fetch", request: { method: "GET", url: "x", headers: [], timeoutMs: "1" } }],
   ];
-  test.each(bad)("%s is refused", (_name, call) => {
+  test.each(bad)("%s is rejected", (_name, call) => {
     expect(() => readHostCall(bytes(call))).toThrow(ProtocolError);
   });
 });

@@ -5,7 +5,7 @@ import { WarmInstances } from "../../../src/sandbox/worker/warm-instances.js";
 const MB = 1024 * 1024;
 const limits = { perThread: 3, memoryBytes: 20 * MB, largeBytes: 8 * MB, calls: 5, idleMs: 1_000 };
 
-/** Only what the cache looks at: how large it is, whether it can go on, whether it was dropped. */
+/** The parts that the cache reads: its size, whether it can continue, whether it was dropped. */
 class CountedInstance implements Instance {
   isUsable = true;
   isDisposed = false;
@@ -54,7 +54,7 @@ describe("idle instances", () => {
   test.each([
     ["by number", 1, ["a", "b", "c", "d"], ["a"]],
     ["by memory", 7, ["a", "b", "c"], ["a"]],
-  ])("make room for others, the longest unused first: %s", (_name, megabytes, keys, dropped) => {
+  ])("are evicted, the least recently used first: %s", (_name, megabytes, keys, dropped) => {
     const warm = opened();
     const all = keys.map((key) => ({ key, ...leased(new CountedInstance(megabytes * MB)) }));
     for (const { key, instance, calls } of all) warm.give(key, { instance, calls });
@@ -62,7 +62,7 @@ describe("idle instances", () => {
     expect(warm.size).toBe(keys.length - dropped.length);
   });
 
-  test("are dropped when they were not used for long", () => {
+  test("are dropped after an idle time", () => {
     const warm = opened();
     const [old, young] = [leased(), leased()];
     warm.give("old", old);

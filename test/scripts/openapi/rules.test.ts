@@ -12,7 +12,7 @@ import { isRequired, keywordsOf } from "../../../scripts/openapi/rules.js";
 type Rules = MessageInitShape<typeof FieldRulesSchema>;
 type Kind = "text" | "optional text" | "texts" | "number";
 
-/** The only field of a message made for it. */
+/** The only field of a message created for it. */
 function fieldWith(kind: Kind, rules: Rules): DescField {
   const options = create(FieldOptionsSchema);
   setExtension(options, rulesOption, create(FieldRulesSchema, rules));
@@ -71,7 +71,7 @@ describe("rules of protovalidate", () => {
     ["a pattern that takes the empty text", "text", pattern, { pattern: "^x*$" }, false],
     ["a range without zero", "number", range, { minimum: 1, exclusiveMaximum: 9 }, true],
     ["items", "texts", few, { minItems: 1, maxItems: 3, items: { maxLength: 5 } }, true],
-  ])("%s: become keywords, and tell whether a field must be sent", (_name, kind, rules, keywords, required) => {
+  ])("%s: become keywords, and decide whether a field is required", (_name, kind, rules, keywords, required) => {
     const field = fieldWith(kind, rules);
     expect(keywordsOf(field)).toEqual(keywords);
     expect(isRequired(field)).toBe(required);
@@ -81,7 +81,7 @@ describe("rules of protovalidate", () => {
     ["string.email", { type: { case: "string", value: { wellKnown: { case: "email", value: true } } } }],
     ["string.prefix", { type: { case: "string", value: { prefix: "x" } } }],
     ["cel", { cel: [{ id: "one", expression: "this != ''" }] }],
-  ])("%s is not left out silently", (name, rules) => {
+  ])("%s is not omitted silently", (name, rules) => {
     expect(() => keywordsOf(fieldWith("text", rules))).toThrow(name);
   });
 });

@@ -10,7 +10,7 @@ const statements = (placements: readonly TablePlacement[], shards?: number) =>
   statementsOf(distributionSteps(placements, shards));
 
 describe("the distribution over a cluster", () => {
-  it("places the shards of all tables beside those of tenants", () => {
+  it("colocates the shards of all tables with those of tenants", () => {
     expect(statements([placement("tenants"), placement("tokens")])).toEqual([
       "select create_distributed_table('tenants', 'tenant_id', colocate_with => 'none')",
       "select create_distributed_table('tokens', 'tenant_id', colocate_with => 'tenants')",
@@ -30,7 +30,7 @@ describe("the distribution over a cluster", () => {
     ]);
   });
 
-  it("lifts forced row-level security within the transaction that moves rows, and clears the old rows behind all moves", () => {
+  it("disables forced row-level security within the transaction that moves rows, and clears the old rows after all moves", () => {
     expect(statements([placement("tenants", { coordinatorBytes: 8_192 }), placement("tokens")])).toEqual([
       "begin",
       'alter table "tenants" no force row level security',
@@ -42,7 +42,7 @@ describe("the distribution over a cluster", () => {
     ]);
   });
 
-  it("goes on where a run was cut off: moved tables are cleared, and referring tables before those they refer to", () => {
+  it("resumes an interrupted run: moved tables are cleared, and referring tables before those they refer to", () => {
     const moved = { actual: "distributed", coordinatorBytes: 8_192 } as const;
     expect(statements([placement("tenants", moved), placement("tokens", moved), placement("proxies")])).toEqual([
       "select create_distributed_table('proxies', 'tenant_id', colocate_with => 'tenants')",
@@ -51,7 +51,7 @@ describe("the distribution over a cluster", () => {
     ]);
   });
 
-  it("has nothing left to do when all is where it belongs, and leaves alone what somebody distributed otherwise", () => {
+  it("has nothing left to do if all is in place, and does not touch tables that were distributed otherwise", () => {
     const done = [
       placement("tenants", { actual: "distributed" }),
       placement("official_formulas", { wanted: "reference", actual: "reference" }),

@@ -6,8 +6,8 @@ import { installedPackage } from "../../../src/store/embedded/bundled-postgres.j
 import { copyOf, isRoot, leftovers, makeSeed, NOTHING, query, scratch, serverPid, start } from "./support/databases.js";
 import { DatabaseUser } from "./support/processes.js";
 
-/** Debian's, and on other systems the same by convention. */
-const NOBODY = 65_534;
+/** Debian's; other systems use the same by convention. */
+const NOBODY_UID = 65_534;
 /** No entry in /etc/passwd. */
 const NAMELESS = 54_321;
 
@@ -25,14 +25,14 @@ beforeAll(async () => {
 });
 afterAll(() => removeSeed());
 
-/** As a backup that root or another user has restored. */
+/** As in a backup that root or another user has restored. */
 function chownAll(directory: string, uid: number): void {
   execFileSync("chown", ["-R", `${uid}:${uid}`, directory]);
 }
 
 const newCopy = (): string => copyOf(seed, join(scratch(), "data"));
 
-/** A directory below one that only root may enter, as a clone in /root is. */
+/** A directory below one that only root may enter, such as a clone in /root. */
 function belowClosedHome(): string {
   const home = join(scratch(), "home");
   mkdirSync(join(home, "project"), { recursive: true });
@@ -46,7 +46,7 @@ function removeRelocated(dataDir: string): void {
 }
 
 describe.runIf(isRoot)("as root", () => {
-  it("runs PostgreSQL as another user, and keeps what is Cloakroom's own from it", async () => {
+  it("runs PostgreSQL as another user, and hides Cloakroom's own files from it", async () => {
     const dataDir = join(scratch(), "data");
     const database = await start({ dataDir });
     expect(serverUid(dataDir)).not.toBe(0);
@@ -78,27 +78,27 @@ describe.runIf(isRoot)("as root", () => {
 
   it("leaves a database with the user that owns it", async () => {
     const dataDir = newCopy();
-    chownAll(join(dataDir, "pg18", "data"), NOBODY);
+    chownAll(join(dataDir, "pg18", "data"), NOBODY_UID);
     const database = await start({ dataDir });
-    expect(serverUid(dataDir)).toBe(NOBODY);
+    expect(serverUid(dataDir)).toBe(NOBODY_UID);
     await query(database.connection, "create table t (id int)");
   });
 
-  it("runs the database of an unprivileged user as that user, who can go on with it", async () => {
+  it("runs the database of an unprivileged user as that user, who can continue with it", async () => {
     const home = scratch();
-    chownSync(home, NOBODY, NOBODY);
+    chownSync(home, NOBODY_UID, NOBODY_UID);
     chmodSync(home, 0o700);
     const dataDir = join(home, "data");
-    const user = (mode: "start" | "share") => new DatabaseUser({ mode, dataDir }, { uid: NOBODY, gid: NOBODY });
+    const user = (mode: "start" | "share") => new DatabaseUser({ mode, dataDir }, { uid: NOBODY_UID, gid: NOBODY_UID });
     const first = user("start");
     expect(await first.says("ready")).toMatchObject({ isNew: true, dataDir });
-    expect(serverUid(dataDir)).toBe(NOBODY);
+    expect(serverUid(dataDir)).toBe(NOBODY_UID);
     expect(statSync(dataDir).mode & 0o777).toBe(0o700);
     await first.stop();
 
     const asRoot = await start({ dataDir });
     expect(asRoot).toMatchObject({ isNew: false, dataDir });
-    expect(serverUid(dataDir)).toBe(NOBODY);
+    expect(serverUid(dataDir)).toBe(NOBODY_UID);
     await asRoot.stop();
 
     const again = user("share");
@@ -109,17 +109,17 @@ describe.runIf(isRoot)("as root", () => {
     expect(leftovers({ dataDir, socketDirectory: connection.host, pid })).toEqual(NOTHING);
   });
 
-  it("refuses, as an unprivileged user, the database of another one", async () => {
+  it("refuses another user's database to an unprivileged user", async () => {
     const dataDir = newCopy();
     await (await start({ dataDir })).stop();
-    const other = new DatabaseUser({ mode: "start", dataDir }, { uid: NOBODY, gid: NOBODY });
+    const other = new DatabaseUser({ mode: "start", dataDir }, { uid: NOBODY_UID, gid: NOBODY_UID });
     chmodSync(dataDir, 0o755);
     expect(await other.says("failed")).toMatch(
-      /belongs to postgres \(uid \d+\), and this is nobody \(uid 65534\)\.\nRun Cloakroom as/,
+      /belongs to postgres \(uid \d+\), and this is \w+ \(uid 65534\)\.\nRun Cloakroom as/,
     );
   });
 
-  it("explains that a uid without a passwd entry cannot make a database, and leaves none half-made", async () => {
+  it("explains that a uid without a passwd entry cannot create a database, and leaves no partial one", async () => {
     const home = scratch();
     chownSync(home, NAMELESS, NAMELESS);
     const dataDir = join(home, "data");
@@ -131,7 +131,7 @@ describe.runIf(isRoot)("as root", () => {
     expect(readdirSync(dataDir)).toEqual(["cloakroom.lock", "start.lock", "users.lock"]);
   });
 
-  it("lets a uid without a passwd entry use a database that exists", async () => {
+  it("lets a uid without a passwd entry use an existing database", async () => {
     const dataDir = newCopy();
     chownAll(join(dataDir, "pg18", "data"), NAMELESS);
     const database = await start({ dataDir });
@@ -168,21 +168,21 @@ describe.runIf(isRoot)("below a home that only root may enter", () => {
     expect(visitor.said.filter(({ announced }) => announced)).toEqual([]);
     await visitor.stop();
 
-    // Opening the home must not lead to a second, empty vault where the first was asked for.
+    // Opening the home must not lead to a second, empty vault in the original place.
     chmodSync(join(project, ".."), 0o755);
     const again = await start(options);
     expect(again).toMatchObject({ isNew: false, dataDir: database.dataDir });
     expect(await query(again.connection, "select count(*)::int as n from kept")).toEqual([{ n: 0 }]);
     await again.stop();
 
-    chownSync(project, NOBODY, NOBODY);
-    const user = new DatabaseUser({ mode: "start", dataDir }, { uid: NOBODY, gid: NOBODY });
+    chownSync(project, NOBODY_UID, NOBODY_UID);
+    const user = new DatabaseUser({ mode: "start", dataDir }, { uid: NOBODY_UID, gid: NOBODY_UID });
     expect(await user.says("failed")).toMatch(
       /ran as root here and keeps the database of .* in \/var\/lib\/cloakroom\/.*\nStart it as root again/,
     );
   });
 
-  it("keeps the database where it was asked for when only the programs are out of reach", async () => {
+  it("keeps the database in the requested place if only the programs are unreachable", async () => {
     const packageDir = join(belowClosedHome(), "postgres-package");
     cpSync(installedPackage() ?? "", packageDir, { recursive: true, verbatimSymlinks: true });
     const dataDir = newCopy();
@@ -191,7 +191,7 @@ describe.runIf(isRoot)("below a home that only root may enter", () => {
     expect(existsSync(join(dataDir, "postgresql-18.4.0-beta.17"))).toBe(true);
   });
 
-  it("refuses a database that already is there, instead of beginning another one", async () => {
+  it("refuses an existing database instead of creating another one", async () => {
     const project = belowClosedHome();
     chmodSync(join(project, ".."), 0o755);
     const dataDir = copyOf(seed, join(project, "data"));

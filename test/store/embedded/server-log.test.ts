@@ -5,7 +5,7 @@ import { lastFailure, openLog, truncateLog } from "../../../src/store/embedded/s
 import { scratch } from "./support/databases.js";
 
 describe("PostgreSQL's log file", () => {
-  it("grows until the limit, then keeps its newest part beside and goes on in the same file", async () => {
+  it("grows to the limit, then keeps its newest part in a second file and continues in the same one", async () => {
     const path = join(scratch(), "postgres.log");
     const server = await openLog(path);
     try {
@@ -36,7 +36,7 @@ describe("PostgreSQL's log file", () => {
       failure: "second",
     },
     { lines: "2026 UTC [1] FATAL:  of an earlier start\n2026 UTC [2] LOG:  ready\n", since: 44, failure: undefined },
-  ])("tells why a start failed: $failure", async ({ lines, since, failure }) => {
+  ])("shows why a start failed: $failure", async ({ lines, since, failure }) => {
     const path = join(scratch(), "postgres.log");
     writeFileSync(path, lines);
     expect(await lastFailure(path, since)).toBe(failure);

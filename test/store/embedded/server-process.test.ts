@@ -12,7 +12,7 @@ import {
 import { query, scratch, serverPid, start, until } from "./support/databases.js";
 
 describe("a server process", () => {
-  it("is known by its data directory, and its backends are not taken for it", async () => {
+  it("is recognized by its data directory, and its backends are not mistaken for it", async () => {
     const dataDir = join(scratch(), "data");
     const database = await start({ dataDir });
     const pid = serverPid(dataDir);
@@ -36,9 +36,9 @@ describe("a server process", () => {
     for (const pid of [0, -1, Number.NaN, 4_194_300]) expect(isServerOf(pid, data)).toBe(false);
   });
 
-  it.runIf(process.platform === "linux")("counts as gone when its parent never waits for it", async () => {
+  it.runIf(process.platform === "linux")("counts as gone if its parent never waits for it", async () => {
     const { program, data } = fakePostgres("sleep 0.3");
-    // The shell becomes a sleep, which never waits for the child that the shell began.
+    // The shell becomes a sleep, which never waits for the shell's child.
     const command = `'${program}' -D '${data}' -c x=y & echo $!; exec sleep 60`;
     const parent = spawn("sh", ["-c", command], { stdio: ["ignore", "pipe", "ignore"] });
     onTestFinished(() => void parent.kill());
@@ -50,7 +50,7 @@ describe("a server process", () => {
   });
 });
 
-/** A program that has PostgreSQL's command line. */
+/** A program with PostgreSQL's command line. */
 function fakePostgres(script: string): { program: string; data: string } {
   const directory = scratch();
   const program = join(directory, "postgres");
@@ -85,7 +85,7 @@ describe("stopping a server", () => {
     expect(await server.ended).toBe("PostgreSQL ended");
   });
 
-  it("never kills: a server that withstands both is named to the operator", async () => {
+  it("never kills: a server that survives both is reported to the operator", async () => {
     const { server, signals } = await stubborn(undefined);
     const failure = stopServer(server, 500);
     await expect(failure).rejects.toThrow(

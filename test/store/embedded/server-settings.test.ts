@@ -24,7 +24,7 @@ describe("the server's memory", () => {
 });
 
 describe("the server's settings", () => {
-  it("hold every name and value as a word of its own, whatever the directories are called", () => {
+  it("are quoted as one word per name and value, whatever the directories are called", () => {
     fc.assert(
       fc.property(fc.string(), fc.integer({ min: 1, max: 2 ** 46 }), (directory, memory) => {
         const rest = serverSettings(directory, 5432, memory);

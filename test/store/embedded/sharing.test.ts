@@ -36,7 +36,7 @@ async function share(dataDir: string, mayCreate = false): Promise<EmbeddedDataba
   return database;
 }
 
-describe("a command beside a server", () => {
+describe("a command next to a server", () => {
   it("uses the server's database and leaves it running", async () => {
     const dataDir = newCopy();
     const owner = new DatabaseUser({ mode: "start", dataDir });
@@ -54,7 +54,7 @@ describe("a command beside a server", () => {
     expect(leftovers({ dataDir, socketDirectory: connection.host, pid })).toEqual(NOTHING);
   });
 
-  it("waits for a server that is just starting, also when that makes the database first", async () => {
+  it("waits for a server that is just starting, also if that creates the database first", async () => {
     const dataDir = join(scratch(), "data");
     const owner = new DatabaseUser({ mode: "start", dataDir });
     await until(() => existsSync(join(dataDir, "server.pid")));
@@ -66,7 +66,7 @@ describe("a command beside a server", () => {
     await owner.stop();
   });
 
-  it("does not keep the server from stopping, and sees it go", async () => {
+  it("does not keep the server from stopping, and notices its end", async () => {
     const dataDir = newCopy();
     const owner = new DatabaseUser({ mode: "start", dataDir });
     await owner.says("ready");
@@ -78,7 +78,7 @@ describe("a command beside a server", () => {
     expect(leftovers({ dataDir, socketDirectory: command.connection.host, pid })).toEqual(NOTHING);
   });
 
-  it("closes the database when the server is killed meanwhile", async () => {
+  it("closes the database if the server is killed meanwhile", async () => {
     const dataDir = newCopy();
     const owner = new DatabaseUser({ mode: "start", dataDir });
     await owner.says("ready");
@@ -91,7 +91,7 @@ describe("a command beside a server", () => {
   });
 });
 
-describe("a command on its own", () => {
+describe("a command without a server", () => {
   it.each([
     ["there is no directory", () => {}],
     ["the directory is empty", (dataDir: string) => void mkdirSync(dataDir)],
@@ -103,7 +103,7 @@ describe("a command on its own", () => {
         writeFileSync(join(dataDir, "server.pid"), "1\n\ngone\n");
       },
     ],
-  ])("makes no database unless it may: %s", async (_, prepare) => {
+  ])("creates no database unless it may: %s", async (_, prepare) => {
     const dataDir = join(scratch(), "data");
     prepare(dataDir);
     await expect(share(dataDir)).rejects.toThrow(
@@ -112,7 +112,7 @@ describe("a command on its own", () => {
     expect(existsSync(join(dataDir, "pg18"))).toBe(false);
   });
 
-  it("makes the database where it may, and leaves nothing running", async () => {
+  it("creates the database if it may, and leaves nothing running", async () => {
     const dataDir = join(scratch(), "data");
     const command = await share(dataDir, true);
     expect(command.isNew).toBe(true);
@@ -125,7 +125,7 @@ describe("a command on its own", () => {
     expect(await query(again.connection, "select count(*)::int as n from made")).toEqual([{ n: 0 }]);
   });
 
-  it("takes the orphan of a killed server along", async () => {
+  it("stops the orphan of a killed server", async () => {
     const dataDir = newCopy();
     const owner = new DatabaseUser({ mode: "start", dataDir });
     await owner.says("ready");
@@ -137,7 +137,7 @@ describe("a command on its own", () => {
     expect(leftovers({ dataDir, socketDirectory: command.connection.host, pid })).toEqual(NOTHING);
   });
 
-  it("lets a server start beside it, which keeps the database at the command's end", async () => {
+  it("lets a server start during its run, which keeps the database at the command's end", async () => {
     const dataDir = newCopy();
     const command = await share(dataDir);
     const pid = serverPid(dataDir);
@@ -149,7 +149,7 @@ describe("a command on its own", () => {
     expect(leftovers({ dataDir, socketDirectory: command.connection.host, pid })).toEqual(NOTHING);
   });
 
-  it("does not keep a server from starting PostgreSQL again after a crash, and outlives it", async () => {
+  it("does not keep a server from restarting PostgreSQL after a crash, and outlives it", async () => {
     const dataDir = newCopy();
     const command = await share(dataDir);
     process.kill(serverPid(dataDir), "SIGKILL");
@@ -161,7 +161,7 @@ describe("a command on its own", () => {
     expect(await query(owner.connection, "select owner from coats")).toEqual([{ owner: "Ada" }]);
   });
 
-  it("takes its server along when it exits without a stop, unless others use it", async () => {
+  it("stops its database when it exits without a stop, unless others use it", async () => {
     const dataDir = newCopy();
     const [first, second] = [0, 1].map(() => new DatabaseUser({ mode: "share", dataDir }));
     await Promise.all([first?.says("ready"), second?.says("ready")]);
@@ -174,7 +174,7 @@ describe("a command on its own", () => {
   });
 });
 
-describe("several commands at once", () => {
+describe("several concurrent commands", () => {
   it.each([
     { order: "the one that started it leaves first", leave: [0, 1, 2] },
     { order: "the one that started it leaves last", leave: [2, 1, 0] },
@@ -196,7 +196,7 @@ describe("several commands at once", () => {
     expect(leftovers({ dataDir, socketDirectory: first?.connection.host ?? "", pid })).toEqual(NOTHING);
   });
 
-  it("never leave a server behind, however their ends meet", async () => {
+  it("never leave a server behind, however their ends overlap", async () => {
     const dataDir = newCopy();
     for (let round = 0; round < 12; round++) {
       const commands = await Promise.all(
@@ -222,7 +222,7 @@ describe("several commands at once", () => {
     expect(await query(owner.connection, "select owner from coats")).toEqual([{ owner: "Ada" }]);
   });
 
-  it("come and go in a row without ever meeting a closing database", async () => {
+  it("run one after the other without ever meeting a closing database", async () => {
     const dataDir = newCopy();
     const lives = Array.from({ length: 6 }, async (_, id) => {
       for (let round = 0; round < 4; round++) {

@@ -5,14 +5,14 @@ import { ownAccount } from "../../../src/store/embedded/server-account.js";
 import { makeSocketDirectory, removeSocketDirectory } from "../../../src/store/embedded/socket-directory.js";
 import { isRoot, scratch } from "./support/databases.js";
 
-const STRANGER = 12_345;
+const OTHER_UID = 12_345;
 const account = ownAccount();
-const stranger = {
+const outsider = {
   ...account,
-  uid: STRANGER,
-  gid: STRANGER,
-  label: "stranger",
-  spawnAs: { uid: STRANGER, gid: STRANGER },
+  uid: OTHER_UID,
+  gid: OTHER_UID,
+  label: "outsider",
+  spawnAs: { uid: OTHER_UID, gid: OTHER_UID },
 };
 
 /** A data directory, and a temporary directory for its sockets. */
@@ -36,7 +36,7 @@ describe("the socket's directory", () => {
     expect(readdirSync(temporary), "the empty one of an earlier start is removed").toEqual([basename(second)]);
   });
 
-  it("is another one for each data directory, also for two that were given the same path", async () => {
+  it("differs for each data directory, also for two that were given the same path", async () => {
     const { data, temporary } = prepare();
     await makeSocketDirectory(data, account);
     // Two containers that mount different volumes at one path.
@@ -56,7 +56,7 @@ describe("the socket's directory", () => {
     await removeSocketDirectory(directory);
   });
 
-  it("is left alone when it was not made here, or holds other files", async () => {
+  it("is left alone if it was not created here, or contains other files", async () => {
     const own = scratch();
     await removeSocketDirectory(own);
     expect(existsSync(own)).toBe(true);
@@ -69,8 +69,8 @@ describe("the socket's directory", () => {
 
   it.runIf(isRoot)("belongs to the server's account", async () => {
     const { data } = prepare();
-    const directory = await makeSocketDirectory(data, stranger);
-    expect(statSync(directory)).toMatchObject({ uid: STRANGER, gid: STRANGER });
+    const directory = await makeSocketDirectory(data, outsider);
+    expect(statSync(directory)).toMatchObject({ uid: OTHER_UID, gid: OTHER_UID });
   });
 
   it.each(["d".repeat(100), "with,comma"])(
@@ -83,10 +83,10 @@ describe("the socket's directory", () => {
     },
   );
 
-  it.runIf(isRoot)("is below /tmp where the server's account cannot enter the temporary directory", async () => {
+  it.runIf(isRoot)("is below /tmp if the server's account cannot enter the temporary directory", async () => {
     const { data, temporary } = prepare();
     chmodSync(temporary, 0o700);
-    const directory = await makeSocketDirectory(data, stranger);
+    const directory = await makeSocketDirectory(data, outsider);
     expect(dirname(directory)).toBe("/tmp");
     await removeSocketDirectory(directory);
   });

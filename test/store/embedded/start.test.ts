@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => removeSeed());
 
 describe("the first start", () => {
-  it("makes a database whatever locale it is started in, and keeps its files to itself", async () => {
+  it("creates a database whatever locale it is started in, and keeps its files private", async () => {
     const dataDir = join(scratch(), "new", "data");
     vi.stubEnv("LANG", "en_US.UTF-8");
     vi.stubEnv("LC_ALL", "xx_YY.nonsense");
@@ -68,7 +68,7 @@ describe("the first start", () => {
     expect(mode(join(dataDir, "pg18", "password"))).toBe(0o600);
     expect(mode(join(dataDir, "pg18", "postgres.log"))).toBe(0o600);
     expect(mode(database.connection.host)).toBe(0o700);
-    expect(mode(dataDir) & 0o066, "nobody else may list the data directory").toBe(0);
+    expect(mode(dataDir) & 0o066, "other users cannot list the data directory").toBe(0);
   });
 
   it.runIf(process.platform === "linux")(
@@ -80,7 +80,7 @@ describe("the first start", () => {
       const environment = readFileSync(`/proc/${serverPid(dataDir)}/environ`, "utf8");
       expect(environment).toContain("LC_ALL=C");
       expect(environment).not.toContain("s3cret-of-the-environment");
-      // A server that leads its own session gets no Ctrl-C. The session is the sixth field of the whole line.
+      // A server that leads its own session gets no Ctrl-C. The session is the sixth field of the line.
       const [, , , session] =
         readFileSync(`/proc/${serverPid(dataDir)}/stat`, "utf8")
           .split(") ")[1]
@@ -89,7 +89,7 @@ describe("the first start", () => {
     },
   );
 
-  it("gives a role that owns its database and may create roles, and no superuser", async () => {
+  it("creates a role that owns its database and may create roles, and is no superuser", async () => {
     const database = await start({ dataDir: copyOf(seed, join(scratch(), "data")) });
     const [role] = await query(
       database.connection,
@@ -106,7 +106,7 @@ describe("the first start", () => {
   });
 
   it.each([{ password: "wrong" }, { password: "" }, { username: "postgres" }])(
-    "lets nobody in without the password: %o",
+    "requires the password: %o",
     async (change) => {
       const database = await start({ dataDir: copyOf(seed, join(scratch(), "data")) });
       await expect(query({ ...database.connection, ...change }, "select 1")).rejects.toMatchObject({ code: "28P01" });
@@ -124,7 +124,7 @@ describe("the first start", () => {
     expect(await query(database.connection, "select owner from coats")).toEqual([{ owner: "Ada" }]);
   });
 
-  it("refuses a path that nothing could lock", async () => {
+  it("rejects a path that cannot be locked", async () => {
     await expect(start({ dataDir: `/tmp/${"long/".repeat(100)}` })).rejects.toThrow(
       /longer than 400 bytes: .*\nName a shorter one in CLOAKROOM_DATA_DIR/,
     );
@@ -132,7 +132,7 @@ describe("the first start", () => {
 });
 
 describe("a stop", () => {
-  it("leaves the data and nothing else, and can be repeated", async () => {
+  it("leaves only the data, and can be repeated", async () => {
     const dataDir = copyOf(seed, join(scratch(), "data"));
     const database = await start({ dataDir });
     await query(database.connection, "insert into coats values (2, 'Grace')");
@@ -160,7 +160,7 @@ describe("a stop", () => {
     expect(leftovers(before)).toEqual(NOTHING);
   });
 
-  it("does not wait for a transaction that somebody left open", async () => {
+  it("does not wait for a transaction that was left open", async () => {
     const dataDir = copyOf(seed, join(scratch(), "data"));
     const database = await start({ dataDir });
     const pid = serverPid(dataDir);
@@ -193,8 +193,8 @@ describe("a copy of a stopped database", () => {
   });
 });
 
-describe("the owner learns", () => {
-  it("that the server was killed, and can start it again with all its data", async () => {
+describe("the owner is notified", () => {
+  it("if the server was killed, and can restart it with all its data", async () => {
     const dataDir = copyOf(seed, join(scratch(), "data"));
     const database = await start({ dataDir });
     await query(database.connection, "insert into coats select n, 'Many' from generate_series(10, 5000) n");
@@ -207,7 +207,7 @@ describe("the owner learns", () => {
     expect(await query(again.connection, "select count(*)::int as n from coats")).toEqual([{ n: 4992 }]);
   });
 
-  it("nothing of a backend that crashed, after which PostgreSQL recovers by itself", async () => {
+  it("of no crashed backend, after which PostgreSQL recovers by itself", async () => {
     const dataDir = copyOf(seed, join(scratch(), "data"));
     const database = await start({ dataDir });
     const pid = serverPid(dataDir);
@@ -286,17 +286,15 @@ describe("a database that does not fit", () => {
     expect(existsSync(join(dataDir, "server.pid"))).toBe(false);
   });
 
-  it("is refused where a file stands in the way", async () => {
+  it("is refused if a file is in its place", async () => {
     const file = join(scratch(), "data");
     writeFileSync(file, "");
-    await expect(start({ dataDir: file })).rejects.toThrow(
-      /cannot use .*: a file stands where a directory is needed\./,
-    );
+    await expect(start({ dataDir: file })).rejects.toThrow(/cannot use .*: a file .* where a directory is needed\./);
   });
 });
 
-describe("a process that ends without a word", () => {
-  it("takes its server along when it exits without a stop", async () => {
+describe("a process that ends without a stop", () => {
+  it("ends its server as well", async () => {
     const dataDir = copyOf(seed, join(scratch(), "data"));
     const owner = new DatabaseUser({ mode: "start", dataDir });
     const { connection } = await owner.says("ready");

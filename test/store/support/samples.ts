@@ -12,8 +12,8 @@ export async function tenantTables(sql: Sql): Promise<string[]> {
 }
 
 /**
- * Gives a tenant one row in each table that it has none in, whatever columns there are: every reference is to the tenant's
- * own id, so that rows which refer to others find them.
+ * Gives a tenant one row in each table in which it has none, whatever the columns: every reference is to the tenant's
+ * own id, so rows which refer to others find them.
  */
 export async function insertSamples(
   { owner, asTenant }: TestDatabase,

@@ -1,10 +1,10 @@
 import type { TenantId } from "../../../src/base/ids.js";
 import type { TestDatabase } from "../../support/databases.js";
-import { HUNG_AT } from "./coats.js";
+import { ROW_TIME } from "./named-rows.js";
 
-/** Somebody else's transaction, which holds locks until it ends. */
+/** Another session's transaction, which holds locks until it ends. */
 export interface OtherSession extends AsyncDisposable {
-  hang(name: string): Promise<void>;
+  insert(name: string): Promise<void>;
   raiseRevision(): Promise<void>;
   commit(): Promise<void>;
   rollback(): Promise<void>;
@@ -22,8 +22,8 @@ export async function openSession(database: TestDatabase, tenantId: TenantId): P
     sql.release();
   };
   return {
-    async hang(name) {
-      await sql`insert into due (tenant_id, kind, due_at) values (${tenantId}, ${name}, ${HUNG_AT})`;
+    async insert(name) {
+      await sql`insert into due (tenant_id, kind, due_at) values (${tenantId}, ${name}, ${ROW_TIME})`;
     },
     async raiseRevision() {
       await sql`update tenants set auth_revision = auth_revision + 1 where tenant_id = ${tenantId}`;

@@ -40,7 +40,7 @@ async function proxied() {
 }
 
 describe("a step", () => {
-  it("runs its statements in their order, and gives each its rows and its tag", async () => {
+  it("runs its statements in order, and returns the rows and the tag of each", async () => {
     const session = await openSession(database.address);
     const runs = [
       new Run("begin", nothing),
@@ -59,7 +59,7 @@ describe("a step", () => {
     session.connection.end();
   });
 
-  it("parses a statement once, however often it stands there", async () => {
+  it("parses a statement once, however often it contains it", async () => {
     await using scene = await proxied();
     const { connection } = scene.session;
     for (let step = 0; step < 2; step += 1) {
@@ -77,7 +77,7 @@ describe("a step", () => {
     expect(known).toBe(1);
   });
 
-  it("is the only one under way", async () => {
+  it("is the only one in progress", async () => {
     const { connection } = await openSession(database.address);
     connection.add(select(1));
     const first = connection.send();
@@ -94,7 +94,7 @@ describe("a step", () => {
     session.connection.end();
   });
 
-  it("is as it was after a statement whose values cannot be written", async () => {
+  it("leaves the session usable after a statement whose values cannot be written", async () => {
     const { connection } = await openSession(database.address);
     const good = select(1);
     connection.add(good);
@@ -112,7 +112,7 @@ describe("a step", () => {
     connection.end();
   });
 
-  it("hears notices and changed settings without harm", async () => {
+  it("ignores notices and changed settings", async () => {
     const session = await openSession(database.address);
     const runs = [
       new Run("do $$ begin raise notice 'something'; end $$", nothing),
@@ -134,7 +134,7 @@ describe("a statement that fails", () => {
   ] as const;
   describe.each(kinds)("%s", (_, failing, code) => {
     it.each([0, 1, 2, 3])(
-      "at position %i takes the rest of its step along, and is told apart from it",
+      "at position %i takes the rest of its step along, and is distinguished from it",
       async (position) => {
         const session = await openSession(database.address);
         const { connection } = session;
@@ -148,7 +148,7 @@ describe("a statement that fails", () => {
         expect(end).toMatchObject({ kind: "failed", failed, isOpen: true, error: { name: "DatabaseError", code } });
         expect(runs.map(({ tag }) => tag !== undefined)).toEqual(runs.map((_, index) => index < position));
         await rollBack(session);
-        // What was dropped is parsed again, and what was parsed before is known.
+        // Dropped statements are parsed again, and those parsed before are known.
         const again = [select(100), select(101), select(102), select(103)];
         for (const run of again) connection.add(run);
         throwUnlessDone(await connection.send());
@@ -158,7 +158,7 @@ describe("a statement that fails", () => {
     );
   });
 
-  it("as its rows are read drops nothing, and the transaction goes on", async () => {
+  it("while its rows are read drops nothing, and the transaction continues", async () => {
     const session = await openSession(database.address);
     const { connection } = session;
     const unreadable = new Run("select null::int", integer);
@@ -170,7 +170,7 @@ describe("a statement that fails", () => {
     connection.end();
   });
 
-  it("among any others leaves every later step right", async () => {
+  it("among any others leaves every later step correct", async () => {
     const session = await openSession(database.address);
     const { connection } = session;
     const piece = fc.oneof(
@@ -201,7 +201,7 @@ describe("a statement that fails", () => {
     connection.end();
   });
 
-  it("because its session forgot it is told as such", async () => {
+  it("because its session forgot it is reported as such", async () => {
     const session = await openSession(database.address);
     expect(await session.run("select 1", [], 0, integer)).toEqual([1]);
     await session.run("deallocate all", [], 0, nothing);
@@ -209,7 +209,7 @@ describe("a statement that fails", () => {
     session.connection.end();
   });
 
-  it("is told without anything that PostgreSQL said of it", async () => {
+  it("is reported without any text from PostgreSQL", async () => {
     const session = await openSession(database.address);
     const failing = session.run("select '4242424242424242'::int", [], 0, integer);
     const error = await failing.catch((reason: unknown) => reason);
@@ -222,7 +222,7 @@ describe("a statement that fails", () => {
 describe("a connection that is lost", () => {
   const step = () => [new Run("begin", nothing), select(1), new Run("commit", nothing)];
 
-  it("before a step is sent tells that nothing of it was", async () => {
+  it("before a step is sent reports that none of it was sent", async () => {
     await using scene = await proxied();
     scene.proxy.goAway();
     await expect.poll(() => scene.session.connection.isLost).toBe(true);
@@ -236,7 +236,7 @@ describe("a connection that is lost", () => {
     ["before its first answer", { at: "answer", statement: /^begin/, does: "cut" }],
     ["before the answer to its commit", { at: "answer", statement: /^commit/, does: "cut" }],
     ["on our side alone", { at: "before", statement: /^commit/, does: "orphan" }],
-  ] as const)("%s tells that all of it may have run", async (_, trap) => {
+  ] as const)("%s reports that all of it may have run", async (_, trap) => {
     await using scene = await proxied();
     const { connection } = scene.session;
     void scene.proxy.set(trap);
@@ -245,7 +245,7 @@ describe("a connection that is lost", () => {
     expect(connection.isLost).toBe(true);
   });
 
-  it("because an administrator ended it tells what the database said", async () => {
+  it("because an administrator ended it reports the database's code", async () => {
     const session = await openSession(database.address);
     const sleeping = session.run("select pg_sleep(20)", [], 0, nothing);
     await expect
@@ -257,14 +257,14 @@ describe("a connection that is lost", () => {
     await expect(sleeping).rejects.toMatchObject({ name: "DatabaseError", code: "57P01" });
   });
 
-  it("by us ends a step that is under way", async () => {
+  it("by us ends a step in progress", async () => {
     const session = await openSession(database.address);
     const sleeping = session.run("select pg_sleep(20)", [], 0, nothing);
     session.connection.drop();
     await expect(sleeping).rejects.toMatchObject({ name: "ConnectionLost" });
   });
 
-  it("by what is not PostgreSQL's protocol is given up", async () => {
+  it("because of a protocol violation is closed", async () => {
     const session = await openSession(database.address);
     session.connection.add({
       statement: new PreparedStatement("copy (select 1) to stdout", [], []),
@@ -276,7 +276,7 @@ describe("a connection that is lost", () => {
 });
 
 describe("a connection that is being opened", () => {
-  it("learns which engine answers, and which process", async () => {
+  it("learns the engine and the process of the server", async () => {
     const session = await openSession(database.address);
     expect(session.engine).toBe("postgresql");
     const [pid] = await session.run("select pg_backend_pid()", [], 0, integer);
@@ -284,7 +284,7 @@ describe("a connection that is being opened", () => {
     session.connection.end();
   });
 
-  it("ends its process as soon as it says goodbye", async () => {
+  it("ends its process as soon as it is closed", async () => {
     const session = await openSession(database.address);
     const { processId } = session.connection;
     session.connection.end();

@@ -14,7 +14,7 @@ function encoded({ type, payload }: Message): Buffer {
   return Buffer.concat([head, payload]);
 }
 
-/** Cuts bytes at the given places, however they are ordered. */
+/** Splits bytes at the given places, in any order. */
 function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
   const at = [0, ...places.map((place) => place % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
   return at.slice(1).map((end, index) => bytes.subarray(at[index], end));
@@ -26,7 +26,7 @@ function readAll(chunks: readonly Buffer[]): Message[] {
     messages.push({ type, payload: Buffer.from(bytes.subarray(start, end)) });
   });
   for (const chunk of chunks) {
-    // The network's buffer is used again.
+    // The network's buffer is reused.
     const own = Buffer.from(chunk);
     reader.read(own);
     own.fill(0xff);
@@ -40,7 +40,7 @@ const message = fc.record({
 });
 
 describe("messages from a database", () => {
-  it("are the same however the network cuts them", () => {
+  it("are the same however the network splits them", () => {
     fc.assert(
       fc.property(fc.array(message, { maxLength: 12 }), fc.array(fc.nat(), { maxLength: 40 }), (sent, places) => {
         const messages = sent.map(({ type, payload }) => ({ type, payload: Buffer.from(payload) }));
@@ -61,7 +61,7 @@ describe("messages from a database", () => {
     expect(readAll(Array.from(bytes, (byte) => Buffer.of(byte)))).toEqual(messages);
   });
 
-  it("of 20 MB are put together from many packets, each byte copied once", () => {
+  it("of 20 MB are assembled from many packets, each byte copied once", () => {
     const large = { type: 68, payload: Buffer.alloc(20_000_000, 7) };
     const bytes = encoded(large);
     const chunks = Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, index) =>
@@ -75,7 +75,7 @@ describe("messages from a database", () => {
   it.each([
     ["shorter than its own head", 3],
     ["longer than PostgreSQL sends", 2 ** 30 + 1],
-  ])("with a length %s are refused", (_, length) => {
+  ])("with a length %s are rejected", (_, length) => {
     const head = Buffer.alloc(5);
     head.writeUInt8(68, 0);
     head.writeUInt32BE(length, 1);

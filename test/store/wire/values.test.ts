@@ -16,7 +16,7 @@ afterAll(async () => {
   await database?.[Symbol.asyncDispose]();
 });
 
-/** PostgreSQL keeps no zero byte in a text, and half of a pair of surrogates is no character. */
+/** PostgreSQL stores no zero byte in a text, and half of a surrogate pair is not a character. */
 const storable = fc.string({ unit: "binary" }).filter((value) => !value.includes("\0") && value.isWellFormed());
 
 const times = fc.date({
@@ -26,7 +26,7 @@ const times = fc.date({
 });
 
 describe("values", () => {
-  it("come back as they were sent, of every type", async () => {
+  it("of every type return unchanged", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({
@@ -73,7 +73,7 @@ describe("values", () => {
     );
   });
 
-  it("of times before 2000 and of microseconds are cut to the millisecond before", async () => {
+  it("that are times before 2000 or with microseconds are rounded down to the millisecond", async () => {
     const read = async (written: string) => {
       const [row] = await session.run("select $1::text::timestamptz", [text<string>((of) => of)], written, (column) =>
         column.time(),
@@ -85,7 +85,7 @@ describe("values", () => {
     expect(await read("0001-01-01T00:00:00Z")).toBe("0001-01-01T00:00:00.000Z");
   });
 
-  it("of days and uuids travel as text", async () => {
+  it("that are days and uuids are sent as text", async () => {
     const given: { readonly day: string; readonly id: Uuid | null } = { day: "2026-02-28", id: null };
     const [row] = await session.run(
       "select $1::date::text, $2::uuid",
@@ -104,7 +104,7 @@ describe("values", () => {
 
   it.each<[string, () => Promise<unknown>]>([
     [
-      "a time that is none",
+      "an invalid time",
       () => session.run("select $1::timestamptz", [time<Date>((of) => of)], new Date(Number.NaN), () => 0),
     ],
     [
@@ -119,13 +119,13 @@ describe("values", () => {
   it.each<[string, string, string]>([
     ["of another type than is read", "select 1::int", "unreadable"],
     ["that are too few", "select 'a'::bytea", "unreadable"],
-  ])("%s are told, and the session goes on", async (_, statement) => {
+  ])("%s are reported, and the session continues", async (_, statement) => {
     const reading = session.run(statement, [], undefined, (column) => [column.bytes(), column.bytes()]);
     await expect(reading).rejects.toThrow(/columns are read of/);
     expect(await session.run("select 1", [], undefined, (column) => column.integer())).toEqual([1]);
   });
 
-  it("that are null where none may be fail without quoting the row", async () => {
+  it("that are null in a not-null column fail without quoting the row", async () => {
     const reading = session.run("select null::text, '4242'::text", [], undefined, (column) => [
       column.text(),
       column.text(),

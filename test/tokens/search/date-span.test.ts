@@ -17,7 +17,7 @@ describe("a date in a search", () => {
     ["2021-12-31T23:59:59.9999999+00:00", ["2021-12-31T23:59:59.999Z", "2022-01-01T00:00:00Z"]],
     ["2021-12-31T19:00:00-05:00", ["2022-01-01T00:00:00Z", "2022-01-01T00:00:01Z"]],
     ["9999-12-31", ["9999-12-31T00:00:00Z", "-"]],
-  ])("%s is all of its last unit", (text, expected) => {
+  ])("%s covers all of its last unit", (text, expected) => {
     expect(shown(dateSpan(text))).toEqual(expected);
   });
 

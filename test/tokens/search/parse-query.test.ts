@@ -103,7 +103,7 @@ describe("a search query", () => {
     expect(faultOf(query)).toBe(`must have ${expected}`);
   });
 
-  it("of any characters is read or refused, and never takes long", () => {
+  it("of any characters is parsed or rejected, and never takes long", () => {
     const piece = fc.constantFrom(
       ...[
         "type:card",
@@ -145,7 +145,7 @@ describe("a search query", () => {
     );
   });
 
-  it("nested as deep as a query can be is read", () => {
+  it("with the maximum nesting is parsed", () => {
     for (const length of [200, 1_000]) {
       const depth = Math.floor((length - 5) / 2);
       expect(shown(parseSearchQuery(`${"(".repeat(depth)}a:1${")".repeat(depth)}`))).toBe('a:"1"');

@@ -21,13 +21,13 @@ const accounts = ["123", "1234567890", "00000000000000000"];
 const wrongAccounts = ["123456789012345678", "12 34", "12-34", "12a", "", 1234567890, null];
 
 describe("bank", () => {
-  test.each(routings)("takes the routing number %s", (routing_number) => {
+  test.each(routings)("accepts the routing number %s", (routing_number) => {
     const data = { routing_number, account_number: "1234567890" };
     expect(bank.normalize(data)).toEqual(data);
     expect(usBankRoutingNumber.normalize(routing_number)).toBe(routing_number);
   });
 
-  test.each(wrongRoutings)("refuses the routing number %j", (routing_number) => {
+  test.each(wrongRoutings)("rejects the routing number %j", (routing_number) => {
     const expectation = ["must be a nine-digit routing number, as a text, with a valid checksum"];
     expect(faultFields(() => bank.normalize({ routing_number, account_number: "123" }))).toEqual({
       "data.routing_number": expectation,
@@ -35,13 +35,13 @@ describe("bank", () => {
     expect(faultFields(() => usBankRoutingNumber.normalize(routing_number))).toEqual({ data: expectation });
   });
 
-  test.each(accounts)("takes the account number %s", (account_number) => {
+  test.each(accounts)("accepts the account number %s", (account_number) => {
     const data = { routing_number: "021000021", account_number };
     expect(bank.normalize(data)).toEqual(data);
     expect(usBankAccountNumber.normalize(account_number)).toBe(account_number);
   });
 
-  test.each(wrongAccounts)("refuses the account number %j", (account_number) => {
+  test.each(wrongAccounts)("rejects the account number %j", (account_number) => {
     expect(faultFields(() => bank.normalize({ routing_number: "021000021", account_number }))).toEqual({
       "data.account_number": ["must be an account number: a text of 1 to 17 digits"],
     });
@@ -50,13 +50,13 @@ describe("bank", () => {
     });
   });
 
-  test.each(["1", "12"])("takes the account number %s, which the older type does not", (account_number) => {
+  test.each(["1", "12"])("accepts the account number %s, which the older type does not", (account_number) => {
     const data = { routing_number: "021000021", account_number };
     expect(bank.normalize(data)).toEqual(data);
     expect(faultFields(() => usBankAccountNumber.normalize(account_number))).toHaveProperty(["data"]);
   });
 
-  test("refuses fields it does not know and data of another shape", () => {
+  test("rejects unknown fields and data of another shape", () => {
     const data = { routing_number: "021000021", account_number: "123", owner: "Jane" };
     expect(faultFields(() => bank.normalize(data))).toEqual({ "data.owner": ["is not a field of a bank account"] });
     expect(faultFields(() => bank.normalize("021000021"))).toHaveProperty(["data"]);
@@ -68,7 +68,7 @@ describe("bank", () => {
 });
 
 describe.each([socialSecurityNumber, employerIdNumber])("$name", (type) => {
-  test.each(["123456789", "123-45-6789", "12-3456789"])("takes %s as it is written", (text) => {
+  test.each(["123456789", "123-45-6789", "12-3456789"])("accepts %s and keeps its spelling", (text) => {
     expect(type.normalize(text)).toBe(text);
   });
 
@@ -83,7 +83,7 @@ describe.each([socialSecurityNumber, employerIdNumber])("$name", (type) => {
     "",
     123456789,
     null,
-  ])("refuses %j", (wrong) => {
+  ])("rejects %j", (wrong) => {
     expect(faultFields(() => type.normalize(wrong))).toEqual({
       data: ["must be a text of nine digits, with or without hyphens between them"],
     });

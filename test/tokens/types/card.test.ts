@@ -40,7 +40,7 @@ test.each(numbers)("%s is a card number", (good) => {
   expect(cardNumber.normalize(good)).toBe(good);
 });
 
-test.each(wrongNumbers)("%j is none", (wrong) => {
+test.each(wrongNumbers)("%j is not", (wrong) => {
   const expectation = [expect.stringContaining("must be a card number: a text of 13 to 19 digits")];
   expect(faultFields(() => card.normalize({ number: wrong }))).toEqual({ "data.number": expectation });
   expect(faultFields(() => cardNumber.normalize(wrong))).toEqual({ data: expectation });
@@ -52,7 +52,7 @@ describe("card data", () => {
     [{ number, expiration_month: 1, expiration_year: 1999, cvc: "0123" }],
     [{ number, cvc: "000" }],
     [{ number, expiration_year: 2030 }],
-  ])("%j is stored as it is", (data) => {
+  ])("%j is stored unchanged", (data) => {
     expect(card.normalize(data)).toEqual(data);
   });
 
@@ -63,18 +63,18 @@ describe("card data", () => {
     );
   });
 
-  test("null stands for absent where a field may be absent", () => {
+  test("null means absent in optional fields", () => {
     expect(card.normalize({ number, cvc: null, expiration_month: null })).toEqual({ number });
   });
 
   test.each([
     [123, "123"],
     [1234, "1234"],
-  ])("a cvc given as the number %j is stored as a text", (cvc, stored) => {
+  ])("a cvc given as the number %j is stored as a string", (cvc, stored) => {
     expect(card.normalize({ number, cvc })).toEqual({ number, cvc: stored });
   });
 
-  test.each([12, 12345, 1.5, -123, "12", "12345", "12a", " 123", true, {}])("%j is no cvc", (cvc) => {
+  test.each([12, 12345, 1.5, -123, "12", "12345", "12a", " 123", true, {}])("%j is not a cvc", (cvc) => {
     expect(faultFields(() => card.normalize({ number, cvc }))).toEqual({
       "data.cvc": ["must be a text of three or four digits"],
     });
@@ -84,7 +84,7 @@ describe("card data", () => {
     ["12", 12],
     ["01", 1],
     ["1", 1],
-  ])("the month %j is taken as a number", (expiration_month, stored) => {
+  ])("the month %j is accepted as a number", (expiration_month, stored) => {
     expect(card.normalize({ number, expiration_month })).toEqual({ number, expiration_month: stored });
     expect(card.normalize({ number, expiration_year: "2025" })).toEqual({ number, expiration_year: 2025 });
   });
@@ -103,7 +103,7 @@ describe("card data", () => {
     },
   );
 
-  test("fields it does not know are refused by name", () => {
+  test("unknown fields are rejected by name", () => {
     const data = { number, holder: "Jane Doe", expirationMonth: 12, ["x".repeat(500)]: 1 };
     expect(faultFields(() => card.normalize(data))).toEqual({
       "data.holder": ["is not a field of a card"],
@@ -115,7 +115,7 @@ describe("card data", () => {
     ]);
   });
 
-  test("everything that is wrong is named at once, and no value with it", () => {
+  test("all faults are listed at once, without any value", () => {
     const faults = faultFields(() =>
       card.normalize({ number: "4242424242424241", expiration_month: 77, cvc: "98765" }),
     );
@@ -123,7 +123,7 @@ describe("card data", () => {
     expect(JSON.stringify(faults)).not.toMatch(/4242|77|987/);
   });
 
-  test.each([null, "4242424242424242", 5, [], [{ number }]])("%j is no card", (data) => {
+  test.each([null, "4242424242424242", 5, [], [{ number }]])("%j is not a card", (data) => {
     expect(faultFields(() => card.normalize(data))).toEqual({ data: ["must be an object with the fields of a card"] });
   });
 

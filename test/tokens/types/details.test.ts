@@ -49,7 +49,7 @@ describe("details", () => {
     expect(tokenDetails(tokenType("card"), card)).toEqual({ card: details });
   });
 
-  test("of a number of fewer than 16 digits: a BIN of six", () => {
+  test("of a number with fewer than 16 digits: a BIN of six", () => {
     const details = { bin: "378282", last4: "0005", brand: "american-express" };
     expect(tokenDetails(tokenType("card_number"), "378282246310005")).toEqual({ card: details });
   });
@@ -65,21 +65,21 @@ describe("details", () => {
   });
 
   test.each(["token", "us_bank_account_number", "us_bank_routing_number", "social_security_number"])(
-    "there are none of %s",
+    "are absent from %s",
     (type) => {
       expect(tokenDetails(tokenType(type), "123456789")).toEqual({});
       expect(enrichments(tokenType(type), "4242424242424242")).toBeUndefined();
     },
   );
 
-  test.each([null, 5, [], {}, { number: 5 }])("there are none of %j, which a patch may have left", (data) => {
+  test.each([null, 5, [], {}, { number: 5 }])("do not exist for %j, which a patch may have left", (data) => {
     expect(cardDetails(data)).toBeUndefined();
     expect(bankDetails(data)).toBeUndefined();
     expect(tokenDetails(tokenType("card"), data)).toEqual({});
     expect(tokenDetails(tokenType("bank"), data)).toEqual({});
   });
 
-  test("no detail holds the number or the cvc", () => {
+  test("no detail contains the number or the cvc", () => {
     expect(JSON.stringify(cardDetails(card))).not.toMatch(/4242424242424242|"123"/);
   });
 });
@@ -99,7 +99,7 @@ describe("a BIN table", () => {
     ["4242421111111111", { brand: "visa", funding: "debit" }],
     ["378282246310005", { brand: "american-express", funding: "prepaid" }],
     ["9999999999999995", { brand: "private-label" }],
-  ])("tells of %s", (number, known) => {
+  ])("contains %s", (number, known) => {
     expect(cardDetails(number, bins)).toEqual({
       bin: number.slice(0, number.length < 16 ? 6 : 8),
       last4: number.slice(-4),
@@ -107,11 +107,11 @@ describe("a BIN table", () => {
     });
   });
 
-  test("does not override with words it should not know", () => {
+  test("does not override with unknown words", () => {
     expect(cardDetails("8888888888888888", bins)).toEqual({ bin: "88888888", last4: "8888" });
   });
 
-  test("gives enrichments their bin_details, for cards only", () => {
+  test("adds bin_details to the enrichments of cards only", () => {
     const type = tokenType("card");
     const cardEnrichment = { card_details: { bin: "42424242", last4: "4242" } };
     expect(enrichments(type, card)).toEqual(cardEnrichment);
@@ -127,7 +127,7 @@ describe("a BIN table", () => {
     [{ "4242": {} }, "keys of 6 to 11 digits"],
     [{ "42424a": {} }, "keys of 6 to 11 digits"],
     [{ "424242": "VISA" }, "an object of details for 424242"],
-  ])("%j is none", (table, message) => {
+  ])("rejects %j", (table, message) => {
     expect(() => new BinTable(table)).toThrow(message);
   });
 });

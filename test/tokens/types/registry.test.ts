@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { ENTITY_TYPES, tokenEntityType } from "../../../src/audit/log-entry.js";
 import { evaluateFingerprint } from "../../../src/expressions/fingerprint.js";
 import { evaluateSearchIndexes } from "../../../src/expressions/search-indexes.js";
 import { evaluateMask } from "../../../src/tokens/mask.js";
@@ -9,7 +10,7 @@ import { faultFields } from "../../expressions/faults.js";
 const lastFour = "{{ data | reveal_last: 4 }}";
 const nineDigitIndexes = ["{{ data }}", "{{ data | remove: '-' }}", "{{ data | last4 }}"];
 
-describe("what a token of a type has by default", () => {
+describe("the defaults of a type", () => {
   test.each([
     ["token", "Token", "/general/high/", "{{ data | stringify }}", null, []],
     [
@@ -55,12 +56,16 @@ describe("what a token of a type has by default", () => {
     });
   });
 
+  test.each(tokenTypes)("log rows have a name for tokens of type $name", ({ name, displayName }) => {
+    expect(ENTITY_TYPES[tokenEntityType(name)]).toBe(displayName);
+  });
+
   test("these are all types", () => {
     expect(tokenTypes).toHaveLength(8);
   });
 });
 
-describe("defaults at work", () => {
+describe("defaults in use", () => {
   test.each([
     ["card_number", "4242424242424242", "XXXXXXXXXXXX4242", "4242424242424242", []],
     ["card_number", "36227206271667", "XXXXXXXXXX1667", "36227206271667", []],
@@ -103,7 +108,7 @@ test.each(["", "Card", "network_token", "__proto__", "constructor"])(
   },
 );
 
-/** Digits of `text` that a masked text still shows where they stood. */
+/** Digits of `text` that a masked text still shows in their place. */
 function shownDigits(text: string, masked: string): number {
   return [...text].filter((digit, at) => digit === masked.charAt(at)).length;
 }

@@ -14,7 +14,7 @@ export class ConsoleBuffer {
     this.#left = limitBytes;
   }
 
-  /** @returns whether more will be kept. */
+  /** @returns whether further output will be kept. */
   add(level: string, text: string): boolean {
     if (this.#left <= 0) return false;
     this.#left -= LINE_BYTES + Buffer.byteLength(text);

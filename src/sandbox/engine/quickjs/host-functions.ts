@@ -12,7 +12,7 @@ export interface RunFunctions {
   send(number: number, payload: Uint8Array<ArrayBuffer>): void;
   setTimer(number: number, ms: number): void;
   clearTimer(number: number): void;
-  /** @returns whether more will be kept. */
+  /** @returns whether further output will be kept. */
   log(level: string, text: string): boolean;
   /** Evaluates code that is an ES module: a promise of what it exports. */
   evaluateModule(): JSValueHandle | undefined;

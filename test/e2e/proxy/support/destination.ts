@@ -3,24 +3,24 @@ import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import type { Identity } from "../../../egress/certificates.js";
 
-/** A request as it stood on the wire. */
+/** A request as it was on the wire. */
 export interface RawRequest {
-  /** Without its line ends, latin1. */
+  /** Without line ends, latin1. */
   readonly line: string;
   /** In their order, case and repetition. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
-  /** The value of a header, whatever its case. */
+  /** The value of a header, ignoring case. */
   header(name: string): string | undefined;
 }
 
 export interface Destination extends AsyncDisposable {
   readonly port: number;
-  /** https where it has an identity. */
+  /** https if it has a certificate. */
   readonly url: string;
-  /** Whole requests so far. */
+  /** Complete requests so far. */
   readonly requests: readonly RawRequest[];
-  /** Connections that have been opened, and those still open. */
+  /** Connections opened so far, and those still open. */
   readonly opened: number;
   readonly open: ReadonlySet<Socket>;
   /** The last request so far. */
@@ -39,7 +39,7 @@ export function answer(status: string, headers: readonly string[], body: string 
 
 const FINE = answer("200 OK", ["Content-Type: text/plain"], "fine");
 
-/** An HTTP/1.1 server on plain sockets: it keeps every byte of what it was sent, and answers bytes. */
+/** An HTTP/1.1 server on plain sockets: it keeps every byte that it receives, and answers bytes. */
 export async function startDestination(
   reply: Reply = FINE,
   identity?: Identity,

@@ -5,7 +5,7 @@ export interface MadeProxy {
   readonly key: string;
 }
 
-/** Makes a proxy; `definition` is added to a name. */
+/** Creates a proxy; `definition` is added to a name. */
 export async function makeProxy(
   tenant: TestTenant,
   definition: { readonly destination_url: string } & Readonly<Record<string, unknown>>,

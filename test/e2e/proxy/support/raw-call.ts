@@ -5,21 +5,21 @@ export interface RawAnswer {
   readonly status: number;
   readonly reason: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** As it stood on the wire, chunks included. */
+  /** As it was on the wire, chunks included. */
   readonly body: Buffer;
   header(name: string): string | undefined;
 }
 
 /**
- * Sends a request byte for byte, as no client library would, and reads until the connection ends. The lines are joined
- * with CRLF; `Host` and `Connection: close` are added.
+ * Sends a request byte for byte, which no client library does, and reads until the connection closes. The lines are
+ * joined with CRLF; `Host` and `Connection: close` are added.
  */
 export async function rawCall(lines: readonly string[], body: Buffer | string = "", url = inject("serverUrl")) {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   const chunks: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => chunks.push(chunk));
-  // A write to a connection that the server has ended: what it answered before is read all the same.
+  // A write to a connection that the server has closed: its earlier response is still read.
   socket.on("error", () => {});
   const closed = new Promise((resolve) => socket.once("close", resolve));
   const [first = "", ...rest] = lines;

@@ -1,5 +1,5 @@
-// A process of its own that has or shares a database. Reads what to do from its argument and "stop" or "crash" from
-// stdin; writes one JSON object a line.
+// A separate process that owns or shares a database. Reads its task from its argument and "stop" or "crash" from stdin;
+// writes one JSON object per line.
 import { createInterface } from "node:readline";
 import { shareEmbeddedDatabase, startEmbeddedDatabase } from "../../../../src/store/embedded/embedded-database.js";
 

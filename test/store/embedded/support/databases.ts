@@ -15,17 +15,17 @@ import { newDirectory } from "../../../support/new-directory.js";
 
 export const isRoot = process.geteuid?.() === 0;
 
-/** When to clear up. Tests that run at once have each to give their own {@link onTestFinished}. */
+/** When to clean up. Concurrent tests must pass their own {@link onTestFinished}. */
 export type AtTheEnd = (clear: () => void | Promise<void>) => void;
 
-/** A new directory that every user may pass, as a deployment's would be. Gone after the test, or by `remove`. */
+/** A new directory that every user may enter, like a deployment's. Removed after the test, or by `remove`. */
 export function scratch(atTheEnd: AtTheEnd = onTestFinished): string {
   const directory = newDirectory();
   atTheEnd(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-/** Starts a database that ends with the test, whatever happens. */
+/** Starts a database that always ends with the test. */
 export async function start(
   options: Partial<EmbeddedDatabaseOptions> & { dataDir: string },
   atTheEnd: AtTheEnd = onTestFinished,
@@ -35,7 +35,7 @@ export async function start(
   return database;
 }
 
-/** A data directory with an initialised, stopped database that holds one row; copies of it save the 0.7 s of initdb. */
+/** A data directory with an initialized, stopped database that has one row; copying it saves the 0.7 s of initdb. */
 export async function makeSeed(directory: string): Promise<string> {
   const dataDir = join(directory, "seed");
   const database = await startEmbeddedDatabase({ dataDir, announce: () => {} });
@@ -53,7 +53,7 @@ export function copyOf(seed: string, dataDir: string): string {
   return dataDir;
 }
 
-/** Runs the statements one after another on a connection of their own, and returns the rows of the last. */
+/** Runs the statements one after another on a separate connection, and returns the rows of the last. */
 export async function query(
   connection: EmbeddedConnection,
   ...statements: readonly string[]
@@ -83,7 +83,7 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
 
 const LOCKS: readonly LockFile[] = ["cloakroom.lock", "users.lock", "start.lock"];
 
-/** What a clean stop leaves: the data, and nothing that runs, listens or locks. */
+/** A clean stop leaves the data, and no process, socket or lock. */
 export function leftovers({
   dataDir,
   socketDirectory,

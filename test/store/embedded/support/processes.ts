@@ -13,7 +13,7 @@ import type { AtTheEnd } from "./databases.js";
 const HOOKS = fileURLToPath(new URL("./run-typescript.mjs", import.meta.url));
 const SCRIPT = fileURLToPath(new URL("./database-user.ts", import.meta.url));
 
-/** Puts a process into namespaces of its own, as another container on the same volume would be. */
+/** Puts a process into its own namespaces, like another container on the same volume. */
 export const CONTAINER = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--ipc"] as const;
 
 /** Root may do so on most machines, but not inside every container. */
@@ -25,7 +25,7 @@ export interface UserOptions {
   readonly packageDir?: string;
 }
 
-/** What a killed process has left behind, when a test fails before anybody has taken it over. */
+/** Ends what a killed process has left behind if a test fails before another process takes it over. */
 async function endServersIn(dataDir: string): Promise<void> {
   for (const major of await majorsIn(dataDir).catch(() => [])) {
     const { data } = clusterIn(dataDir, major);
@@ -45,7 +45,7 @@ interface SpawnAs {
   readonly atTheEnd?: AtTheEnd;
 }
 
-/** What the process says: exactly one of the fields. */
+/** A message of the process: exactly one of the fields. */
 export interface Message {
   readonly ready?: { connection: EmbeddedConnection; isNew: boolean; dataDir: string };
   readonly announced?: string;
@@ -53,12 +53,12 @@ export interface Message {
   readonly failed?: string;
 }
 
-/** Another process that uses a database, as a second server or a command would. It is gone when the test is. */
+/** Another process that uses a database, like a second server or a command. It ends with the test. */
 export class DatabaseUser {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #messages: Message[] = [];
   #wake = (): void => {};
-  /** All that it wrote to stderr. */
+  /** Everything that it wrote to stderr. */
   complaints = "";
 
   constructor(options: UserOptions, as: SpawnAs = {}) {
@@ -96,7 +96,7 @@ export class DatabaseUser {
     return this.#messages;
   }
 
-  /** The first message that has the field. Fails when the process ends without it. */
+  /** The first message that has the field. Fails if the process ends without it. */
   async says<Field extends keyof Message>(field: Field): Promise<NonNullable<Message[Field]>> {
     for (;;) {
       const value = this.#messages.find((message) => message[field] !== undefined)?.[field];
@@ -119,7 +119,7 @@ export class DatabaseUser {
     await this.ended();
   }
 
-  /** Lets an error escape, as a defect would. */
+  /** Throws an uncaught error, as a defect would. */
   async crash(): Promise<void> {
     this.#child.stdin.write("crash\n");
     await this.ended();

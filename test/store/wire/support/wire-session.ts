@@ -6,7 +6,7 @@ import type { Connection, Execution, StepEnd } from "../../../../src/store/wire/
 import type { MessageWriter } from "../../../../src/store/wire/message-writer.js";
 import { PreparedStatement } from "../../../../src/store/wire/prepared-statement.js";
 
-/** A run of a statement that keeps what came of it. */
+/** A run of a statement that keeps its result. */
 export class Run<Row> implements Execution {
   readonly statement: PreparedStatement;
   readonly rows: Row[] = [];
@@ -35,11 +35,11 @@ export class Run<Row> implements Execution {
   }
 }
 
-/** A connection without anything over it. */
+/** A bare connection. */
 export interface WireSession {
   readonly connection: Connection;
   readonly engine: Engine;
-  /** Runs one statement in a step of its own. @throws what it failed with. */
+  /** Runs one statement in a step of its own. @throws its error. */
   run<Input, Row>(
     text: string,
     parameters: readonly Parameter<Input>[],

@@ -1,0 +1,30 @@
+/** Limits of a connection, for both versions of HTTP. */
+export interface ConnectionLimits {
+  /** Most bytes of a request's headers. */
+  readonly headerBytes: number;
+  readonly headerCount: number;
+  /** Concurrent streams of one HTTP/2 connection. */
+  readonly streams: number;
+  /** Milliseconds for the headers of a request to arrive. */
+  readonly headersTimeout: number;
+  /** Milliseconds for a whole request to arrive. */
+  readonly requestTimeout: number;
+  /** Milliseconds that an idle connection is kept. */
+  readonly idleTimeout: number;
+  /**
+   * Milliseconds without any data after which a connection is ended, including one whose client does not read its
+   * responses.
+   */
+  readonly stalledTimeout: number;
+}
+
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  headerBytes: 32 * 1024,
+  headerCount: 200,
+  streams: 128,
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  idleTimeout: 72_000,
+  // Longer than any request may take without a byte in either direction.
+  stalledTimeout: 120_000,
+};

@@ -1,0 +1,126 @@
+import { logEntry } from "../../../src/audit/log-entry.js";
+import { systemClock } from "../../../src/base/clock.js";
+import { newTenantId, newUuid, type TenantId } from "../../../src/base/ids.js";
+import { writeLog } from "../../../src/store/audit-logs.js";
+import { type BatchLimits, FAST_LIMITS } from "../../../src/store/batch-limits.js";
+import { type CommitLookup, commitLookupIn } from "../../../src/store/commit-lookup.js";
+import { ConnectionSlot } from "../../../src/store/connection-slot.js";
+import type { Guard } from "../../../src/store/shared-transaction.js";
+import { insertTenant } from "../../../src/store/tenants.js";
+import type { OrdinaryTransaction, Transaction } from "../../../src/store/transaction.js";
+import { TransactionBatcher } from "../../../src/store/transaction-batcher.js";
+import { awaitedLater } from "../../support/awaited-later.js";
+import { asTenant, type TestDatabase } from "../../support/databases.js";
+import { PostgresProxy } from "../../support/postgres-proxy.js";
+import { insertNamedRow, ROW_TIME } from "./named-rows.js";
+
+/** The guard that matches a new tenant. */
+export const FIRST_REVISION = 1;
+
+/** Transactions over a proxy, and a tenant to run them for. */
+export interface BatcherFixture extends AsyncDisposable {
+  readonly proxy: PostgresProxy;
+  readonly batcher: TransactionBatcher;
+  readonly tenantId: TenantId;
+  /** Inserts a named row with its log row, as every request of the vault writes one. */
+  insert(name: string, tenantId?: TenantId): Promise<void>;
+  /** The names of the rows that exist now. */
+  names(tenantId?: TenantId): Promise<string[]>;
+  /** The number of a tenant's log rows. */
+  logs(tenantId?: TenantId): Promise<number>;
+  newTenant(): Promise<TenantId>;
+}
+
+export interface FixtureOptions extends Partial<BatchLimits> {
+  readonly connections?: number;
+  /** Milliseconds after which the database cancels a statement. */
+  readonly statementTimeout?: number;
+  /** Replaces the look-up in the database. */
+  readonly wasCommitted?: CommitLookup;
+}
+
+/** `proxy.sent` does not count anything before this call. */
+export async function openFixture(database: TestDatabase, options: FixtureOptions = {}): Promise<BatcherFixture> {
+  const { connections = 2, statementTimeout = 5_000, wasCommitted, ...limits } = options;
+  const proxy = await PostgresProxy.before(database.address);
+  const batcher = new TransactionBatcher(
+    Array.from(
+      { length: connections },
+      () => new ConnectionSlot(proxy.address, { role: "cloakroom_app", statementTimeout }),
+    ),
+    { ...FAST_LIMITS, ...limits },
+    systemClock,
+    wasCommitted ?? commitLookupIn(proxy.address),
+  );
+  const newTenant = async (): Promise<TenantId> => {
+    const tenantId = newTenantId();
+    await batcher.run(tenantId, "unguarded", async (tx) => {
+      tx.enqueue(insertTenant, { name: "Test", owner_id: newUuid(), settings: {} });
+    });
+    return tenantId;
+  };
+  const tenantId = await newTenant();
+  proxy.sent.length = 0;
+  return {
+    ...{ proxy, batcher, tenantId, newTenant },
+    insert: (name, of = tenantId) =>
+      awaitedLater(batcher.run(of, FIRST_REVISION, async (tx) => insertAndLog(tx, name))),
+    async names(of = tenantId) {
+      const rows = await asTenant<{ kind: string }>(
+        database.owner,
+        of,
+        `select kind from due where due_at = '${ROW_TIME.toISOString()}' order by kind`,
+      );
+      return rows.map(({ kind }) => kind);
+    },
+    async logs(of = tenantId) {
+      const [row] = await asTenant<{ n: number }>(database.owner, of, "select count(*) as n from audit_logs");
+      return row?.n ?? 0;
+    },
+    async [Symbol.asyncDispose]() {
+      await batcher.close();
+      await proxy[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Does the same as `insert`, for works that do more. */
+export function insertAndLog(tx: Transaction, name: string): void {
+  tx.enqueue(insertNamedRow, name);
+  writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "update"));
+}
+
+/** Works of one tenant that start in the same turn of the event loop. */
+export function together<T>(
+  { batcher, tenantId }: BatcherFixture,
+  works: readonly ((tx: OrdinaryTransaction) => Promise<T>)[],
+  guard: Guard = FIRST_REVISION,
+): Promise<PromiseSettledResult<T>[]> {
+  return Promise.allSettled(works.map((work) => batcher.run(tenantId, guard, work)));
+}
+
+/** Queries besides transactions: which engine answers, and what is done before a commit is looked up. */
+const BESIDES = /current_setting\('citus\.version'|pg_terminate_backend/;
+
+/**
+ * The transactions that went over the wire, each as its statements from `begin` on.
+ * @throws if a statement ran outside of a transaction.
+ */
+export function transactionsOf({ proxy }: BatcherFixture): string[][] {
+  const open = new Map<number, string[]>();
+  const transactions: string[][] = [];
+  for (const { connection, text } of proxy.sent) {
+    if (BESIDES.test(text)) continue;
+    if (text === "begin") {
+      const transaction: string[] = [];
+      open.set(connection, transaction);
+      transactions.push(transaction);
+    }
+    const transaction = open.get(connection);
+    // A commit after a failing statement does not run: a rollback follows it.
+    const hasEnded = transaction?.at(-1) === "commit" && text !== "rollback";
+    if (!transaction || hasEnded) throw new Error(`a statement ran outside of a transaction: ${text}`);
+    transaction.push(text.trim());
+  }
+  return transactions;
+}
