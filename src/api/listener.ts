@@ -29,7 +29,7 @@ export function createListener(
   rpcLimits: RpcLimits,
 ): Listener {
   const { pipelines } = options;
-  const lane = options.rpcFastPath ? createUnaryFastPath(pipelines, rpcLimits, observe, edge.begin) : () => false;
+  const fastPath = options.rpcFastPath ? createUnaryFastPath(pipelines, rpcLimits, observe, edge.begin) : () => false;
   const proxy = createProxyRoute(options.invokeProxy, observe, edge.begin);
   const shed = loadShedderOf(options, edge);
   /** Answers with a fault before the router sees the request, and closes its connection. */
@@ -46,7 +46,7 @@ export function createListener(
     edge.inFlight.begin(response);
     if (shed(request, response)) return;
     openMemory(options.memory, options.readClient, request, response);
-    if (!lane(request, response) && !proxy(request, response)) app.routing(request, response);
+    if (!fastPath(request, response) && !proxy(request, response)) app.routing(request, response);
   };
 }
 
