@@ -20,7 +20,7 @@ const RULES: readonly Rule[] = [
     advice: "name the actor: the caller, an operator, anyone who",
   },
   { name: "anew", pattern: /\banew\b/gi, advice: "again" },
-  { name: "nobody", pattern: /\bnobody\b/gi, advice: "name the actor: no other caller, no process" },
+  { name: "nobody", pattern: /(?<!")\bnobody\b(?!")/gi, advice: "name the actor: no other caller, no process" },
   { name: "stands", pattern: /\bstands\b(?! for\b)/gi, advice: "is, appears, follows" },
   {
     name: "is told",
