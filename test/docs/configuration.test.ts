@@ -41,8 +41,7 @@ describe("defaults and bounds in the configuration reference", () => {
       logLevel: "info",
       bodyLimit: 5_242_880,
       requestTimeout: 30_000,
-      fastConnections: 8,
-      slowConnections: 4,
+      connections: 16,
       logRetentionDays: 365,
       rpcLane: true,
       sandbox: {

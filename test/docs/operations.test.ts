@@ -1,20 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import { cloakroom } from "../support/command.js";
 
 const guide = readFileSync("docs/operations.md", "utf8");
-const MIGRATIONS = "src/store/migrations";
 
 describe("the operator's guide", () => {
-  it("distributes every table that has a tenant", () => {
-    const sql = readdirSync(MIGRATIONS).map((name) => readFileSync(join(MIGRATIONS, name), "utf8"));
-    const tables = sql.flatMap((text) => [...text.matchAll(/create table if not exists (\w+) \(([\s\S]*?)\n\)/g)]);
-    const ofTenants = tables.flatMap(([, name = "", columns = ""]) => (/\btenant_id\b/.test(columns) ? [name] : []));
-    const distributed = [...guide.matchAll(/create_distributed_table\('(\w+)', 'tenant_id'/g)].map(([, name]) => name);
-    expect([...distributed].sort()).toEqual(ofTenants.sort());
-  });
-
   it("names every command and only existing ones, with options that they accept", async () => {
     const help = async (...command: string[]) =>
       (await cloakroom(inject("serverEnvironment"), ...command, "--help")).stdout;

@@ -190,8 +190,9 @@ async function drip(): Promise<Socket> {
   const socket = connectSocket(Number(port), hostname).on("error", () => {});
   await once(socket, "connect");
   const head = `POST /tokens HTTP/1.1\r\nHost: x\r\nBT-API-KEY: ${key}\r\nContent-Type: application/json\r\n`;
-  socket.write(`${head}Content-Length: 1000000\r\n\r\n{`);
-  const timer = setInterval(() => socket.write(" "), 500);
+  socket.write(`${head}Content-Length: 4000000\r\n\r\n{`);
+  // Bodies must grow by 32 KB in 5 s, and arrive within 60 s.
+  const timer = setInterval(() => socket.write(" ".repeat(8_192)), 500);
   socket.once("close", () => clearInterval(timer));
   return socket;
 }

@@ -89,7 +89,7 @@ describe("a client made with grpc-js", () => {
   });
 
   it("gets as many invalid fields as its 8 KiB of trailers hold", async () => {
-    const rules = Array.from({ length: 2_000 }, () => ({ priority: 1, container: "none", transform: "mask" }));
+    const rules = Array.from({ length: 100 }, () => ({ priority: 1, container: "none", transform: "mask" }));
     const request = create(CreateApplicationRequestSchema, { name: "Rules", type: "private", rules });
     const made = call(
       "CreateApplication",

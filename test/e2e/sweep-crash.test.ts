@@ -86,6 +86,8 @@ describe("a sweep that is killed midway", () => {
     // The sweep cannot finish before it is killed: the last of its tokens is locked.
     const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const holding = holder.begin(async (tx) => {
+      // The next sweep begins within 15 s; an idle transaction of this connection ends after 10 s.
+      await tx`set local idle_in_transaction_session_timeout = 0`;
       await tx`select set_config('app.tenant_id', ${tenantId}, true)`;
       await tx`select 1 from tokens where expires_at is not null order by expires_at desc limit 1 for update`;
       held.resolve();

@@ -2,11 +2,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { text } from "../../src/store/parameter.js";
 import { lockedRead } from "../../src/store/row-lock.js";
-import { awaitedLater } from "../support/awaited-later.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { FIRST_REVISION, insertAndLog, openFixture, transactionsOf } from "./support/batcher-fixture.js";
 import { insertIfFree, namedRowExists } from "./support/named-rows.js";
-import { openSession } from "./support/session.js";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -68,29 +66,6 @@ describe("a transaction of one request", () => {
       });
     };
     await Promise.all([count(), count(), count(), count()]);
-  });
-
-  it("runs again after a deadlock, and its effect counts once", async () => {
-    await using fixture = await openFixture(database, { ...ORDINARY, connections: 1 });
-    await using session = await openSession(database, fixture.tenantId);
-    await session.insert("b");
-    let runs = 0;
-    const running = awaitedLater(
-      fixture.batcher.run(fixture.tenantId, FIRST_REVISION, async (tx) => {
-        runs += 1;
-        await tx.query(insertIfFree, "a");
-        await pause(1);
-        insertAndLog(tx, "b");
-      }),
-    );
-    const waiting = () =>
-      database.owner`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-    await expect.poll(waiting).toHaveLength(1);
-    await session.insert("a");
-    await session.rollback();
-    await running;
-    expect(runs).toBe(2);
-    expect(await fixture.names()).toEqual(["a", "b"]);
   });
 
   it("runs again after a deadlock with another of its kind, and both count once", async () => {

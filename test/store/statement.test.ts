@@ -1,13 +1,12 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { logEntry } from "../../src/audit/log-entry.js";
-import { newUuid } from "../../src/base/ids.js";
 import { writeLog } from "../../src/store/audit-logs.js";
-import { insertMember } from "../../src/store/members.js";
 import { inPreparedSizes } from "../../src/store/statement-batch.js";
-import { insertTenantKey } from "../../src/store/tenant-keys.js";
 import { raiseAuthRevision, readTenant } from "../../src/store/tenants.js";
 import { countActiveToken, countToken } from "../../src/store/token-counts.js";
+import { putCvc } from "../../src/store/token-cvc.js";
+import { insertTerm } from "../../src/store/token-terms.js";
 import type { Transaction } from "../../src/store/transaction.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { insertAndLog, openFixture, together, transactionsOf } from "./support/batcher-fixture.js";
@@ -22,23 +21,9 @@ afterAll(() => database?.[Symbol.asyncDispose]());
 /** Everything that tests can have written in any order, by the table that it locks. */
 const WRITES: Record<string, (tx: Transaction, index: number) => void> = {
   tenants: (tx) => tx.enqueue(raiseAuthRevision, tx.tenantId),
-  tenant_keys: (tx, version) =>
-    tx.enqueue(insertTenantKey, {
-      purpose: "data",
-      version,
-      wrapped: Buffer.of(1),
-      root_key_id: "r",
-      state: "retired",
-    }),
-  members: (tx) =>
-    tx.enqueue(insertMember, {
-      id: newUuid(),
-      user_id: newUuid(),
-      role: "READ",
-      profile: Buffer.of(1),
-      email_term: Buffer.from(newUuid()),
-      created_by: null,
-    }),
+  token_cvc: (tx, index) => putCvc(tx, { token_id: `token ${index}`, code: Buffer.of(1), due_at: tx.now }),
+  token_terms: (tx, index) =>
+    insertTerm(tx, { term: Buffer.from(`term ${index}`), created_at: tx.now, token_id: `token ${index}` }),
   audit_logs: (tx) => writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "read")),
   token_activity: (tx) => countActiveToken(tx, "2001-01-01"),
   due: (tx, index) => tx.enqueue(insertNamedRow, `row ${index}`),
@@ -73,7 +58,7 @@ describe("the statements of a transaction", () => {
           });
           const outcomes = await together(fixture, works, "unguarded");
           expect(outcomes).toEqual(works.map(() => ({ status: "fulfilled", value: undefined })));
-          await database.asTenant(fixture.tenantId, "delete from tenant_keys");
+          await database.asTenant(fixture.tenantId, "delete from token_terms");
           await database.asTenant(fixture.tenantId, "delete from due");
           const transactions = transactionsOf(fixture).map((transaction) =>
             transaction.filter(isOfRequest).map(subject),

@@ -237,7 +237,7 @@ describe("others are served, within the server's memory, during an HTTP/2 flood 
     (await flood({ frames })).destroy();
   });
 
-  it("messages that decompress to a gigabyte: each is rejected as too large", async () => {
+  it("messages that decompress to a gigabyte: each is rejected as too large, or for want of memory", async () => {
     // Members of a gzip file can be concatenated: each of these is a thousandth of its decompressed size.
     const member = gzipSync(Buffer.alloc(16 * MEGABYTE), { level: 9 });
     const packed = Buffer.concat(Array.from({ length: 64 }, () => member));
@@ -248,7 +248,8 @@ describe("others are served, within the server's memory, during an HTTP/2 flood 
     const refused = await Promise.all(Array.from({ length: 8 }, () => sendPacked(session, packed)));
     session.destroy();
     isOver.abort();
-    expect(new Set(refused)).toEqual(new Set(["8"]));
+    expect(["8", "14"]).toEqual(expect.arrayContaining(refused));
+    expect(refused).toContain("8");
     expect(new Set(await probes)).toEqual(new Set([200]));
     expect(residentMemory() - before).toBeLessThan(MOST_GROWTH + 128 * MEGABYTE);
   });
