@@ -237,7 +237,7 @@ describe("others are served, within the server's memory, during an HTTP/2 flood 
     (await flood({ frames })).destroy();
   });
 
-  it("messages that decompress to a gigabyte: each is rejected as too large, or for want of memory", async () => {
+  it("messages that decompress to a gigabyte: each is rejected as too large, or for lack of memory", async () => {
     // Members of a gzip file can be concatenated: each of these is a thousandth of its decompressed size.
     const member = gzipSync(Buffer.alloc(16 * MEGABYTE), { level: 9 });
     const packed = Buffer.concat(Array.from({ length: 64 }, () => member));
