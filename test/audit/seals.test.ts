@@ -185,8 +185,8 @@ describe("an attacker who has the database but no key is detected when they", ()
 
   it.each([
     ["remove the record of the end", "delete from audit_heads"],
-    ["sets the end back by a number", "update audit_heads set number = number - 1"],
-    ["says that old rows were removed in due time", "update audit_heads set kept_from = now()"],
+    ["set the end back by a number", "update audit_heads set number = number - 1"],
+    ["say that old rows were removed by retention", "update audit_heads set kept_from = now()"],
   ])("%s", async (_, statement) => {
     const { tenantId, minute } = await sealedTenant();
     await ledger.tamper(tenantId, statement);
