@@ -14,6 +14,9 @@ const SOURCES = [
   "gen",
   "docs",
   "scripts",
+  "clients/typescript/README.md",
+  "clients/typescript/src",
+  "clients/typescript/tsconfig.json",
   "README.md",
   "package-lock.json",
   "tsconfig.json",
@@ -24,6 +27,7 @@ const STAMP = "dist/.built";
 
 const STEPS = [
   [process.execPath, "node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"],
+  [process.execPath, "node_modules/typescript/bin/tsc", "-p", "clients/typescript/tsconfig.json"],
   [process.execPath, "scripts/copy-sql.js"],
   [process.execPath, "--import=./scripts/typescript-sources.js", "scripts/bundle-sandbox.ts"],
   [process.execPath, "scripts/render-guides.js"],

@@ -9,6 +9,7 @@ const TARGET = "dist/guides";
 
 const guides = [
   { name: "start", file: "README.md" },
+  { name: "client", file: "clients/typescript/README.md" },
   ...readdirSync("docs")
     .filter((file) => file.endsWith(".md") && !INTERNAL.has(basename(file, ".md")))
     .map((file) => ({ name: basename(file, ".md"), file: join("docs", file) })),

@@ -1,3 +1,4 @@
+import type { Actor } from "../audit/actor.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
@@ -31,7 +32,6 @@ import {
   openApplication,
   type WithKey,
 } from "./application.js";
-import type { Actor } from "./caller.js";
 import { newKey } from "./key-text.js";
 import type { ApplicationType } from "./permissions.js";
 import { keyProof, rightsColumns } from "./sealed-rights.js";

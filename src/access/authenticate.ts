@@ -4,19 +4,18 @@ import type { Clock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { Turnstile } from "../base/turnstile.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
 import { type CredentialRow, findApplicationKey, findApplicationRights } from "../store/credentials.js";
 import type { Database } from "../store/database.js";
 import { unavailable } from "../store/database-error.js";
 import { findSession, type SessionRow } from "../store/sessions.js";
-import type { Keyring } from "../tenancy/keyring.js";
-import { readSettings } from "../tenancy/settings.js";
 import { type HeldRights, parseRights, readRule } from "./access-rule.js";
 import type { Caller } from "./caller.js";
 import { Grant } from "./grant.js";
 import { type PresentedKey, parseKey } from "./key-text.js";
 import { isApplicationType } from "./permissions.js";
 import { openRights, openSessionRights, requireKeyProof } from "./sealed-rights.js";
+import { readSettings } from "./tenant-settings.js";
 
 /**
  * How long a caller's rights are used without another look: from the start of their load, or of the last flight of the tenant
@@ -46,7 +45,7 @@ interface Loaded {
  */
 export class Authenticator {
   readonly #database: Database;
-  readonly #keyring: Keyring;
+  readonly #keyring: TenantKeySource;
   readonly #clock: Clock;
   /** By a digest of the key, so that no key text stays in memory. */
   readonly #loaded = new LRUCache<string, Loaded>({ max: 20_000 });
@@ -54,7 +53,7 @@ export class Authenticator {
   readonly #strangers = new Turnstile(STRANGERS_AT_ONCE, STRANGERS_WAITING);
 
   /** @param keyring expects the revision that a tenant's caller was found under, before the caller is used. */
-  constructor(database: Database, keyring: Keyring, clock: Clock) {
+  constructor(database: Database, keyring: TenantKeySource, clock: Clock) {
     this.#database = database;
     this.#keyring = keyring;
     this.#clock = clock;

@@ -1,14 +1,9 @@
+import type { Actor } from "../audit/actor.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Proof } from "../memory/memory-lease.js";
-import type { TenantSettings } from "../tenancy/settings.js";
 import type { Grant } from "./grant.js";
 import type { ApplicationType } from "./permissions.js";
-
-/** Who does something, as log rows and created_by name it. */
-export interface Actor {
-  readonly id: Uuid;
-  readonly type: "application" | "user";
-}
+import type { TenantSettings } from "./tenant-settings.js";
 
 /** Whoever holds the key that a request came with. */
 export interface Caller {

@@ -1,5 +1,5 @@
 import { constants, type Http2Server, type ServerHttp2Session } from "node:http2";
-import type { ConnectionLimits } from "./one-port.js";
+import type { ConnectionLimits } from "./connection-limits.js";
 
 /** RFC 9113, 6.8: names no stream as the last one, so that requests that are on their way are still answered. */
 const NO_LAST_STREAM = 2 ** 31 - 1;

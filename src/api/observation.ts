@@ -3,8 +3,7 @@ import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { EgressError } from "../egress/egress-error.js";
 import { BodyFault } from "../memory/body-fault.js";
-import type { EndedOperation } from "../telemetry/meters.js";
-import type { ParentSpan } from "../telemetry/traces.js";
+import type { EndedOperation, ParentSpan } from "../telemetry/ended-operation.js";
 import { causeFields } from "./log-cause.js";
 import type { LogFields, OperatorLog } from "./operator-log.js";
 

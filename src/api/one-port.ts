@@ -1,29 +1,13 @@
 import { once } from "node:events";
 import { createServer as createHttpServer, type RequestListener, type Server } from "node:http";
-import { createServer as createHttp2Server } from "node:http2";
+import { createServer as createHttp2Server, type Http2Server } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { ArrivingRequests } from "./arriving-requests.js";
+import type { ConnectionLimits } from "./connection-limits.js";
 import { Http1Connections } from "./http1-connections.js";
 import { Http2Sessions } from "./http2-sessions.js";
-
-/** What bounds a connection, on both versions of HTTP. */
-export interface ConnectionLimits {
-  /** Bytes of all headers of a request. */
-  readonly headerBytes: number;
-  readonly headerCount: number;
-  /** Streams of one HTTP/2 connection at a time. */
-  readonly streams: number;
-  /** Milliseconds for the headers of a request to arrive. */
-  readonly headersTimeout: number;
-  /** Milliseconds for a whole request to arrive. */
-  readonly requestTimeout: number;
-  /** Milliseconds that a connection without a request is kept. */
-  readonly idleTimeout: number;
-  /** Milliseconds until a connection on which nothing moves is ended, also one whose client does not read its answers. */
-  readonly stalledTimeout: number;
-}
 
 /** How often connections are looked over for what takes too long, in milliseconds. */
 const CHECK_EVERY_MS = 2_000;
@@ -33,17 +17,6 @@ const CLOSE_EVERY_MS = 50;
 
 /** Requests that a client may send before it has its answers. Clients of today send one, on each of several connections. */
 const MOST_PIPELINED = 100;
-
-export const CONNECTION_LIMITS: ConnectionLimits = {
-  headerBytes: 32 * 1024,
-  headerCount: 200,
-  streams: 128,
-  headersTimeout: 10_000,
-  requestTimeout: 60_000,
-  idleTimeout: 72_000,
-  // Longer than any request may take without a byte either way.
-  stalledTimeout: 120_000,
-};
 
 export interface OnePort {
   /** The server to listen with. */
@@ -58,6 +31,11 @@ export interface OnePort {
   destroy(): void;
 }
 
+interface Identity {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
 /** RFC 9113, 3.4: what a client that knows HTTP/2 is spoken sends first. */
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
@@ -65,47 +43,15 @@ const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
  * HTTP/1.1 and HTTP/2 on one port: told apart by the preface in clear text, by ALPN under TLS. The HTTP/1.1 server is
  * the one that listens, since its time-outs for headers and requests start with that.
  */
-export function createOnePort(
-  listener: RequestListener,
-  limits: ConnectionLimits,
-  tls: { readonly cert: Buffer; readonly key: Buffer } | undefined,
-): OnePort {
-  const h1Settings = {
-    maxHeaderSize: limits.headerBytes,
-    headersTimeout: limits.headersTimeout,
-    requestTimeout: limits.requestTimeout,
-    keepAliveTimeout: limits.idleTimeout,
-    connectionsCheckingInterval: CHECK_EVERY_MS,
-  };
-  const server: Server = tls
-    ? createHttpsServer({
-        ...{ ...h1Settings, ...tls, minVersion: "TLSv1.2", ALPNProtocols: ["h2", "http/1.1"] },
-        // Until then it is no connection that could be drained: 120 s, Node's own, would hold the stop of the server.
-        handshakeTimeout: limits.headersTimeout,
-      })
-    : createHttpServer(h1Settings);
+export function createOnePort(listener: RequestListener, limits: ConnectionLimits, tls: Identity | undefined): OnePort {
+  const server = createHttp1Server(limits, tls);
   const http1 = new Http1Connections();
   const listenInTurn = inTurn(listener);
   server.on("request", (request, response) => {
     http1.begin(request, response);
     listenInTurn(request, response);
   });
-  server.maxHeadersCount = limits.headerCount;
-  server.timeout = limits.stalledTimeout;
-  const h2 = createHttp2Server({
-    settings: {
-      maxConcurrentStreams: limits.streams,
-      maxHeaderListSize: limits.headerBytes,
-      // What a client may send of a body that is not read yet, on each stream: it stays in memory, whatever becomes of the body.
-      initialWindowSize: 64 * 1024,
-    },
-    maxHeaderListPairs: limits.headerCount,
-    // Megabytes that one session may make us hold.
-    maxSessionMemory: 10,
-    // Streams that a client may reset at once, and per second after that (rapid reset, CVE-2023-44487).
-    streamResetBurst: 500,
-    streamResetRate: 100,
-  });
+  const h2 = createH2Server(limits);
   h2.on("request", listener);
   const arriving = new ArrivingRequests(limits.requestTimeout);
   h2.on("stream", (stream) => arriving.add(stream));
@@ -153,6 +99,43 @@ export function createOnePort(
       for (const socket of all) socket.destroy();
     },
   };
+}
+
+function createHttp1Server(limits: ConnectionLimits, tls: Identity | undefined): Server {
+  const settings = {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersTimeout,
+    requestTimeout: limits.requestTimeout,
+    keepAliveTimeout: limits.idleTimeout,
+    connectionsCheckingInterval: CHECK_EVERY_MS,
+  };
+  const server: Server = tls
+    ? createHttpsServer({
+        ...{ ...settings, ...tls, minVersion: "TLSv1.2", ALPNProtocols: ["h2", "http/1.1"] },
+        // A connection can be drained only after its handshake. Node's own 120 s would delay the stop of the server.
+        handshakeTimeout: limits.headersTimeout,
+      })
+    : createHttpServer(settings);
+  server.maxHeadersCount = limits.headerCount;
+  server.timeout = limits.stalledTimeout;
+  return server;
+}
+
+function createH2Server(limits: ConnectionLimits): Http2Server {
+  return createHttp2Server({
+    settings: {
+      maxConcurrentStreams: limits.streams,
+      maxHeaderListSize: limits.headerBytes,
+      // Bytes of a body that a client may send on each stream before it is read. They stay in memory.
+      initialWindowSize: 64 * 1024,
+    },
+    maxHeaderListPairs: limits.headerCount,
+    // Megabytes of memory for each session.
+    maxSessionMemory: 10,
+    // Streams that a client may reset at once, and per second after that (rapid reset, CVE-2023-44487).
+    streamResetBurst: 500,
+    streamResetRate: 100,
+  });
 }
 
 /**

@@ -103,22 +103,30 @@ async function serve(
       if (!gone.signal.aborted) observation.breakOff(error);
       return breakOff(response, request);
     }
-    const { status, body: problem, destinationStatus, fault } = errorOf(error, traceId);
+    const answer = errorOf(error, traceId);
     if (isGivenUp(error instanceof DestinationFailed ? error.reason : error, gone.signal))
       observation.giveUp("canceled");
-    else if (fault) observation.fail(status, fault);
-    else observation.failFunction(status, "proxy_error");
-    // It would go on holding back what nobody reads, and the sender with it.
+    else if (answer.fault) observation.fail(answer.status, answer.fault);
+    else observation.failFunction(answer.status, "proxy_error");
+    // A body that is not read would block its sender.
     if (!Buffer.isBuffer(body)) body.destroy();
-    // Read on for a while: who is still sending may else see the connection reset instead of the answer.
-    const isAllRead = await dropUnreadBody(request);
-    if (destinationStatus !== undefined) response.setHeader(DESTINATION_STATUS, destinationStatus);
-    if (fault?.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
-    if (!isAllRead && request.httpVersionMajor === 1) response.setHeader("connection", "close");
-    const text = Buffer.from(JSON.stringify(problem));
-    response.writeHead(status, { "content-type": PROBLEM_TYPE, "content-length": text.length });
-    response.end(text);
+    await sendError(request, response, answer);
   }
+}
+
+async function sendError(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, body, destinationStatus, fault }: ReturnType<typeof errorOf>,
+): Promise<void> {
+  // A client that is still sending may otherwise see the connection reset instead of the answer.
+  const isAllRead = await dropUnreadBody(request);
+  if (destinationStatus !== undefined) response.setHeader(DESTINATION_STATUS, destinationStatus);
+  if (fault?.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
+  if (!isAllRead && request.httpVersionMajor === 1) response.setHeader("connection", "close");
+  const text = Buffer.from(JSON.stringify(body));
+  response.writeHead(status, { "content-type": PROBLEM_TYPE, "content-length": text.length });
+  response.end(text);
 }
 
 /** Has nobody take an answer for whole that is not: over HTTP/2 a stream that is destroyed without an error just ends. */

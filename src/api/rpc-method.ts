@@ -3,9 +3,10 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
 import { type Fault, invalid } from "../base/fault.js";
 import { FunctionFailed } from "../functions/function-failed.js";
+import type { Admission } from "./admission.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { isGivenUp, type Observation, toFault } from "./observation.js";
-import type { Admission, Answer, Pipeline } from "./pipeline.js";
+import type { Answer, Pipeline } from "./pipeline.js";
 import type { RequestHead } from "./request-head.js";
 import { connectErrorOf, connectErrorOfFunction } from "./rpc-error.js";
 

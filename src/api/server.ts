@@ -1,59 +1,21 @@
 import { once } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
-import Fastify, { type FastifyInstance } from "fastify";
-import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
-import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
-import { Health } from "../../gen/health/v1/health_pb.js";
-import { Fault } from "../base/fault.js";
-import type { MemoryBudget } from "../memory/memory-budget.js";
-import type { Meters } from "../telemetry/meters.js";
-import { admitRequest } from "./admit-request.js";
-import { ambiguityOf } from "./ambiguous-request.js";
-import type { ReadClient } from "./client-address.js";
-import { createCors } from "./cors.js";
-import { type Crowd, createCrowdGate, summed } from "./crowd-gate.js";
-import { isHealthCheck, QUESTION_LIMITS, type Readiness, registerHealth, registerRpcHealth } from "./health.js";
-import { InFlight } from "./in-flight.js";
-import { openMemory } from "./memory-of.js";
-import { observeInto, toFault } from "./observation.js";
-import { CONNECTION_LIMITS, createOnePort } from "./one-port.js";
+import type { FastifyInstance } from "fastify";
+import { createApp } from "./app.js";
+import { CONNECTION_LIMITS } from "./connection-limits.js";
+import { QUESTION_LIMITS, registerHealth, registerRpcHealth } from "./health.js";
+import type { InFlight } from "./in-flight.js";
+import { createListener } from "./listener.js";
+import { type Observe, observeInto } from "./observation.js";
+import { createOnePort, type OnePort } from "./one-port.js";
 import type { OperatorLog } from "./operator-log.js";
-import type { Pipeline } from "./pipeline.js";
-import { createProxyRoute, type InvokeProxy } from "./proxy-route.js";
-import { type RateGate, type RouteScope, rateRefusalOf, rateScopeOf } from "./rate-gate.js";
 import { registerReflection } from "./reflection.js";
-import { refuseRequest } from "./refuse-request.js";
-import { registerRest, sendFault } from "./rest/rest-routes.js";
-import { makeAddressReadable } from "./rpc-address.js";
+import { createRequestEdge } from "./request-edge.js";
+import { registerRest } from "./rest/rest-routes.js";
+import type { RpcLimits } from "./rpc-call.js";
 import { rpcOptions } from "./rpc-routes.js";
-import { traceOf } from "./trace.js";
-import { createUnaryLane } from "./unary-lane/unary-lane.js";
-import { dropUnreadBody } from "./unread-body.js";
-
-export interface ServerOptions {
-  /** Every service of the API, also those that are only partly served. */
-  readonly services: readonly DescService[];
-  readonly pipelines: readonly Pipeline[];
-  readonly invokeProxy: InvokeProxy;
-  readonly readiness: Readiness;
-  readonly log: OperatorLog;
-  readonly corsOrigins: readonly string[];
-  readonly bodyLimit: number;
-  readonly memory: MemoryBudget;
-  readonly readClient: ReadClient;
-  readonly requestTimeout: number;
-  readonly crowd: Crowd;
-  readonly rateGate: RateGate;
-  readonly meters: Meters;
-  /** Whether calls with one message each way take the short way. */
-  readonly rpcLane: boolean;
-  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
-  /** Routes that are none of a method: documentation pages, the raw proxy. */
-  readonly extend?: (app: FastifyInstance) => void | Promise<void>;
-}
+import type { ServerOptions } from "./server-options.js";
 
 export interface ApiServer {
   listen(host: string, port: number): Promise<AddressInfo>;
@@ -73,121 +35,21 @@ const WAITING_CONNECTIONS = 4_096;
 /** How often the operator's log tells what a stop waits for, in milliseconds. */
 const TELL_EVERY_MS = 5_000;
 
-const STOPPING = new Fault("unavailable", "This server is stopping. Send the request again, over a new connection.", {
-  retryAfter: 1,
-});
-
 /** One port for REST, gRPC, gRPC-Web and Connect. */
 export async function createApiServer(options: ServerOptions): Promise<ApiServer> {
-  const app = Fastify({
-    logger: false,
-    exposeHeadRoutes: true,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 3 * 400 },
-    // Of a path that the router cannot read: broken percent-encoding, or longer than any id. No hook runs for it.
-    frameworkErrors: (_error, { raw }, reply) => {
-      begin(raw, reply.raw, undefined)
-        .then(() => rateRefusalOf(raw) ?? new Fault("malformed_body", "The path could not be read."))
-        .then((fault) => sendFault(reply, fault, traceOf(raw)))
-        .catch(() => reply.raw.destroy());
-    },
-  });
-  const cors = createCors(options.corsOrigins);
-  const observe = observeInto(options.log, options.meters.operation);
-  const shutdown = new AbortController();
-  const inFlight = new InFlight();
-  const rpcScopes = rpcScopesOf(options.services);
+  const { log, meters } = options;
+  const edge = createRequestEdge(options);
+  const app = createApp(options, edge);
+  const observe = observeInto(log, meters.operation);
   const rpcLimits = { messageBytes: options.bodyLimit, timeoutMs: options.requestTimeout };
-
-  const admit = (request: IncomingMessage, response: ServerResponse) => admitRequest(cors, request, response);
-
-  // Bodies are read by whoever wants them, after authentication.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  app.addHook("onRequest", (request, reply, done) => {
-    inFlight.route(reply.raw, request.method, request.routeOptions.url);
-    admit(request.raw, reply.raw);
-    if (request.method !== "OPTIONS") return done();
-    reply.hijack();
-    cors.answerPreflight(request.raw, reply.raw);
-  });
-  app.addHook("onRequest", async (request, reply) => {
-    const { url = "", config } = request.routeOptions;
-    const refused = await options.rateGate.pass(request.raw, reply.raw, config.rateScope ?? rpcScopes.get(url));
-    if (rpcScopes.has(url)) return makeAddressReadable(request.raw, url);
-    if (!refused) return;
-    return sendFault(reply, refused, traceOf(request.raw));
-  });
-  app.addHook("onResponse", (request, reply, done) => {
-    const { method, routeOptions } = request;
-    options.meters.request(method, routeOptions.url, reply.raw.statusCode, reply.elapsedTime / 1_000);
-    done();
-  });
-  app.addHook("onSend", (request, reply, _payload, done) => {
-    if (request.raw.complete) return done();
-    dropUnreadBody(request.raw).then((isAllRead) => {
-      if (!isAllRead && request.raw.httpVersionMajor === 1) reply.header("connection", "close");
-      done();
-    }, done);
-  });
-  app.setErrorHandler((error, request, reply) => {
-    const isOurs = error instanceof Fault || statusOf(error) >= 500;
-    return sendFault(reply, isOurs ? toFault(error) : unreadable(statusOf(error)), traceOf(request.raw));
-  });
+  const shutdown = new AbortController();
   registerHealth(app, options.readiness);
   await options.extend?.(app);
   registerRest(app, options.pipelines, options.bodyLimit, observe);
-  const names = options.services.map(({ typeName }) => typeName);
-  const rpc = rpcOptions(
-    options.services,
-    options.pipelines,
-    (router) => {
-      registerReflection(router, options.services, QUESTION_LIMITS);
-      registerRpcHealth(router, names, options.readiness, QUESTION_LIMITS);
-    },
-    rpcLimits,
-    observe,
-  );
-  await app.register(fastifyConnectPlugin, { ...rpc, shutdownSignal: shutdown.signal });
+  await registerRpc(app, options, rpcLimits, observe, shutdown.signal);
   await app.ready();
-  /** What the framework does with its requests, for those that go past it. One without a template fits no path. */
-  const begin = async (request: IncomingMessage, response: ServerResponse, template: string | undefined) => {
-    const { method = "" } = request;
-    inFlight.route(response, method, template);
-    admit(request, response);
-    const start = performance.now();
-    // Also of answers that their callers did not wait for.
-    response.once("close", () => {
-      options.meters.request(method, template, response.statusCode, (performance.now() - start) / 1_000);
-    });
-    await options.rateGate.pass(request, response, template === undefined ? undefined : rpcScopes.get(template));
-  };
-  const lane = options.rpcLane ? createUnaryLane(options.pipelines, rpcLimits, observe, begin) : () => false;
-  const proxy = createProxyRoute(options.invokeProxy, observe, begin);
-  const turnedAway = summed((times) =>
-    options.log.warn({ reason: `${times} requests` }, "turned away: more come than are served"),
-  );
-  const crowdGate = createCrowdGate(options.crowd, admit, () => {
-    options.meters.turnedAway();
-    turnedAway();
-  });
-  /** Answers with a fault before the router has seen the request, and closes its connection. */
-  const refuse = (request: IncomingMessage, response: ServerResponse, fault: Fault) => {
-    const traceId = admit(request, response);
-    response.shouldKeepAlive = false;
-    // A client that is still sending when its connection is closed loses the answer.
-    void dropUnreadBody(request).then(() => refuseRequest(request, response, fault, traceId));
-  };
-  const listener = (request: IncomingMessage, response: ServerResponse) => {
-    const ambiguity = ambiguityOf(request);
-    if (ambiguity) return refuse(request, response, new Fault("malformed_body", ambiguity));
-    if (options.readiness.draining.aborted && !isHealthCheck(request)) return refuse(request, response, STOPPING);
-    inFlight.begin(response);
-    if (crowdGate(request, response)) return;
-    openMemory(options.memory, options.readClient, request, response);
-    if (!lane(request, response) && !proxy(request, response)) app.routing(request, response);
-  };
+  const listener = createListener(options, app, edge, observe, rpcLimits);
   const port = createOnePort(listener, CONNECTION_LIMITS, options.tls);
-
   return {
     async listen(host, portNumber) {
       port.server.listen({ host, port: portNumber, backlog: WAITING_CONNECTIONS });
@@ -197,41 +59,51 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
       return address;
     },
     async close(graceMs) {
-      const waiting = setInterval(() => {
-        options.log.info({ reason: inFlight.summary() }, "stopping: requests are in flight");
-      }, TELL_EVERY_MS);
-      const end = setTimeout(() => {
-        if (inFlight.count > 0) options.log.warn({ reason: inFlight.summary() }, "stopping: requests were cut off");
-        shutdown.abort();
-        port.destroy();
-      }, graceMs);
-      await port.drain();
-      clearInterval(waiting);
-      clearTimeout(end);
+      await drain(port, edge.inFlight, log, graceMs, () => shutdown.abort());
       await app.close();
     },
   };
 }
 
-/** What calls of each RPC path are counted as. Health is asked by load balancers. */
-function rpcScopesOf(services: readonly DescService[]): ReadonlyMap<string, RouteScope> {
-  const methods = [...services, ServerReflection, ServerReflectionAlpha].flatMap((service) => service.methods);
-  const pathOf = ({ parent, name }: DescMethod) => `/${parent.typeName}/${name}`;
-  return new Map([
-    ...methods.map((method): [string, RouteScope] => [pathOf(method), rateScopeOf(method)]),
-    ...Health.methods.map((method): [string, RouteScope] => [pathOf(method), "uncounted"]),
-  ]);
+/** gRPC, gRPC-Web and Connect, with reflection and health. */
+async function registerRpc(
+  app: FastifyInstance,
+  { services, pipelines, readiness }: ServerOptions,
+  limits: RpcLimits,
+  observe: Observe,
+  shutdownSignal: AbortSignal,
+): Promise<void> {
+  const names = services.map(({ typeName }) => typeName);
+  const rpc = rpcOptions(
+    services,
+    pipelines,
+    (router) => {
+      registerReflection(router, services, QUESTION_LIMITS);
+      registerRpcHealth(router, names, readiness, QUESTION_LIMITS);
+    },
+    limits,
+    observe,
+  );
+  await app.register(fastifyConnectPlugin, { ...rpc, shutdownSignal });
 }
 
-/** What Fastify refuses before a handler sees it: a content type that is none, for the most part. */
-function unreadable(status: number): Fault {
-  return status === 415
-    ? new Fault("unsupported_media_type", "The Content-Type could not be read.")
-    : new Fault("malformed_body", "The request could not be read.");
-}
-
-function statusOf(error: unknown): number {
-  return error instanceof Error && "statusCode" in error && typeof error.statusCode === "number"
-    ? error.statusCode
-    : 500;
+/** Waits up to `graceMs` for requests in flight, then cuts them off. */
+async function drain(
+  port: OnePort,
+  inFlight: InFlight,
+  log: OperatorLog,
+  graceMs: number,
+  onCutOff: () => void,
+): Promise<void> {
+  const waiting = setInterval(() => {
+    log.info({ reason: inFlight.summary() }, "stopping: requests are in flight");
+  }, TELL_EVERY_MS);
+  const end = setTimeout(() => {
+    if (inFlight.count > 0) log.warn({ reason: inFlight.summary() }, "stopping: requests were cut off");
+    onCutOff();
+    port.destroy();
+  }, graceMs);
+  await port.drain();
+  clearInterval(waiting);
+  clearTimeout(end);
 }

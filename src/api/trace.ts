@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { newUuid } from "../base/ids.js";
-import type { ParentSpan } from "../telemetry/traces.js";
+import type { ParentSpan } from "../telemetry/ended-operation.js";
 
 const FORM = /^[A-Za-z0-9._-]{1,128}$/;
 

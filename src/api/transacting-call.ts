@@ -75,26 +75,36 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     transactShared: transactIn(database.fast),
     commit: commitIn(database.ordinary),
     commitShared: commitIn(database.fast),
-    async engage(operation, show) {
-      const { tenantId, revision } = caller();
-      const idempotency = parts.takeIdempotency();
-      if (!idempotency) {
-        const begun = await database.ordinary.run(tenantId, revision, (tx) => operation.begin(tx));
-        return show(await operation.act(begun));
-      }
-      const met = await onceOnly(() =>
-        database.ordinary.run(tenantId, revision, (tx) => beginOnce(output, idempotency, tx, operation)),
-      );
-      if (met.kind === "answered") return showReplay(parts, met.replay);
-      if (met.kind === "resumed") parts.reply.replayed();
-      const result = met.kind === "begun" ? await operation.act(met.begun) : met.result;
-      const shown = create(output, show(result));
-      await database.ordinary.run(tenantId, "unguarded", async (tx) => idempotency.complete(tx, output, shown));
-      return show(result);
-    },
+    engage: engaging(output, parts, caller),
     async list(work, show) {
       return show(await commitIn(database.slow)(work));
     },
+  };
+}
+
+/** Begins an operation in one transaction, and acts on the world after its commit. A repeat resumes what was begun. */
+function engaging<Output extends DescMessage>(
+  output: Output,
+  parts: CallParts,
+  caller: () => Caller,
+): Call<Output>["engage"] {
+  const { ordinary } = parts.database;
+  return async (operation, show) => {
+    const { tenantId, revision } = caller();
+    const idempotency = parts.takeIdempotency();
+    if (!idempotency) {
+      const begun = await ordinary.run(tenantId, revision, (tx) => operation.begin(tx));
+      return show(await operation.act(begun));
+    }
+    const met = await onceOnly(() =>
+      ordinary.run(tenantId, revision, (tx) => beginOnce(output, idempotency, tx, operation)),
+    );
+    if (met.kind === "answered") return showReplay(parts, met.replay);
+    if (met.kind === "resumed") parts.reply.replayed();
+    const result = met.kind === "begun" ? await operation.act(met.begun) : met.result;
+    const shown = create(output, show(result));
+    await ordinary.run(tenantId, "unguarded", async (tx) => idempotency.complete(tx, output, shown));
+    return show(result);
   };
 }
 

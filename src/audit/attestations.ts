@@ -1,11 +1,10 @@
 import { type TenantId, VAULT } from "../base/ids.js";
 import { type AttestationRef, type ChainEnd, NO_SEAL } from "../crypto/log-seal.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
 import { insertSeal, moveChainEnd, readAttestation } from "../store/audit-seals.js";
 import type { Database } from "../store/database.js";
 import { UniqueViolation } from "../store/database-error.js";
 import type { Transaction } from "../store/transaction.js";
-import type { Keyring } from "../tenancy/keyring.js";
 import { type Chain, ChainMoved, isOwnEntry, readChain, signEnd, signMark } from "./chain.js";
 
 /**
@@ -25,7 +24,7 @@ const TRIES = 5;
 
 export interface AttestParts {
   readonly database: Database;
-  readonly keyring: Keyring;
+  readonly keyring: TenantKeySource;
 }
 
 /** What came of an attestation. */

@@ -1,5 +1,5 @@
-import type { Actor } from "../access/caller.js";
 import { newUuid, type Uuid } from "../base/ids.js";
+import type { Actor } from "./actor.js";
 
 /** What log rows are about, and how people call it. GET /logs/entity-types shows this list. */
 export const ENTITY_TYPES = {

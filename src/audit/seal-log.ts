@@ -1,6 +1,6 @@
 import type { TenantId } from "../base/ids.js";
 import { type ChainEnd, macOfMinute, RowDigest, type SealedMinute } from "../crypto/log-seal.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
 import {
   cellsOf,
   closeLog,
@@ -15,7 +15,6 @@ import type { Database } from "../store/database.js";
 import { UniqueViolation } from "../store/database-error.js";
 import { MINUTE_MS, noteDue } from "../store/due.js";
 import { holdClosed } from "../store/log-clock.js";
-import type { Keyring } from "../tenancy/keyring.js";
 import { ATTESTED_EVERY_MS, attest, nextPlace } from "./attestations.js";
 import { type Chain, ChainMoved, readChain, signEnd } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
@@ -27,7 +26,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 export interface SealParts {
   readonly database: Database;
-  readonly keyring: Keyring;
+  readonly keyring: TenantKeySource;
   /** What this process knows of chains. Absent: nothing yet. */
   readonly history?: ChainHistory;
   /** Called when the vault's own chain turns out to have been cut or changed. */

@@ -2,7 +2,7 @@ import { pipeline } from "node:stream/promises";
 import { exportLog } from "../audit/export-log.js";
 import { systemClock } from "../base/clock.js";
 import { openLogSnapshot } from "../store/log-snapshot.js";
-import { openVault } from "../vault.js";
+import { openVault } from "../vault/vault.js";
 import { chosenTenants } from "./chosen-tenants.js";
 import { type Command, requiredText } from "./command.js";
 import { requireNew, writeNewFile } from "./new-file.js";

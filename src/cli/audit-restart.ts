@@ -4,7 +4,7 @@ import { systemClock } from "../base/clock.js";
 import { VAULT } from "../base/ids.js";
 import { readLogSnapshot } from "../store/log-snapshot.js";
 import { listActiveTenants } from "../store/operator-tenants.js";
-import { openVault, type Vault } from "../vault.js";
+import { openVault, type Vault } from "../vault/vault.js";
 import { verifyTenant } from "./audit-verify.js";
 import { chosenOf } from "./chosen-tenants.js";
 import { type Command, type CommandInput, UsageError } from "./command.js";

@@ -11,7 +11,7 @@ import { readSeal } from "../store/audit-seals.js";
 import { MINUTE_MS } from "../store/due.js";
 import { readLogSnapshot } from "../store/log-snapshot.js";
 import { deletionOf, listActiveTenants, sealingSince } from "../store/operator-tenants.js";
-import { openVault, type Vault } from "../vault.js";
+import { openVault, type Vault } from "../vault/vault.js";
 import { chosenOf } from "./chosen-tenants.js";
 import type { Command, CommandInput } from "./command.js";
 import { progressOf } from "./progress.js";

@@ -1,6 +1,6 @@
 import { parseUuid, type TenantId } from "../base/ids.js";
 import { listActiveTenants } from "../store/operator-tenants.js";
-import type { Vault } from "../vault.js";
+import type { Vault } from "../vault/vault.js";
 import { type CommandInput, UsageError } from "./command.js";
 
 /** The tenants that a command works on: the one that --tenant names, or all. */

@@ -1,4 +1,4 @@
-import { distributeVault, vaultDistributionStatements } from "../vault.js";
+import { distributeVault, vaultDistributionStatements } from "../vault/vault.js";
 import { type Command, type CommandInput, UsageError } from "./command.js";
 
 /** Citus takes no more. */

@@ -1,5 +1,5 @@
 import type { ParseArgsOptionsConfig } from "node:util";
-import type { Config } from "../config.js";
+import type { Config } from "../settings/config.js";
 
 /** A wrong call. The message says what the command takes. */
 export class UsageError extends Error {

@@ -10,7 +10,7 @@ import { readDiskUse } from "../store/disk-use.js";
 import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
 import { listClosedAhead } from "../store/operator-tenants.js";
 import { DatabaseSetupError } from "../store/roles.js";
-import { openVault, privilegedLogins, type Vault } from "../vault.js";
+import { openVault, privilegedLogins, type Vault } from "../vault/vault.js";
 import type { Command } from "./command.js";
 
 /** Whose messages say what to do. */

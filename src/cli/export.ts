@@ -8,7 +8,7 @@ import { ranMigrations } from "../store/migrate.js";
 import { listRootKeys } from "../store/root-keys.js";
 import { type ExportHeader, FORMAT, headerLine } from "../store/vault-copy/format.js";
 import { exportSections } from "../store/vault-copy/write-export.js";
-import { openVault, type Vault } from "../vault.js";
+import { openVault, type Vault } from "../vault/vault.js";
 import { type Command, requiredText } from "./command.js";
 import { requireNew, writeNewFile } from "./new-file.js";
 import { progressOf } from "./progress.js";

@@ -15,7 +15,7 @@ import { readFormulaDraft } from "../services/reactor-formulas.js";
 import { uuidOf } from "../services/show.js";
 import { connect } from "../store/connect.js";
 import { type OfficialFormula, writeOfficialFormulas } from "../store/reactor-formulas.js";
-import { openVault } from "../vault.js";
+import { openVault } from "../vault/vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
 
 export const formulasImport: Command = {

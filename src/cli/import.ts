@@ -5,14 +5,14 @@ import { exportMac, openExportKey } from "../crypto/export-key.js";
 import { RootKeyRefused } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import { ShareError } from "../crypto/shares.js";
-import { registeredKey } from "../open-root-key.js";
 import { ranMigrations } from "../store/migrate.js";
 import { connectOnce } from "../store/one-connection.js";
 import { damaged, ExportFileError, type ExportHeader, isIntact, readHeader } from "../store/vault-copy/format.js";
 import { importSections } from "../store/vault-copy/read-export.js";
 import { Unpacked } from "../store/vault-copy/unpacked.js";
-import { sharesOnInput } from "../unsealing.js";
-import { openWithoutRootKey } from "../vault.js";
+import { registeredKey } from "../vault/open-root-key.js";
+import { sharesOnInput } from "../vault/unsealing.js";
+import { openWithoutRootKey } from "../vault/vault.js";
 import { type Command, type CommandInput, requiredText, UsageError } from "./command.js";
 import { progressOf } from "./progress.js";
 

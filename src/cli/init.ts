@@ -1,4 +1,4 @@
-import { initVault } from "../vault.js";
+import { initVault } from "../vault/vault.js";
 import type { Command } from "./command.js";
 
 export const init: Command = {

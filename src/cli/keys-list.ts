@@ -5,7 +5,7 @@ import { listRootKeys } from "../store/root-keys.js";
 import { listTenantKeys } from "../store/tenant-keys.js";
 import { listTenantIds } from "../store/tenants.js";
 import { countStale } from "../tenancy/reseal.js";
-import { openVault, type Vault } from "../vault.js";
+import { openVault, type Vault } from "../vault/vault.js";
 import { type Command, UsageError } from "./command.js";
 
 export const keysList: Command = {

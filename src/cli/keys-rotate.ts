@@ -8,7 +8,7 @@ import { listTenantIds } from "../store/tenants.js";
 import type { BrokenRow } from "../tenancy/broken-rows.js";
 import { rotateRootKey } from "../tenancy/root-rotation.js";
 import { beginRotation, finishRotation, RETIRE_AFTER_LEAST_MS, RETIRE_AFTER_MS } from "../tenancy/rotation.js";
-import { openVault, type Vault } from "../vault.js";
+import { openVault, type Vault } from "../vault/vault.js";
 import { type Command, type CommandInput, UsageError } from "./command.js";
 
 const PROGRESS_EVERY_MS = 1_000;

@@ -3,7 +3,7 @@ import { LocalRootKey } from "../crypto/local-root-key.js";
 import { MOST_SHARES, splitRootKey } from "../crypto/shares.js";
 import { connect } from "../store/connect.js";
 import { noteSplit } from "../store/root-keys.js";
-import { openVault } from "../vault.js";
+import { openVault } from "../vault/vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
 import { removeShares, requireNewShares, writeShares } from "./share-files.js";
 

@@ -3,10 +3,10 @@ import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { linesOf } from "../base/line-splitter.js";
-import type { Config } from "../config.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import { ShareError } from "../crypto/shares.js";
-import { type ShareAnswer, sharesIn, unsealSocketOf } from "../unsealing.js";
+import type { Config } from "../settings/config.js";
+import { type ShareAnswer, sharesIn, unsealSocketOf } from "../vault/unsealing.js";
 import { type Command, UsageError } from "./command.js";
 
 /** Characters of an answer: a problem of one line, and some counts. */

@@ -1,5 +1,5 @@
 import { systemClock } from "../base/clock.js";
-import { migrateVault, openVault } from "../vault.js";
+import { migrateVault, openVault } from "../vault/vault.js";
 import type { Command } from "./command.js";
 
 export const migrate: Command = {

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { type Config, readConfig } from "../config.js";
+import { type Config, readConfig } from "../settings/config.js";
 import { type Command, type Commands, UsageError } from "./command.js";
 import { readVersion } from "./version.js";
 

@@ -1,8 +1,8 @@
 import { systemClock } from "../base/clock.js";
-import type { RunningServer } from "../running-server.js";
-import { PROCESS_ENDS_MS } from "../shutdown.js";
+import type { RunningServer } from "../server/running-server.js";
+import { PROCESS_ENDS_MS } from "../server/shutdown.js";
 import { provisionTenant } from "../tenancy/provision.js";
-import { StoppedSealed } from "../unsealing.js";
+import { StoppedSealed } from "../vault/unsealing.js";
 import type { Command } from "./command.js";
 import { writeFirstKey } from "./first-key.js";
 import { welcome, welcomeWithFile } from "./welcome.js";
@@ -31,7 +31,7 @@ export const serve: Command = {
     const start =
       config.processes > 1
         ? (await import("../processes/primary.js")).startProcesses
-        : (await import("../serve.js")).startServer;
+        : (await import("../server/start-server.js")).startServer;
     const server = await start(config, say, systemClock, stopping.signal).catch((error: unknown) => {
       if (error instanceof StoppedSealed) return undefined;
       throw error;

@@ -1,7 +1,7 @@
 import { systemClock } from "../base/clock.js";
 import { parseEmailAddress } from "../tenancy/email-address.js";
 import { provisionTenant } from "../tenancy/provision.js";
-import { openVault } from "../vault.js";
+import { openVault } from "../vault/vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
 
 export const tenantsCreate: Command = {

@@ -1,6 +1,6 @@
 import { systemClock } from "../base/clock.js";
 import { connect } from "../store/connect.js";
-import { openVault } from "../vault.js";
+import { openVault } from "../vault/vault.js";
 import type { Command } from "./command.js";
 
 export const tenantsList: Command = {

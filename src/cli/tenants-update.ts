@@ -1,7 +1,7 @@
 import { systemClock } from "../base/clock.js";
 import { isTenantId } from "../base/ids.js";
 import { planTenant } from "../tenancy/plan.js";
-import { openVault } from "../vault.js";
+import { openVault } from "../vault/vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
 
 const MOST = 1_000_000_000_000;

@@ -1,10 +1,10 @@
-import { inspect } from "node:util";
+import { inspect, isDeepStrictEqual } from "node:util";
 
 const REDACTED = "[redacted]";
 
 /**
- * A value that must not be printed: every way to turn it into text says "[redacted]". Only `crypto/` and the few places
- * that hand a value to whoever may have it call {@link Sensitive.reveal}.
+ * A value that must not be printed: every way to turn it into text says "[redacted]". Only the files that
+ * docs/architecture.md lists call {@link Sensitive.reveal}; `npm run check` enforces it.
  */
 export class Sensitive<T> {
   readonly #value: T;
@@ -15,6 +15,11 @@ export class Sensitive<T> {
 
   reveal(): T {
     return this.#value;
+  }
+
+  /** Whether both hold the same value. Not in constant time: never compare a guess of a caller. */
+  equals(other: Sensitive<T>): boolean {
+    return isDeepStrictEqual(this.#value, other.#value);
   }
 
   toString(): string {

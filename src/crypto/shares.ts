@@ -93,7 +93,7 @@ export class ShareCollection {
         `This share is of another splitting (${share.splitId}) than those handed in (${first.splitId}): use shares that were made together.`,
       );
     }
-    if (!this.#shares.some(({ part }) => part.reveal().equals(share.part.reveal()))) this.#shares.push(share);
+    if (!this.#shares.some(({ part }) => part.equals(share.part))) this.#shares.push(share);
     if (this.#shares.length < share.threshold) return undefined;
     const parts = this.#shares.map(({ part }) => Uint8Array.from(part.reveal()));
     this.clear();

@@ -163,6 +163,17 @@ function versionsOf(unwrapped: readonly UnwrappedKey[], purpose: KeyPurpose): Ke
   return { current: current.row.version, byVersion, bindsFrom: bindsFrom(byVersion) };
 }
 
+/** Finds the unwrapped keys of a tenant. */
+export interface TenantKeySource {
+  /**
+   * The keys of a tenant, as of `revision` of it or later.
+   * @throws {Fault} unavailable while the root key's holder is away; unauthenticated once the tenant is deleted.
+   */
+  of(tenantId: TenantId, revision?: number): Promise<TenantKeys>;
+  /** A caller was authorized under this revision: older keys of the tenant must not be used any more. */
+  expect(tenantId: TenantId, revision: number): void;
+}
+
 /** Whether rows that decide what a key may do are refused without a seal: all of the tenant's have one. */
 export function requiresSeals({ data }: Pick<TenantKeys, "data">): boolean {
   return data.bindsFrom !== undefined;

@@ -1,11 +1,21 @@
 import { join } from "node:path";
-import type { Config } from "../config.js";
+import type { Sensitive } from "../crypto/sensitive.js";
 import type { MailCarrier } from "./carrier.js";
 import { fileCarrier } from "./file-carrier.js";
 import { smtpCarrier } from "./smtp-carrier.js";
 
+/** The settings that decide how messages leave. */
+export interface MailSettings {
+  /** The mail server, with its password. Absent: messages are written to files. */
+  readonly smtpUrl: Sensitive<string> | undefined;
+  /** Absent: no-reply at the host of the public URL. */
+  readonly mailFrom: string | undefined;
+  readonly publicUrl: string | undefined;
+  readonly dataDir: string;
+}
+
 /** The mail server that is configured, or else files below the data directory; the operator is told of the latter. */
-export function chooseCarrier(config: Config, announce: (line: string) => void): MailCarrier {
+export function chooseCarrier(config: MailSettings, announce: (line: string) => void): MailCarrier {
   const from = config.mailFrom ?? `Cloakroom <no-reply@${hostOf(config.publicUrl)}>`;
   if (config.smtpUrl) return smtpCarrier(config.smtpUrl, from);
   const directory = join(config.dataDir, "mail");

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { BodyFault } from "./body-fault.js";
-import { SMALL_BODY_BYTES } from "./memory-budget.js";
+import { SMALL_BODY_BYTES } from "./body-sizes.js";
 import type { RequestMemory } from "./memory-lease.js";
 
 export interface BodyLimits {

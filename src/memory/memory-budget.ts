@@ -1,16 +1,8 @@
+import { BYTES_FOR_EACH } from "./body-sizes.js";
 import { MemoryLease } from "./memory-lease.js";
-import { MemoryPool } from "./memory-pool.js";
+import { MemoryPool, type MemoryPools } from "./memory-pool.js";
 
 const MB = 1024 * 1024;
-
-/** Bodies up to this size have a pool of their own, so that large ones never delay them. */
-export const SMALL_BODY_BYTES = 64 * 1024;
-
-/**
- * What a request takes for each byte of its body while it is worked on: the bytes as they came and in one piece, their text,
- * values, what is sealed and what is sent to the database. A text of 5 MB takes 40 MB.
- */
-export const BYTES_FOR_EACH = 8;
 
 /** 128 bodies of 64 KB. */
 const SMALL_POOL_BYTES = 64 * MB;
@@ -22,7 +14,7 @@ const LARGE_BODIES = 6;
  * The memory for bodies, of all requests together: for those that arrive, and for those that are worked on. Each client address,
  * tenant, application and session has a share, and callers that have proved nothing have a small one together.
  */
-export class MemoryBudget {
+export class MemoryBudget implements MemoryPools {
   readonly small = new MemoryPool(SMALL_POOL_BYTES);
   readonly large: MemoryPool;
 

@@ -1,7 +1,7 @@
 import type { TenantId, Uuid } from "../base/ids.js";
 import { noMemory } from "./body-fault.js";
-import { BYTES_FOR_EACH, type MemoryBudget, SMALL_BODY_BYTES } from "./memory-budget.js";
-import type { Holder, MemoryPool, PendingReservation } from "./memory-pool.js";
+import { BYTES_FOR_EACH, SMALL_BODY_BYTES } from "./body-sizes.js";
+import type { Holder, MemoryPool, MemoryPools, PendingReservation } from "./memory-pool.js";
 
 /** How a caller has proved that it may send a body. */
 export type Proof =
@@ -55,7 +55,7 @@ export const UNCOUNTED: RequestMemory = {
 
 /** A request's part of the memory budget. */
 export class MemoryLease implements RequestMemory {
-  readonly #budget: MemoryBudget;
+  readonly #budget: MemoryPools;
   readonly #readClient: () => string;
   readonly #reserved: { readonly pool: MemoryPool; readonly bytes: number }[] = [];
   #proof: Proof | undefined;
@@ -63,7 +63,7 @@ export class MemoryLease implements RequestMemory {
   #pending: PendingReservation | undefined;
   #isClosed = false;
 
-  constructor(budget: MemoryBudget, readClient: () => string) {
+  constructor(budget: MemoryPools, readClient: () => string) {
     this.#budget = budget;
     this.#readClient = readClient;
   }

@@ -125,3 +125,9 @@ export class MemoryPool {
     if (line.length === 0) this.#lines.delete(name);
   }
 }
+
+/** The pools that a lease reserves from. */
+export interface MemoryPools {
+  readonly small: MemoryPool;
+  readonly large: MemoryPool;
+}

@@ -58,5 +58,5 @@ function faultOf({ format, choices }: FormulaField, value: string | undefined): 
 }
 
 export function sameFields(one: ConnectionFields, other: ConnectionFields): boolean {
-  return one.size === other.size && [...one].every(([key, value]) => other.get(key)?.reveal() === value.reveal());
+  return one.size === other.size && [...one].every(([key, value]) => other.get(key)?.equals(value));
 }

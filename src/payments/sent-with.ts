@@ -5,6 +5,7 @@ import type { Card } from "./card.js";
 import type { Connection } from "./connection.js";
 import { adyenMode } from "./connectors/adyen/address.js";
 import { checkoutcomMode } from "./connectors/checkoutcom/address.js";
+import { fieldOf } from "./connectors/fields.js";
 import type { FormulaId } from "./formulas.js";
 import type { LookUpOutcome } from "./outcome.js";
 import type { Payment } from "./payment.js";
@@ -27,7 +28,7 @@ type MarkKeys = Pick<TenantKeys, "fingerprint">;
 /** Tells an account that something was sent to from others: a keyed hash, from which its fields cannot be found. */
 export function accountMark(keys: MarkKeys, { formula, fields }: Pick<Connection, "formula" | "fields">): string {
   const leading = leadingOf(formula.id, fields);
-  const values = ACCOUNT_FIELDS[formula.id].map((key) => leading.get(key)?.reveal() ?? "");
+  const values = ACCOUNT_FIELDS[formula.id].map((key) => fieldOf({ fields: leading }, key) ?? "");
   return fingerprintOf(keys.fingerprint, "payment account", JSON.stringify([formula.id, ...values])).toString("base64");
 }
 
@@ -44,7 +45,7 @@ function leadingOf(formulaId: FormulaId, fields: Connection["fields"]): Connecti
 function modeOf(formulaId: FormulaId, fields: Connection["fields"]): string {
   if (formulaId === "adyen-card") return adyenMode({ fields });
   if (formulaId === "checkoutcom-card") return checkoutcomMode({ fields });
-  return fields.get("mode")?.reveal() ?? "test";
+  return fieldOf({ fields }, "mode") ?? "test";
 }
 
 /** Tells a card that was sent from others, by number and expiry: a keyed hash, never the number. */

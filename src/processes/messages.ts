@@ -1,7 +1,7 @@
 import type { RateVerdict } from "../rate-limits/rate-limits.js";
 import type { RateScope } from "../rate-limits/rate-scope.js";
 import type { CodeSource } from "../sandbox/run.js";
-import type { ExitReason } from "../sandbox/runner-supervisor.js";
+import type { ExitReason } from "../sandbox/runner-link.js";
 import type { DatabaseAddress } from "../store/connect.js";
 import type { MetricSnapshot } from "./whole-metrics.js";
 

@@ -2,20 +2,20 @@ import cluster from "node:cluster";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import { openAdminPort } from "../admin-port.js";
 import type { Readiness } from "../api/health.js";
 import { createOperatorLog } from "../api/operator-log.js";
 import { type Clock, systemClock } from "../base/clock.js";
-import type { Config } from "../config.js";
-import { listenAt, readTls } from "../listening.js";
 import { memoryRateLimits, type RateLimits } from "../rate-limits/rate-limits.js";
-import { readinessOf } from "../readiness.js";
-import { databaseGone, type RunningServer } from "../running-server.js";
-import { waitForShares } from "../sealed-server.js";
-import { SERVICES } from "../served-services.js";
-import { Shutdown } from "../shutdown.js";
+import { openAdminPort } from "../server/admin-port.js";
+import { listenAt, readTls } from "../server/listening.js";
+import { readinessOf } from "../server/readiness.js";
+import { databaseGone, type RunningServer } from "../server/running-server.js";
+import { waitForShares } from "../server/sealed-server.js";
+import { SERVICES } from "../server/served-services.js";
+import { Shutdown } from "../server/shutdown.js";
+import type { Config } from "../settings/config.js";
 import { gaugeSandbox } from "../telemetry/sandbox-gauges.js";
-import { openVault, type Vault } from "../vault.js";
+import { openVault, type Vault } from "../vault/vault.js";
 import type { Beginning, FromProcess } from "./messages.js";
 import type { OneProcess } from "./one-process.js";
 import { ProcessGroup } from "./process-group.js";
@@ -80,21 +80,14 @@ export async function startProcesses(
   announce(`Health at ${adminUrl}/readyz`);
 
   const running = opened.move();
-  let stopping: Promise<void> | undefined;
-  const stop = async () => {
-    shutdown.begin();
-    draining.abort();
-    await running.disposeAsync();
-    if (shutdown.errors.length > 0) throw shutdown.errors[0];
-  };
   return {
     ...{ url, vault },
     waitingFor: () => shutdown.waitingFor,
     failed: Promise.race([databaseGone(vault), group.failed]),
-    stop: () => {
-      stopping ??= stop();
-      return stopping;
-    },
+    stop: shutdown.stopper(async () => {
+      draining.abort();
+      await running.disposeAsync();
+    }),
   };
 }
 

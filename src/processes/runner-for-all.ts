@@ -4,7 +4,8 @@ import { join } from "node:path";
 import type { OperatorLog } from "../api/operator-log.js";
 import { SandboxCounters, type SandboxMetrics } from "../sandbox/metrics.js";
 import { type SandboxOptions, settingsOf } from "../sandbox/options.js";
-import { type ExitReason, RunnerSupervisor } from "../sandbox/runner-supervisor.js";
+import type { ExitReason } from "../sandbox/runner-link.js";
+import { RunnerSupervisor } from "../sandbox/runner-supervisor.js";
 
 /**
  * The one runner of tenants' code that all processes use: a function is warm for all of them, and its threads fit the

@@ -1,13 +1,13 @@
 import cluster from "node:cluster";
 import { systemClock } from "../base/clock.js";
-import type { Config } from "../config.js";
 import { LocalRootKey } from "../crypto/local-root-key.js";
 import { Sensitive } from "../crypto/sensitive.js";
-import type { ServingProcess } from "../running-server.js";
 import type { CodeSource } from "../sandbox/run.js";
 import type { SharedRunnerPlace } from "../sandbox/shared-runner.js";
-import { startServer } from "../serve.js";
-import { PROCESS_ENDS_MS } from "../shutdown.js";
+import type { ServingProcess } from "../server/running-server.js";
+import { PROCESS_ENDS_MS } from "../server/shutdown.js";
+import { startServer } from "../server/start-server.js";
+import type { Config } from "../settings/config.js";
 import type { Beginning, FromProcess, ToProcess } from "./messages.js";
 import { PrimaryCounters } from "./primary-counters.js";
 

@@ -3,8 +3,8 @@ import { Fault } from "../base/fault.js";
 import { EgressError } from "../egress/egress-error.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { BodyFault } from "../memory/body-fault.js";
+import { SMALL_BODY_BYTES } from "../memory/body-sizes.js";
 import { type BodyHead, BodyTooLarge, collectBody, collectHead } from "../memory/collect-body.js";
-import { SMALL_BODY_BYTES } from "../memory/memory-budget.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
 import { headerValue } from "./forward.js";
 

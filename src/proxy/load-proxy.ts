@@ -4,6 +4,7 @@ import { type PresentedKey, parseKey } from "../access/key-text.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { SealBroken } from "../crypto/sealed.js";
+import { Sensitive } from "../crypto/sensitive.js";
 import type { Database } from "../store/database.js";
 import { findProxyByKey } from "../store/proxies.js";
 import type { Keyring } from "../tenancy/keyring.js";
@@ -40,7 +41,8 @@ export class ProxyLoader {
     if (key?.kind !== "prx") throw unknownProxy();
     const loaded = await this.#load(key);
     // The hash in the database only finds the proxy. The key itself is in what is sealed.
-    if (loaded.proxy.key.reveal() !== keyText) throw new SealBroken("a proxy is stored under the hash of another key");
+    if (!loaded.proxy.key.equals(new Sensitive(keyText)))
+      throw new SealBroken("a proxy is stored under the hash of another key");
     this.#loaded.set(name, loaded);
     return loaded;
   }

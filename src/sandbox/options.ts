@@ -9,6 +9,7 @@ import {
   type RunLimits,
 } from "./limits.js";
 import type { RunnerSettings } from "./runner/settings.js";
+import type { ExitReason } from "./runner-link.js";
 import type { SharedRunnerPlace } from "./shared-runner.js";
 
 export interface SandboxOptions {
@@ -57,7 +58,7 @@ export type SandboxIncident =
   /** `code` and `signal` as of a child process. `runs` were under way. */
   | {
       readonly type: "runner_exited";
-      readonly reason: "crashed" | "silent" | "protocol" | "not_started";
+      readonly reason: ExitReason;
       readonly code: number | null;
       readonly signal: string | null;
       readonly runs: number;

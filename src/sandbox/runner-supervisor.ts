@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
-import type { SandboxIncident } from "./options.js";
 import type { RunnerSettings } from "./runner/settings.js";
+import type { ExitReason, RunnerLink } from "./runner-link.js";
 import { RunnerProcess } from "./runner-process.js";
 import { type ReadyRunner, RunnerWaiters } from "./runner-waiters.js";
 import { type Frame, FrameKind } from "./wire/frame.js";
@@ -11,18 +11,6 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 /** A runner that lived this long was no failed start. */
 const HEALTHY_MS = 10_000;
-
-export type ExitReason = Extract<SandboxIncident, { type: "runner_exited" }>["reason"];
-
-/** The way to the runner, whichever process has started it. */
-export interface RunnerLink {
-  readonly isReady: boolean;
-  /** The runner, as soon as one is ready; undefined when none is within this time, or none will be. */
-  ready(withinMs: number): Promise<ReadyRunner | undefined>;
-  /** Ends the runner; another is started. */
-  kill(reason: ExitReason): void;
-  close(): Promise<void>;
-}
 
 export interface SupervisorHooks {
   readonly onFrame: (runner: ReadyRunner, frame: Frame) => void;

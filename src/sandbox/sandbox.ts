@@ -15,7 +15,8 @@ import {
   type RunOutcome,
   type RunRequest,
 } from "./run.js";
-import { type RunnerLink, RunnerSupervisor } from "./runner-supervisor.js";
+import type { RunnerLink } from "./runner-link.js";
+import { RunnerSupervisor } from "./runner-supervisor.js";
 import type { ReadyRunner } from "./runner-waiters.js";
 import { SharedRunner } from "./shared-runner.js";
 import { type Frame, FrameKind, readParts } from "./wire/frame.js";

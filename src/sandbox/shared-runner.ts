@@ -1,7 +1,7 @@
 import { createConnection } from "node:net";
 import type { CodeSource } from "./run.js";
+import type { ExitReason, RunnerLink } from "./runner-link.js";
 import { MOST_FRAME_BYTES } from "./runner-process.js";
-import type { ExitReason, RunnerLink } from "./runner-supervisor.js";
 import { type ReadyRunner, RunnerWaiters } from "./runner-waiters.js";
 import { type Frame, FrameKind } from "./wire/frame.js";
 import { FrameSocket } from "./wire/frame-socket.js";

@@ -27,21 +27,12 @@ import { replayWhole } from "./replay.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 
 export function applicationService(keyring: Keyring): ServedMethod[] {
+  return [...applicationReads(keyring), ...applicationChanges(keyring)];
+}
+
+function applicationReads(keyring: Keyring): ServedMethod[] {
   const { method } = ApplicationService;
   return [
-    serve(
-      method.createApplication,
-      async ({ name, type, permissions, rules, createKey: withKey = true }, call) => {
-        if (!isApplicationType(type)) throw invalid("type", "must be private, public or management");
-        const draft = { name, permissions, rules: rules.map(ruleDraft) };
-        const { tenantId } = call.caller;
-        const keys = await keyring.of(tenantId);
-        return call.transact(prepareApplication(keys, actorOf(call.caller), type, draft, withKey), (created) =>
-          showCreated(tenantId, created),
-        );
-      },
-      { replay: replayWhole("application", withoutKey) },
-    ),
     serve(method.listApplications, async (request, call) => {
       const page = pageRequest(request);
       const listing = { ...page, ids: request.id.map(uuidOf), types: request.type };
@@ -68,6 +59,25 @@ export function applicationService(keyring: Keyring): ServedMethod[] {
         (found) => show(call.caller.tenantId, found),
       );
     }),
+  ];
+}
+
+function applicationChanges(keyring: Keyring): ServedMethod[] {
+  const { method } = ApplicationService;
+  return [
+    serve(
+      method.createApplication,
+      async ({ name, type, permissions, rules, createKey: withKey = true }, call) => {
+        if (!isApplicationType(type)) throw invalid("type", "must be private, public or management");
+        const draft = { name, permissions, rules: rules.map(ruleDraft) };
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        return call.transact(prepareApplication(keys, actorOf(call.caller), type, draft, withKey), (created) =>
+          showCreated(tenantId, created),
+        );
+      },
+      { replay: replayWhole("application", withoutKey) },
+    ),
     serve(
       method.updateApplication,
       async ({ id, name, permissions, rules }, call) => {

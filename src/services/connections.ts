@@ -28,7 +28,39 @@ export interface ConnectionServiceParts {
   readonly checkSoon: (tenantId: TenantId) => void;
 }
 
-export function connectionService({ keyring, webhookUrl, checkSoon }: ConnectionServiceParts): ServedMethod[] {
+export function connectionService(parts: ConnectionServiceParts): ServedMethod[] {
+  return [...connectionReads(parts), ...connectionChanges(parts)];
+}
+
+function connectionReads({ keyring, webhookUrl }: ConnectionServiceParts): ServedMethod[] {
+  const { method } = ConnectionService;
+  return [
+    serve(method.listConnections, async (_request, call) => {
+      const { tenantId } = call.caller;
+      const keys = await keyring.of(tenantId);
+      return call.list(
+        (tx) => allConnections(tx, call.caller, keys),
+        (found) => ({ data: found.map((item) => showWhole(item, webhookUrl(keys, tenantId, item.id))) }),
+      );
+    }),
+    serve(method.getConnection, async ({ id }, call) => {
+      const { tenantId } = call.caller;
+      const keys = await keyring.of(tenantId);
+      return call.transact(
+        (tx) => getConnection(tx, call.caller, keys, uuidOf(id)),
+        (found) => showWhole(found, webhookUrl(keys, tenantId, found.id)),
+      );
+    }),
+    serve(method.listConnectionFormulas, async (_request, call) =>
+      call.transact(
+        (tx) => allFormulas(tx, call.caller),
+        (formulas) => ({ data: formulas.map(showFormula) }),
+      ),
+    ),
+  ];
+}
+
+function connectionChanges({ keyring, webhookUrl, checkSoon }: ConnectionServiceParts): ServedMethod[] {
   const { method } = ConnectionService;
   return [
     serve(
@@ -46,22 +78,6 @@ export function connectionService({ keyring, webhookUrl, checkSoon }: Connection
       },
       { replay: replayWhole("connection") },
     ),
-    serve(method.listConnections, async (_request, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      return call.list(
-        (tx) => allConnections(tx, call.caller, keys),
-        (found) => ({ data: found.map((item) => showWhole(item, webhookUrl(keys, tenantId, item.id))) }),
-      );
-    }),
-    serve(method.getConnection, async ({ id }, call) => {
-      const { tenantId } = call.caller;
-      const keys = await keyring.of(tenantId);
-      return call.transact(
-        (tx) => getConnection(tx, call.caller, keys, uuidOf(id)),
-        (found) => showWhole(found, webhookUrl(keys, tenantId, found.id)),
-      );
-    }),
     serve(
       method.replaceConnection,
       async (request, call) => {
@@ -81,12 +97,6 @@ export function connectionService({ keyring, webhookUrl, checkSoon }: Connection
       call.transact(
         (tx) => deleteConnection(tx, call.caller, uuidOf(id)),
         () => ({}),
-      ),
-    ),
-    serve(method.listConnectionFormulas, async (_request, call) =>
-      call.transact(
-        (tx) => allFormulas(tx, call.caller),
-        (formulas) => ({ data: formulas.map(showFormula) }),
       ),
     ),
   ];

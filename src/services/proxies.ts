@@ -39,26 +39,12 @@ export interface ProxyServiceParts extends Omit<ProxyChecks, "compile"> {
 }
 
 export function proxyService(parts: ProxyServiceParts): ServedMethod[] {
+  return [...proxyReads(parts), ...proxyChanges(parts)];
+}
+
+function proxyReads({ keyring, invoke }: ProxyServiceParts): ServedMethod[] {
   const { method } = ProxyService;
-  const { keyring } = parts;
-  const checksFor = (tenantId: TenantId): ProxyChecks => ({
-    policy: parts.policy,
-    compile: parts.compileFor(tenantId),
-  });
   return [
-    serve(
-      method.createProxy,
-      async (request, call) => {
-        const { tenantId } = call.caller;
-        const keys = await keyring.of(tenantId);
-        const definition = await checkProxy(checksFor(tenantId), draftOf(request));
-        return call.transact(
-          (tx) => createProxy(tx, call.caller, keys, propertiesOf(request), definition),
-          (made) => show(tenantId, made),
-        );
-      },
-      { replay: replayWhole("proxy") },
-    ),
     serve(method.listProxies, async (request, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
@@ -77,6 +63,27 @@ export function proxyService(parts: ProxyServiceParts): ServedMethod[] {
         (found) => show(tenantId, found),
       );
     }),
+    serve(method.invokeProxy, (request, call) => invokeOverRpc(invoke, request, call)),
+  ];
+}
+
+function proxyChanges({ keyring, policy, compileFor }: ProxyServiceParts): ServedMethod[] {
+  const { method } = ProxyService;
+  const checksFor = (tenantId: TenantId): ProxyChecks => ({ policy, compile: compileFor(tenantId) });
+  return [
+    serve(
+      method.createProxy,
+      async (request, call) => {
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        const definition = await checkProxy(checksFor(tenantId), draftOf(request));
+        return call.transact(
+          (tx) => createProxy(tx, call.caller, keys, propertiesOf(request), definition),
+          (made) => show(tenantId, made),
+        );
+      },
+      { replay: replayWhole("proxy") },
+    ),
     serve(
       method.replaceProxy,
       async (request, call) => {
@@ -113,7 +120,6 @@ export function proxyService(parts: ProxyServiceParts): ServedMethod[] {
         () => ({}),
       ),
     ),
-    serve(method.invokeProxy, (request, call) => invokeOverRpc(parts.invoke, request, call)),
   ];
 }
 

@@ -37,24 +37,13 @@ export interface ReactorServiceParts {
   readonly compileFor: CompileFor;
 }
 
-export function reactorService({ keyring, compileFor }: ReactorServiceParts): ServedMethod[] {
+export function reactorService(parts: ReactorServiceParts): ServedMethod[] {
+  return [...reactorReads(parts), ...reactorChanges(parts)];
+}
+
+function reactorReads({ keyring }: ReactorServiceParts): ServedMethod[] {
   const { method } = ReactorService;
   return [
-    serve(
-      method.createReactor,
-      async (request, call) => {
-        const { tenantId } = call.caller;
-        const keys = await keyring.of(tenantId);
-        const { code, ...others } = await readProperties(compileFor(tenantId), request);
-        if (!code) throw lacksCode();
-        const properties = { ...others, code };
-        return call.transact(
-          (tx) => createReactor(tx, call.caller, keys, properties),
-          (made) => show(tenantId, made),
-        );
-      },
-      { replay: replayWhole("reactor") },
-    ),
     serve(method.listReactors, async (request, call) => {
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
@@ -73,6 +62,27 @@ export function reactorService({ keyring, compileFor }: ReactorServiceParts): Se
         (found) => show(tenantId, found),
       );
     }),
+  ];
+}
+
+function reactorChanges({ keyring, compileFor }: ReactorServiceParts): ServedMethod[] {
+  const { method } = ReactorService;
+  return [
+    serve(
+      method.createReactor,
+      async (request, call) => {
+        const { tenantId } = call.caller;
+        const keys = await keyring.of(tenantId);
+        const { code, ...others } = await readProperties(compileFor(tenantId), request);
+        if (!code) throw lacksCode();
+        const properties = { ...others, code };
+        return call.transact(
+          (tx) => createReactor(tx, call.caller, keys, properties),
+          (made) => show(tenantId, made),
+        );
+      },
+      { replay: replayWhole("reactor") },
+    ),
     serve(
       method.replaceReactor,
       async (request, call) => {

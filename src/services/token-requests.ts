@@ -5,8 +5,8 @@ import {
   UpdateTokenRequestSchema,
 } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { invalid } from "../base/fault.js";
-import type { TokenPatch } from "../tokens/patch.js";
 import type { TokenDraft } from "../tokens/token.js";
+import type { TokenPatch } from "../tokens/token-patch.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
 

@@ -21,7 +21,35 @@ export interface TransactionServiceParts {
   readonly engine: PaymentEngine;
 }
 
-export function transactionService({ keyring, engine }: TransactionServiceParts): ServedMethod[] {
+export function transactionService(parts: TransactionServiceParts): ServedMethod[] {
+  return [...paymentReads(parts), ...paymentOperations(parts), ...refundMethods(parts)];
+}
+
+function paymentReads({ keyring, engine }: TransactionServiceParts): ServedMethod[] {
+  const { method } = TransactionService;
+  return [
+    serve(method.listTransactions, async ({ status, externalIdentifier, reconciliationId, ...request }, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      const page = pageRequest(request);
+      return call.list(
+        (tx) => pageOfPayments(tx, call.caller, keys, { ...page, status, externalIdentifier, reconciliationId }),
+        (found) => ({ pagination: showPage(found, page), data: found.items.map(showPayment) }),
+      );
+    }),
+    serve(method.getTransaction, async ({ id }, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      return call.transact((tx) => getPayment(tx, call.caller, keys, uuidOf(id)), showPayment);
+    }),
+    serve(method.syncTransaction, async ({ id }, call) => {
+      const { caller } = call;
+      const keys = await keyring.of(caller.tenantId);
+      const leased = await call.commit((tx) => leasePayment(tx, caller, keys, uuidOf(id)));
+      return showPayment(await engine.reconcile(keys, caller.tenantId, leased));
+    }),
+  ];
+}
+
+function paymentOperations({ keyring, engine }: TransactionServiceParts): ServedMethod[] {
   const { method } = TransactionService;
   return [
     serve(
@@ -42,18 +70,6 @@ export function transactionService({ keyring, engine }: TransactionServiceParts)
       },
       { replay: replayPayment("token:use") },
     ),
-    serve(method.listTransactions, async ({ status, externalIdentifier, reconciliationId, ...request }, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
-      const page = pageRequest(request);
-      return call.list(
-        (tx) => pageOfPayments(tx, call.caller, keys, { ...page, status, externalIdentifier, reconciliationId }),
-        (found) => ({ pagination: showPage(found, page), data: found.items.map(showPayment) }),
-      );
-    }),
-    serve(method.getTransaction, async ({ id }, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
-      return call.transact((tx) => getPayment(tx, call.caller, keys, uuidOf(id)), showPayment);
-    }),
     serve(
       method.captureTransaction,
       async ({ id, amount }, call) => {
@@ -87,12 +103,12 @@ export function transactionService({ keyring, engine }: TransactionServiceParts)
       },
       { replay: replayPayment("token:use") },
     ),
-    serve(method.syncTransaction, async ({ id }, call) => {
-      const { caller } = call;
-      const keys = await keyring.of(caller.tenantId);
-      const leased = await call.commit((tx) => leasePayment(tx, caller, keys, uuidOf(id)));
-      return showPayment(await engine.reconcile(keys, caller.tenantId, leased));
-    }),
+  ];
+}
+
+function refundMethods({ keyring, engine }: TransactionServiceParts): ServedMethod[] {
+  const { method } = TransactionService;
+  return [
     serve(
       method.createRefund,
       async ({ id, amount, reason }, call) => {

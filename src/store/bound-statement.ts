@@ -19,7 +19,7 @@ interface Bound<Input> {
   /** Among statements on its table in one step: before or behind the others. */
   readonly position?: Position;
   /**
-   * The text. `:name` is a parameter; `:tenant` and `:now` are the transaction's tenant and time. What stands in braces is
+   * The text. `:name` is a parameter; `:tenant` and `:now` are the transaction's tenant and time. Text in braces is
    * repeated for each input, with commas between: `insert into t values {(:tenant, :id)}`. Without braces the statement runs
    * once for each input.
    */

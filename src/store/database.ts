@@ -92,26 +92,9 @@ export function splitConnections(
 }
 
 /** Opens the pools of a database. No connection is made before its first use. */
-export function openDatabase({
-  address,
-  fastConnections,
-  slowConnections,
-  ordinaryConnections = slowConnections,
-  clock,
-}: DatabaseOptions): Database {
-  const slots = (count: number, options: Pick<ConnectOptions, "statementTimeout" | "walksIndexes">) =>
-    Array.from({ length: count }, () => new ConnectionSlot(address, { role: "cloakroom_app", ...options }));
-  const wasCommitted = commitLookupIn(address);
-  const fastSlots = slots(fastConnections, { statementTimeout: FAST_STATEMENT_MS });
-  const fast = new TransactionBatcher(fastSlots, leavingOne(FAST_LIMITS, fastConnections), clock, wasCommitted);
-  const slowSlots = slots(slowConnections, { statementTimeout: SLOW_STATEMENT_MS, walksIndexes: true });
-  const slow = new TransactionBatcher(slowSlots, leavingOne(SLOW_LIMITS, slowConnections), clock, wasCommitted);
-  const ordinary = new TransactionBatcher(
-    slots(ordinaryConnections, { statementTimeout: ORDINARY_STATEMENT_MS }),
-    leavingOne(ORDINARY_LIMITS, ordinaryConnections),
-    clock,
-    wasCommitted,
-  );
+export function openDatabase(options: DatabaseOptions): Database {
+  const { address } = options;
+  const { fast, ordinary, slow } = openPools(options);
   const batchers = [fast, ordinary, slow];
   const heartbeat = new Lane(address, { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 });
   const readiness = new Lane(address, {
@@ -154,6 +137,32 @@ export function openDatabase({
       const closing = [...batchers, heartbeat, readiness, jobs].map((each) => each.close());
       await Promise.all(closing);
     },
+  };
+}
+
+function openPools({
+  address,
+  fastConnections,
+  slowConnections,
+  ordinaryConnections = slowConnections,
+  clock,
+}: DatabaseOptions): Readonly<Record<"fast" | "ordinary" | "slow", TransactionBatcher>> {
+  const wasCommitted = commitLookupIn(address);
+  const pool = (
+    connections: number,
+    limits: BatchLimits,
+    options: Pick<ConnectOptions, "statementTimeout" | "walksIndexes">,
+  ) => {
+    const slots = Array.from(
+      { length: connections },
+      () => new ConnectionSlot(address, { role: "cloakroom_app", ...options }),
+    );
+    return new TransactionBatcher(slots, leavingOne(limits, connections), clock, wasCommitted);
+  };
+  return {
+    fast: pool(fastConnections, FAST_LIMITS, { statementTimeout: FAST_STATEMENT_MS }),
+    ordinary: pool(ordinaryConnections, ORDINARY_LIMITS, { statementTimeout: ORDINARY_STATEMENT_MS }),
+    slow: pool(slowConnections, SLOW_LIMITS, { statementTimeout: SLOW_STATEMENT_MS, walksIndexes: true }),
   };
 }
 

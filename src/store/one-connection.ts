@@ -57,18 +57,15 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
   };
   const nextSocket = async ({ host, port, path }: Target): Promise<Socket> => {
     while (!isLost && attempts < host.length) {
-      const at = attempts;
+      const place = path ? { path } : { host: host[attempts] ?? "localhost", port: port[attempts] ?? 5432 };
       attempts += 1;
-      const place = path ? { path } : { host: host[at] ?? "localhost", port: port[at] ?? 5432 };
-      const late = new AbortController();
-      const timeout = setTimeout(() => late.abort(new ConnectTimeout()), 1_000 * (options.connectTimeout ?? 10));
       try {
-        socket = await openSocket(place, mode, negotiation, AbortSignal.any([opening.signal, late.signal]));
+        socket = await within(1_000 * (options.connectTimeout ?? 10), opening.signal, (signal) =>
+          openSocket(place, mode, negotiation, signal),
+        );
         return socket;
       } catch (error) {
         cause = error;
-      } finally {
-        clearTimeout(timeout);
       }
     }
     // Ending the client fails all that waits. Throwing here would fail the first only, and leave the others waiting.
@@ -87,12 +84,7 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
     drop: () => void drop(),
     async end(seconds) {
       // The client itself would wait for less, and forget what it has taken and not sent yet: nobody would hear of that again.
-      if (socket && !isLost) {
-        const tooLate = new AbortController();
-        const lastAnswer = sql.unsafe("select 1").catch(() => {});
-        await Promise.race([lastAnswer, pause(seconds * 1_000, undefined, tooLate).catch(() => {})]);
-        tooLate.abort();
-      }
+      if (socket && !isLost) await lastAnswer(sql, seconds);
       await drop();
     },
     takeSocket() {
@@ -100,4 +92,27 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
       return socket.removeAllListeners("data").removeAllListeners("drain");
     },
   };
+}
+
+/** Waits until everything sent before is answered, for so many seconds at most. */
+async function lastAnswer(sql: Sql, seconds: number): Promise<void> {
+  const tooLate = new AbortController();
+  const answer = sql.unsafe("select 1").catch(() => {});
+  await Promise.race([answer, pause(seconds * 1_000, undefined, tooLate).catch(() => {})]);
+  tooLate.abort();
+}
+
+/** Aborts an attempt to connect after `timeoutMs`. */
+async function within(
+  timeoutMs: number,
+  signal: AbortSignal,
+  open: (signal: AbortSignal) => Promise<Socket>,
+): Promise<Socket> {
+  const late = new AbortController();
+  const timeout = setTimeout(() => late.abort(new ConnectTimeout()), timeoutMs);
+  try {
+    return await open(AbortSignal.any([signal, late.signal]));
+  } finally {
+    clearTimeout(timeout);
+  }
 }

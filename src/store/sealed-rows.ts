@@ -131,15 +131,8 @@ export interface SealedRowStatements {
 }
 
 /** Makes the statements for a table. Once for each: a flight knows its statements by identity. */
-export function sealedRowStatements({ table, key, keyType, hasRevision, columns }: SealedTable): SealedRowStatements {
-  // Layout of a sealed value: format (1), key version (4), ... `<>` with null is not true.
-  const staleness = (current: CurrentVersions) =>
-    columns
-      .flatMap(({ name, purpose, plain }) => [
-        `substring(${name} from 2 for 4) <> '\\x${hexOf(current[purpose])}'`,
-        ...(plain ? [`${plain} <> ''`] : []),
-      ])
-      .join(" or ");
+export function sealedRowStatements(sealedTable: SealedTable): SealedRowStatements {
+  const { table, key, keyType, columns } = sealedTable;
   const plainColumns = [...new Set(columns.flatMap(({ bound = [], plain }) => (plain ? [...bound, plain] : bound)))];
   const shared = { table, sortKey: () => "" };
   return {
@@ -162,7 +155,7 @@ export function sealedRowStatements({ table, key, keyType, hasRevision, columns 
         inputs.map(
           ({ after, last, current }) => sql`
             select ${sql.unsafe(key)}::text as sealed_key, ${sql([...columns.map(({ name }) => name), ...plainColumns])}
-            from ${sql(table)} where tenant_id = ${tenantId} and (${sql.unsafe(staleness(current))})
+            from ${sql(table)} where tenant_id = ${tenantId} and (${sql.unsafe(staleness(columns, current))})
               ${after === undefined ? sql`` : sql`and ${sql(key)} > ${after}::text::${sql.unsafe(keyType)}`}
               ${last === undefined ? sql`` : sql`and ${sql(key)} <= ${last}::text::${sql.unsafe(keyType)}`}
             order by ${sql.unsafe(`${table}.${key}`)}`,
@@ -183,34 +176,49 @@ export function sealedRowStatements({ table, key, keyType, hasRevision, columns 
         inputs.map(
           ({ after, last, current }) => sql`
             select count(*)::int as n
-            from ${sql(table)} where tenant_id = ${tenantId} and (${sql.unsafe(staleness(current))})
+            from ${sql(table)} where tenant_id = ${tenantId} and (${sql.unsafe(staleness(columns, current))})
               ${after === undefined ? sql`` : sql`and ${sql(key)} > ${after}::text::${sql.unsafe(keyType)}`}
               ${last === undefined ? sql`` : sql`and ${sql(key)} <= ${last}::text::${sql.unsafe(keyType)}`}`,
         ),
       answers: (rows) => rows.map(([row]) => row?.n ?? 0),
     }),
-    replace: defineStatement<Resealed, boolean, unknown>({
-      table,
-      kind: "write",
-      sortKey: ({ key: name }) => name,
-      queries: (sql, tenantId, inputs) =>
-        inputs.map(({ key: name, from, to }) => {
-          const values = Object.fromEntries([
-            ...columns.map((column, index) => [column.name, to[index] ?? null]),
-            ...columns.flatMap(({ plain }) => (plain ? [[plain, ""]] : [])),
-          ]);
-          // Every sealed value is unlike all others: the same bytes mean that nobody has written meanwhile.
-          const unchanged = columns.map(
-            (column, index) => sql`and ${sql(column.name)} is not distinct from ${from[index] ?? null}`,
-          );
-          return sql`
-            update ${sql(table)} set ${sql(values)}${hasRevision ? sql`, revision = revision + 1` : sql``}
-            where tenant_id = ${tenantId} and ${sql(key)} = ${name}::text::${sql.unsafe(keyType)} ${unchanged}
-            returning 1`;
-        }),
-      answers: (rows) => rows.map(({ length }) => length > 0),
-    }),
+    replace: replaceStatement(sealedTable),
   };
+}
+
+/** The condition on rows of which something is sealed under another key than the current. */
+function staleness(columns: SealedTable["columns"], current: CurrentVersions): string {
+  // Layout of a sealed value: format (1), key version (4), ... `<>` with null is not true.
+  return columns
+    .flatMap(({ name, purpose, plain }) => [
+      `substring(${name} from 2 for 4) <> '\\x${hexOf(current[purpose])}'`,
+      ...(plain ? [`${plain} <> ''`] : []),
+    ])
+    .join(" or ");
+}
+
+function replaceStatement({ table, key, keyType, hasRevision, columns }: SealedTable): SealedRowStatements["replace"] {
+  return defineStatement<Resealed, boolean, unknown>({
+    table,
+    kind: "write",
+    sortKey: ({ key: name }) => name,
+    queries: (sql, tenantId, inputs) =>
+      inputs.map(({ key: name, from, to }) => {
+        const values = Object.fromEntries([
+          ...columns.map((column, index) => [column.name, to[index] ?? null]),
+          ...columns.flatMap(({ plain }) => (plain ? [[plain, ""]] : [])),
+        ]);
+        // Every sealed value is unlike all others: the same bytes mean that nobody has written meanwhile.
+        const unchanged = columns.map(
+          (column, index) => sql`and ${sql(column.name)} is not distinct from ${from[index] ?? null}`,
+        );
+        return sql`
+          update ${sql(table)} set ${sql(values)}${hasRevision ? sql`, revision = revision + 1` : sql``}
+          where tenant_id = ${tenantId} and ${sql(key)} = ${name}::text::${sql.unsafe(keyType)} ${unchanged}
+          returning 1`;
+      }),
+    answers: (rows) => rows.map(({ length }) => length > 0),
+  });
 }
 
 type StaleRow = Readonly<Record<string, unknown>>;

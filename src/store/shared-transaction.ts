@@ -53,12 +53,8 @@ export async function runTransaction(
   options: RunOptions,
   works: readonly Work<unknown, OrdinaryTransaction>[],
 ): Promise<TransactionResult> {
-  const { tenantId, guard, isShared } = options;
-  const requests = works.map((work) => {
-    const request = new BatchedRequest(tenantId, engine, options, isShared);
-    request.start(work);
-    return request;
-  });
+  const { guard, isShared } = options;
+  const requests = works.map((work) => started(work, engine, options));
   let isOpen = false;
 
   for (;;) {
@@ -108,6 +104,12 @@ export async function runTransaction(
     }
     if (commit) return { kind: "committed", requests };
   }
+}
+
+function started(work: Work<unknown, OrdinaryTransaction>, engine: Engine, options: RunOptions): BatchedRequest {
+  const request = new BatchedRequest(options.tenantId, engine, options, options.isShared);
+  request.start(work);
+  return request;
 }
 
 /**

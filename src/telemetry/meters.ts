@@ -1,28 +1,14 @@
 import { STATUS_CODES } from "node:http";
 import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
-import type { Job } from "../jobs/schedule.js";
-import { BODY_REFUSALS, type BodyRefusal } from "../memory/body-fault.js";
+import { BODY_REFUSALS } from "../memory/body-fault.js";
 import { RATE_SCOPES, type RateScope } from "../rate-limits/rate-scope.js";
-import { type ParentSpan, traceOperation } from "./traces.js";
+import type { EndedOperation } from "./ended-operation.js";
+import { traceOperation } from "./traces.js";
 
 /** Seconds, as the semantic conventions of OpenTelemetry advise for durations of requests. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
-
-/** An operation that has ended, over whatever protocol. */
-export interface EndedOperation {
-  readonly rpc: string;
-  /** The path template; absent over RPC protocols. */
-  readonly route: string | undefined;
-  /** `ok`, or the code of the fault. */
-  readonly code: string;
-  /** Why its body was not taken, where that is how it ended. */
-  readonly bodyRefusal?: BodyRefusal | undefined;
-  readonly seconds: number;
-  /** The caller's span that it is a part of. */
-  readonly parent: ParentSpan | undefined;
-}
 
 /**
  * - `broken`: seals were changed or removed, and new ones leave a gap
@@ -45,73 +31,24 @@ export interface Meters {
   logTrouble(trouble: LogTrouble): void;
   /** A request that was one too many for its tenant. */
   turnedAway(): void;
-  /** The same job, its runs counted. */
-  timed(job: Job): Job;
+  /** The same job. Each run is counted with its duration and outcome. */
+  timed<T extends TimedJob>(job: T): T;
+}
+
+/** The part of a background job that the metrics need. */
+interface TimedJob {
+  readonly name: string;
+  run(signal: AbortSignal): Promise<void>;
 }
 
 export function createMeters(): Meters {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const requests = new Histogram({
-    name: "http_server_request_duration_seconds",
-    help: "Duration of HTTP requests, over every protocol.",
-    labelNames: ["http_request_method", "http_route", "http_response_status_code"],
-    buckets: DURATIONS,
-    registers,
-  });
-  const calls = new Histogram({
-    name: "rpc_server_call_duration_seconds",
-    help: "Duration of calls over gRPC, gRPC-Web and Connect.",
-    labelNames: ["rpc_method", "code"],
-    buckets: DURATIONS,
-    registers,
-  });
-  const operations = new Counter({
-    name: "cloakroom_operations_total",
-    help: "Operations by their outcome, over every protocol.",
-    labelNames: ["rpc", "code"],
-    registers,
-  });
-  const refusals = new Counter({
-    name: "cloakroom_rate_limited_total",
-    help: "Requests that were refused because their client had sent too many.",
-    labelNames: ["scope"],
-    registers,
-  });
-  const turnedAway = new Counter({
-    name: "cloakroom_turned_away_total",
-    help: "REST requests that were answered with 503 before they were read: their tenant sent more than is served.",
-    registers,
-  });
-  const refusedBodies = new Counter({
-    name: "cloakroom_bodies_refused_total",
-    help: "Bodies of requests that were not taken, by why.",
-    labelNames: ["reason"],
-    registers,
-  });
-  for (const reason of BODY_REFUSALS) refusedBodies.inc({ reason }, 0);
-  for (const scope of RATE_SCOPES) refusals.inc({ scope }, 0);
-  const logTroubles = new Counter({
-    name: "cloakroom_log_trouble_total",
-    help: "What was found wrong with logs and their seals, or with the clock that they are kept by.",
-    labelNames: ["trouble"],
-    registers,
-  });
-  for (const trouble of LOG_TROUBLES) logTroubles.inc({ trouble }, 0);
-  const jobs = new Histogram({
-    name: "cloakroom_job_duration_seconds",
-    help: "Duration of background jobs.",
-    labelNames: ["job", "outcome"],
-    buckets: [0.01, 0.1, 1, 10, 60, 600],
-    registers,
-  });
-  const patterns = new Map<string, string>();
-  const patternOf = (route: string) => {
-    const known = patterns.get(route) ?? route.replace(/:(\w+)/g, "{$1}");
-    patterns.set(route, known);
-    return known;
-  };
+  const { requests, calls, operations } = trafficInstruments(registers);
+  const { refusals, turnedAway, refusedBodies } = refusalInstruments(registers);
+  const { logTroubles, jobs } = backgroundInstruments(registers);
+  const patternOf = patternReader();
   return {
     registry,
     request(method, route, status, seconds) {
@@ -148,5 +85,80 @@ export function createMeters(): Meters {
         }
       },
     }),
+  };
+}
+
+function trafficInstruments(registers: Registry[]) {
+  const requests = new Histogram({
+    name: "http_server_request_duration_seconds",
+    help: "Duration of HTTP requests, over every protocol.",
+    labelNames: ["http_request_method", "http_route", "http_response_status_code"],
+    buckets: DURATIONS,
+    registers,
+  });
+  const calls = new Histogram({
+    name: "rpc_server_call_duration_seconds",
+    help: "Duration of calls over gRPC, gRPC-Web and Connect.",
+    labelNames: ["rpc_method", "code"],
+    buckets: DURATIONS,
+    registers,
+  });
+  const operations = new Counter({
+    name: "cloakroom_operations_total",
+    help: "Operations by their outcome, over every protocol.",
+    labelNames: ["rpc", "code"],
+    registers,
+  });
+  return { requests, calls, operations };
+}
+
+function refusalInstruments(registers: Registry[]) {
+  const refusals = new Counter({
+    name: "cloakroom_rate_limited_total",
+    help: "Requests that were refused because their client had sent too many.",
+    labelNames: ["scope"],
+    registers,
+  });
+  const turnedAway = new Counter({
+    name: "cloakroom_turned_away_total",
+    help: "REST requests that were answered with 503 before they were read: their tenant sent more than is served.",
+    registers,
+  });
+  const refusedBodies = new Counter({
+    name: "cloakroom_bodies_refused_total",
+    help: "Bodies of requests that were not taken, by why.",
+    labelNames: ["reason"],
+    registers,
+  });
+  for (const reason of BODY_REFUSALS) refusedBodies.inc({ reason }, 0);
+  for (const scope of RATE_SCOPES) refusals.inc({ scope }, 0);
+  return { refusals, turnedAway, refusedBodies };
+}
+
+function backgroundInstruments(registers: Registry[]) {
+  const logTroubles = new Counter({
+    name: "cloakroom_log_trouble_total",
+    help: "What was found wrong with logs and their seals, or with the clock that they are kept by.",
+    labelNames: ["trouble"],
+    registers,
+  });
+  for (const trouble of LOG_TROUBLES) logTroubles.inc({ trouble }, 0);
+  const jobs = new Histogram({
+    name: "cloakroom_job_duration_seconds",
+    help: "Duration of background jobs.",
+    labelNames: ["job", "outcome"],
+    buckets: [0.01, 0.1, 1, 10, 60, 600],
+    registers,
+  });
+  return { logTroubles, jobs };
+}
+
+/** Turns the router's `:id` into `{id}`, and remembers each route. */
+function patternReader(): (route: string) => string {
+  const patterns = new Map<string, string>();
+  return (route) => {
+    const known = patterns.get(route) ?? route.replace(/:(\w+)/g, "{$1}");
+    patterns.set(route, known);
+    return known;
   };
 }

@@ -1,11 +1,5 @@
 import { propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
-import type { EndedOperation } from "./meters.js";
-
-/** A caller's span by its headers (W3C Trace Context), as they came. */
-export interface ParentSpan {
-  readonly traceparent: string;
-  readonly tracestate: string | undefined;
-}
+import type { EndedOperation } from "./ended-operation.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

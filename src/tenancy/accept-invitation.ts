@@ -1,4 +1,4 @@
-import type { Actor } from "../access/caller.js";
+import type { Actor } from "../audit/actor.js";
 import { logEntry } from "../audit/log-entry.js";
 import { newUuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";

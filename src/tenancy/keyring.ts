@@ -7,6 +7,7 @@ import {
   generateTenantKey,
   KEY_PURPOSES,
   type KeyPurpose,
+  type TenantKeySource,
   type TenantKeys,
   type UnwrappedKeys,
   unwrapTenantKeys,
@@ -38,7 +39,7 @@ interface Entry {
  * ({@link expect}), and those of before fail at the guard of their transaction: new values are sealed under the new key at
  * once, on all replicas.
  */
-export class Keyring {
+export class Keyring implements TenantKeySource {
   readonly #database: Database;
   readonly #roots: Pick<RootKeys, "find">;
   readonly #entries = new LRUCache<TenantId, Entry>({ max: 10_000 });

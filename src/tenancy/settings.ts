@@ -1,15 +1,6 @@
+import type { TenantSettings } from "../access/tenant-settings.js";
 import { invalidFields } from "../base/fault.js";
-import { type JsonObject, setOwn } from "../base/json.js";
-
-/** A tenant's settings. The interface shows each as the text "true" or "false". */
-export interface TenantSettings {
-  /** All tokens are fingerprinted with their type's expression. */
-  readonly fingerprint_tokens: boolean;
-  /** Proxies without a key of their own are refused. */
-  readonly disable_ephemeral_proxy: boolean;
-  /** Tokens of the same content are folded into one. */
-  readonly deduplicate_tokens: boolean;
-}
+import { setOwn } from "../base/json.js";
 
 export const DEFAULT_SETTINGS: TenantSettings = {
   fingerprint_tokens: false,
@@ -45,16 +36,6 @@ function objectionTo(name: string): string {
   return only === undefined
     ? `is not known; known are ${Object.keys(DEFAULT_SETTINGS).join(", ")}`
     : `must be "${only}"`;
-}
-
-/** Settings as they are stored: what an older version did not know has its default. */
-export function readSettings(stored: JsonObject): TenantSettings {
-  const read = (name: keyof TenantSettings) => stored[name] === true;
-  return {
-    fingerprint_tokens: read("fingerprint_tokens"),
-    disable_ephemeral_proxy: read("disable_ephemeral_proxy"),
-    deduplicate_tokens: read("deduplicate_tokens"),
-  };
 }
 
 /** The interface shows each setting as a text. */

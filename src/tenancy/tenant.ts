@@ -1,10 +1,11 @@
 import { actorOf, type Caller } from "../access/caller.js";
+import { readSettings, type TenantSettings } from "../access/tenant-settings.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import { writeLog } from "../store/audit-logs.js";
 import { lockTenant, readTenant, type TenantRow, updateTenant } from "../store/tenants.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
-import { mergeSettings, readSettings, type TenantSettings } from "./settings.js";
+import { mergeSettings } from "./settings.js";
 
 export interface Tenant {
   readonly row: TenantRow;

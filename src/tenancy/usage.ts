@@ -1,11 +1,11 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
+import { monthOf } from "../base/month.js";
 import { writeLog } from "../store/audit-logs.js";
 import { readTenant } from "../store/tenants.js";
 import { activeInMonth, type TypeUsage, usageByType } from "../store/token-counts.js";
 import type { Transaction } from "../store/transaction.js";
-import { monthOf } from "../tokens/activity.js";
 
 /** What a tenant has and uses. */
 export interface Usage {

@@ -1,11 +1,7 @@
+import { monthOf } from "../base/month.js";
 import { countActiveToken } from "../store/token-counts.js";
 import { markTokenActive } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
-
-/** The month of a time, as its first day in UTC: YYYY-MM-DD. */
-export function monthOf(time: Date): string {
-  return `${time.getUTCFullYear()}-${String(time.getUTCMonth() + 1).padStart(2, "0")}-01`;
-}
 
 /** Whether a token that is read or used now has not been counted as active in this month yet. */
 export function isFirstUse(tx: Transaction, activeMonth: string): boolean {

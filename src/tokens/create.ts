@@ -3,6 +3,7 @@ import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
+import { monthOf } from "../base/month.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
@@ -17,7 +18,7 @@ import {
   type TokenRowWithCvc,
 } from "../store/tokens.js";
 import type { Transaction } from "../store/transaction.js";
-import { monthOf, touch } from "./activity.js";
+import { touch } from "./activity.js";
 import { expiryEntry, removeToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
 import type { PreparedToken } from "./prepare.js";

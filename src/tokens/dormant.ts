@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { Json } from "../base/json.js";
 import { mergePatch } from "../base/merge-patch.js";
 import { isTemplate } from "../expressions/expression.js";
-import type { TokenPatch } from "./patch.js";
 import { EXPRESSION_FIELDS, type ExpressionField, type Token, type TokenAttributes } from "./token.js";
+import type { TokenPatch } from "./token-patch.js";
 import type { TokenType } from "./types/token-type.js";
 
 /**

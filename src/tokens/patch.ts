@@ -16,20 +16,7 @@ import { requireEvaluable } from "./mask.js";
 import { containersOf, evaluateIndexes, fingerprint, indexValuesOf } from "./prepare.js";
 import { splitCvc } from "./sealing.js";
 import type { Expiry, Token, TokenAttributes } from "./token.js";
-
-/** A patch as a caller sent it. A field that is there and null is cleared; one that is absent stays. */
-export interface TokenPatch {
-  /** What cannot change. A client may send it back as it read it. */
-  readonly fixed?: { readonly type?: string | null; readonly tenantId?: string | null };
-  readonly data?: Json;
-  readonly mask?: Json;
-  readonly metadata?: Json;
-  readonly containers?: readonly string[] | null;
-  readonly searchIndexes?: readonly string[] | null;
-  readonly fingerprintExpression?: string | null;
-  readonly deduplicate?: boolean | null;
-  readonly expiresAt?: string | null;
-}
+import type { TokenPatch } from "./token-patch.js";
 
 /** What a patch makes of a token. */
 export interface PatchedToken {

@@ -16,11 +16,12 @@ import { touch } from "./activity.js";
 import { foldInto, writeCvc } from "./create.js";
 import { expiryEntry, removeToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
-import { applyPatch, type PatchedToken, patchedContainers, requireFixed, type TokenPatch } from "./patch.js";
+import { applyPatch, type PatchedToken, patchedContainers, requireFixed } from "./patch.js";
 import { indexValuesOf } from "./prepare.js";
 import { openToken, sealToken, splitCvc } from "./sealing.js";
 import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
+import type { TokenPatch } from "./token-patch.js";
 import { forWriteAnswer, type Showing, type TokenView, viewOf } from "./view.js";
 
 /**

@@ -3,8 +3,8 @@ import { Authenticator } from "../../src/access/authenticate.js";
 import { newKey } from "../../src/access/key-text.js";
 import { systemClock } from "../../src/base/clock.js";
 import { isTenantId, type TenantId } from "../../src/base/ids.js";
-import { readConfig } from "../../src/config.js";
-import { openVault, type Vault } from "../../src/vault.js";
+import { readConfig } from "../../src/settings/config.js";
+import { openVault, type Vault } from "../../src/vault/vault.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
 let vault: Vault;

@@ -2,7 +2,7 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { clientReader } from "../../src/api/client-address.js";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 
 function clientOf(trusted: string, peer: string, forwarded?: string): string {
   const socket = new Socket();

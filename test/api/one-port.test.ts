@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { connect as connectSocket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { CONNECTION_LIMITS, createOnePort, type OnePort } from "../../src/api/one-port.js";
+import { CONNECTION_LIMITS } from "../../src/api/connection-limits.js";
+import { createOnePort, type OnePort } from "../../src/api/one-port.js";
 import { createAuthority } from "../egress/certificates.js";
 
 describe("a request over HTTP/2 whose client never finishes it", () => {

@@ -1,7 +1,7 @@
 import { systemClock } from "../../src/base/clock.js";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 import { connect, type Sql } from "../../src/store/connect.js";
-import { openVault } from "../../src/vault.js";
+import { openVault } from "../../src/vault/vault.js";
 import type { BenchServer } from "./bench-server.js";
 import { Tally } from "./load.js";
 import { processorTime } from "./processor-time.js";

@@ -1,7 +1,7 @@
 import { systemClock } from "../../src/base/clock.js";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
-import { openVault } from "../../src/vault.js";
+import { openVault } from "../../src/vault/vault.js";
 import type { BenchServer } from "./bench-server.js";
 import type { Plan } from "./measure.js";
 import { say, type Table } from "./table.js";

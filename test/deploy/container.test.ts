@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 import { startFlags } from "../support/start-flags.js";
 
 const dockerfile = readFileSync("deploy/Dockerfile", "utf8");

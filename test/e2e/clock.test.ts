@@ -1,8 +1,8 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { readConfig } from "../../src/config.js";
-import type { RunningServer } from "../../src/running-server.js";
+import type { RunningServer } from "../../src/server/running-server.js";
+import { readConfig } from "../../src/settings/config.js";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { startEmbeddedDatabase } from "../../src/store/embedded/embedded-database.js";
 import { cloakroom } from "../support/command.js";
@@ -15,7 +15,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 /** The built program, because it starts processes of its own. */
-const builtServer: string = "../../dist/src/serve.js";
+const builtServer: string = "../../dist/src/server/start-server.js";
 
 describe("a machine whose clock ran an hour fast and was corrected", () => {
   const directory = newDirectory();
@@ -57,7 +57,7 @@ describe("a machine whose clock ran an hour fast and was corrected", () => {
     await movableClock(owner);
     await owner.end({ timeout: 5 });
     await database.stop();
-    const { startServer }: typeof import("../../src/serve.js") = await import(builtServer);
+    const { startServer }: typeof import("../../src/server/start-server.js") = await import(builtServer);
     const say = (line: string) => {
       admin = /Health at (\S+)\/readyz/.exec(line)?.[1] ?? admin;
     };

@@ -2,8 +2,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isTenantId } from "../../src/base/ids.js";
-import { readConfig } from "../../src/config.js";
-import type { RunningServer } from "../../src/running-server.js";
+import type { RunningServer } from "../../src/server/running-server.js";
+import { readConfig } from "../../src/settings/config.js";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { asTenant } from "../support/databases.js";
 import { copyMigratedData } from "../support/migrated-data.js";
@@ -17,7 +17,7 @@ const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year
 const MERGE_PATCH = { "Content-Type": "application/merge-patch+json" };
 
 /** The built program, because it starts processes of its own. */
-const builtServer: string = "../../dist/src/serve.js";
+const builtServer: string = "../../dist/src/server/start-server.js";
 
 describe("expired data", () => {
   const directory = newDirectory();
@@ -34,7 +34,7 @@ describe("expired data", () => {
   let tenant: TestTenant;
   let backEnd: RestClient;
   beforeAll(async () => {
-    const { startServer }: typeof import("../../src/serve.js") = await import(builtServer);
+    const { startServer }: typeof import("../../src/server/start-server.js") = await import(builtServer);
     server = await startServer(readConfig(environment), () => {}, { now: () => Date.now() + ahead });
     sql = connect(server.vault.ownerAddress, { connections: 2, statementTimeout: 20_000 });
     tenant = await newTenant(server.url, environment);

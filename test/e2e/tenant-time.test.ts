@@ -2,8 +2,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isTenantId } from "../../src/base/ids.js";
-import { readConfig } from "../../src/config.js";
-import type { RunningServer } from "../../src/running-server.js";
+import type { RunningServer } from "../../src/server/running-server.js";
+import { readConfig } from "../../src/settings/config.js";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { cloakroom } from "../support/command.js";
 import { asTenant } from "../support/databases.js";
@@ -16,7 +16,7 @@ const HOUR = 60 * 60_000;
 const DAY = 24 * HOUR;
 
 /** The built program, because it starts processes of its own. */
-const builtServer: string = "../../dist/src/serve.js";
+const builtServer: string = "../../dist/src/server/start-server.js";
 
 describe("as time goes by", () => {
   const directory = newDirectory();
@@ -33,7 +33,7 @@ describe("as time goes by", () => {
   let sql: Sql;
   let tenant: TestTenant;
   beforeAll(async () => {
-    const { startServer }: typeof import("../../src/serve.js") = await import(builtServer);
+    const { startServer }: typeof import("../../src/server/start-server.js") = await import(builtServer);
     server = await startServer(readConfig(environment), () => {}, { now: () => Date.now() + ahead });
     sql = connect(server.vault.ownerAddress, { connections: 2, statementTimeout: 20_000 });
     tenant = await newTenant(server.url, environment);

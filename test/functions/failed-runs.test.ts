@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { newUuid, type TenantId, type Uuid } from "../../src/base/ids.js";
-import { readConfig } from "../../src/config.js";
 import { type FailedRunParts, FailedRuns } from "../../src/functions/failed-runs.js";
 import type { TenantFunction } from "../../src/functions/function-runner.js";
 import { failed, type RunOutcome } from "../../src/sandbox/run.js";
+import { readConfig } from "../../src/settings/config.js";
 import { FAILED_RUNS_KEPT, listFailedRuns } from "../../src/store/failed-runs.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
-import { openVault, type Vault } from "../../src/vault.js";
+import { openVault, type Vault } from "../../src/vault/vault.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 

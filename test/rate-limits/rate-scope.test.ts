@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 
 describe("CLOAKROOM_RATE_LIMITS", () => {
   it("defaults to the limits of the specification", () => {

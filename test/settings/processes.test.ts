@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { describe, expect, it } from "vitest";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 import { ConfigError } from "../../src/settings/environment.js";
 import { readProcesses } from "../../src/settings/processes.js";
 

@@ -1,8 +1,8 @@
 import { inject } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 import { connect } from "../../src/store/connect.js";
-import { openVault } from "../../src/vault.js";
+import { openVault } from "../../src/vault/vault.js";
 import { tenantTables } from "../store/support/samples.js";
 
 /** Tables that a request may write to, including idempotency keys and counters. */

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, inject, vi } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
-import { readConfig } from "../../src/config.js";
+import { readConfig } from "../../src/settings/config.js";
 import { type ProvisionedTenant, provisionTenant } from "../../src/tenancy/provision.js";
-import { openVault, type Vault } from "../../src/vault.js";
+import { openVault, type Vault } from "../../src/vault/vault.js";
 import { type RestClient, restClient } from "./rest.js";
 import type { ServerProcess } from "./server.js";
 

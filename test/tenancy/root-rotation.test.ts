@@ -8,14 +8,14 @@ import { makeCheckValue, type RootKey } from "../../src/crypto/root-key.js";
 import { RootKeys } from "../../src/crypto/root-keys.js";
 import type { Sensitive } from "../../src/crypto/sensitive.js";
 import { splitRootKey } from "../../src/crypto/shares.js";
-import { registeredKey } from "../../src/open-root-key.js";
 import type { Sql } from "../../src/store/connect.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
 import { insertRootKey, listRootKeys, noteSplit } from "../../src/store/root-keys.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
 import { type RootRotationParts, rotateRootKey } from "../../src/tenancy/root-rotation.js";
-import { ShareDesk, type Unseal, type UnsealedKey } from "../../src/unsealing.js";
+import { registeredKey } from "../../src/vault/open-root-key.js";
+import { ShareDesk, type Unseal, type UnsealedKey } from "../../src/vault/unsealing.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
 class CutOff extends Error {}

@@ -8,8 +8,9 @@ import type { Json } from "../../src/base/json.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
 import { DEFAULT_SETTINGS } from "../../src/tenancy/settings.js";
-import { applyPatch, type PatchAuthor, type TokenPatch } from "../../src/tokens/patch.js";
+import { applyPatch, type PatchAuthor } from "../../src/tokens/patch.js";
 import type { Token } from "../../src/tokens/token.js";
+import type { TokenPatch } from "../../src/tokens/token-patch.js";
 import { tokenType } from "../../src/tokens/types/registry.js";
 import { viewOf } from "../../src/tokens/view.js";
 

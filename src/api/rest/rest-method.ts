@@ -114,47 +114,27 @@ function withoutRoot(fault: Fault, root: string): Fault {
   return new Fault(code, message, { fields, cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
 }
 
+type Fields = Message & Record<string, unknown>;
+
+interface BodyRules {
+  readonly maxBytes: number;
+  readonly mergePatch: boolean;
+}
+
 function requestReader(
   input: DescMessage,
   body: string,
   path: PathTemplate,
-  rules: { maxBytes: number; mergePatch: boolean; unknownParameters: UnknownParameters; bareList: boolean },
+  rules: BodyRules & { readonly unknownParameters: UnknownParameters; readonly bareList: boolean },
 ): RestMethod["read"] {
   const variables = path.variables.map((name) => fieldOf(input, name));
   const makeDefaults = defaultsOf(input);
   const bound = [...path.variables, ...(body ? [body] : [])];
   const readQuery = compileQueryReader(input, bound, rules.unknownParameters);
-  const bodyField = body && body !== "*" ? fieldOf(input, body) : undefined;
-  const readBodyField = bodyField && compileFieldReader(bodyField);
-  const readBody = compilePartialJsonReader(input);
-  const mask = input.fields.find((field) => field.message?.typeName === "google.protobuf.FieldMask");
+  const readBody = bodyReader(input, body, path, rules);
 
-  const start = async (
-    request: IncomingMessage,
-    faults: FieldFaultList,
-  ): Promise<Message & Record<string, unknown>> => {
-    const message = makeDefaults();
-    if (body === "") {
-      requireCaller(request);
-      request.resume();
-      return message;
-    }
-    const json = await readJsonBody(request, rules);
-    if (bodyField && readBodyField) {
-      if (json !== undefined) message[bodyField.localName] = readBodyField(json);
-      return message;
-    }
-    if (json === undefined && !rules.mergePatch) return message;
-    // RFC 7386: a patch that is null would replace the resource with nothing. Elsewhere it is an empty body.
-    if (json === null && rules.mergePatch) throw invalid("body", "must be an object");
-    Object.assign(message, readBody(json ?? {}, faults));
-    if (mask)
-      message[mask.localName] = { $typeName: "google.protobuf.FieldMask", paths: keysPresent(input, path, json) };
-    return message;
-  };
-
-  /** Clients patch with what they read: an id in the body is taken where it is the resource's own. */
-  const requireSameId = (message: Message & Record<string, unknown>, parameters: Readonly<Record<string, string>>) => {
+  /** Clients patch with what they read: the body may repeat an id of the path. */
+  const requireSameId = (message: Fields, parameters: Readonly<Record<string, string>>) => {
     if (!rules.mergePatch) return;
     for (const { name, localName } of variables) {
       const sent = message[localName];
@@ -162,7 +142,7 @@ function requestReader(
     }
   };
 
-  const withPath = (message: Message & Record<string, unknown>, parameters: Readonly<Record<string, string>>) => {
+  const withPath = (message: Fields, parameters: Readonly<Record<string, string>>) => {
     for (const field of variables) message[field.localName] = parameters[field.name] ?? "";
     if (!isMessage(message, input)) throw new Error(`REST read another message than ${input.typeName}`);
     return message;
@@ -171,7 +151,8 @@ function requestReader(
   return async (request, parameters, query) => {
     try {
       const faults = new FieldFaultList();
-      const message = await start(request, faults);
+      const message = makeDefaults();
+      await readBody(request, message, faults);
       requireSameId(message, parameters);
       if (body !== "*") readQuery(query, message, (name, text) => faults.add(name, text));
       // Clients that read no page ask for no second one.
@@ -181,10 +162,41 @@ function requestReader(
       const unread = { message: withPath(makeDefaults(), parameters), unreadable: faults.toFault() };
       return faults.toFields().body ? unread : { ...unread, partial: whole };
     } catch (error) {
-      // Whose caller has left needs no answer of an earlier one.
+      // If the client disconnected, skip the idempotency replay.
       if (!(error instanceof Fault) || request.aborted) throw error;
       return { message: withPath(makeDefaults(), parameters), unreadable: error };
     }
+  };
+}
+
+/** Reads a request's body into a message. Faults of single fields go into the list; any other is thrown. */
+function bodyReader(
+  input: DescMessage,
+  body: string,
+  path: PathTemplate,
+  rules: BodyRules,
+): (request: IncomingMessage, message: Fields, faults: FieldFaultList) => Promise<void> {
+  const bodyField = body && body !== "*" ? fieldOf(input, body) : undefined;
+  const readBodyField = bodyField && compileFieldReader(bodyField);
+  const readBody = compilePartialJsonReader(input);
+  const mask = input.fields.find((field) => field.message?.typeName === "google.protobuf.FieldMask");
+  return async (request, message, faults) => {
+    if (body === "") {
+      requireCaller(request);
+      request.resume();
+      return;
+    }
+    const json = await readJsonBody(request, rules);
+    if (bodyField && readBodyField) {
+      if (json !== undefined) message[bodyField.localName] = readBodyField(json);
+      return;
+    }
+    if (json === undefined && !rules.mergePatch) return;
+    // RFC 7386: a patch that is null would replace the resource with nothing. Elsewhere it is an empty body.
+    if (json === null && rules.mergePatch) throw invalid("body", "must be an object");
+    Object.assign(message, readBody(json ?? {}, faults));
+    if (mask)
+      message[mask.localName] = { $typeName: "google.protobuf.FieldMask", paths: keysPresent(input, path, json) };
   };
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { cardBrand } from "../../tokens/types/card-brand.js";
 import type { ConnectorContext } from "../connector.js";
+import { fieldOf } from "../connectors/fields.js";
 import type { AuthorizationRequest } from "../payment-request.js";
 import { approved, type Page } from "./ledger.js";
 import type { Behaviour } from "./rules.js";
@@ -10,13 +11,13 @@ const HOUR_S = 3_600;
 
 /** The page that an authorization opens in the books. */
 export function decide(
-  { fields }: ConnectorContext,
+  context: ConnectorContext,
   request: AuthorizationRequest,
   { verdict, cvv, later, approvesHalf, asyncCapture, asyncVoid, approvesLate }: Behaviour,
   now: number,
 ): Page {
-  const isSlow = asyncCapture || fields.get("async_capture")?.reveal() === "true";
-  const lifetime = Number(fields.get("approval_ttl_s")?.reveal() ?? HOUR_S) * 1_000;
+  const isSlow = asyncCapture || fieldOf(context, "async_capture") === "true";
+  const lifetime = Number(fieldOf(context, "approval_ttl_s") ?? HOUR_S) * 1_000;
   const page: Page = {
     ...{
       stand: "approved",

@@ -5,6 +5,7 @@ import { readPayment } from "../../store/payments.js";
 import type { Keyring } from "../../tenancy/keyring.js";
 import { uuidFrom, writeAddress } from "../addresses.js";
 import { connectionOf } from "../connection.js";
+import { fieldOf } from "../connectors/fields.js";
 import { openPayment } from "../payment.js";
 import type { WebhookDelivery } from "../webhook.js";
 import { writeSimulatorWebhook } from "./webhook.js";
@@ -64,7 +65,7 @@ export class SimulatorPost {
       const payment = row ? openPayment(keys, tenantId, row) : undefined;
       return payment && connectionOf(keys, tenantId, await tx.query(readConnection, payment.connectionId), payment);
     });
-    const secret = connection?.fields.get("webhook_secret")?.reveal();
+    const secret = connection && fieldOf(connection, "webhook_secret");
     if (!connection || secret === undefined) return;
     const delivery = writeSimulatorWebhook(secret, newUuid(), reference);
     const address = writeAddress(keys, "payment-webhook", tenantId, connection.id);

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { TenantId } from "../../base/ids.js";
 import type { Connector, ConnectorContext } from "../connector.js";
+import { fieldOf } from "../connectors/fields.js";
 import { isDecline } from "../error-code.js";
 import type { AuthorizationOutcome, CredentialsOutcome, FollowUpOutcome, LookUpOutcome } from "../outcome.js";
 import type {
@@ -121,7 +122,7 @@ export class Simulator implements Connector {
 
   async checkCredentials(context: ConnectorContext): Promise<CredentialsOutcome> {
     await latency(context);
-    const wanted = context.fields.get("verify_result")?.reveal();
+    const wanted = fieldOf(context, "verify_result");
     return { kind: wanted === "failed" ? "refused" : wanted === "pending" ? "unclear" : "accepted" };
   }
 
@@ -190,7 +191,7 @@ function lostAnswer(fault: Exclude<Behaviour["answer"], "none">): AuthorizationO
   return { kind: "unknown", codes: { rawCode: rawCode[fault] } };
 }
 
-async function latency({ fields }: ConnectorContext): Promise<void> {
-  const wanted = Number(fields.get("latency_ms")?.reveal() ?? 0);
+async function latency(context: ConnectorContext): Promise<void> {
+  const wanted = Number(fieldOf(context, "latency_ms") ?? 0);
   if (wanted > 0) await pause(Math.min(wanted, 30_000));
 }

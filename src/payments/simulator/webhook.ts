@@ -1,4 +1,5 @@
 import type { ConnectorContext } from "../connector.js";
+import { fieldOf } from "../connectors/fields.js";
 import { parseObject, textAt } from "../connectors/read-json.js";
 import { hmac, isSame } from "../connectors/signature.js";
 import type { WebhookDelivery, WebhookReading } from "../webhook.js";
@@ -6,8 +7,8 @@ import type { WebhookDelivery, WebhookReading } from "../webhook.js";
 const SIGNATURE = "simulator-signature";
 
 /** `Simulator-Signature`: HMAC-SHA-256 of the body under the webhook secret, in hex. Body: {id, payment}. */
-export function readSimulatorWebhook({ fields }: ConnectorContext, { headers, body }: WebhookDelivery): WebhookReading {
-  const secret = fields.get("webhook_secret")?.reveal();
+export function readSimulatorWebhook(context: ConnectorContext, { headers, body }: WebhookDelivery): WebhookReading {
+  const secret = fieldOf(context, "webhook_secret");
   const given = Buffer.from(headers[SIGNATURE] ?? "", "hex");
   if (!secret || !isSame(hmac("sha256", secret, body), given)) return { kind: "unverified" };
   const event = parseObject(body.toString("utf8"));

@@ -47,10 +47,7 @@ export default function boot(host: Host): Guest {
   const room = new ConsoleRoom();
   const ending = new Ending(host);
   installGlobals({ host, random, calls, timers, room, ending });
-  const require = createRequire(host, calls, timers);
-  // For the ES modules that stand for those of CommonJS, see engine/quickjs/module-loader.ts.
-  define(globalThis, Symbol.for("cloakroom.require"), require);
-  for (const name of ["crypto", "https", "stream", "util", "zlib", ...Object.keys(preloaded)]) require(name);
+  const require = installRequire(host, calls, timers);
   let handler: Promise<Handler | undefined> | Handler | undefined;
   /** The first run begins when the code is evaluated: what that has started goes on. */
   let isStarted = false;
@@ -100,6 +97,15 @@ export default function boot(host: Host): Guest {
     fire: (number) => guarded(ending, () => timers.fire(number)),
     namesOf: (name) => writeJson(Object.keys(Object(require(name)))) ?? "[]",
   };
+}
+
+/** Makes `require`, and loads the modules that most code asks for: they are then in the snapshot. */
+function installRequire(host: Host, calls: HostCalls, timers: Timers): Require {
+  const require = createRequire(host, calls, timers);
+  // For the ES modules that stand for those of CommonJS, see engine/quickjs/module-loader.ts.
+  define(globalThis, Symbol.for("cloakroom.require"), require);
+  for (const name of ["crypto", "https", "stream", "util", "zlib", ...Object.keys(preloaded)]) require(name);
+  return require;
 }
 
 interface GlobalParts {

@@ -39,42 +39,7 @@ const WITH_PARTS = /^(lodash|crypto-js|aws-sdk\/clients)\/([\w.-]+)$/;
 /** `require` for tenant code and for the packages that it loads: a list of modules, and nothing else. */
 export function createRequire(host: Host, calls: HostCalls, timers: Timers): Require {
   const zlib = () => load("zlib");
-  const fetch = createFetch(calls, zlib);
-  const nodeFetch = Object.assign(fetch, { Headers, Request, Response, FetchError, default: fetch });
-  const modules = new Map<string, () => unknown>(
-    Object.entries({
-      assert: () => fromPackage("assert"),
-      "assert/strict": () => Object(load("assert")).strict,
-      buffer: () => ({
-        ...{ Buffer, kMaxLength, SlowBuffer: Buffer, atob, btoa },
-        constants: { MAX_LENGTH: kMaxLength, MAX_STRING_LENGTH: kMaxLength },
-      }),
-      constants: () => Object.assign({}, ...Object.values(Object(Object(load("os")).constants))),
-      crypto: () => createCryptoModule(host),
-      events: () => events,
-      http: () => createHttpModule(calls, "http"),
-      https: () => createHttpModule(calls, "https"),
-      os: createOsModule,
-      path: () => path,
-      "path/posix": () => path,
-      perf_hooks: () => ({ performance }),
-      process: () => process,
-      punycode: () => fromPackage("punycode"),
-      querystring: () => querystring,
-      stream: createStreamModule,
-      "stream/promises": () => createStreamModule().promises,
-      string_decoder: () => ({ StringDecoder }),
-      timers: () => timers.functions(),
-      "timers/promises": createTimersPromises,
-      tty: () => ({ isatty: () => false }),
-      url: () => createUrlModule(() => fromPackage("url")),
-      util: () => createUtilModule(load),
-      "util/types": () => Object(load("util")).types,
-      zlib: () => createZlibModule(host),
-      "node-fetch": () => nodeFetch,
-      "@basis-theory/basis-theory-reactor-formulas-sdk-js": () => reactorErrors,
-    }),
-  );
+  const modules = new Map(Object.entries(builtIns(host, calls, timers, { zlib, load, fromPackage })));
   for (const [name, code] of Object.entries(preloaded)) modules.set(name, () => evaluate(code, loadForPackage));
   for (const name of onDemand) modules.set(name, () => fromPackage(name));
   const loaded = new Map<string, unknown>();
@@ -107,6 +72,56 @@ export function createRequire(host: Host, calls: HostCalls, timers: Timers): Req
     throw notFound(name, modules.keys());
   };
   return Object.assign((given: unknown) => load(plainName(given)), { resolve });
+}
+
+/** How modules load one another. */
+interface Loading {
+  readonly zlib: () => unknown;
+  readonly load: (name: string) => unknown;
+  readonly fromPackage: (name: string) => unknown;
+}
+
+/** Node's own modules, and packages that are built here. Each is made when it is first required. */
+function builtIns(
+  host: Host,
+  calls: HostCalls,
+  timers: Timers,
+  { zlib, load, fromPackage }: Loading,
+): Record<string, () => unknown> {
+  const fetch = createFetch(calls, zlib);
+  const nodeFetch = Object.assign(fetch, { Headers, Request, Response, FetchError, default: fetch });
+  return {
+    assert: () => fromPackage("assert"),
+    "assert/strict": () => Object(load("assert")).strict,
+    buffer: () => ({
+      ...{ Buffer, kMaxLength, SlowBuffer: Buffer, atob, btoa },
+      constants: { MAX_LENGTH: kMaxLength, MAX_STRING_LENGTH: kMaxLength },
+    }),
+    constants: () => Object.assign({}, ...Object.values(Object(Object(load("os")).constants))),
+    crypto: () => createCryptoModule(host),
+    events: () => events,
+    http: () => createHttpModule(calls, "http"),
+    https: () => createHttpModule(calls, "https"),
+    os: createOsModule,
+    path: () => path,
+    "path/posix": () => path,
+    perf_hooks: () => ({ performance }),
+    process: () => process,
+    punycode: () => fromPackage("punycode"),
+    querystring: () => querystring,
+    stream: createStreamModule,
+    "stream/promises": () => createStreamModule().promises,
+    string_decoder: () => ({ StringDecoder }),
+    timers: () => timers.functions(),
+    "timers/promises": createTimersPromises,
+    tty: () => ({ isatty: () => false }),
+    url: () => createUrlModule(() => fromPackage("url")),
+    util: () => createUtilModule(load),
+    "util/types": () => Object(load("util")).types,
+    zlib: () => createZlibModule(host),
+    "node-fetch": () => nodeFetch,
+    "@basis-theory/basis-theory-reactor-formulas-sdk-js": () => reactorErrors,
+  };
 }
 
 /** Node's own modules may be asked for by `node:` names, and by names that end in a slash. */

@@ -12,6 +12,7 @@ import { ended, INEXPRESSIBLE, refused } from "../ending.js";
 import { errorOfStatus } from "../provider-json.js";
 import { objectAt, textAt } from "../read-json.js";
 import { redacting } from "../redacting.js";
+import { sendsCvc } from "../sends-cvc.js";
 import { type Answer, ask } from "./answer.js";
 import { findRefund, lookUpTransaction, transactionIn } from "./look-up.js";
 import { errorOfMessage, errorOfReason } from "./reason-codes.js";
@@ -56,7 +57,7 @@ async function authorize(
   if (answer.kind === "refused") return ended(errorOf(answer), { codes: answer.codes });
   const response = objectAt(answer.body, "transactionResponse");
   if (response === undefined) return { kind: "unknown", codes: { rawCode: "unreadable_answer" } };
-  const sentCvc = request.card.reveal().cvc !== undefined && !request.isMerchantInitiated;
+  const sentCvc = sendsCvc(request);
   return outcomeOf(response, { money: request.money, isSale: request.intent === "capture", sentCvc });
 }
 

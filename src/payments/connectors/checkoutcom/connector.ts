@@ -13,6 +13,7 @@ import { ended, INEXPRESSIBLE, refused } from "../ending.js";
 import { callJson } from "../provider-json.js";
 import { textAt } from "../read-json.js";
 import { redacting } from "../redacting.js";
+import { sendsCvc } from "../sends-cvc.js";
 import { checkoutcomAddress } from "./address.js";
 import { CHECKOUTCOM_AMOUNTS } from "./amounts.js";
 import { codesOfError, errorOf } from "./error.js";
@@ -80,7 +81,7 @@ async function authorize(
   // The first request with the key has not ended.
   if (status === 409) return { kind: "unknown", codes: codesOfError(body, status) };
   if (status >= 400) return ended(errorOf(body, status), { codes: codesOfError(body, status) });
-  const sentCvc = request.card.reveal().cvc !== undefined && !request.isMerchantInitiated;
+  const sentCvc = sendsCvc(request);
   return standingOf(body, request.intent, sentCvc);
 }
 

@@ -12,6 +12,7 @@ import { ended, INEXPRESSIBLE, refused } from "../ending.js";
 import { callJson, type JsonReply } from "../provider-json.js";
 import { objectAt, textAt } from "../read-json.js";
 import { redacting } from "../redacting.js";
+import { sendsCvc } from "../sends-cvc.js";
 import { moneyAt, STRIPE_AMOUNTS } from "./amounts.js";
 import { codesOf, errorOf } from "./error.js";
 import { findIntent, lookUpIntent } from "./look-up.js";
@@ -58,7 +59,7 @@ async function authorize(
     // The buyer would need something other than a page: nobody will come to approve this one.
     await callJson(context, requests.cancel(standing.providerId, `${request.idempotencyKey}-x`));
   }
-  const isAsked = request.card.reveal().cvc !== undefined && !request.isMerchantInitiated;
+  const isAsked = sendsCvc(request);
   const isApproved = standing.kind === "authorized" || standing.kind === "captured";
   if (isAsked || !isApproved || standing.codes.cvv !== undefined) return standing;
   return { ...standing, codes: { ...standing.codes, cvv: "not_provided" } };

@@ -11,32 +11,26 @@ type Callback = (error: Error | null, result?: unknown) => void;
 /** `require("crypto")`: Node's names and forms, over Node's crypto in the worker. */
 export function createCryptoModule(host: Host) {
   const crypto = new HostCrypto(host);
+  return {
+    ...digests(crypto),
+    ...ciphers(crypto),
+    ...keyFunctions(crypto),
+    ...derivations(crypto),
+    ...randomFunctions(crypto),
+    timingSafeEqual: (a: unknown, b: unknown) => sameBytes(dataBytes(a), dataBytes(b)),
+    getHashes: () => JSON.parse(crypto.text("names", { of: "hashes" })),
+    getCiphers: () => JSON.parse(crypto.text("names", { of: "ciphers" })),
+    getCipherInfo: (algorithm: unknown) =>
+      JSON.parse(crypto.text("cipherInfo", { algorithm: String(algorithm) })) ?? undefined,
+    getCurves: () => JSON.parse(crypto.text("names", { of: "curves" })),
+    KeyObject,
+    constants: JSON.parse(crypto.text("constants", {})),
+    webcrypto: undefined,
+  };
+}
 
-  const derive = (operation: string, password: unknown, salt: unknown, parameters: object) =>
-    crypto.bytes(operation, { password: secretBase64(password), salt: base64(salt), ...parameters });
-  const pbkdf2Sync = (password: unknown, salt: unknown, iterations: unknown, keylen: unknown, digest: unknown) =>
-    derive("pbkdf2", password, salt, { iterations, keylen, digest });
-  const scryptSync = (password: unknown, salt: unknown, keylen: unknown, options?: unknown) => {
-    const { N, r, p, cost, blockSize, parallelization } = Object(options);
-    return derive("scrypt", password, salt, { keylen, N: N ?? cost, r: r ?? blockSize, p: p ?? parallelization });
-  };
-  const hkdfSync = (digest: unknown, key: unknown, salt: unknown, info: unknown, keylen: unknown): ArrayBufferLike => {
-    const bytes = derive("hkdf", key, salt, { digest, info: base64(info), keylen });
-    return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
-  };
-  const randomBytes = (size: unknown, callback?: Callback) => {
-    const count = byteCount(size);
-    return answered(callback, () => crypto.random(count));
-  };
-  const randomFillSync = <T extends ArrayBufferView>(target: T, offset = 0, size?: number): T => {
-    const bytes = new Uint8Array(target.buffer, target.byteOffset, target.byteLength);
-    const end = size === undefined ? bytes.length : offset + size;
-    for (let start = offset; start < end; start += MOST_RANDOM) {
-      bytes.set(crypto.random(Math.min(MOST_RANDOM, end - start)), start);
-    }
-    return target;
-  };
-  // Declared functions, since some packages call them with `new`, as Node's own allow.
+/** Declared functions, because some packages call them with `new`, as Node's own allow. */
+function digests(crypto: HostCrypto) {
   function createHash(algorithm: unknown, options?: unknown) {
     return new Hash(crypto, { algorithm: String(algorithm), outputLength: Object(options).outputLength });
   }
@@ -49,6 +43,20 @@ export function createCryptoModule(host: Host) {
   function createVerify(algorithm: unknown) {
     return new Verify(crypto, String(algorithm));
   }
+  return {
+    createHash,
+    createHmac,
+    createSign,
+    createVerify,
+    sign: (algorithm: unknown, data: unknown, key: unknown, callback?: Callback) =>
+      answered(callback, () => signWith(crypto, algorithm, dataBytes(data), key)),
+    verify: (algorithm: unknown, data: unknown, key: unknown, signature: unknown, callback?: Callback) =>
+      answered(callback, () => verifyWith(crypto, algorithm, dataBytes(data), key, dataBytes(signature))),
+  };
+}
+
+/** Declared functions, for the same reason as those of {@link digests}. */
+function ciphers(crypto: HostCrypto) {
   function createCipheriv(algorithm: unknown, key: unknown, iv: unknown, options?: unknown) {
     return new Cipher(crypto, false, algorithm, key, iv, options);
   }
@@ -59,20 +67,17 @@ export function createCryptoModule(host: Host) {
     crypto.bytes(operation, { key: keySpec(key, role) }, dataBytes(data));
 
   return {
-    createHash,
-    createHmac,
-    createSign,
-    createVerify,
-    sign: (algorithm: unknown, data: unknown, key: unknown, callback?: Callback) =>
-      answered(callback, () => signWith(crypto, algorithm, dataBytes(data), key)),
-    verify: (algorithm: unknown, data: unknown, key: unknown, signature: unknown, callback?: Callback) =>
-      answered(callback, () => verifyWith(crypto, algorithm, dataBytes(data), key, dataBytes(signature))),
     createCipheriv,
     createDecipheriv,
     publicEncrypt: asymmetric("publicEncrypt", "public"),
     privateDecrypt: asymmetric("privateDecrypt", "private"),
     privateEncrypt: asymmetric("privateEncrypt", "private"),
     publicDecrypt: asymmetric("publicDecrypt", "public"),
+  };
+}
+
+function keyFunctions(crypto: HostCrypto) {
+  return {
     createPrivateKey: (key: unknown) => new KeyObject(crypto, keySpec(key, "private")),
     createPublicKey: (key: unknown) => new KeyObject(crypto, keySpec(key, "public")),
     createSecretKey: (key: unknown, encoding?: unknown) =>
@@ -99,6 +104,23 @@ export function createCryptoModule(host: Host) {
           generateKeyPair(crypto, type, options),
       },
     ),
+  };
+}
+
+function derivations(crypto: HostCrypto) {
+  const derive = (operation: string, password: unknown, salt: unknown, parameters: object) =>
+    crypto.bytes(operation, { password: secretBase64(password), salt: base64(salt), ...parameters });
+  const pbkdf2Sync = (password: unknown, salt: unknown, iterations: unknown, keylen: unknown, digest: unknown) =>
+    derive("pbkdf2", password, salt, { iterations, keylen, digest });
+  const scryptSync = (password: unknown, salt: unknown, keylen: unknown, options?: unknown) => {
+    const { N, r, p, cost, blockSize, parallelization } = Object(options);
+    return derive("scrypt", password, salt, { keylen, N: N ?? cost, r: r ?? blockSize, p: p ?? parallelization });
+  };
+  const hkdfSync = (digest: unknown, key: unknown, salt: unknown, info: unknown, keylen: unknown): ArrayBufferLike => {
+    const bytes = derive("hkdf", key, salt, { digest, info: base64(info), keylen });
+    return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+  };
+  return {
     pbkdf2Sync,
     pbkdf2: (
       password: unknown,
@@ -116,6 +138,23 @@ export function createCryptoModule(host: Host) {
     hkdfSync,
     hkdf: (digest: unknown, key: unknown, salt: unknown, info: unknown, keylen: unknown, callback: Callback) =>
       answered(callback, () => hkdfSync(digest, key, salt, info, keylen)),
+  };
+}
+
+function randomFunctions(crypto: HostCrypto) {
+  const randomBytes = (size: unknown, callback?: Callback) => {
+    const count = byteCount(size);
+    return answered(callback, () => crypto.random(count));
+  };
+  const randomFillSync = <T extends ArrayBufferView>(target: T, offset = 0, size?: number): T => {
+    const bytes = new Uint8Array(target.buffer, target.byteOffset, target.byteLength);
+    const end = size === undefined ? bytes.length : offset + size;
+    for (let start = offset; start < end; start += MOST_RANDOM) {
+      bytes.set(crypto.random(Math.min(MOST_RANDOM, end - start)), start);
+    }
+    return target;
+  };
+  return {
     randomBytes,
     pseudoRandomBytes: randomBytes,
     randomFillSync,
@@ -125,15 +164,6 @@ export function createCryptoModule(host: Host) {
       return answered(third ?? second, () => randomInt(crypto, min, max));
     },
     randomUUID: () => uuid(crypto.random(16)),
-    timingSafeEqual: (a: unknown, b: unknown) => sameBytes(dataBytes(a), dataBytes(b)),
-    getHashes: () => JSON.parse(crypto.text("names", { of: "hashes" })),
-    getCiphers: () => JSON.parse(crypto.text("names", { of: "ciphers" })),
-    getCipherInfo: (algorithm: unknown) =>
-      JSON.parse(crypto.text("cipherInfo", { algorithm: String(algorithm) })) ?? undefined,
-    getCurves: () => JSON.parse(crypto.text("names", { of: "curves" })),
-    KeyObject,
-    constants: JSON.parse(crypto.text("constants", {})),
-    webcrypto: undefined,
   };
 }
 

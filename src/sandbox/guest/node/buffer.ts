@@ -10,22 +10,6 @@ export function speedUpBuffer(): void {
   const { from, byteLength, isEncoding } = Buffer;
   const { toString: decode, write } = Buffer.prototype;
 
-  const fromText = (text: string, encoding: string): Uint8Array | undefined => {
-    switch (encoding) {
-      case "utf8":
-        return toBytes(text);
-      case "hex":
-        // Node reads as far as the text is hex.
-        return Uint8Array.fromHex(/^([\da-f]{2})*/i.exec(text)?.[0] ?? "");
-      case "base64":
-        return strictly(() => Uint8Array.fromBase64(text));
-      case "base64url":
-        return strictly(() => Uint8Array.fromBase64(text, { alphabet: "base64url" }));
-      default:
-        return undefined;
-    }
-  };
-
   replace(Buffer, "from", function (this: unknown, value: unknown, second: unknown, third: unknown) {
     if (typeof value === "string") {
       const bytes = fromText(value, encodingName(second));
@@ -66,6 +50,23 @@ export function speedUpBuffer(): void {
     "isEncoding",
     (encoding: unknown) => encodingName(encoding) === "base64url" || Reflect.apply(isEncoding, Buffer, [encoding]),
   );
+}
+
+/** Undefined where the package has to read the text. */
+function fromText(text: string, encoding: string): Uint8Array | undefined {
+  switch (encoding) {
+    case "utf8":
+      return toBytes(text);
+    case "hex":
+      // Node reads as far as the text is hex.
+      return Uint8Array.fromHex(/^([\da-f]{2})*/i.exec(text)?.[0] ?? "");
+    case "base64":
+      return strictly(() => Uint8Array.fromBase64(text));
+    case "base64url":
+      return strictly(() => Uint8Array.fromBase64(text, { alphabet: "base64url" }));
+    default:
+      return undefined;
+  }
 }
 
 function encodingName(encoding: unknown): string {

@@ -1,0 +1,80 @@
+import { AttemptError, type ErrorCode, type Failure, isServerErrorCode } from "./errors.js";
+
+/** What a status of gRPC says that has another name, where the server gives no code of its own. */
+const CODE_OF_STATUS: Readonly<Record<string, ErrorCode>> = {
+  canceled: "canceled",
+  invalid_argument: "malformed_body",
+  deadline_exceeded: "timeout",
+  resource_exhausted: "rate_limited",
+  failed_precondition: "unprocessable",
+  aborted: "conflict",
+  unimplemented: "method_not_allowed",
+};
+
+/** An error as either protocol tells it. */
+export interface ToldError {
+  readonly rpcCode: string;
+  readonly message: string;
+  /** From google.rpc.ErrorInfo. */
+  readonly reason?: string | undefined;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+  /** From google.rpc.BadRequest. */
+  readonly violations?: readonly { readonly field?: unknown; readonly description?: unknown }[] | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The failure of an attempt that the server refused. */
+export function refusal({
+  rpcCode,
+  message,
+  reason,
+  metadata = {},
+  violations = [],
+  headers,
+}: ToldError): AttemptError {
+  const told = reason ?? rpcCode;
+  const code = isServerErrorCode(told) ? told : reason === undefined ? CODE_OF_STATUS[rpcCode] : undefined;
+  const fields: Record<string, string[]> = {};
+  for (const { field, description } of violations) {
+    const path = String(field);
+    const texts = Object.hasOwn(fields, path) ? (fields[path] ?? []) : [];
+    Object.defineProperty(fields, path, {
+      value: [...texts, String(description)],
+      enumerable: true,
+      configurable: true,
+    });
+  }
+  const failure: Failure = {
+    code: code ?? "unknown",
+    message:
+      rpcCode === "unimplemented" && reason === undefined
+        ? `${message} (The server may be older than this client.)`
+        : message,
+    status: metadata.status === undefined ? undefined : Number(metadata.status),
+    rpcCode,
+    reason,
+    traceId: typeof metadata.trace_id === "string" ? metadata.trace_id : headers["bt-trace-id"],
+    fields,
+    retryAfter: secondsOf(headers["retry-after"]),
+  };
+  return new AttemptError(failure);
+}
+
+/** An answer that Cloakroom did not make: that of a proxy in between, or of a wrong address. */
+export function foreignAnswer(status: number, type: string, headers: Readonly<Record<string, string>>): AttemptError {
+  const isPassing = [429, 502, 503, 504].includes(status);
+  const kind = type.split(";")[0] || "no content type";
+  return new AttemptError({
+    code: isPassing ? "unavailable" : "bad_answer",
+    message: `The address answered HTTP ${status} with ${kind}, which is no answer of Cloakroom. Check baseUrl and what is between.`,
+    status,
+    retryAfter: secondsOf(headers["retry-after"]),
+  });
+}
+
+/** Seconds, also of a date (RFC 9110, 10.2.3). */
+function secondsOf(retryAfter: string | undefined): number | undefined {
+  if (retryAfter === undefined) return undefined;
+  const seconds = /^\d+$/.test(retryAfter) ? Number(retryAfter) : (Date.parse(retryAfter) - Date.now()) / 1_000;
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+}

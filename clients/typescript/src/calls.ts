@@ -1,0 +1,238 @@
+import { type Call, type CallOptions, callOf, type ResponseOf } from "./call.js";
+import { Deadline } from "./deadline.js";
+import { type EncodedObject, encodeInput } from "./encode.js";
+import { AttemptError, CloakroomError, type Failure, invalidInput } from "./errors.js";
+import { type List, listOf, type Page } from "./list.js";
+import { type CloakroomOptions, type InterceptedRequest, type InterceptedResponse, misuse } from "./options.js";
+import { type Effect, Retries } from "./retries.js";
+import { assertComplete, isFields, type Shape } from "./shape.js";
+import type { AttemptAnswer, Transport } from "./transport.js";
+
+const TIMEOUT_MS = 30_000;
+const MAX_RETRIES = 2;
+const KEY_HEADER = "bt-api-key";
+
+/** What a generated method passes on. */
+type Request = readonly [
+  method: string,
+  effect: Effect,
+  /** Completes the answer, or each item of a list. */
+  shape: Shape | undefined,
+  input?: object,
+  options?: CallOptions,
+  /** Paths of fields that may hold a Date or bytes. */
+  special?: string,
+  isPatch?: boolean,
+];
+
+interface Answer extends AttemptAnswer {
+  readonly attempts: number;
+}
+
+/** Makes calls: checks and encodes input, sends it as often as is safe, completes answers. Generated classes use it. */
+export class Calls {
+  readonly #transport: Transport;
+  readonly #options: CloakroomOptions;
+  readonly #checkKey: (key: string) => void;
+  readonly #retries = new Retries();
+
+  /** @param checkKey throws for a key that must not be used here. */
+  constructor(transport: Transport, options: CloakroomOptions, checkKey: (key: string) => void = () => {}) {
+    this.#transport = transport;
+    this.#options = options;
+    this.#checkKey = checkKey;
+    if (typeof options.apiKey === "string") checkKey(options.apiKey);
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  /** A call whose answer is one message. */
+  one<T>(...request: Request): Call<T> {
+    return callOf(
+      this.#respond(request, (message) => {
+        assertComplete<T>(message, request[2]);
+        return message;
+      }),
+    );
+  }
+
+  /** A call that answers nothing. */
+  nothing(...request: Request): Call<void> {
+    return callOf(this.#respond(request, () => undefined));
+  }
+
+  /** A call whose answer is a list in one piece. */
+  items<T>(...request: Request): Call<readonly T[]> {
+    return callOf(this.#respond(request, (message) => itemsOf<T>(message, request[2])));
+  }
+
+  /** A call whose answer is one value. */
+  value<T>(...request: Request): Call<T> {
+    return callOf(
+      this.#respond(request, (message) => {
+        const value = fieldOf(message, "value");
+        assertComplete<T>(value, undefined);
+        return value;
+      }),
+    );
+  }
+
+  /** A list in pages. */
+  pages<T>(...[method, effect, shape, input, ...rest]: Request): List<T> {
+    const load = async (place: object): Promise<Page<T>> => {
+      const { data } = await this.#respond(
+        [method, effect, shape, { ...input, ...place }, ...rest],
+        (message) => message,
+      );
+      const pagination = fieldOf(data, "pagination");
+      const totalItems = fieldOf(pagination, "totalItems");
+      const next = placeAfter(pagination);
+      return {
+        data: itemsOf<T>(data, shape),
+        totalItems: typeof totalItems === "number" ? totalItems : undefined,
+        nextPage: next && (() => load(next)),
+      };
+    };
+    return listOf(load({}));
+  }
+
+  async #respond<T>(request: Request, read: (message: unknown) => T): Promise<ResponseOf<T>> {
+    const { message, headers, attempts } = await this.#run(request);
+    return { data: read(message), traceId: headers["bt-trace-id"], headers, attempts };
+  }
+
+  async #run([method, effect, , input = {}, options = {}, special = "", isPatch = false]: Request): Promise<Answer> {
+    const deadline = new Deadline(options.timeout ?? this.#options.timeout ?? TIMEOUT_MS, options.signal);
+    const idempotencyKey = options.idempotencyKey ?? (effect === "keyed" ? randomKey() : undefined);
+    const maxRetries = options.maxRetries ?? this.#options.maxRetries ?? MAX_RETRIES;
+    let attempt = 0;
+    let mayHaveRun = false;
+    try {
+      const message = encodeInput(input, special, isPatch);
+      const headers = await this.#headers(options, idempotencyKey, deadline);
+      for (;;) {
+        attempt += 1;
+        const outcome = await this.#attempt(method, message, headers, attempt, deadline);
+        if (!(outcome instanceof AttemptError)) return { ...outcome, attempts: attempt };
+        const { failure } = outcome;
+        // An earlier attempt has deleted it, and its answer was lost.
+        const isDone = effect === "delete" && mayHaveRun && failure.code === "not_found";
+        if (isDone) return { message: {}, headers: {}, attempts: attempt };
+        mayHaveRun ||= !failure.didNotRun;
+        const wait = attempt > maxRetries ? undefined : this.#retries.waitAfter(failure, effect, attempt);
+        if (deadline.ended || wait === undefined || wait >= deadline.leftMs) throw outcome;
+        this.#log("info", "call is sent again", { method, attempt, code: failure.code, ms: Math.round(wait) });
+        await deadline.sleep(wait);
+        if (deadline.ended) throw outcome;
+      }
+    } catch (thrown) {
+      throw new CloakroomError(failureOf(thrown, deadline), { method, attempts: attempt, idempotencyKey });
+    } finally {
+      deadline.end();
+    }
+  }
+
+  /** Sends a call once, through the interceptors. */
+  async #attempt(
+    method: string,
+    message: EncodedObject,
+    headers: Readonly<Record<string, string>>,
+    attempt: number,
+    deadline: Deadline,
+  ): Promise<AttemptAnswer | AttemptError> {
+    const startedAt = performance.now();
+    const { [KEY_HEADER]: key, ...shown } = headers;
+    const seen: InterceptedRequest = { method, attempt, headers: shown };
+    let answer: AttemptAnswer | undefined;
+    const send = async () => {
+      if (deadline.ended) throw new AttemptError({ code: deadline.ended, message: "" });
+      const sent = { ...seen.headers, ...(key === undefined ? {} : { [KEY_HEADER]: key }) };
+      answer = await this.#transport.send({
+        ...{ method, message, headers: sent, end: deadline, timeoutMs: deadline.leftMs },
+      });
+      return { headers: answer.headers };
+    };
+    const ms = () => Math.round(performance.now() - startedAt);
+    try {
+      const { interceptors = [] } = this.#options;
+      await interceptors.reduceRight<() => Promise<InterceptedResponse>>(
+        (next, intercept) => () => intercept(seen, next),
+        send,
+      )();
+      if (!answer) throw misuse("An interceptor did not send the call.");
+      this.#retries.succeeded();
+      this.#log("debug", "call answered", { method, attempt, traceId: answer.headers["bt-trace-id"], ms: ms() });
+      return answer;
+    } catch (thrown) {
+      // An interceptor's own error is the caller's.
+      if (!(thrown instanceof AttemptError)) throw thrown;
+      const failure = failureOf(thrown, deadline);
+      this.#log("debug", "call failed", { method, attempt, code: failure.code, traceId: failure.traceId, ms: ms() });
+      return new AttemptError(failure);
+    }
+  }
+
+  async #headers(
+    options: CallOptions,
+    idempotencyKey: string | undefined,
+    deadline: Deadline,
+  ): Promise<Record<string, string>> {
+    const { apiKey, headers: always = {} } = this.#options;
+    const headers: Record<string, string> = {};
+    for (const [name, value] of [...Object.entries(always), ...Object.entries(options.headers ?? {})]) {
+      headers[name.toLowerCase()] = value;
+    }
+    const key = typeof apiKey === "function" ? await deadline.orEnd(apiKey()) : apiKey;
+    if (key !== undefined) {
+      this.#checkKey(key);
+      headers[KEY_HEADER] = key;
+    }
+    if (idempotencyKey !== undefined) headers["bt-idempotency-key"] = idempotencyKey;
+    if (options.traceId !== undefined) headers["bt-trace-id"] = options.traceId;
+    for (const [name, value] of Object.entries(headers)) {
+      if (!/^[\t\x20-\x7e]*$/.test(value)) throw invalidInput(name, "must be printable ASCII, as all headers");
+    }
+    return headers;
+  }
+
+  #log(level: "debug" | "info", message: string, fields: Readonly<Record<string, unknown>>): void {
+    this.#options.logger?.[level]?.(message, fields);
+  }
+}
+
+function itemsOf<T>(message: unknown, shape: Shape | undefined): readonly T[] {
+  const items = fieldOf(message, "data");
+  const list: readonly unknown[] = Array.isArray(items) ? items : [];
+  return list.map((item) => {
+    assertComplete<T>(item, shape);
+    return item;
+  });
+}
+
+/** Where the next page begins: at a cursor, or at a number, of which writes between two pages move items away. */
+function placeAfter(pagination: unknown): object | undefined {
+  const next = fieldOf(pagination, "next");
+  if (typeof next === "string") return { start: next };
+  const page = Number(fieldOf(pagination, "pageNumber")) + 1;
+  return page <= Number(fieldOf(pagination, "totalPages")) ? { page } : undefined;
+}
+
+function fieldOf(message: unknown, name: string): unknown {
+  return isFields(message) ? message[name] : undefined;
+}
+
+/** What ended the call itself goes before what the attempt made of it. */
+function failureOf(thrown: unknown, deadline: Deadline): Failure {
+  if (deadline.ended === "timeout") return { code: "timeout", message: "The call did not end within its timeout." };
+  if (deadline.ended === "canceled") return { code: "canceled", message: "The call was canceled by its signal." };
+  if (thrown instanceof AttemptError) return thrown.failure;
+  throw thrown;
+}
+
+/** A UUID of its own for each call. Pages without TLS have no `randomUUID`. */
+function randomKey(): string {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,88 @@
+import { foreignAnswer, refusal } from "./answer-errors.js";
+import { AttemptError } from "./errors.js";
+import { isFields } from "./shape.js";
+import { type Attempt, type AttemptAnswer, PACKAGE, type Transport } from "./transport.js";
+
+/** A header has at most ten digits, and servers cut what is longer anyway. */
+const LONGEST_TIMEOUT_MS = 1e10;
+
+/** Calls over Connect with JSON and fetch, for browsers and for proxies that speak no HTTP/2. */
+export class ConnectTransport implements Transport {
+  readonly #base: string;
+  readonly #fetch: typeof fetch;
+
+  constructor(baseUrl: URL, fetcher: typeof fetch = (input, init) => fetch(input, init)) {
+    this.#base = `${baseUrl.href.replace(/\/+$/, "")}/${PACKAGE}.`;
+    this.#fetch = fetcher;
+  }
+
+  async send({ method, message, headers, end, timeoutMs }: Attempt): Promise<AttemptAnswer> {
+    const sent: Record<string, string> = {
+      ...headers,
+      "content-type": "application/json",
+      "connect-protocol-version": "1",
+    };
+    if (timeoutMs < LONGEST_TIMEOUT_MS) sent["connect-timeout-ms"] = String(timeoutMs);
+    let response: Response;
+    let text: string;
+    try {
+      const body = JSON.stringify(message);
+      response = await this.#fetch(`${this.#base}${method}`, {
+        method: "POST",
+        headers: sent,
+        body,
+        signal: end.signal,
+        redirect: "error",
+      });
+      text = await response.text();
+    } catch (cause) {
+      throw lost(cause);
+    }
+    const received = Object.fromEntries(response.headers);
+    const type = received["content-type"] ?? "";
+    const answer = type.startsWith("application/json") ? parse(text) : undefined;
+    if (response.ok && answer !== undefined) return { message: answer, headers: received };
+    if (isFields(answer) && typeof answer.code === "string") throw refusal({ ...told(answer), headers: received });
+    throw foreignAnswer(response.status, type, received);
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** Reads an error of Connect. The server promises `debug` in the details, which spares a decoder of protobuf. */
+function told(answer: Record<string, unknown>) {
+  const details = (Array.isArray(answer.details) ? answer.details : []).filter(isFields);
+  const debugOf = (type: string) => {
+    const debug = details.find((detail) => detail.type === type)?.debug;
+    return isFields(debug) ? debug : {};
+  };
+  const { reason, metadata } = debugOf("google.rpc.ErrorInfo");
+  const { fieldViolations } = debugOf("google.rpc.BadRequest");
+  return {
+    rpcCode: String(answer.code),
+    message: String(answer.message ?? ""),
+    reason: typeof reason === "string" ? reason : undefined,
+    metadata: isFields(metadata) ? metadata : undefined,
+    violations: Array.isArray(fieldViolations) ? fieldViolations.filter(isFields) : undefined,
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Errors of Node's fetch have the error of the socket as their cause; browsers do not say what happened. */
+function lost(cause: unknown): AttemptError {
+  const inner: unknown = isFields(cause) ? cause.cause : undefined;
+  const code = isFields(inner) && typeof inner.code === "string" ? inner.code : undefined;
+  return new AttemptError({
+    code: "connection_failed",
+    message: `The server could not be reached, or the connection was lost${code ? ` (${code})` : ""}.`,
+    didNotRun: code === "ECONNREFUSED" || code === "ENOTFOUND",
+    cause,
+  });
+}

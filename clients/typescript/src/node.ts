@@ -1,0 +1,38 @@
+// The entry for Node: all resources, over gRPC on one HTTP/2 connection.
+import { Calls } from "./calls.js";
+import { ConnectTransport } from "./connect-transport.js";
+import { AllResources } from "./generated/all-resources.js";
+import { Http2Transport } from "./node/http2-transport.js";
+import { checkedBaseUrl, misuse, type NodeOptions } from "./options.js";
+
+export * from "./public-types.js";
+
+const VERSION = "0.1.0";
+
+/** A client. It connects at the first call, and again when the connection is lost. */
+export class Cloakroom extends AllResources {
+  constructor(options: NodeOptions = {}) {
+    const { tls, transport = "grpc", apiKey = process.env.CLOAKROOM_API_KEY } = options;
+    if (transport === "connect" && tls)
+      throw misuse("tls is for the transport grpc. Give Node NODE_EXTRA_CA_CERTS, or your own fetch.");
+    const url = checkedBaseUrl(options.baseUrl ?? process.env.CLOAKROOM_URL, options.allowInsecure);
+    const userAgent = `cloakroom-node/${VERSION} node/${process.versions.node.split(".")[0]}`;
+    super(
+      new Calls(
+        transport === "connect"
+          ? new ConnectTransport(url, options.fetch)
+          : new Http2Transport(url, tls ?? {}, userAgent),
+        { ...options, apiKey },
+      ),
+    );
+  }
+
+  /** Lets calls under way end, for five seconds at most, and closes the connection. */
+  close(): Promise<void> {
+    return this.calls.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

@@ -1,0 +1,168 @@
+import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
+import { foreignAnswer } from "../answer-errors.js";
+import { AttemptError } from "../errors.js";
+import type { TlsOptions } from "../options.js";
+import { type Attempt, type AttemptAnswer, PACKAGE, type Transport } from "../transport.js";
+import { decodeMessage, encodeMessage } from "./codecs.js";
+import { Connection } from "./connection.js";
+import { codeOf, lostCall } from "./connection-errors.js";
+import { frame, messageIn, statusError } from "./grpc-wire.js";
+import { Slots } from "./slots.js";
+
+/** More at once would only wait in the server. */
+const MOST_STREAMS = 100;
+const CLOSE_TIMEOUT_MS = 5_000;
+const LONGEST_TIMEOUT_MS = 1e8;
+const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants;
+
+/** Calls over gRPC on one HTTP/2 connection. */
+export class Http2Transport implements Transport {
+  readonly #connection: Connection;
+  readonly #slots = new Slots(MOST_STREAMS);
+  readonly #prefix: string;
+  readonly #userAgent: string;
+  #closed: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(baseUrl: URL, tls: TlsOptions, userAgent: string) {
+    this.#connection = new Connection(baseUrl, tls, (streams) => {
+      this.#slots.limit = Math.min(streams, MOST_STREAMS);
+    });
+    this.#prefix = `${baseUrl.pathname.replace(/\/+$/, "")}/${PACKAGE}.`;
+    this.#userAgent = userAgent;
+  }
+
+  async send(attempt: Attempt): Promise<AttemptAnswer> {
+    const body = frame(encodeMessage(attempt.method, attempt.message));
+    if (this.#isClosed) throw closed();
+    if (attempt.end.ended) throw ended();
+    if (!this.#slots.tryTake() && !(await this.#slots.take(attempt.end))) throw ended();
+    this.#connection.hold(true);
+    try {
+      // Most calls find a connection, and are spared a turn of the event loop.
+      const session = this.#connection.ready ?? (await attempt.end.orEnd(this.#connection.session()));
+      this.#connection.hold(true);
+      let stream: ClientHttp2Stream;
+      try {
+        stream = session.request(this.#headers(attempt));
+      } catch (error) {
+        throw lostCall(error, true);
+      }
+      stream.end(body);
+      return await this.#receive(stream, attempt);
+    } finally {
+      this.#slots.free();
+      if (this.#slots.isIdle) this.#idle();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (!this.#slots.isIdle) {
+      await new Promise<void>((resolve) => {
+        this.#closed = resolve;
+        setTimeout(resolve, CLOSE_TIMEOUT_MS).unref();
+      });
+    }
+    this.#connection.destroy();
+  }
+
+  #idle(): void {
+    this.#connection.hold(false);
+    this.#closed?.();
+  }
+
+  #headers({ method, headers, timeoutMs }: Attempt): Record<string, string> {
+    return {
+      ":method": "POST",
+      ":path": this.#prefix + method,
+      "content-type": "application/grpc+proto",
+      te: "trailers",
+      "user-agent": this.#userAgent,
+      ...headers,
+      // A header has at most eight digits, and servers cut what is longer anyway.
+      ...(timeoutMs < LONGEST_TIMEOUT_MS ? { "grpc-timeout": `${timeoutMs}m` } : {}),
+    };
+  }
+
+  #receive(stream: ClientHttp2Stream, attempt: Attempt): Promise<AttemptAnswer> {
+    return new Promise((resolve, reject) => {
+      const sentAt = performance.now();
+      const chunks: Buffer[] = [];
+      let headers: IncomingHttpHeaders = {};
+      let trailers: IncomingHttpHeaders = {};
+      let failure: unknown;
+      const cancel = () => {
+        stream.close(NGHTTP2_CANCEL);
+        // A connection that died silently ends no stream.
+        this.#connection.verifyUnlessHeard(sentAt);
+        reject(ended());
+      };
+      const off = attempt.end.onEnd(cancel);
+      stream.on("response", (received) => {
+        this.#connection.heard();
+        headers = received;
+      });
+      stream.on("trailers", (received) => {
+        trailers = received;
+      });
+      stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+      stream.on("error", (error) => {
+        failure = error;
+      });
+      stream.on("close", () => {
+        off();
+        try {
+          const received: Record<string, string> = {};
+          addTexts(received, headers);
+          addTexts(received, trailers);
+          resolve({ message: read(stream, attempt.method, received, chunks, failure), headers: received });
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+  }
+}
+
+/** The message of a stream that has ended. @throws {AttemptError} as the server or the connection ended it. */
+function read(
+  stream: ClientHttp2Stream,
+  method: string,
+  headers: Readonly<Record<string, string>>,
+  chunks: readonly Buffer[],
+  failure: unknown,
+): unknown {
+  const { ":status": httpStatus, "content-type": type = "", "grpc-status": status } = headers;
+  if (httpStatus === undefined)
+    throw lostCall(failure, stream.rstCode === NGHTTP2_REFUSED_STREAM || codeOf(failure) === GOAWAY);
+  if (httpStatus !== "200" || !type.startsWith("application/grpc"))
+    throw foreignAnswer(Number(httpStatus), type, headers);
+  // A status that was told counts, however the stream ended. A proxy that loses it must not make a success of it.
+  if (status === undefined) throw lostCall(failure, false);
+  const refused = statusError(status, headers);
+  if (refused) throw refused;
+  const message = messageIn(Buffer.concat(chunks));
+  if (!message) throw new AttemptError({ code: "bad_answer", message: "The server answered without a message." });
+  return decodeMessage(method, message);
+}
+
+const GOAWAY = "ERR_HTTP2_GOAWAY_SESSION";
+
+function addTexts(texts: Record<string, string>, headers: IncomingHttpHeaders): void {
+  for (const name of Object.keys(headers)) texts[name] = String(headers[name]);
+}
+
+/** The call's own end says why, in place of this. */
+function ended(): AttemptError {
+  return new AttemptError({ code: "canceled", message: "The call has ended." });
+}
+
+function closed(): AttemptError {
+  return new AttemptError({
+    code: "connection_failed",
+    message: "The client is closed.",
+    didNotRun: true,
+    isFinal: true,
+  });
+}

@@ -1,0 +1,106 @@
+import { CloakroomError } from "./errors.js";
+
+/** Sees each attempt of a call. It may add headers; the key is not among those that it sees, and neither is the input. */
+export type Interceptor = (
+  request: InterceptedRequest,
+  next: () => Promise<InterceptedResponse>,
+) => Promise<InterceptedResponse>;
+
+export interface InterceptedRequest {
+  /** Such as `TokenService/CreateToken`. */
+  readonly method: string;
+  /** From 1. */
+  readonly attempt: number;
+  /** Names in lower case. */
+  readonly headers: Record<string, string>;
+}
+
+export interface InterceptedResponse {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+/** Takes one line and its fields: method, attempt, code, trace id, milliseconds. Never a value, a header or the key. */
+export type Logger = Readonly<Record<LogLevel, (message: string, fields: Readonly<Record<string, unknown>>) => void>>;
+
+/** How a client is made. */
+export interface CloakroomOptions {
+  /** Where the vault is, such as `https://vault.example.com`. In Node by default the variable CLOAKROOM_URL. */
+  readonly baseUrl?: string | undefined;
+  /** The key of an application or a session, or what gives the one to use now. In Node by default CLOAKROOM_API_KEY. */
+  readonly apiKey?: string | (() => string | Promise<string>) | undefined;
+  /** Milliseconds for each call, with all its attempts. By default 30,000; 0 sets no limit. */
+  readonly timeout?: number | undefined;
+  /** By default 2. */
+  readonly maxRetries?: number | undefined;
+  /** Sent with each call. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** The first is the outermost. */
+  readonly interceptors?: readonly Interceptor[] | undefined;
+  /** By default nothing is logged. */
+  readonly logger?: Partial<Logger> | undefined;
+  /** Allows http:// to other hosts than this one. Keys and values then cross the network in the clear. */
+  readonly allowInsecure?: boolean | undefined;
+  /** Another `fetch`, for calls over Connect. */
+  readonly fetch?: typeof fetch | undefined;
+}
+
+/** Certificates, in PEM. */
+export interface TlsOptions {
+  /** The authorities to trust in place of the public ones. */
+  readonly ca?: string | readonly string[] | undefined;
+  /** What the client proves itself with, where the server or a proxy asks for it. */
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+  /** The name that the server's certificate must have, where it is not the host of baseUrl. */
+  readonly serverName?: string | undefined;
+}
+
+/** What only Node has. */
+export interface NodeOptions extends CloakroomOptions {
+  /** By default `grpc`. `connect` goes through proxies that speak HTTP/1.1 only, and takes no `tls`. */
+  readonly transport?: "grpc" | "connect" | undefined;
+  readonly tls?: TlsOptions | undefined;
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|.*\.localhost)$/;
+/** Keys that a page must not have: whoever reads its source could act with them. */
+const SECRET_KEY = /^key_[a-z0-9]+_(pvt|mgt|prx)_/;
+
+/** @throws {CloakroomError} for an address that keys must not be sent to. */
+export function checkedBaseUrl(text: string | undefined, allowInsecure = false): URL {
+  if (!text) throw misuse("baseUrl is missing: the address of the vault.");
+  const url = parseUrl(text);
+  if (!url || !["https:", "http:"].includes(url.protocol)) {
+    throw misuse("baseUrl must begin with https://.");
+  }
+  if (url.username || url.search || url.hash) throw misuse("baseUrl must have no user name, query or fragment.");
+  if (url.protocol === "http:" && !allowInsecure && !LOOPBACK.test(url.hostname)) {
+    throw misuse("http:// sends the key and values in the clear. Use https://, or set allowInsecure.");
+  }
+  return url;
+}
+
+/** `URL.parse` is missing in browsers of 2023. */
+function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws {CloakroomError} for the key of a back end in a browser. */
+export function refuseSecretKey(key: string): void {
+  const [, kind] = SECRET_KEY.exec(key) ?? [];
+  if (kind === undefined) return;
+  throw misuse(
+    `A key of the kind ${kind} must not be in a browser, where anyone can read it. Use a public or session key.`,
+  );
+}
+
+/** A mistake in the program, not in a call's input. */
+export function misuse(message: string): CloakroomError {
+  return new CloakroomError({ code: "validation_failed", message }, { method: "", attempts: 0 });
+}

@@ -1,0 +1,57 @@
+import type { ErrorCode, Failure } from "./errors.js";
+
+/**
+ * What running a method twice would do: nothing (`read`), nothing more (`delete`), nothing more under the same idempotency
+ * key (`keyed`), or its effect again (`once`).
+ */
+export type Effect = "read" | "delete" | "keyed" | "once";
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 8_000;
+/** A server that asks for more is not waited for. */
+const LONGEST_RETRY_AFTER_S = 60;
+/** The retry throttling of gRPC (proposal A6): retries are a tenth of the calls at most while the server fails. */
+const BUDGET = 10;
+const BUDGET_PER_SUCCESS = 0.1;
+
+/**
+ * Failures that may pass. The code of gRPC does not tell: `aborted` is `conflict` and `idempotency_in_flight`, and a lost
+ * connection has none.
+ */
+const PASSING: ReadonlySet<ErrorCode> = new Set([
+  "connection_failed",
+  "unavailable",
+  "rate_limited",
+  "idempotency_in_flight",
+  "internal",
+]);
+
+/** Decides whether and when a call is sent again. One for each client. */
+export class Retries {
+  #budget = BUDGET;
+
+  succeeded(): void {
+    this.#budget = Math.min(BUDGET, this.#budget + BUDGET_PER_SUCCESS);
+  }
+
+  /**
+   * How long to wait before the call is sent again; undefined where it must not be.
+   * @param attempt the number of the attempt that failed, from 1.
+   */
+  waitAfter(failure: Failure, effect: Effect, attempt: number): number | undefined {
+    if (failure.isFinal || !PASSING.has(failure.code)) return undefined;
+    if (effect === "once" && !failure.didNotRun) return undefined;
+    const { retryAfter } = failure;
+    if (retryAfter !== undefined && retryAfter > LONGEST_RETRY_AFTER_S) return undefined;
+    // A lost connection fails all calls on it at once and says nothing of the server's load.
+    if (failure.code !== "connection_failed" && !this.#spend()) return undefined;
+    const most = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1));
+    return retryAfter === undefined ? Math.random() * most : retryAfter * 1_000;
+  }
+
+  #spend(): boolean {
+    if (this.#budget < 1) return false;
+    this.#budget -= 1;
+    return true;
+  }
+}

@@ -1,0 +1,116 @@
+import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import { AuthMode, policy as policyOption } from "../../gen/cloakroom/v1/options_pb.js";
+import type { Authenticator } from "../access/authenticate.js";
+import { type Caller, keyProofOf } from "../access/caller.js";
+import { isPermission, mayHold, type Permission } from "../access/permissions.js";
+import { type Denied, deniedWith, recordDenial } from "../access/refusal.js";
+import { Fault, permissionDenied } from "../base/fault.js";
+import type { Uuid } from "../base/ids.js";
+import type { Database } from "../store/database.js";
+import type { RequestHead } from "./request-head.js";
+
+/** A request that may have its body read. */
+export interface Admission {
+  readonly head: RequestHead;
+  readonly caller: Caller | undefined;
+  /** Reads the caller's rights again: they changed since. */
+  renew(): Promise<Caller | undefined>;
+}
+
+export interface AdmissionParts {
+  readonly authenticator: Authenticator;
+  readonly database: Database;
+}
+
+/** Authentication and permission of one method, before the body is read. */
+export interface MethodAdmission {
+  admit(head: RequestHead): Promise<Admission>;
+  /** The same for a caller that is known already: code that acts as an application. */
+  admitCaller(head: RequestHead, caller: Caller, renew: Admission["renew"]): Promise<Admission>;
+}
+
+export function createAdmission(desc: DescMethod, { authenticator, database }: AdmissionParts): MethodAdmission {
+  const policy = getOption(desc, policyOption);
+  const missingFrom = permissionCheck(policy.requires.map(asPermission), policy.requiresOneOf.map(asPermission));
+
+  const authorize = async (head: RequestHead): Promise<Caller | undefined> => {
+    const key = head.header("bt-api-key");
+    if (policy.auth === AuthMode.OPTIONAL && !key) return undefined;
+    const caller = await authenticator.authenticate(key);
+    if (policy.auth === AuthMode.OPTIONAL) return caller;
+    if (missingFrom(caller) === undefined) {
+      // Also of what needs no permission: such a session has no access at all (the specification, Sessions).
+      const unauthorized = caller.grant.isEmpty ? caller.session : undefined;
+      if (unauthorized) throw await recordDenial(database, unauthorizedSession(caller, unauthorized.id));
+      return caller;
+    }
+    // Cached rights may be stale and denials are not revision-checked, so reload before denying.
+    authenticator.forget(key ?? "");
+    const current = await authenticator.authenticate(key);
+    const missing = missingFrom(current);
+    if (missing) throw await recordDenial(database, lacking(current, missing));
+    return current;
+  };
+
+  return {
+    async admit(head) {
+      const renew = () => {
+        authenticator.forget(head.header("bt-api-key") ?? "");
+        return authorize(head);
+      };
+      const caller = await authorize(head);
+      if (caller) {
+        database.fast.requireRoom(caller.tenantId);
+        head.memory.prove(keyProofOf(caller));
+      }
+      return { head, caller, renew };
+    },
+    async admitCaller(head, caller, renew) {
+      const renewed = async () => {
+        const current = await renew();
+        const missing = current && missingFrom(current);
+        if (current && missing) throw await recordDenial(database, lacking(current, missing));
+        return current;
+      };
+      // As above: reload before denying.
+      const current = missingFrom(caller) === undefined ? caller : await renewed();
+      return { head, caller: current, renew: renewed };
+    },
+  };
+}
+
+/** Finds a permission that a caller lacks: any of `all`, or the first of `oneOf` where it holds none of these. */
+function permissionCheck(
+  all: readonly Permission[],
+  oneOf: readonly Permission[],
+): (caller: Caller) => Permission | undefined {
+  return ({ grant }) =>
+    all.find((permission) => !grant.holds(permission)) ??
+    (oneOf.some((permission) => grant.holds(permission)) ? undefined : oneOf[0]);
+}
+
+/** A session asked for something before it was authorized. */
+function unauthorizedSession(caller: Caller, id: Uuid): Denied {
+  const fault = new Fault("permission_denied", "The session is not authorized.");
+  return deniedWith(caller, fault, "session", id, "not authorized");
+}
+
+/** A known key asked for what it may not do at all. */
+function lacking(caller: Caller, permission: Permission): Denied {
+  const fault = permissionDenied(permission, hintFor(caller, permission));
+  return deniedWith(caller, fault, "application", caller.application.id, permission);
+}
+
+/** Which key to use instead, where the type of the caller's application rules the permission out. */
+function hintFor({ application, session }: Caller, permission: Permission): string | undefined {
+  if (session || mayHold(application.type, permission)) return undefined;
+  if (application.type === "management") {
+    return "a management key manages applications and never touches tokens. Use the key of a private or public application.";
+  }
+  return mayHold("management", permission) ? "only the key of a management application can hold it." : undefined;
+}
+
+function asPermission(text: string): Permission {
+  if (!isPermission(text)) throw new Error(`the protos require an unknown permission: ${text}`);
+  return text;
+}

@@ -1,0 +1,86 @@
+import Fastify, { type FastifyInstance } from "fastify";
+import { Fault } from "../base/fault.js";
+import { toFault } from "./observation.js";
+import { rateRefusalOf } from "./rate-gate.js";
+import type { RequestEdge } from "./request-edge.js";
+import { sendFault } from "./rest/rest-routes.js";
+import { makeAddressReadable } from "./rpc-address.js";
+import type { ServerOptions } from "./server-options.js";
+import { traceOf } from "./trace.js";
+import { dropUnreadBody } from "./unread-body.js";
+
+/** The framework with its hooks, and without a route. */
+export function createApp(options: ServerOptions, edge: RequestEdge): FastifyInstance {
+  const app = Fastify({
+    logger: false,
+    exposeHeadRoutes: true,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 3 * 400 },
+    // Runs for a path that the router cannot read: broken percent-encoding, or longer than any id. No hook runs for it.
+    frameworkErrors: (_error, { raw }, reply) => {
+      edge
+        .begin(raw, reply.raw, undefined)
+        .then(() => rateRefusalOf(raw) ?? new Fault("malformed_body", "The path could not be read."))
+        .then((fault) => sendFault(reply, fault, traceOf(raw)))
+        .catch(() => reply.raw.destroy());
+    },
+  });
+  // Handlers read bodies, after authentication.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  addRequestHooks(app, options, edge);
+  addAnswerHooks(app, options);
+  app.setErrorHandler((error, request, reply) => {
+    const isOurs = error instanceof Fault || statusOf(error) >= 500;
+    return sendFault(reply, isOurs ? toFault(error) : unreadable(statusOf(error)), traceOf(request.raw));
+  });
+  return app;
+}
+
+function addRequestHooks(
+  app: FastifyInstance,
+  { rateGate }: ServerOptions,
+  { cors, inFlight, rpcScopes, admit }: RequestEdge,
+): void {
+  app.addHook("onRequest", (request, reply, done) => {
+    inFlight.route(reply.raw, request.method, request.routeOptions.url);
+    admit(request.raw, reply.raw);
+    if (request.method !== "OPTIONS") return done();
+    reply.hijack();
+    cors.answerPreflight(request.raw, reply.raw);
+  });
+  app.addHook("onRequest", async (request, reply) => {
+    const { url = "", config } = request.routeOptions;
+    const refused = await rateGate.pass(request.raw, reply.raw, config.rateScope ?? rpcScopes.get(url));
+    if (rpcScopes.has(url)) return makeAddressReadable(request.raw, url);
+    if (!refused) return;
+    return sendFault(reply, refused, traceOf(request.raw));
+  });
+}
+
+function addAnswerHooks(app: FastifyInstance, { meters }: ServerOptions): void {
+  app.addHook("onResponse", (request, reply, done) => {
+    const { method, routeOptions } = request;
+    meters.request(method, routeOptions.url, reply.raw.statusCode, reply.elapsedTime / 1_000);
+    done();
+  });
+  app.addHook("onSend", (request, reply, _payload, done) => {
+    if (request.raw.complete) return done();
+    dropUnreadBody(request.raw).then((isAllRead) => {
+      if (!isAllRead && request.raw.httpVersionMajor === 1) reply.header("connection", "close");
+      done();
+    }, done);
+  });
+}
+
+/** The fault for what Fastify refuses before a handler runs, mostly a malformed content type. */
+function unreadable(status: number): Fault {
+  return status === 415
+    ? new Fault("unsupported_media_type", "The Content-Type could not be read.")
+    : new Fault("malformed_body", "The request could not be read.");
+}
+
+function statusOf(error: unknown): number {
+  return error instanceof Error && "statusCode" in error && typeof error.statusCode === "number"
+    ? error.statusCode
+    : 500;
+}

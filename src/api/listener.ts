@@ -1,0 +1,64 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { FastifyInstance } from "fastify";
+import { Fault } from "../base/fault.js";
+import { ambiguityOf } from "./ambiguous-request.js";
+import { createCrowdGate, summed } from "./crowd-gate.js";
+import { isHealthCheck } from "./health.js";
+import { openMemory } from "./memory-of.js";
+import type { Observe } from "./observation.js";
+import { createProxyRoute } from "./proxy-route.js";
+import { refuseRequest } from "./refuse-request.js";
+import type { RequestEdge } from "./request-edge.js";
+import type { RpcLimits } from "./rpc-call.js";
+import type { ServerOptions } from "./server-options.js";
+import { createUnaryLane } from "./unary-lane/unary-lane.js";
+import { dropUnreadBody } from "./unread-body.js";
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+
+const STOPPING = new Fault("unavailable", "This server is stopping. Send the request again, over a new connection.", {
+  retryAfter: 1,
+});
+
+/** Refuses ambiguous and surplus requests, and sends each other request its way: unary RPC, proxy or framework. */
+export function createListener(
+  options: ServerOptions,
+  app: FastifyInstance,
+  edge: RequestEdge,
+  observe: Observe,
+  rpcLimits: RpcLimits,
+): Listener {
+  const { pipelines } = options;
+  const lane = options.rpcLane ? createUnaryLane(pipelines, rpcLimits, observe, edge.begin) : () => false;
+  const proxy = createProxyRoute(options.invokeProxy, observe, edge.begin);
+  const crowdGate = crowdGateOf(options, edge);
+  /** Answers with a fault before the router has seen the request, and closes its connection. */
+  const refuse = (request: IncomingMessage, response: ServerResponse, fault: Fault) => {
+    const traceId = edge.admit(request, response);
+    response.shouldKeepAlive = false;
+    // A client that is still sending when its connection is closed loses the answer.
+    void dropUnreadBody(request).then(() => refuseRequest(request, response, fault, traceId));
+  };
+  return (request, response) => {
+    const ambiguity = ambiguityOf(request);
+    if (ambiguity) return refuse(request, response, new Fault("malformed_body", ambiguity));
+    if (options.readiness.draining.aborted && !isHealthCheck(request)) return refuse(request, response, STOPPING);
+    edge.inFlight.begin(response);
+    if (crowdGate(request, response)) return;
+    openMemory(options.memory, options.readClient, request, response);
+    if (!lane(request, response) && !proxy(request, response)) app.routing(request, response);
+  };
+}
+
+function crowdGateOf(
+  { crowd, log, meters }: ServerOptions,
+  { admit }: RequestEdge,
+): ReturnType<typeof createCrowdGate> {
+  const turnedAway = summed((times) =>
+    log.warn({ reason: `${times} requests` }, "turned away: more come than are served"),
+  );
+  return createCrowdGate(crowd, admit, () => {
+    meters.turnedAway();
+    turnedAway();
+  });
+}

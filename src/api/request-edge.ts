@@ -1,0 +1,56 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
+import { Health } from "../../gen/health/v1/health_pb.js";
+import { admitRequest } from "./admit-request.js";
+import { type Cors, createCors } from "./cors.js";
+import { InFlight } from "./in-flight.js";
+import { type RouteScope, rateScopeOf } from "./rate-gate.js";
+import type { ServerOptions } from "./server-options.js";
+
+/** What happens to every request before its route, whichever way it takes through the server. */
+export interface RequestEdge {
+  readonly cors: Cors;
+  readonly inFlight: InFlight;
+  /** The rate-limit scope of each RPC path. */
+  readonly rpcScopes: ReadonlyMap<string, RouteScope>;
+  /** @returns the request's trace id. */
+  admit(request: IncomingMessage, response: ServerResponse): string;
+  /**
+   * Does what the framework's hooks do, for requests that go past the framework.
+   * @param template the path template; undefined where none fits the path.
+   */
+  begin(request: IncomingMessage, response: ServerResponse, template: string | undefined): Promise<void>;
+}
+
+export function createRequestEdge({ corsOrigins, services, meters, rateGate }: ServerOptions): RequestEdge {
+  const cors = createCors(corsOrigins);
+  const inFlight = new InFlight();
+  const rpcScopes = rpcScopesOf(services);
+  const admit = (request: IncomingMessage, response: ServerResponse) => admitRequest(cors, request, response);
+  return {
+    ...{ cors, inFlight, rpcScopes, admit },
+    async begin(request, response, template) {
+      const { method = "" } = request;
+      inFlight.route(response, method, template);
+      admit(request, response);
+      const start = performance.now();
+      // Also counts answers whose callers disconnected.
+      response.once("close", () => {
+        meters.request(method, template, response.statusCode, (performance.now() - start) / 1_000);
+      });
+      await rateGate.pass(request, response, template === undefined ? undefined : rpcScopes.get(template));
+    },
+  };
+}
+
+/** Rate-limit scope per RPC path. Health checks of load balancers are exempt. */
+function rpcScopesOf(services: readonly DescService[]): ReadonlyMap<string, RouteScope> {
+  const methods = [...services, ServerReflection, ServerReflectionAlpha].flatMap((service) => service.methods);
+  const pathOf = ({ parent, name }: DescMethod) => `/${parent.typeName}/${name}`;
+  return new Map([
+    ...methods.map((method): [string, RouteScope] => [pathOf(method), rateScopeOf(method)]),
+    ...Health.methods.map((method): [string, RouteScope] => [pathOf(method), "uncounted"]),
+  ]);
+}

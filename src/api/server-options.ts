@@ -1,0 +1,33 @@
+import type { DescService } from "@bufbuild/protobuf";
+import type { FastifyInstance } from "fastify";
+import type { MemoryBudget } from "../memory/memory-budget.js";
+import type { Meters } from "../telemetry/meters.js";
+import type { ReadClient } from "./client-address.js";
+import type { Crowd } from "./crowd-gate.js";
+import type { Readiness } from "./health.js";
+import type { OperatorLog } from "./operator-log.js";
+import type { Pipeline } from "./pipeline.js";
+import type { InvokeProxy } from "./proxy-route.js";
+import type { RateGate } from "./rate-gate.js";
+
+export interface ServerOptions {
+  /** Every service of the API, also those that are only partly served. */
+  readonly services: readonly DescService[];
+  readonly pipelines: readonly Pipeline[];
+  readonly invokeProxy: InvokeProxy;
+  readonly readiness: Readiness;
+  readonly log: OperatorLog;
+  readonly corsOrigins: readonly string[];
+  readonly bodyLimit: number;
+  readonly memory: MemoryBudget;
+  readonly readClient: ReadClient;
+  readonly requestTimeout: number;
+  readonly crowd: Crowd;
+  readonly rateGate: RateGate;
+  readonly meters: Meters;
+  /** Whether calls with one message each way take the short way. */
+  readonly rpcLane: boolean;
+  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  /** Routes that are none of a method: documentation pages, the raw proxy. */
+  readonly extend?: (app: FastifyInstance) => void | Promise<void>;
+}

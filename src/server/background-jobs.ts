@@ -1,0 +1,121 @@
+import { causeFields, tenantFailure } from "../api/log-cause.js";
+import type { OperatorLog } from "../api/operator-log.js";
+import type { SealParts } from "../audit/seal-log.js";
+import { type Clock, systemClock } from "../base/clock.js";
+import { keyRotationsJob } from "../jobs/key-rotations.js";
+import { logSealsJob } from "../jobs/log-seals.js";
+import { mailJob } from "../jobs/mail.js";
+import { reactorRunsJob } from "../jobs/reactor-runs.js";
+import type { Job } from "../jobs/schedule.js";
+import { sweepJobs } from "../jobs/sweep.js";
+import { tenantRemovalJob } from "../jobs/tenant-removal.js";
+import { timelyJob } from "../jobs/timely-job.js";
+import type { MailCarrier } from "../mail/carrier.js";
+import type { Config } from "../settings/config.js";
+import type { Meters } from "../telemetry/meters.js";
+import { Outbox } from "../tenancy/outbox.js";
+import type { Vault } from "../vault/vault.js";
+import type { Composition } from "./composition.js";
+import { TAMPERED } from "./log-sealing.js";
+
+export interface BackgroundParts {
+  readonly vault: Vault;
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: OperatorLog;
+  readonly meters: Meters;
+  readonly sealing: SealParts;
+  readonly parts: Pick<Composition, "runs" | "payments">;
+}
+
+/** Everything that a server does without a request, but for its messages: see {@link mailDelivery}. */
+export function backgroundJobs(background: BackgroundParts): readonly Job[] {
+  const { parts } = background;
+  return [
+    ...sweeps(background),
+    logSeals(background),
+    tenantRemoval(background),
+    reactorRuns(background),
+    keyRotations(background),
+    ...parts.payments.jobs,
+  ];
+}
+
+/** @param publicUrl where links in the messages lead. */
+export function mailDelivery(
+  { database, keyring }: Vault,
+  carrier: MailCarrier,
+  publicUrl: string,
+  clock: Clock,
+  log: OperatorLog,
+): Job {
+  return mailJob({
+    database,
+    outbox: new Outbox({ database, keyring, carrier, publicUrl }),
+    clock,
+    onTrouble: (tenantId, reason, error) =>
+      log.warn(
+        {
+          ...{ job: "mail", reason, ...(tenantId ? { tenant_id: tenantId } : {}) },
+          ...(error === undefined ? {} : causeFields(error)),
+        },
+        "messages were not sent",
+      ),
+  });
+}
+
+function sweeps({ vault: { database, keyring }, clock, log }: BackgroundParts): readonly Job[] {
+  const onAhead = ({ name }: Job) =>
+    log.error({ reason: name }, "the clock of this server is ahead of the database's: nothing is removed by it");
+  return sweepJobs({
+    ...{ database, keyring, clock },
+    onFailure: tenantFailure(log, "sweep", "a sweep of this tenant failed and will be tried again"),
+    // A caller that passes a clock of its own means it to differ from the database's.
+    ...(clock === systemClock ? { timely: (job: Job) => timelyJob(database, clock, job, onAhead) } : {}),
+  });
+}
+
+function logSeals({ config, clock, log, meters, sealing }: BackgroundParts): Job {
+  return logSealsJob({
+    ...{ ...sealing, clock, retentionDays: config.logRetentionDays },
+    onFailure: tenantFailure(log, "log seals", "the log of this tenant could not be sealed; this will be tried again"),
+    onBroken: (tenantId, outcome) => {
+      meters.logTrouble(outcome);
+      log.error({ tenant_id: tenantId }, TAMPERED[outcome]);
+    },
+  });
+}
+
+function tenantRemoval({ vault: { database, keyring }, clock, log }: BackgroundParts): Job {
+  return tenantRemovalJob({
+    ...{ database, keyring, clock },
+    onFailure: tenantFailure(
+      log,
+      "tenant removal",
+      "rows of a deleted tenant could not be removed; this will be tried again",
+    ),
+  });
+}
+
+function reactorRuns({ vault: { database }, clock, log, parts }: BackgroundParts): Job {
+  return reactorRunsJob({
+    database,
+    queue: parts.runs,
+    clock,
+    onFailure: tenantFailure(log, "reactor runs", "a tenant's runs could not be looked over"),
+  });
+}
+
+function keyRotations({ vault: { database, keyring }, clock, log }: BackgroundParts): Job {
+  return keyRotationsJob({
+    database,
+    keyring,
+    clock,
+    onFailure: tenantFailure(log, "key rotations", "a tenant's keys could not be replaced yet"),
+    onBroken: (tenantId, { count }) =>
+      log.error(
+        { tenant_id: tenantId, reason: `${count} rows do not open` },
+        "a tenant's replaced keys are kept. Run: cloakroom keys rotate --tenant, which names the rows",
+      ),
+  });
+}

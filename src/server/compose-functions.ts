@@ -1,0 +1,30 @@
+import { FailedRuns } from "../functions/failed-runs.js";
+import { createFunctionRunner, type FunctionRunner } from "../functions/function-runner.js";
+import { guardedFetch, hostCallsOver } from "../functions/host-calls.js";
+import { TestHosts } from "../functions/test-hosts.js";
+import { type SetUpTest, TestRunner } from "../functions/test-run.js";
+import type { CoreParts } from "./core-parts.js";
+
+/** How tenants' code runs. */
+export interface Functions {
+  readonly functions: FunctionRunner;
+  readonly failedRuns: FailedRuns;
+  readonly setUpTest: SetUpTest;
+}
+
+export function composeFunctions({ database, keyring, clock, log, agents, sandbox, callApi }: CoreParts): Functions {
+  const failedRuns = new FailedRuns({
+    ...{ database, keyring, clock },
+    onFailure: (tenantId) => log.warn({ tenant_id: tenantId }, "a failed run could not be kept for its tenant"),
+  });
+  const functions = createFunctionRunner(sandbox, hostCallsOver(callApi, agents), (fn, outcome) =>
+    failedRuns.observe(fn, outcome),
+  );
+  return {
+    ...{ functions, failedRuns },
+    setUpTest(tenantId, outside) {
+      const hosts = new TestHosts(outside, guardedFetch(agents, tenantId));
+      return { hosts, runner: new TestRunner(sandbox, hosts) };
+    },
+  };
+}

@@ -1,0 +1,142 @@
+import { causeFields, tenantFailure } from "../api/log-cause.js";
+import type { OperatorLog } from "../api/operator-log.js";
+import type { Clock } from "../base/clock.js";
+import type { TenantId, Uuid } from "../base/ids.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { GuardedAgents } from "../egress/guarded-agents.js";
+import type { Job } from "../jobs/schedule.js";
+import { tenantWorkJob } from "../jobs/tenant-work.js";
+import { uuidFrom, writeAddress } from "../payments/addresses.js";
+import { checkConnections } from "../payments/check-connections.js";
+import { realConnectors } from "../payments/connectors/real-connectors.js";
+import { Connectors } from "../payments/connectors.js";
+import type { FormulaId } from "../payments/formulas.js";
+import { Incoming } from "../payments/incoming.js";
+import { PaymentEngine } from "../payments/payment-engine.js";
+import { providerHttp } from "../payments/provider-http.js";
+import type { ReconcileParts } from "../payments/reconcile.js";
+import { ApprovalDesk } from "../payments/simulator/approve.js";
+import { Books } from "../payments/simulator/books.js";
+import { SimulatorPost } from "../payments/simulator/post.js";
+import { Simulator, type Tell } from "../payments/simulator/simulator.js";
+import { TenantTurns } from "../payments/tenant-turns.js";
+import { ChallengeDesk } from "../payments/three-ds/challenge-desk.js";
+import { simulatedDirectory } from "../payments/three-ds/directory.js";
+import type { ServedMethod } from "../services/call.js";
+import { connectionService } from "../services/connections.js";
+import { threeDSService } from "../services/three-ds.js";
+import { transactionService } from "../services/transactions.js";
+import { hasChecksDue } from "../store/connections.js";
+import { hasPaymentsDue } from "../store/payments.js";
+import type { Vault } from "../vault/vault.js";
+
+/** Everything about payments, put together. */
+export interface Payments {
+  readonly methods: readonly ServedMethod[];
+  readonly jobs: readonly Job[];
+  readonly incoming: Incoming;
+  readonly approvals: ApprovalDesk;
+  readonly challenges: ChallengeDesk;
+  stop(): Promise<void>;
+}
+
+export interface PaymentsParts {
+  readonly vault: Vault;
+  readonly agents: GuardedAgents;
+  readonly clock: Clock;
+  /** Stand in for the public addresses of payment services. */
+  readonly addresses: ReadonlyMap<FormulaId, string>;
+  readonly log: OperatorLog;
+  /** Where callers reach this server. Known once it listens. */
+  readonly address: () => string;
+}
+
+export function composePayments(parts: PaymentsParts): Payments {
+  const { vault, agents, clock, log, addresses } = parts;
+  const { database, keyring } = vault;
+  const books = new Books(database);
+  const post = new SimulatorPost({
+    ...{ database, keyring },
+    async deliver(address, delivery) {
+      const endpoint = await incoming.endpoint(address);
+      if (endpoint) await incoming.webhook(endpoint, delivery);
+    },
+    onFailure: tenantFailure(log, "simulator webhooks", "a webhook of the simulator was lost"),
+  });
+  const tell: Tell = (tenantId, change) => post.tell(tenantId, change);
+  const connectors = new Connectors(
+    [new Simulator(books, approvalPageOf(parts), tell), ...realConnectors(addresses)],
+    (tenantId) =>
+      providerHttp(agents, tenantId, (error) =>
+        log.warn({ tenant_id: tenantId, ...causeFields(error) }, "a payment service did not answer"),
+      ),
+    clock,
+  );
+  const checks = new TenantTurns(
+    (tenantId, signal) => checkConnections({ database, keyring, connectors }, tenantId, signal),
+    tenantFailure(log, "credentials checks", "the credentials of a connection could not be checked"),
+  );
+  const reconciling: ReconcileParts = {
+    ...{ database, keyring, connectors, clock },
+    returnUrl: (keys, tenantId, { id }) =>
+      `${parts.address()}/orchestration/approvals/${writeAddress(keys, "payment-return", tenantId, id)}`,
+    onDefect: tenantFailure(log, "payments", "a connector broke: the payment will be looked after"),
+  };
+  const incoming = new Incoming(reconciling);
+  const engine = new PaymentEngine({
+    ...reconciling,
+    onFailure: tenantFailure(log, "payments", "the payments of a tenant will be looked after again"),
+  });
+  return {
+    methods: methodsOf(parts, engine, checks),
+    jobs: jobsOf(parts, engine, checks),
+    incoming,
+    challenges: new ChallengeDesk(database, keyring, simulatedDirectory),
+    approvals: new ApprovalDesk(books, keyring, clock, tell),
+    stop: async () => {
+      post.stop();
+      await Promise.all([checks.stop(), engine.stop()]);
+    },
+  };
+}
+
+/** Where the simulator sends a buyer to approve a payment. */
+function approvalPageOf({ vault, address }: PaymentsParts) {
+  return async (tenantId: TenantId, reference: string) => {
+    const id = uuidFrom(reference);
+    if (!id) throw new Error("a payment has a malformed reference");
+    const keys = await vault.keyring.of(tenantId);
+    return `${address()}/simulator/approvals/${writeAddress(keys, "simulator-approval", tenantId, id)}`;
+  };
+}
+
+function methodsOf({ vault, address }: PaymentsParts, engine: PaymentEngine, checks: TenantTurns): ServedMethod[] {
+  const { keyring } = vault;
+  const webhookUrl = (keys: TenantKeys, tenantId: TenantId, connectionId: Uuid) =>
+    `${address()}/orchestration/webhooks/${writeAddress(keys, "payment-webhook", tenantId, connectionId)}`;
+  return [
+    ...connectionService({ keyring, webhookUrl, checkSoon: (tenantId) => checks.wake(tenantId) }),
+    ...transactionService({ keyring, engine }),
+    ...threeDSService({
+      ...{ keyring, directory: simulatedDirectory },
+      challengeUrl: (keys, tenantId, id) =>
+        `${address()}/3ds/challenges/${ChallengeDesk.addressOf(keys, tenantId, id)}`,
+    }),
+  ];
+}
+
+function jobsOf({ vault, clock, log }: PaymentsParts, engine: PaymentEngine, checks: TenantTurns): Job[] {
+  const { database } = vault;
+  return [
+    tenantWorkJob({
+      ...{ name: "payments", kind: "payment", database, clock, isPending: hasPaymentsDue },
+      wake: (tenantId) => engine.wake(tenantId),
+      onFailure: tenantFailure(log, "payments", "a tenant's payments could not be looked over"),
+    }),
+    tenantWorkJob({
+      ...{ name: "credentials checks", kind: "connection_check", database, clock, isPending: hasChecksDue },
+      wake: (tenantId) => checks.wake(tenantId),
+      onFailure: tenantFailure(log, "credentials checks", "a tenant's connections could not be looked over"),
+    }),
+  ];
+}

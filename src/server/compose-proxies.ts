@@ -1,0 +1,23 @@
+import type { InvokeProxy } from "../api/proxy-route.js";
+import type { FunctionRunner } from "../functions/function-runner.js";
+import { createTokenFor } from "../functions/host-calls.js";
+import { invokeProxy } from "../proxy/invoke.js";
+import { ProxyLoader } from "../proxy/load-proxy.js";
+import { runReactorStep } from "../proxy/reactor-step.js";
+import { RunTransforms } from "../proxy/run-transforms.js";
+import type { CoreParts } from "./core-parts.js";
+
+/** Calls through proxies. */
+export function composeProxies(core: CoreParts, functions: FunctionRunner): InvokeProxy {
+  const { database, keyring, authenticator, agents, bins, callApi } = core;
+  const loader = new ProxyLoader(database, keyring);
+  const transforms = new RunTransforms({
+    functions,
+    async application(tenantId, { proxy }) {
+      return proxy.applicationId ? authenticator.application(tenantId, proxy.applicationId) : undefined;
+    },
+    createToken: (application, request, signal) => createTokenFor(callApi, application, request, signal),
+    runReactor: runReactorStep({ database, keyring, authenticator, functions }),
+  });
+  return (call) => invokeProxy({ database, keyring, authenticator, loader, agents, transforms, bins }, call);
+}

@@ -1,0 +1,52 @@
+import type { InvokeProxy } from "../api/proxy-route.js";
+import type { CompileFor } from "../functions/code.js";
+import { applicationKeyService, applicationService, permissionService } from "../services/applications.js";
+import type { ServedMethod } from "../services/call.js";
+import { failedRunService } from "../services/failed-runs.js";
+import { functionTestService } from "../services/function-tests.js";
+import { invitationService } from "../services/invitations.js";
+import { logService } from "../services/logs.js";
+import { memberService } from "../services/members.js";
+import { proxyService } from "../services/proxies.js";
+import { reactService } from "../services/react.js";
+import { reactorFormulaService } from "../services/reactor-formulas.js";
+import { reactorService } from "../services/reactors.js";
+import { sessionService } from "../services/sessions.js";
+import { tenantService } from "../services/tenants.js";
+import type { Config } from "../settings/config.js";
+import type { Functions } from "./compose-functions.js";
+import type { Reactors } from "./compose-reactors.js";
+import type { CoreParts } from "./core-parts.js";
+
+interface ServiceParts extends Reactors, Pick<Functions, "setUpTest"> {
+  readonly invoke: InvokeProxy;
+}
+
+/** The methods of all services but tokens, which tenants' code calls too, and payments. */
+export function composeServices(
+  { keyring, log, agents, sandbox }: CoreParts,
+  { egress: policy, includedMonthlyActiveTokens }: Config,
+  { invoke, react, runs, setUpTest }: ServiceParts,
+): readonly ServedMethod[] {
+  const compileFor: CompileFor = (tenantId) => (code) => sandbox.compile(tenantId, code);
+  return [
+    ...applicationService(keyring),
+    ...applicationKeyService(keyring),
+    ...permissionService(),
+    ...tenantService({
+      ...{ includedMonthlyActiveTokens, keyring },
+      onRemoved: ({ tenantId, application }) =>
+        log.warn({ tenant_id: tenantId, application_id: application.id }, "a tenant was deleted"),
+    }),
+    ...memberService({ keyring }),
+    ...invitationService({ keyring }),
+    ...sessionService(keyring),
+    ...logService(keyring),
+    ...proxyService({ keyring, policy, compileFor, invoke }),
+    ...reactorService({ keyring, compileFor }),
+    ...functionTestService({ setUpTest, agents }),
+    ...failedRunService(keyring),
+    ...reactorFormulaService({ keyring, compileFor }),
+    ...reactService({ keyring, policy, react, wake: (tenantId) => runs.wake(tenantId) }),
+  ];
+}

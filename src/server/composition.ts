@@ -1,0 +1,106 @@
+import { Authenticator } from "../access/authenticate.js";
+import type { Crowd } from "../api/crowd-gate.js";
+import { internalCalls } from "../api/internal-calls.js";
+import type { OperatorLog } from "../api/operator-log.js";
+import { buildPipeline, type Pipeline } from "../api/pipeline.js";
+import type { InvokeProxy } from "../api/proxy-route.js";
+import type { Clock } from "../base/clock.js";
+import { createGuardedAgents } from "../egress/guarded-agents.js";
+import type { RunQueue } from "../reactors/run-queue.js";
+import type { SandboxIncident } from "../sandbox/options.js";
+import { createSandbox, type Sandbox } from "../sandbox/sandbox.js";
+import type { SharedRunnerPlace } from "../sandbox/shared-runner.js";
+import type { ServedMethod } from "../services/call.js";
+import { tokenizeService } from "../services/tokenize.js";
+import { tokenService } from "../services/tokens.js";
+import type { Config } from "../settings/config.js";
+import { InvitationDesk } from "../tenancy/accept-invitation.js";
+import type { BinTable } from "../tokens/types/bin-table.js";
+import type { Vault } from "../vault/vault.js";
+import { composeFunctions } from "./compose-functions.js";
+import { composePayments, type Payments } from "./compose-payments.js";
+import { composeProxies } from "./compose-proxies.js";
+import { composeReactors } from "./compose-reactors.js";
+import { composeServices } from "./compose-services.js";
+import type { EndPart } from "./shutdown.js";
+
+/** Everything that serves requests, put together. */
+export interface Composition extends AsyncDisposable {
+  readonly pipelines: readonly Pipeline[];
+  readonly invokeProxy: InvokeProxy;
+  readonly runs: RunQueue;
+  readonly payments: Payments;
+  readonly invitations: InvitationDesk;
+  readonly sandbox: Pick<Sandbox, "metrics">;
+  readonly crowd: Crowd;
+  /** Starts no more background work, and waits for what is under way. Requests are still served. */
+  rest(): Promise<void>;
+}
+
+/** What everything is put together with, beside the vault and its settings. */
+export interface Surroundings {
+  readonly log: OperatorLog;
+  readonly clock: Clock;
+  readonly bins: BinTable | undefined;
+  /** How callers reach the server, once that is known. */
+  address(): string;
+  readonly endPart: EndPart;
+  /** The runner of tenants' code, where the processes of this server share one. */
+  readonly sharedRunner: SharedRunnerPlace | undefined;
+}
+
+/** Puts the parts together, from the bottom up: each gets what it uses, and knows nothing of the rest. */
+export function compose(vault: Vault, config: Config, surroundings: Surroundings): Composition {
+  const { log, clock, bins, address, endPart } = surroundings;
+  const { database, keyring } = vault;
+  const authenticator = new Authenticator(database, keyring, clock);
+  const pipelinesOf = (methods: readonly ServedMethod[]) =>
+    methods.map((method) => buildPipeline(method, { authenticator, database, keyring, log }));
+  const tokens = pipelinesOf([...tokenService({ keyring, clock, bins }), ...tokenizeService({ keyring, clock, bins })]);
+
+  const agents = createGuardedAgents(config.egress);
+  const sandbox = openSandbox(config, surroundings);
+  const callApi = internalCalls(tokens, authenticator);
+  const core = { database, keyring, clock, log, bins, authenticator, agents, sandbox, callApi };
+  const { functions, failedRuns, setUpTest } = composeFunctions(core);
+  const invoke = composeProxies(core, functions);
+  const { runs, react } = composeReactors(core, functions);
+  const payments = composePayments({ vault, agents, clock, log, address, addresses: config.paymentAddresses });
+  const services = composeServices(core, config, { invoke, react, runs, setUpTest });
+
+  const rest = async () => {
+    await Promise.all([runs.stop(), payments.stop()]);
+  };
+  return {
+    pipelines: [...tokens, ...pipelinesOf([...services, ...payments.methods])],
+    invokeProxy: invoke,
+    ...{ runs, payments, sandbox, rest },
+    invitations: new InvitationDesk(database, keyring),
+    crowd: {
+      refusalOf(apiKey) {
+        const tenantId = database.fast.isBusy ? authenticator.tenantOf(apiKey) : undefined;
+        return tenantId && database.fast.refusalOf(tenantId);
+      },
+    },
+    async [Symbol.asyncDispose]() {
+      await endPart("runs and payments in the background", rest);
+      await endPart("the sandbox's runner", () => sandbox.close());
+      await endPart("failed runs being stored", () => failedRuns.settle());
+      agents.close();
+    },
+  };
+}
+
+function openSandbox(config: Config, { log, sharedRunner }: Surroundings): Sandbox {
+  return createSandbox({
+    ...config.sandbox,
+    sharedRunner,
+    onIncident: (incident) => log.warn(incidentFields(incident), "the sandbox had to act"),
+  });
+}
+
+function incidentFields(incident: SandboxIncident) {
+  return "tenantId" in incident
+    ? { reason: incident.type, tenant_id: incident.tenantId }
+    : { reason: `${incident.type}: ${incident.reason}` };
+}

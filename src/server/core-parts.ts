@@ -1,0 +1,25 @@
+import type { Authenticator } from "../access/authenticate.js";
+import type { OperatorLog } from "../api/operator-log.js";
+import type { Clock } from "../base/clock.js";
+import type { GuardedAgents } from "../egress/guarded-agents.js";
+import type { CallApi } from "../functions/host-calls.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
+import type { Database } from "../store/database.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import type { BinTable } from "../tokens/types/bin-table.js";
+
+/** The parts that most others are composed of. */
+export interface CoreParts {
+  readonly database: Database;
+  readonly keyring: Keyring;
+  readonly clock: Clock;
+  readonly log: OperatorLog;
+  /** What the operator knows of card issuers. */
+  readonly bins: BinTable | undefined;
+  readonly authenticator: Authenticator;
+  /** The only way to a destination that a tenant names. */
+  readonly agents: GuardedAgents;
+  readonly sandbox: Sandbox;
+  /** Calls of tenants' code to the API. */
+  readonly callApi: CallApi;
+}

@@ -1,0 +1,52 @@
+import type { OperatorLog } from "../api/operator-log.js";
+import { ChainHistory } from "../audit/chain-history.js";
+import { LogClock } from "../audit/log-clock.js";
+import type { SealParts } from "../audit/seal-log.js";
+import type { Clock } from "../base/clock.js";
+import type { Meters } from "../telemetry/meters.js";
+import type { Vault } from "../vault/vault.js";
+
+/** What operators read about a tenant's log that can no longer be sealed. */
+export const TAMPERED = {
+  broken: "the log of this tenant was tampered with. Run: cloakroom audit verify",
+  refused:
+    "the log of this tenant is not sealed any more, since the end of its chain of seals is gone. Run: cloakroom audit verify",
+} as const;
+
+export function createLogSealing({ database, keyring }: Vault, log: OperatorLog, meters: Meters): SealParts {
+  return {
+    ...{ database, keyring, history: new ChainHistory() },
+    onVaultBroken() {
+      meters.logTrouble("vault_broken");
+      log.error({}, "the vault's own record of tenants' seals was tampered with. Run: cloakroom audit verify");
+    },
+  };
+}
+
+/** Sets logs back that were closed while the clock ran fast, and logs each. */
+export function watchLogClock(sealing: SealParts, clock: Clock, log: OperatorLog, meters: Meters): LogClock {
+  const logClock = new LogClock({
+    ...{ ...sealing, clock },
+    onSetBack(tenantId, { from, to }) {
+      meters.logTrouble("set_back");
+      const reason = `it was closed until ${from.toISOString()}, and goes on at ${to.toISOString()}`;
+      log.warn({ tenant_id: tenantId, reason }, "the clock was set back: the log of this tenant follows");
+    },
+    onRefused(tenantId) {
+      meters.logTrouble("refused");
+      log.error({ tenant_id: tenantId }, TAMPERED.refused);
+    },
+    onBehind(milliseconds) {
+      meters.logTrouble("behind");
+      const reason = `${(milliseconds / 1_000).toFixed(1)} s`;
+      log.error(
+        { reason },
+        "the clock of this server is behind the database's: set it right, or its writes are refused",
+      );
+    },
+    onFailure: (tenantId) =>
+      log.error({ tenant_id: tenantId }, "the log of this tenant could not be set back; this will be tried again"),
+  });
+  sealing.database.onClosedMinute((tenantId) => logClock.noticed(tenantId));
+  return logClock;
+}

@@ -1,0 +1,95 @@
+import { clientReader } from "../api/client-address.js";
+import { registerDocs } from "../api/docs.js";
+import type { Readiness } from "../api/health.js";
+import { registerInvitationPage } from "../api/invitation-page.js";
+import { observeInto } from "../api/observation.js";
+import type { OperatorLog } from "../api/operator-log.js";
+import { registerPaymentRoutes } from "../api/payment-routes.js";
+import type { RateGate } from "../api/rate-gate.js";
+import { type ApiServer, createApiServer } from "../api/server.js";
+import type { Clock } from "../base/clock.js";
+import { MemoryBudget } from "../memory/memory-budget.js";
+import type { Config } from "../settings/config.js";
+import { gaugeDatabase } from "../telemetry/database-gauges.js";
+import { gaugeEventLoop } from "../telemetry/event-loop.js";
+import { gaugeMemory } from "../telemetry/memory-gauges.js";
+import type { Meters } from "../telemetry/meters.js";
+import { gaugeSandbox } from "../telemetry/sandbox-gauges.js";
+import type { Vault } from "../vault/vault.js";
+import { openAdminPort } from "./admin-port.js";
+import type { Composition } from "./composition.js";
+import { listenAt, type TlsIdentity } from "./listening.js";
+import { openRateGate } from "./rate-limiting.js";
+import type { ServingProcess } from "./running-server.js";
+import { SERVICES } from "./served-services.js";
+import { type Part, REQUESTS_END_MS } from "./shutdown.js";
+
+export interface PortParts {
+  readonly config: Config;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly log: OperatorLog;
+  readonly meters: Meters;
+  readonly tls: TlsIdentity | undefined;
+  readonly readiness: Readiness;
+  readonly parts: Composition;
+  /** Absent: this process alone is the server, with an admin port of its own. */
+  readonly part: ServingProcess | undefined;
+  /** Notes what ends when the server stops, in the opposite order. */
+  readonly endLater: (name: Part, end: () => Promise<unknown>) => void;
+}
+
+export interface Ports {
+  /** Where the API port listens, without a slash at the end. */
+  readonly url: string;
+  /** Absent in one of several processes. */
+  readonly adminUrl: string | undefined;
+}
+
+/** Opens the API port, then the admin port. @throws {ConfigError} when an address cannot be listened at. */
+export async function openPorts(given: PortParts): Promise<Ports> {
+  const { config, log, meters, readiness, part, endLater } = given;
+  const memory = new MemoryBudget(config.bodyLimit);
+  const rateGate = await openRateGate(config, log, meters, part?.rateLimits);
+  endLater("the counters of rate limits", async () => rateGate[Symbol.asyncDispose]());
+  const server = await apiServer(given, memory, rateGate);
+  gauge(given, memory);
+  const admin = part ? undefined : openAdminPort(config, readiness, meters.registry);
+  if (admin) endLater("the admin port", admin.close);
+  const { port } = await listenAt("", config, () => server.listen(config.host, config.port));
+  endLater("requests in flight", () => server.close(REQUESTS_END_MS));
+  const adminUrl = await admin?.listen();
+  const scheme = config.tlsCertFile ? "https" : "http";
+  const host = config.host.includes(":") ? `[${config.host}]` : config.host;
+  return { url: `${scheme}://${host}:${port}`, adminUrl };
+}
+
+function apiServer(
+  { config, log, meters, tls, readiness, parts }: PortParts,
+  memory: MemoryBudget,
+  rateGate: RateGate,
+): Promise<ApiServer> {
+  const { corsOrigins, bodyLimit, requestTimeout, rpcLane } = config;
+  const { pipelines, invokeProxy, crowd } = parts;
+  return createApiServer({
+    services: SERVICES,
+    ...{ pipelines, invokeProxy, crowd },
+    ...{ corsOrigins, bodyLimit, requestTimeout, rpcLane },
+    ...{ readiness, log, meters, memory, rateGate, tls },
+    readClient: clientReader(config.trustedProxies),
+    async extend(app) {
+      await registerDocs(app);
+      const { incoming, approvals, challenges } = parts.payments;
+      registerPaymentRoutes(app, { incoming, approvals, challenges }, observeInto(log, meters.operation));
+      registerInvitationPage(app, parts.invitations, observeInto(log, meters.operation));
+    },
+  });
+}
+
+/** Adds what is measured when metrics are read. */
+function gauge({ vault, clock, meters, parts }: PortParts, memory: MemoryBudget): void {
+  gaugeMemory(meters.registry, memory);
+  gaugeDatabase(meters.registry, vault.database, () => clock.now());
+  gaugeSandbox(meters.registry, parts.sandbox);
+  gaugeEventLoop(meters.registry);
+}

@@ -1,0 +1,30 @@
+import { clientReader } from "../api/client-address.js";
+import type { OperatorLog } from "../api/operator-log.js";
+import { createRateGate, openGate, type RateGate } from "../api/rate-gate.js";
+import { memoryRateLimits, type RateLimits } from "../rate-limits/rate-limits.js";
+import { sharedRateLimits } from "../rate-limits/shared-rate-limits.js";
+import type { Config } from "../settings/config.js";
+import type { Meters } from "../telemetry/meters.js";
+
+/**
+ * The gate that requests pass first, as it is configured.
+ * @param counters those that the processes of this server share, where it has several.
+ */
+export async function openRateGate(
+  { rateLimits: points, redisUrl, trustedProxies }: Config,
+  log: OperatorLog,
+  meters: Meters,
+  counters?: RateLimits,
+): Promise<RateGate & AsyncDisposable> {
+  if (!points) return { ...openGate, [Symbol.asyncDispose]: async () => {} };
+  const limits = redisUrl
+    ? await sharedRateLimits(redisUrl, points, {
+        onLost: () => log.warn({}, "the server of CLOAKROOM_REDIS_URL is away: this process counts requests by itself"),
+        onBack: () => log.info({}, "the server of CLOAKROOM_REDIS_URL is back: replicas count requests together"),
+      })
+    : (counters ?? memoryRateLimits(points));
+  return {
+    ...createRateGate(limits, clientReader(trustedProxies), ({ scope }) => meters.rateRefused(scope)),
+    [Symbol.asyncDispose]: () => limits[Symbol.asyncDispose](),
+  };
+}

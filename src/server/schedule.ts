@@ -1,0 +1,19 @@
+import { causeFields } from "../api/log-cause.js";
+import type { OperatorLog } from "../api/operator-log.js";
+import { type Job, Schedule } from "../jobs/schedule.js";
+import type { Meters } from "../telemetry/meters.js";
+
+/** The schedule of a server. Runs are measured, and failures logged. */
+export function openSchedule(log: OperatorLog, meters: Meters): Pick<Schedule, "start" | "abort" | "stop"> {
+  const schedule = new Schedule(({ job, error, attempt, nextAt }) =>
+    log.warn(
+      { job: job.name, ...causeFields(error), attempt, ...(nextAt ? { next_at: nextAt.toISOString() } : {}) },
+      "a job failed and will be tried again",
+    ),
+  );
+  return {
+    start: (jobs: readonly Job[]) => schedule.start(jobs.map((job) => meters.timed(job))),
+    abort: () => schedule.abort(),
+    stop: () => schedule.stop(),
+  };
+}

@@ -1,0 +1,179 @@
+import { once } from "node:events";
+import { chmod, mkdir, rm } from "node:fs/promises";
+import type { RequestListener, Server as WebServer } from "node:http";
+import { createServer, type Server, type Socket } from "node:net";
+import { dirname } from "node:path";
+import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
+import Fastify from "fastify";
+import { admitRequest } from "../api/admit-request.js";
+import { CONNECTION_LIMITS } from "../api/connection-limits.js";
+import { createCors } from "../api/cors.js";
+import { isHealthCheck, QUESTION_LIMITS, type Readiness, registerHealth, registerRpcHealth } from "../api/health.js";
+import { createOnePort } from "../api/one-port.js";
+import { refuseRequest } from "../api/refuse-request.js";
+import { Fault } from "../base/fault.js";
+import { LineSplitter } from "../base/line-splitter.js";
+import { Sensitive } from "../crypto/sensitive.js";
+import { LONGEST_SHARE_LINE, notAShare } from "../crypto/shares.js";
+import type { Config } from "../settings/config.js";
+import {
+  keptInShares,
+  type ShareAnswer,
+  ShareDesk,
+  StoppedSealed,
+  type Unseal,
+  type UnsealedKey,
+  unsealSocketOf,
+} from "../vault/unsealing.js";
+import { listenAt, type TlsIdentity } from "./listening.js";
+
+/** How long a client may go on sending after it was refused. */
+const LINGER_MS = 1_000;
+
+/** Clients try again after this many seconds: people have to come with their shares. */
+const RETRY_AFTER_SECONDS = 30;
+
+const SEALED = new Fault("unavailable", "This server is sealed: it waits for the shares of its root key.", {
+  retryAfter: RETRY_AFTER_SECONDS,
+});
+
+export interface SealedServer {
+  readonly config: Config;
+  readonly say: (line: string) => void;
+  readonly stopping: AbortSignal;
+  /**
+   * What the main port speaks once it serves: a probe that is told the server were dead would have it started again, and
+   * the shares that were handed in would be lost.
+   */
+  readonly tls: TlsIdentity | undefined;
+  /** The services that it will serve, by name. */
+  readonly services: readonly string[];
+}
+
+/**
+ * Waits for shares on a local socket that only this user may open. Meanwhile both ports tell the health of a sealed server
+ * (/healthz is well, /readyz and gRPC's health are not), and refuse every call as unavailable: a client must not take a
+ * sealed server for one that has none of its tokens.
+ */
+export function waitForShares({ config, say, stopping, tls, services }: SealedServer): Unseal {
+  return async (needed) => {
+    await using sealed = new AsyncDisposableStack();
+    const path = unsealSocketOf(config);
+    const { promise, resolve, reject } = Promise.withResolvers<readonly UnsealedKey[]>();
+    const desk = new ShareDesk(needed, resolve);
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await rm(path, { force: true });
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => {
+      sockets.add(socket);
+      socket.on("close", () => sockets.delete(socket));
+      socket.on("error", () => socket.destroy());
+      serveShares(socket, desk);
+    });
+    await listen(server, path);
+    sealed.defer(() => closeServer(server, sockets));
+    const health = Fastify({ logger: false });
+    const readiness: Readiness = {
+      draining: stopping,
+      check: async () => ({ checks: { root_key: "sealed" }, warnings: [] }),
+    };
+    registerHealth(health, readiness);
+    await health.register(fastifyConnectPlugin, {
+      routes: (router) => registerRpcHealth(router, services, readiness, QUESTION_LIMITS),
+    });
+    await health.ready();
+    sealed.defer(() => health.close());
+    const listener = refuseAllBut((request, response) => health.routing(request, response), config.corsOrigins);
+    const places = [
+      { prefix: "", host: config.host, port: config.port, tls },
+      { prefix: "ADMIN_", host: config.adminHost, port: config.adminPort, tls: undefined },
+    ] as const;
+    for (const { prefix, host, port, tls: identity } of places) {
+      const { server: web, destroy } = createOnePort(listener, CONNECTION_LIMITS, identity);
+      await listenAt(prefix, { host, port }, async () => {
+        web.listen({ host, port });
+        await once(web, "listening");
+      });
+      sealed.defer(async () => {
+        const closed = once(web, "close");
+        web.close();
+        destroy();
+        await closed;
+      });
+      say(`Sealed: health at ${urlOf(web, host, identity)}/readyz`);
+    }
+    for (const key of needed) {
+      say(`${keptInShares(key)}. Hand in ${key.threshold ?? "some"} of them, one per line: cloakroom keys unseal`);
+    }
+    const stop = () => reject(new StoppedSealed("stopped while sealed"));
+    stopping.addEventListener("abort", stop);
+    sealed.defer(() => stopping.removeEventListener("abort", stop));
+    if (stopping.aborted) stop();
+    const keys = await promise;
+    say("Unsealed: starting.");
+    return keys;
+  };
+}
+
+/** Serves questions of health alone. */
+function refuseAllBut(health: RequestListener, origins: readonly string[]): RequestListener {
+  const cors = createCors(origins);
+  return (request, response) => {
+    const traceId = admitRequest(cors, request, response);
+    if (request.method === "OPTIONS") return cors.answerPreflight(request, response);
+    if (isHealthCheck(request)) return health(request, response);
+    refuseRequest(request, response, SEALED, traceId);
+  };
+}
+
+function urlOf(web: WebServer, host: string, tls: TlsIdentity | undefined): string {
+  const address = web.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+  return `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/**
+ * One share a line in, one answer a line out. A line that is too long for a share is answered, and ends the connection:
+ * what follows is read and dropped for a moment, as a client that is reset while it sends loses the answer.
+ */
+function serveShares(socket: Socket, desk: ShareDesk): void {
+  const splitter = new LineSplitter(LONGEST_SHARE_LINE);
+  const answer = (text: ShareAnswer) => socket.write(`${JSON.stringify(text)}\n`);
+  socket.setEncoding("utf8");
+  const take = (piece: string) => {
+    try {
+      for (const line of splitter.push(piece)) void desk.take(new Sensitive(line)).then(answer);
+    } catch {
+      socket.off("data", take).resume();
+      answer(desk.refuse(notAShare()));
+      socket.end();
+      setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    }
+  };
+  socket.on("data", take);
+}
+
+async function listen(server: Server, path: string): Promise<void> {
+  // The socket is made with what the mask leaves: nobody else may open it, not even for the moment before a chmod.
+  const mask = process.umask(0o177);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(path, resolve);
+    });
+  } finally {
+    process.umask(mask);
+  }
+  await chmod(path, 0o600);
+}
+
+/** Answers that were written still leave. */
+function closeServer(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    for (const socket of sockets) socket.end();
+    setTimeout(() => {
+      for (const socket of sockets) socket.destroy();
+    }, 1_000).unref();
+  });
+}

@@ -1,0 +1,37 @@
+import type { DescService } from "@bufbuild/protobuf";
+import {
+  ApplicationKeyService,
+  ApplicationService,
+  PermissionService,
+} from "../../gen/cloakroom/v1/applications_pb.js";
+import { ConnectionService } from "../../gen/cloakroom/v1/connections_pb.js";
+import { InvitationService } from "../../gen/cloakroom/v1/invitations_pb.js";
+import { LogService } from "../../gen/cloakroom/v1/logs_pb.js";
+import { MemberService } from "../../gen/cloakroom/v1/members_pb.js";
+import { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
+import { ReactorFormulaService, ReactorService } from "../../gen/cloakroom/v1/reactors_pb.js";
+import { SessionService } from "../../gen/cloakroom/v1/sessions_pb.js";
+import { TenantService } from "../../gen/cloakroom/v1/tenants_pb.js";
+import { ThreeDSService } from "../../gen/cloakroom/v1/threeds_pb.js";
+import { TokenizeService, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { TransactionService } from "../../gen/cloakroom/v1/transactions_pb.js";
+
+/** Every service of the protos. A method that has no handler yet answers "unimplemented" over RPC. */
+export const SERVICES: readonly DescService[] = [
+  TokenService,
+  TokenizeService,
+  ApplicationService,
+  ApplicationKeyService,
+  PermissionService,
+  TenantService,
+  MemberService,
+  InvitationService,
+  SessionService,
+  LogService,
+  ProxyService,
+  ReactorService,
+  ReactorFormulaService,
+  ConnectionService,
+  TransactionService,
+  ThreeDSService,
+];

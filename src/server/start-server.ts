@@ -1,0 +1,88 @@
+import type { Registry } from "prom-client";
+import { createOperatorLog } from "../api/operator-log.js";
+import { type Clock, systemClock } from "../base/clock.js";
+import { chooseCarrier } from "../mail/choose-carrier.js";
+import { readBinTable } from "../settings/bin-table.js";
+import type { Config } from "../settings/config.js";
+import { createMeters } from "../telemetry/meters.js";
+import { startTraces } from "../telemetry/traces.js";
+import { sharesNeedRestart, type Unseal } from "../vault/unsealing.js";
+import { openVault } from "../vault/vault.js";
+import { backgroundJobs, mailDelivery } from "./background-jobs.js";
+import { compose } from "./composition.js";
+import { readTls, type TlsIdentity } from "./listening.js";
+import { createLogSealing, watchLogClock } from "./log-sealing.js";
+import { openPorts } from "./ports.js";
+import { readinessOf } from "./readiness.js";
+import { databaseGone, type RunningServer, type ServingProcess } from "./running-server.js";
+import { openSchedule } from "./schedule.js";
+import { waitForShares } from "./sealed-server.js";
+import { SERVICES } from "./served-services.js";
+import { type Part, Shutdown } from "./shutdown.js";
+
+/**
+ * Starts a server, from the vault up to its ports. What is open already is closed again when a later step fails: an open vault
+ * would keep the process alive.
+ * @param whileSealed ends the wait for shares of a root key that was split.
+ * @param part absent: this process alone is the server, with an admin port of its own.
+ */
+export async function startServer(
+  config: Config,
+  announce: (line: string) => void,
+  clock: Clock = systemClock,
+  whileSealed: AbortSignal = new AbortController().signal,
+  part?: ServingProcess,
+): Promise<RunningServer & { readonly registry: Registry }> {
+  const log = createOperatorLog(config.logLevel, part?.number);
+  const meters = createMeters();
+  const tls = await readTls(config);
+  const bins = await readBinTable(config.binTableFile);
+  await using opened = new AsyncDisposableStack();
+  const shutdown = new Shutdown(log);
+  /** Parts end in the opposite order. */
+  const endLater = (name: Part, end: () => Promise<unknown>) => opened.defer(() => shutdown.end(name, end));
+  const traces = await startTraces(process.env);
+  endLater("the traces exporter", async () => traces[Symbol.asyncDispose]());
+  const unseal = part ? sharesNeedRestart : sharesOverPort(config, tls, announce, whileSealed);
+  const endPart = shutdown.end;
+  const fromPrimary = part ? { opened: part.opened } : {};
+  const vault = opened.use(await openVault({ config, announce, clock, as: "server", unseal, endPart, ...fromPrimary }));
+  const draining = new AbortController();
+  const readiness = readinessOf(vault.database, vault.rootKey, clock, draining.signal);
+  let url = config.publicUrl ?? "";
+  const sharedRunner = part?.runner;
+  const address = () => url;
+  const parts = opened.use(compose(vault, config, { log, clock, bins, address, endPart, sharedRunner }));
+  const schedule = openSchedule(log, meters);
+  endLater("jobs", () => schedule.stop());
+  const sealing = createLogSealing(vault, log, meters);
+  const logClock = watchLogClock(sealing, clock, log, meters);
+  endLater("logs being set back", () => logClock.stop());
+  schedule.start(backgroundJobs({ vault, config, clock, log, meters, sealing, parts }));
+  const ports = await openPorts({ config, vault, clock, log, meters, tls, readiness, parts, part, endLater });
+  url ||= ports.url;
+  // Links in messages lead to where the server is reached, which may be known only once it listens.
+  schedule.start([mailDelivery(vault, chooseCarrier(config, announce), url, clock, log)]);
+  announce(`Serving REST, gRPC, gRPC-Web and Connect at ${url}`);
+  if (ports.adminUrl) announce(`Health at ${ports.adminUrl}/readyz`);
+
+  const running = opened.move();
+  /** New connections are refused from its first moment on. Background work ends beside the requests in flight. */
+  const stop = shutdown.stopper(async () => {
+    draining.abort();
+    schedule.abort();
+    void parts.rest();
+    await running.disposeAsync();
+  });
+  const { registry } = meters;
+  return { url, vault, registry, waitingFor: () => shutdown.waitingFor, failed: databaseGone(vault), stop };
+}
+
+function sharesOverPort(
+  config: Config,
+  tls: TlsIdentity | undefined,
+  say: (line: string) => void,
+  stopping: AbortSignal,
+): Unseal {
+  return waitForShares({ config, tls, say, stopping, services: SERVICES.map(({ typeName }) => typeName) });
+}

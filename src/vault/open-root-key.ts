@@ -1,0 +1,147 @@
+import { createKeyFile, hasKeyFile, isFileKeyId, KeyFileError } from "../crypto/key-file.js";
+import { fitsCheckValue, makeCheckValue, type RootKey } from "../crypto/root-key.js";
+import type { RootKeys } from "../crypto/root-keys.js";
+import { connect, type DatabaseAddress } from "../store/connect.js";
+import { underLease } from "../store/lease.js";
+import { DatabaseSetupError } from "../store/roles.js";
+import { insertRootKey, listRootKeys, type RootKeyRow } from "../store/root-keys.js";
+import type { NeededKey, Unseal } from "./unsealing.js";
+
+/** A process that dies while it makes the root key keeps others from it for so long. */
+const LEASE_SECONDS = 10;
+
+/** How registered root keys are looked for. */
+export interface RootKeySearch {
+  readonly rootKeys: RootKeys;
+  /** The root key is about to be replaced: the configured one may be another than the database's. */
+  readonly mayMove?: boolean;
+  /** What was registered may be from before the root key was split: shares are asked for wherever its file is missing. */
+  readonly mayBeSplit?: boolean;
+  /** Puts root keys together from shares, where they were split and are in no file. */
+  readonly unseal: Unseal;
+}
+
+export interface OpenRootKeyOptions extends RootKeySearch {
+  readonly address: DatabaseAddress;
+  /** A key may be made, or taken as it is configured, where the database has none yet. */
+  readonly mayMake: boolean;
+  readonly announce: (line: string) => void;
+}
+
+/**
+ * The root key must be the one that the database was made with. One is made only where the database has none yet, so
+ * that nothing can have been sealed under another.
+ * @throws {KeyFileError | DatabaseSetupError | RootKeyDenied | RootKeyUnreachable} with one line for the operator.
+ */
+export async function openRootKey(options: OpenRootKeyOptions): Promise<{ rootKey: RootKey; isNew: boolean }> {
+  const { rootKeys, address, mayMake, announce } = options;
+  const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
+  try {
+    const registered = await listRootKeys(sql);
+    if (registered.length > 0) return { rootKey: await registeredKey(registered, options), isNew: false };
+    if (!mayMake) throw new DatabaseSetupError("The database has no root key yet. Run: cloakroom init");
+    return await underLease(address, "root-key", LEASE_SECONDS, async () => {
+      const meanwhile = await listRootKeys(sql);
+      if (meanwhile.length > 0) return { rootKey: await registeredKey(meanwhile, options), isNew: false };
+      const rootKey = await firstKey(rootKeys, announce);
+      await insertRootKey(sql, { id: rootKey.id, check_value: await makeCheckValue(rootKey) });
+      return { rootKey, isNew: true };
+    });
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+/**
+ * The key that wraps, proven to be the registered one. Those that are being replaced must be at hand too: some tenants'
+ * keys still need them.
+ * @throws {KeyFileError} with one line for the operator.
+ */
+export async function registeredKey(registered: readonly RootKeyRow[], search: RootKeySearch): Promise<RootKey> {
+  const { rootKeys, mayMove = false } = search;
+  await unsealSplit(registered, search);
+  const row = registered.find(isWrapping);
+  // A file may hold a newer key already, which a rotation that was cut off has put there.
+  const mayBeElsewhere = mayMove || rootKeys.holder.kind === "file";
+  const sought = row && mayBeElsewhere ? await rootKeys.find(row.id) : undefined;
+  // Says what is wrong with the file, where that is why the key was not found.
+  const found = sought ?? (await rootKeys.current());
+  for (const retired of registered.filter((each) => !isWrapping(each))) {
+    const key = await rootKeys.findRetired(retired.id);
+    if (!key || !(await fitsCheckValue(key, retired.check_value))) throw retiredMissing(rootKeys, retired.id);
+  }
+  if (row && found.id === row.id && (await fitsCheckValue(found, row.check_value))) return found;
+  throw wrongKey(rootKeys, row?.id ?? "another", mayMove);
+}
+
+/** Root keys that were split need not lie anywhere: their shares are asked for. Those that were not split are lost. */
+async function unsealSplit(registered: readonly RootKeyRow[], search: RootKeySearch): Promise<void> {
+  const { rootKeys, mayMove = false, mayBeSplit = false, unseal } = search;
+  const { holder } = rootKeys;
+  const takesAny = mayBeSplit && holder.kind === "file" && !(await hasKeyFile(holder.path));
+  const missing: NeededKey[] = [];
+  for (const row of registered) {
+    const isSplit = row.threshold !== null || (takesAny && isFileKeyId(row.id));
+    // A server whose settings name a service is to use that: with another root key it is refused, and not unsealed.
+    const isUsed = holder.kind === "file" || mayMove || !isWrapping(row);
+    if (!isSplit || !isUsed) continue;
+    if (await (isWrapping(row) ? rootKeys.find(row.id) : rootKeys.findRetired(row.id))) continue;
+    const { id, threshold, check_value } = row;
+    missing.push({
+      ...{ id, threshold: threshold ?? undefined, isReplaced: !isWrapping(row) },
+      fits: (key) => fitsCheckValue(key, check_value),
+    });
+  }
+  if (missing.length === 0) return;
+  for (const { key } of await unseal(missing)) rootKeys.hold(key);
+}
+
+function isWrapping({ retired_at }: RootKeyRow): boolean {
+  return retired_at === null;
+}
+
+const TRANSIT_BESIDE = "CLOAKROOM_TRANSIT_URL and its credentials beside CLOAKROOM_KMS_KEY_ID";
+
+function retiredMissing({ holder }: RootKeys, id: string): KeyFileError {
+  const place = holder.kind === "file" ? holder.path : "CLOAKROOM_ROOT_KEY_FILE";
+  const remedy = isFileKeyId(id) ? `Put its line back into ${place}` : `Set ${TRANSIT_BESIDE}`;
+  return new KeyFileError(
+    `The root key ${id} still wraps keys of tenants and is not at hand. ${remedy}, then run: cloakroom keys rotate --root`,
+  );
+}
+
+function wrongKey({ holder }: RootKeys, needed: string, mayMove: boolean): KeyFileError {
+  if (holder.kind === "file") {
+    const remedy = isFileKeyId(needed)
+      ? "Restore the right one from your backup, or name its place in CLOAKROOM_ROOT_KEY_FILE."
+      : `Set ${needed.startsWith("kms:") ? "CLOAKROOM_KMS_KEY_ID" : "CLOAKROOM_TRANSIT_URL"} to that key.`;
+    return new KeyFileError(
+      `The root key ${holder.path} is not the one this database was made with (it needs ${needed}). ${remedy}`,
+    );
+  }
+  const setting = holder.kind === "transit" ? "CLOAKROOM_TRANSIT_URL" : "CLOAKROOM_KMS_KEY_ID";
+  const wrong = `The root key that ${setting} names is not the one this database was made with (it needs ${needed}).`;
+  const fromTransit = holder.kind === "kms" && needed.startsWith("transit:");
+  if (!mayMove) {
+    const how = fromTransit ? `, with ${TRANSIT_BESIDE}` : "";
+    return new KeyFileError(
+      `${wrong} Correct ${setting}, or move to this key with: cloakroom keys rotate --root${how}`,
+    );
+  }
+  const remedy = fromTransit
+    ? `Set ${TRANSIT_BESIDE}, and correct them where they are set.`
+    : isFileKeyId(needed)
+      ? "Name the place of that one in CLOAKROOM_ROOT_KEY_FILE."
+      : `Correct ${setting}.`;
+  return new KeyFileError(`${wrong} To move to another key takes the present one too. ${remedy}`);
+}
+
+/** A key file is made where there is none; a key that a service holds is made there, by whoever runs it. */
+async function firstKey(rootKeys: RootKeys, announce: (line: string) => void): Promise<RootKey> {
+  const { holder } = rootKeys;
+  if (holder.kind === "file" && !(await hasKeyFile(holder.path))) {
+    await createKeyFile(holder.path);
+    announce(`Made the root key ${holder.path}. Back it up: without it nothing stored can ever be read.`);
+  }
+  return rootKeys.current();
+}

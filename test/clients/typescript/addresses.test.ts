@@ -1,0 +1,117 @@
+import { describe, expect, inject, it } from "vitest";
+import { Cloakroom as BrowserCloakroom } from "../../../clients/typescript/src/browser.js";
+import { Cloakroom } from "../../../clients/typescript/src/node.js";
+import { createAuthority } from "../../egress/certificates.js";
+import { errorOf } from "./support/error-of.js";
+import { type Gate, http1, http2, silent, tls } from "./support/gates.js";
+
+/** The error of one call to an address. */
+async function failureAt(baseUrl: string, options: { transport?: "grpc" | "connect"; ca?: string } = {}) {
+  const { ca, ...rest } = options;
+  await using client = new Cloakroom({
+    ...{ baseUrl, apiKey: "key", timeout: 5_000, maxRetries: 0 },
+    ...rest,
+    ...(ca ? { tls: { ca } } : {}),
+  });
+  return await errorOf(client.tokens.get("x"));
+}
+
+const page = () =>
+  http1((_, response) => {
+    response.setHeader("content-type", "text/html").end("<h1>Welcome</h1>");
+  });
+
+describe("a wrong address", () => {
+  it("is told of where it speaks HTTP/1.1 only", async () => {
+    await using gate = await page();
+    const error = await failureAt(`http://${gate.host}`);
+    expect(error).toMatchObject({
+      code: "connection_failed",
+      message: expect.stringContaining('transport: "connect"'),
+    });
+  });
+
+  it("is told of where a page answers", async () => {
+    await using gate = await page();
+    const error = await failureAt(`http://${gate.host}`, { transport: "connect" });
+    expect(error).toMatchObject({ code: "bad_answer", status: 200, message: expect.stringContaining("text/html") });
+  });
+
+  it("is told of where a page answers over HTTP/2", async () => {
+    await using gate = await http2((stream) => {
+      stream.respond({ ":status": 404, "content-type": "text/html" });
+      stream.end("<h1>Not here</h1>");
+    });
+    expect(await failureAt(`http://${gate.host}`)).toMatchObject({ code: "bad_answer", status: 404 });
+  });
+
+  it("is told of where https meets clear text", async () => {
+    const url = inject("serverUrl").replace("http:", "https:");
+    expect(await failureAt(url)).toMatchObject({
+      code: "connection_failed",
+      message: expect.stringMatching(/TLS.*http:/),
+    });
+  });
+
+  it("is told of where clear text meets TLS", async () => {
+    await using gate = await tls(inject("trustedIdentity"));
+    const error = await failureAt(`http://${gate.host}`);
+    expect(error).toMatchObject({ code: "connection_failed" });
+  });
+
+  it("is told of where the certificate is not trusted", async () => {
+    await using gate = await tls(inject("trustedIdentity"));
+    expect(await failureAt(`https://${gate.host}`)).toMatchObject({
+      ...{ code: "connection_failed", message: expect.stringContaining("tls.ca") },
+    });
+  });
+
+  it("is told of where TLS holds no HTTP/2", async () => {
+    const authority = await createAuthority();
+    await using gate = await tls(await authority.issue(["localhost"], ["127.0.0.1"]));
+    const error = await failureAt(`https://${gate.host}`, { ca: authority.pem });
+    expect(error).toMatchObject({ code: "connection_failed", message: expect.stringContaining("HTTP/2") });
+  });
+
+  it("is told of where nothing listens", async () => {
+    let gate: Gate | undefined;
+    {
+      await using open = await silent();
+      gate = open;
+    }
+    for (const transport of ["grpc", "connect"] as const) {
+      const error = await failureAt(`http://${gate.host}`, { transport });
+      expect(error).toMatchObject({ code: "connection_failed", message: expect.stringContaining("ECONNREFUSED") });
+    }
+  });
+});
+
+describe("options", () => {
+  it.each([
+    ["no address", {}, /baseUrl is missing/],
+    ["another scheme", { baseUrl: "ftp://x" }, /https:\/\//],
+    ["clear text to another host", { baseUrl: "http://vault.example.com" }, /allowInsecure/],
+    ["a query", { baseUrl: "https://vault.example.com?key=1" }, /query/],
+    ["tls beside connect", { baseUrl: "https://x.example", transport: "connect" as const, tls: { ca: "x" } }, /tls/],
+  ])("refuse %s", (_, options, words) => {
+    expect(() => new Cloakroom(options)).toThrow(words);
+  });
+
+  it("take clear text where it is allowed", async () => {
+    await using client = new Cloakroom({ baseUrl: "http://vault.example.com", allowInsecure: true });
+    expect(client.tokens).toBeDefined();
+  });
+
+  it.each(["pvt", "mgt", "prx"])("refuse a key of the kind %s in a page", async (kind) => {
+    const apiKey = `key_prod_${kind}_abc`;
+    Object.defineProperty(globalThis, "document", { value: {}, configurable: true });
+    try {
+      const options = { baseUrl: "https://vault.example.com" };
+      expect(() => new BrowserCloakroom({ ...options, apiKey })).toThrow(/must not be in a browser/);
+      const late = new BrowserCloakroom({ ...options, apiKey: async () => apiKey });
+      await expect(late.tokens.get("x")).rejects.toThrow(/must not be in a browser/);
+    } finally {
+      Reflect.deleteProperty(globalThis, "document");
+    }
+  });
+});

@@ -1,0 +1,224 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { Cloakroom as BrowserCloakroom } from "../../../clients/typescript/src/browser.js";
+import { Cloakroom } from "../../../clients/typescript/src/node.js";
+import { newTenant, type TestTenant } from "../../support/tenant.js";
+import { errorOf } from "./support/error-of.js";
+
+const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030, cvc: "123" };
+
+let tenant: TestTenant;
+let apiKey: string;
+beforeAll(async () => {
+  tenant = await newTenant();
+  apiKey = (await tenant.backEnd()).key;
+});
+
+const TRANSPORTS = {
+  grpc: (key: string) => new Cloakroom({ baseUrl: tenant.url, apiKey: key }),
+  connect: (key: string) => new Cloakroom({ baseUrl: tenant.url, apiKey: key, transport: "connect" }),
+};
+
+describe.each(["grpc", "connect"] as const)("the client over %s", (transport) => {
+  let client: Cloakroom;
+  beforeAll(() => {
+    client = TRANSPORTS[transport](apiKey);
+    return () => client.close();
+  });
+
+  it("creates, reads, changes and deletes a token with plain JSON", async () => {
+    const expiresAt = new Date(Date.now() + 3_600_000);
+    const created = await client.tokens.create({ type: "card", data: CARD, metadata: { order: "1" }, expiresAt });
+    expect(created).toMatchObject({ type: "card", tenantId: tenant.id, metadata: { order: "1" }, searchIndexes: [] });
+    expect(created.createdAt).toBeInstanceOf(Date);
+    expect(created.expiresAt).toEqual(expiresAt);
+    expect(created.card).toMatchObject({ last4: "4242", expirationMonth: 12 });
+
+    const read = await client.tokens.get<typeof CARD>(created.id);
+    expect(read.data?.number).toBe("4242424242424242");
+
+    const changed = await client.tokens.update(created.id, { metadata: { order: null, other: "2" }, expiresAt: null });
+    expect(changed).toMatchObject({ metadata: { other: "2" } });
+    expect(changed.expiresAt).toBeUndefined();
+
+    await expect(client.tokens.delete(created.id)).resolves.toBeUndefined();
+    expect(await errorOf(client.tokens.get(created.id))).toMatchObject({ code: "not_found", status: 404 });
+  });
+
+  it("keeps JSON of any shape as it is", async () => {
+    const data = { text: "ü€😀", list: [1, 2.5, null, { a: [] }], flag: false, none: null, __proto__x: 1, empty: {} };
+    const { id } = await client.tokens.create({ type: "token", data });
+    expect((await client.tokens.get(id)).data).toEqual(data);
+    const own = JSON.parse('{"__proto__": {"polluted": true}, "b": 1}');
+    const { id: other } = await client.tokens.create({ type: "token", data: own });
+    expect(JSON.stringify((await client.tokens.get(other)).data)).toBe(JSON.stringify(own));
+  });
+
+  it("tokenizes and detokenizes", async () => {
+    const tokens = await client.tokenize({ first: "Ada", last: "Lovelace" });
+    const text = JSON.parse(JSON.stringify(tokens));
+    expect(await client.detokenize({ name: `{{ ${text.first} }}` })).toEqual({ name: "Ada" });
+  });
+
+  it("says which fields are wrong", async () => {
+    const error = await errorOf(client.tokens.create({ type: "card", data: { number: "4242424242424241" } }));
+    expect(error).toMatchObject({ code: "validation_failed", rpcCode: "invalid_argument", status: 400, attempts: 1 });
+    expect(error).toMatchObject({ method: "TokenService/CreateToken", reason: "validation_failed" });
+    expect(Object.keys(error.fields)).toEqual(["data.number"]);
+    expect(error.traceId).toMatch(/^[\w-]{36}$/);
+    expect(JSON.stringify(error)).not.toContain("424242");
+  });
+
+  it("names the code of each refusal", async () => {
+    const wrong = TRANSPORTS[transport](`${apiKey.slice(0, -1)}x`);
+    expect(await errorOf(wrong.tokens.get("abc"))).toMatchObject({ code: "unauthenticated", status: 401 });
+    await wrong.close();
+    expect(await errorOf(client.applications.create({ name: "x", type: "private" }))).toMatchObject({
+      code: "permission_denied",
+    });
+    const id = `same-${transport}`;
+    await client.tokens.create({ type: "token", data: "1", id });
+    expect(await errorOf(client.tokens.create({ type: "token", data: "2", id }))).toMatchObject({
+      code: "already_exists",
+    });
+  });
+
+  it("tells the trace id and the headers of an answer", async () => {
+    const { data, traceId, headers, attempts } = await client.tokens
+      .create({ type: "token", data: "x" }, { traceId: "my-trace" })
+      .withResponse();
+    expect(data.type).toBe("token");
+    expect({ traceId, attempts }).toEqual({ traceId: "my-trace", attempts: 1 });
+    expect(headers["bt-trace-id"]).toBe("my-trace");
+  });
+
+  it("answers a repeated idempotency key with the first answer", async () => {
+    const options = { idempotencyKey: `order-1-${transport}` };
+    const first = await client.tokens.create({ type: "token", data: "1" }, options);
+    const second = await client.tokens.create({ type: "token", data: "1" }, options);
+    expect(second.id).toBe(first.id);
+    const others = await Promise.all([1, 2].map(() => client.tokens.create({ type: "token", data: "1" })));
+    expect(new Set([first.id, ...others.map(({ id }) => id)]).size).toBe(3);
+  });
+
+  it("walks through pages", async () => {
+    const container = `/${transport}/`;
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      ids.unshift((await client.tokens.create({ type: "token", data: n, containers: [container] })).id);
+    }
+    const list = client.tokens.list({ container, size: 2 });
+    const seen: string[] = [];
+    for await (const token of list) seen.push(token.id);
+    expect(seen).toEqual(ids);
+    const pages: number[] = [];
+    for await (const page of list.pages()) pages.push(page.data.length);
+    expect(pages).toEqual([2, 2, 1]);
+    const first = await list;
+    expect((await first.nextPage?.())?.data.map(({ id }) => id)).toEqual(ids.slice(2, 4));
+    expect((await list.toArray({ limit: 3 })).map(({ id }) => id)).toEqual(ids.slice(0, 3));
+  });
+
+  it("fails an iteration whose list fails", async () => {
+    const wrong = TRANSPORTS[transport]("key_prod_pvt_wrong");
+    const iterate = async () => {
+      for await (const token of wrong.tokens.list()) expect(token).toBeUndefined();
+    };
+    expect(await errorOf(iterate())).toMatchObject({ code: "unauthenticated" });
+    expect(await errorOf(wrong.tokens.get("x").withResponse())).toMatchObject({ code: "unauthenticated" });
+    await wrong.close();
+  });
+
+  it("walks through numbered pages", async () => {
+    const manage = TRANSPORTS[transport](tenant.managementKey);
+    for (const name of ["a", "b", "c"]) {
+      await manage.applications.create({ name, type: "private", permissions: ["token:create"] });
+    }
+    const list = manage.applications.list({ size: 2 });
+    const first = await list;
+    const all = await list.toArray({ limit: 1_000 });
+    expect(first.totalItems).toBe(all.length);
+    expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
+    expect((await manage.permissions.list()).length).toBeGreaterThan(10);
+    expect(await manage.tenant.getUsageReport()).toMatchObject({
+      tokenReport: { monthlyActiveTokens: expect.any(Number) },
+    });
+    await manage.close();
+  });
+
+  it.each([
+    ["a Date", { at: new Date() }, "data.at"],
+    ["a Map", { deep: [new Map()] }, "data.deep[0]"],
+    ["a bigint", { n: 1n }, "data.n"],
+    ["a function", { f: () => 1 }, "data.f"],
+    ["NaN", { n: Number.NaN }, "data.n"],
+    ["a number with too many digits", { n: 2 ** 60 }, "data.n"],
+  ])("refuses %s in data before it is sent", async (_, data, path) => {
+    const error = await errorOf(client.tokens.create({ type: "token", data }));
+    expect(error).toMatchObject({ code: "validation_failed", attempts: 0 });
+    expect(Object.keys(error.fields)).toEqual([path]);
+  });
+
+  it("refuses a value that contains itself", async () => {
+    const data: Record<string, unknown> = {};
+    data.self = data;
+    expect(await errorOf(client.tokens.create({ type: "token", data }))).toMatchObject({ code: "validation_failed" });
+  });
+
+  it("refuses header values that would begin another header", async () => {
+    const error = await errorOf(client.tokens.get("abc", { headers: { "x-a": "1\r\nx-b: 2" } }));
+    expect(error).toMatchObject({ code: "validation_failed", fields: { "x-a": [expect.any(String)] } });
+  });
+
+  it("names the field of a body above the limit", async () => {
+    const data = "x".repeat(6_000_000);
+    expect(await errorOf(client.tokens.create({ type: "token", data }))).toMatchObject({ code: "body_too_large" });
+  });
+
+  it("shows attempts to interceptors, without the key and the input", async () => {
+    const seen: unknown[] = [];
+    const watched = new Cloakroom({
+      ...{ baseUrl: tenant.url, apiKey: async () => apiKey, transport },
+      interceptors: [
+        async (request, next) => {
+          request.headers["bt-trace-id"] = "from-outside";
+          seen.push({ ...request, headers: { ...request.headers } });
+          return await next();
+        },
+      ],
+    });
+    const { traceId } = await watched.tokens.create({ type: "token", data: "secret" }).withResponse();
+    expect(traceId).toBe("from-outside");
+    expect(seen).toMatchObject([{ method: "TokenService/CreateToken", attempt: 1 }]);
+    expect(JSON.stringify(seen)).not.toMatch(/secret|key_prod/);
+    await watched.close();
+  });
+
+  it("serves ten thousand calls at once", async () => {
+    const { id } = await client.tokens.create({ type: "token", data: "x" });
+    const calls = Array.from({ length: transport === "grpc" ? 10_000 : 500 }, () =>
+      client.tokens.get(id, { timeout: 0 }),
+    );
+    const answers = await Promise.all(calls);
+    expect(new Set(answers.map(({ data }) => data))).toEqual(new Set(["x"]));
+  });
+});
+
+describe("the client for pages", () => {
+  it("creates a token with the key of a public application", async () => {
+    const { key } = await tenant.application({ type: "public", permissions: ["token:create"] });
+    const client = new BrowserCloakroom({ baseUrl: tenant.url, apiKey: key });
+    const { id } = await client.tokens.create({ type: "card", data: CARD });
+    expect(id).toMatch(/^[\w-]{36}$/);
+  });
+
+  it("creates a session that a back end authorizes", async () => {
+    const { key } = await tenant.application({ type: "public", permissions: ["token:create"] });
+    const session = await new BrowserCloakroom({ baseUrl: tenant.url, apiKey: key }).sessions.create();
+    expect(session.expiresAt).toBeInstanceOf(Date);
+    const backEnd = await tenant.application({ type: "private", permissions: ["token:read"] });
+    await using client = new Cloakroom({ baseUrl: tenant.url, apiKey: backEnd.key });
+    await client.sessions.authorize({ nonce: session.nonce, permissions: ["token:read"] });
+    const page = new BrowserCloakroom({ baseUrl: tenant.url, apiKey: session.sessionKey });
+    expect(await errorOf(page.tokens.get("none-such"))).toMatchObject({ code: "not_found" });
+  });
+});

@@ -1,0 +1,134 @@
+import { once } from "node:events";
+import { describe, expect, inject, it } from "vitest";
+import { Cloakroom } from "../../../clients/typescript/src/node.js";
+import { errorOf } from "./support/error-of.js";
+import { type Gate, http1, http2, silent } from "./support/gates.js";
+
+/** Where a call can be when it ends: the server at that step never goes on. */
+const STEPS: readonly (readonly [string, "grpc" | "connect", () => Promise<Gate>])[] = [
+  ["while it connects", "grpc", silent],
+  ["while it waits for the answer", "grpc", () => http2(() => {})],
+  [
+    "within the answer",
+    "grpc",
+    () =>
+      http2((stream) => {
+        stream.respond({ ":status": 200, "content-type": "application/grpc+proto" });
+        stream.write(Buffer.from([0, 0, 0, 0, 9, 1]));
+      }),
+  ],
+  ["while it waits for the answer", "connect", () => http1(() => {})],
+  [
+    "within the answer",
+    "connect",
+    () =>
+      http1((_, response) => {
+        response.setHeader("content-type", "application/json").write("{");
+      }),
+  ],
+];
+
+describe.each(STEPS)("a call %s over %s", (_, transport, start) => {
+  it("ends by its signal, and by its timeout", async () => {
+    await using gate = await start();
+    await using client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", transport });
+    const controller = new AbortController();
+    const call = errorOf(client.tokens.get("x", { signal: controller.signal }));
+    setTimeout(() => controller.abort(), 100);
+    expect(await call).toMatchObject({ code: "canceled", attempts: 1 });
+    expect(await errorOf(client.tokens.get("x", { timeout: 100 }))).toMatchObject({ code: "timeout", attempts: 1 });
+  });
+});
+
+describe("a call", () => {
+  it("is not sent where its signal was aborted before", async () => {
+    await using client = new Cloakroom({ baseUrl: inject("serverUrl"), apiKey: "key" });
+    const error = await errorOf(client.tokens.get("x", { signal: AbortSignal.abort() }));
+    expect(error.code).toBe("canceled");
+  });
+
+  it("ends in the queue, before calls that came later", async () => {
+    const streams = new Set<() => void>();
+    await using gate = await http2((stream) => {
+      streams.add(() => stream.destroy());
+    });
+    await using client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", maxRetries: 0 });
+    const first = Array.from({ length: 100 }, () => errorOf(client.tokens.get("x")));
+    const controller = new AbortController();
+    const queued = errorOf(client.tokens.get("x", { signal: controller.signal }));
+    const late = errorOf(client.tokens.get("x", { timeout: 300 }));
+    await expect.poll(() => streams.size).toBe(100);
+    controller.abort();
+    expect(await queued).toMatchObject({ code: "canceled" });
+    expect(await late).toMatchObject({ code: "timeout" });
+    expect(streams.size).toBe(100);
+    for (const end of streams) end();
+    for (const error of await Promise.all(first)) expect(error.code).toBe("connection_failed");
+  });
+
+  it("ends while it waits for its key", async () => {
+    const apiKey = () => new Promise<string>(() => {});
+    await using client = new Cloakroom({ baseUrl: inject("serverUrl"), apiKey });
+    expect(await errorOf(client.tokens.get("x", { timeout: 50 }))).toMatchObject({ code: "timeout", attempts: 0 });
+  });
+
+  it("ends between two attempts", async () => {
+    await using gate = await http1((_, response) => {
+      response.writeHead(503, { "content-type": "text/html", "retry-after": "5" }).end();
+    });
+    await using client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", transport: "connect" });
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 200);
+    const error = await errorOf(client.tokens.get("x", { signal: controller.signal }));
+    expect(error).toMatchObject({ code: "canceled", attempts: 1 });
+    // The wait would last longer than the call: it fails at once, with what the server said.
+    expect(await errorOf(client.tokens.get("x", { timeout: 2_000 }))).toMatchObject({
+      code: "unavailable",
+      attempts: 1,
+    });
+  });
+
+  it("leaves nothing on a signal that outlives it", async () => {
+    await using client = new Cloakroom({ baseUrl: inject("serverUrl"), apiKey: "key" });
+    const { signal } = new AbortController();
+    const listeners = new Set<unknown>();
+    const { addEventListener, removeEventListener } = signal;
+    signal.addEventListener = (type: string, listener: unknown) => {
+      listeners.add(listener);
+      Reflect.apply(addEventListener, signal, [type, listener]);
+    };
+    signal.removeEventListener = (type: string, listener: unknown) => {
+      listeners.delete(listener);
+      Reflect.apply(removeEventListener, signal, [type, listener]);
+    };
+    for (let n = 0; n < 20; n += 1) await errorOf(client.tokens.get("x", { signal }));
+    expect(listeners.size).toBe(0);
+  });
+
+  it("tells the server how long it may take", async () => {
+    const seen: unknown[] = [];
+    await using other = await http1((request, response) => {
+      seen.push(request.headers["connect-timeout-ms"]);
+      response.setHeader("content-type", "application/json").end("{}");
+    });
+    await using client = new Cloakroom({ baseUrl: `http://${other.host}`, apiKey: "key", transport: "connect" });
+    await client.tokens.get("x", { timeout: 5_000 });
+    expect(Number(seen[0])).toBeGreaterThan(4_000);
+    expect(Number(seen[0])).toBeLessThanOrEqual(5_000);
+  });
+});
+
+it("keeps no program running once its calls have ended", async () => {
+  const { spawn } = await import("node:child_process");
+  const code = `
+    import { Cloakroom } from ${JSON.stringify(new URL("../../../clients/typescript/dist/node.js", import.meta.url).href)};
+    const client = new Cloakroom({ baseUrl: ${JSON.stringify(inject("serverUrl"))}, apiKey: "key" });
+    await client.tokens.get("x").catch((error) => console.log(error.code));`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", code], { stdio: ["ignore", "pipe", "inherit"] });
+  let said = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    said += chunk;
+  });
+  const [status] = await once(child, "close");
+  expect({ status, said }).toEqual({ status: 0, said: "unauthenticated\n" });
+});

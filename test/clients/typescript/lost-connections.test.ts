@@ -1,0 +1,98 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { Cloakroom } from "../../../clients/typescript/src/node.js";
+import { newTenant, type TestTenant } from "../../support/tenant.js";
+import { CuttingProxy } from "./support/cutting-proxy.js";
+import { errorOf } from "./support/error-of.js";
+
+let tenant: TestTenant;
+let apiKey: string;
+beforeAll(async () => {
+  tenant = await newTenant();
+  apiKey = (await tenant.backEnd()).key;
+});
+
+/** Runs a task for each number, so many at once. */
+async function forEach(count: number, atOnce: number, task: (n: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const work = async () => {
+    while (next < count) {
+      next += 1;
+      await task(next);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+}
+
+describe.each(["grpc", "connect"] as const)("lost connections over %s", (transport) => {
+  it("never create a token twice, nor lose one", async () => {
+    await using proxy = await CuttingProxy.start(tenant.url);
+    await using client = new Cloakroom({ baseUrl: proxy.url, apiKey, transport, maxRetries: 30, timeout: 60_000 });
+    const containers = [`/cuts-${transport}/`];
+    proxy.cutChance = 0.04;
+    let attempts = 0;
+    await forEach(200, 10, async (n) => {
+      const response = await client.tokens.create({ type: "token", data: n, containers }).withResponse();
+      attempts += response.attempts;
+    });
+    proxy.cutChance = 0;
+    const tokens = await client.tokens
+      .list<number>({ container: `/cuts-${transport}/`, size: 100 })
+      .toArray({ limit: 500 });
+    expect(tokens.map(({ data }) => data).toSorted((a, b) => Number(a) - Number(b))).toEqual(
+      Array.from({ length: 200 }, (_, n) => n + 1),
+    );
+    expect(proxy.cuts).toBeGreaterThan(5);
+    expect(attempts).toBeGreaterThan(200);
+
+    // A delete that is sent again finds nothing, and has done what it was to do.
+    proxy.cutChance = 0.04;
+    await forEach(tokens.length / 2, 10, (n) => client.tokens.delete(tokens[n - 1]?.id ?? ""));
+    proxy.cutChance = 0;
+    const left = await client.tokens.list({ container: `/cuts-${transport}/`, size: 100 }).toArray({ limit: 500 });
+    expect(left).toHaveLength(100);
+  });
+
+  it("fail a call that may have run and must not run twice", async () => {
+    await using proxy = await CuttingProxy.start(tenant.url);
+    await using client = new Cloakroom({ baseUrl: proxy.url, apiKey, transport });
+    await client.tokens.get("none").catch(() => {});
+    proxy.cutChance = 1;
+    const error = await errorOf(client.proxies.invoke({ proxyKey: "none", method: "POST" }));
+    expect(error).toMatchObject({ code: "connection_failed", attempts: 1, idempotencyKey: undefined });
+    const keyed = await errorOf(client.tokens.create({ type: "token", data: "x" }));
+    expect(keyed).toMatchObject({ code: "connection_failed", attempts: 3, idempotencyKey: expect.any(String) });
+    expect(await errorOf(client.tokens.create({ type: "token", data: "x" }, { maxRetries: 0 }))).toMatchObject({
+      attempts: 1,
+    });
+  });
+
+  it("are made again by the next call", async () => {
+    await using proxy = await CuttingProxy.start(tenant.url);
+    await using client = new Cloakroom({ baseUrl: proxy.url, apiKey, transport });
+    const { id } = await client.tokens.create({ type: "token", data: "x" });
+    for (let n = 0; n < 3; n += 1) {
+      proxy.cutAll();
+      expect((await client.tokens.get(id)).data).toBe("x");
+    }
+    expect(proxy.accepted).toBeGreaterThanOrEqual(4);
+  });
+});
+
+it("shares one connection between all calls", async () => {
+  await using proxy = await CuttingProxy.start(tenant.url);
+  await using client = new Cloakroom({ baseUrl: proxy.url, apiKey });
+  await Promise.all(Array.from({ length: 300 }, () => client.tokens.create({ type: "token", data: "x" })));
+  expect(proxy.accepted).toBe(1);
+});
+
+it("makes another connection after a silent one has kept a call waiting", async () => {
+  await using proxy = await CuttingProxy.start(tenant.url);
+  await using client = new Cloakroom({ baseUrl: proxy.url, apiKey });
+  const { id } = await client.tokens.create({ type: "token", data: "x" });
+  proxy.isFrozen = true;
+  expect(await errorOf(client.tokens.get(id, { timeout: 200 }))).toMatchObject({ code: "timeout" });
+  proxy.isFrozen = false;
+  // Within five seconds, as nothing answers its PING. What was sent while it froze is lost for ever.
+  expect((await client.tokens.get(id, { timeout: 20_000 })).data).toBe("x");
+  expect(proxy.accepted).toBe(2);
+});

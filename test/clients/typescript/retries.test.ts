@@ -1,0 +1,134 @@
+import { constants } from "node:http2";
+import { describe, expect, it } from "vitest";
+import { Cloakroom } from "../../../clients/typescript/src/node.js";
+import { Retries } from "../../../clients/typescript/src/retries.js";
+import { errorOf } from "./support/error-of.js";
+import { http1, http2 } from "./support/gates.js";
+
+/** An error as the server tells it over Connect. */
+function refusal(reason: string, code: string): string {
+  const info = { type: "google.rpc.ErrorInfo", value: "", debug: { reason, domain: "cloakroom", metadata: {} } };
+  return JSON.stringify({ code, message: "no", details: [info] });
+}
+
+/** A server that refuses the first calls; it tells the idempotency keys that it got. */
+async function refusing(times: number, reason: string, code: string, headers: Record<string, string> = {}) {
+  const keys: (string | undefined)[] = [];
+  const gate = await http1((request, response) => {
+    keys.push(request.headers["bt-idempotency-key"]?.toString());
+    const isRefused = keys.length <= times;
+    response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json", ...(isRefused ? headers : {}) });
+    response.end(isRefused ? refusal(reason, code) : "{}");
+  });
+  const client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", transport: "connect" });
+  return { gate, client, keys };
+}
+
+describe("a refused call", () => {
+  it.each([
+    ["unavailable", "unavailable"],
+    ["rate_limited", "resource_exhausted"],
+    ["idempotency_in_flight", "aborted"],
+    ["internal", "internal"],
+  ])("is sent again after %s, with the same key", async (reason, code) => {
+    const { gate, client, keys } = await refusing(2, reason, code);
+    await using _ = gate;
+    const { attempts } = await client.tokens.create({ type: "token", data: 1 }).withResponse();
+    expect(attempts).toBe(3);
+    expect(keys[0]).toMatch(/^[\w-]{36}$/);
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  it.each([
+    ["conflict", "aborted"],
+    ["wrong_state", "failed_precondition"],
+    ["destination_unreachable", "unavailable"],
+    ["body_too_large", "resource_exhausted"],
+    ["validation_failed", "invalid_argument"],
+    ["a_code_of_later", "unavailable"],
+  ])("is not sent again after %s", async (reason, code) => {
+    const { gate, client, keys } = await refusing(1, reason, code);
+    await using _ = gate;
+    const error = await errorOf(client.tokens.create({ type: "token", data: 1 }));
+    expect(error).toMatchObject({ reason, attempts: 1, code: reason === "a_code_of_later" ? "unknown" : reason });
+    expect(keys).toHaveLength(1);
+  });
+
+  it("is not sent again where it would have its effect twice", async () => {
+    const { gate, client, keys } = await refusing(1, "unavailable", "unavailable");
+    await using _ = gate;
+    expect(await errorOf(client.reactors.react("x"))).toMatchObject({ code: "unavailable", attempts: 1 });
+    expect(keys).toEqual([undefined]);
+  });
+
+  it("waits as long as the server asks, and not where that is too long", async () => {
+    const soon = await refusing(1, "rate_limited", "resource_exhausted", { "retry-after": "1" });
+    await using _ = soon.gate;
+    const startedAt = performance.now();
+    await soon.client.tokens.get("x");
+    expect(performance.now() - startedAt).toBeGreaterThan(990);
+    const late = await refusing(1, "rate_limited", "resource_exhausted", { "retry-after": "61" });
+    await using __ = late.gate;
+    expect(await errorOf(late.client.tokens.get("x", { timeout: 0 }))).toMatchObject({ retryAfter: 61, attempts: 1 });
+  });
+
+  it("counts a delete as done where a second attempt finds nothing", async () => {
+    let calls = 0;
+    await using gate = await http1((_, response) => {
+      calls += 1;
+      response.writeHead(400, { "content-type": "application/json" });
+      response.end(calls % 2 === 1 ? refusal("unavailable", "unavailable") : refusal("not_found", "not_found"));
+    });
+    await using client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", transport: "connect" });
+    await client.tokens.delete("x");
+    expect(calls).toBe(2);
+    calls = 1;
+    expect(await errorOf(client.tokens.delete("x"))).toMatchObject({ code: "not_found", attempts: 1 });
+  });
+});
+
+it("sends a call again, whatever it is, that the server took no stream for", async () => {
+  let calls = 0;
+  await using gate = await http2((stream) => {
+    calls += 1;
+    if (calls === 1) return stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    stream.respond(
+      { ":status": 200, "content-type": "application/grpc+proto", "grpc-status": "5" },
+      { endStream: true },
+    );
+  });
+  await using client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key" });
+  expect(await errorOf(client.reactors.react("x"))).toMatchObject({ code: "not_found", attempts: 2 });
+});
+
+it("makes no success of an answer whose status was lost", async () => {
+  await using gate = await http2((stream) => {
+    stream.respond({ ":status": 200, "content-type": "application/grpc+proto" });
+    stream.end(Buffer.from([0, 0, 0, 0, 0]));
+  });
+  await using client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", maxRetries: 0 });
+  expect(await errorOf(client.tokens.get("x"))).toMatchObject({ code: "connection_failed" });
+});
+
+describe("the budget of retries", () => {
+  const down = { code: "unavailable", message: "" } as const;
+
+  it("ends retries while the server fails, and not those of lost connections", () => {
+    const retries = new Retries();
+    const waits = Array.from({ length: 12 }, () => retries.waitAfter(down, "read", 1));
+    expect(waits.filter((wait) => wait !== undefined)).toHaveLength(10);
+    expect(retries.waitAfter({ code: "connection_failed", message: "" }, "read", 1)).toBeDefined();
+    for (let n = 0; n < 11; n += 1) retries.succeeded();
+    expect(retries.waitAfter(down, "read", 1)).toBeDefined();
+    expect(retries.waitAfter(down, "read", 1)).toBeUndefined();
+  });
+
+  it("waits at random, longer with each attempt, for eight seconds at most", () => {
+    const longest = (attempt: number) =>
+      Math.max(...Array.from({ length: 200 }, () => new Retries().waitAfter(down, "read", attempt) ?? 0));
+    expect(longest(1)).toBeLessThanOrEqual(500);
+    expect(longest(3)).toBeGreaterThan(500);
+    expect(longest(3)).toBeLessThanOrEqual(2_000);
+    expect(longest(20)).toBeLessThanOrEqual(8_000);
+  });
+});

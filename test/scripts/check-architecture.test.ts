@@ -1,0 +1,140 @@
+import { spawnSync } from "node:child_process";
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+/** A copy of the sources and of the document that says the rules. */
+let copy: string;
+beforeEach(() => {
+  copy = mkdtempSync(join(tmpdir(), "architecture-"));
+  cpSync("src", join(copy, "src"), { recursive: true });
+  mkdirSync(join(copy, "docs"));
+  cpSync("docs/architecture.md", join(copy, "docs/architecture.md"));
+});
+afterEach(() => rmSync(copy, { recursive: true }));
+
+function check() {
+  const script = ["--import=./scripts/typescript-sources.js", "scripts/check-architecture.ts", copy];
+  const { status, stderr } = spawnSync(process.execPath, script, { encoding: "utf8" });
+  return { status, problems: stderr.split("\n").slice(0, -1) };
+}
+
+function append(path: string, line: string): void {
+  appendFileSync(join(copy, path), `${line}\n`);
+}
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(copy, path)), { recursive: true });
+  writeFileSync(join(copy, path), text);
+}
+
+function editMap(before: string, after: string): void {
+  const path = join(copy, "docs/architecture.md");
+  const text = readFileSync(path, "utf8");
+  expect(text).toContain(before);
+  writeFileSync(path, text.replace(before, after));
+}
+
+/** A function of so many lines. */
+function functionOf(lines: number): string {
+  return `export function planted() {\n${"  planted();\n".repeat(lines - 2)}}\n`;
+}
+
+describe("the architecture check", () => {
+  it("accepts the sources as they are", () => {
+    expect(check()).toEqual({ status: 0, problems: [] });
+  });
+
+  it.each([
+    ["an import", 'import { readMail } from "../services/members.js";'],
+    ["an import of a type", 'import type { Member } from "../services/members.js";'],
+    ["an import for its effect", 'import "../services/members.js";'],
+    ["an export", 'export * from "../services/members.js";'],
+    ["a dynamic import", 'export const planted = () => import("../services/members.js");'],
+    ["an import type", 'export type Planted = import("../services/members.js").Member;'],
+  ])("refuses %s upwards", (_, line) => {
+    append("src/store/tables.ts", line);
+    const { status, problems } = check();
+    expect(status).toBe(1);
+    expect(problems).toContainEqual(
+      expect.stringMatching(
+        /^src\/store\/tables\.ts:\d+ imports src\/services\/members\.ts: store may not import services$/,
+      ),
+    );
+  });
+
+  it("refuses generated code below the services", () => {
+    append("src/tokens/token.ts", 'import "../../gen/cloakroom/v1/tokens_pb.js";');
+    expect(check().problems).toContainEqual(expect.stringContaining("which src/tokens/ may not import"));
+  });
+
+  it("keeps internal folders private", () => {
+    append("src/tokens/token.ts", 'import "../store/wire/connection.js";');
+    expect(check().problems).toContainEqual(
+      expect.stringContaining("imports src/store/wire/connection.ts, which is private to src/store/"),
+    );
+  });
+
+  it("finds circles of files, also of types alone", () => {
+    write("src/base/one.ts", 'import type { Other } from "./other.js";\nexport type One = Other;\n');
+    write("src/base/other.ts", 'import type { One } from "./one.js";\nexport type Other = One | undefined;\n');
+    expect(check()).toEqual({
+      status: 1,
+      problems: ["files import each other in a circle: src/base/one.ts, src/base/other.ts"],
+    });
+  });
+
+  it("finds circles of sub-folders", () => {
+    write("src/base/a/one.ts", 'import "../b/two.js";\n');
+    write("src/base/b/two.ts", "export {};\n");
+    write("src/base/b/three.ts", 'import "../a/four.js";\n');
+    write("src/base/a/four.ts", "export {};\n");
+    expect(check()).toEqual({
+      status: 1,
+      problems: ["folders import each other in a circle: src/base/a, src/base/b"],
+    });
+  });
+
+  it("refuses a row that allows an import upwards", () => {
+    editMap("| the expression language. Pure | `base` |", "| the expression language. Pure | `base`, `tokens` |");
+    expect(check().problems).toEqual([
+      "docs/architecture.md: the row of expressions allows tokens, which is no folder in a row below it",
+    ]);
+  });
+
+  it("demands a row for each folder, and a folder for each row", () => {
+    write("src/planted/planted.ts", "export {};\n");
+    write("src/planted.ts", "export {};\n");
+    editMap("| 1 | `src/base/` |", "| 2 | `src/gone/` | | |\n| 1 | `src/base/` |");
+    expect(check().problems).toEqual([
+      "src/planted.ts lies in no folder",
+      "src/planted/ has no row in docs/architecture.md",
+      "docs/architecture.md lists src/gone/, which does not exist",
+    ]);
+  });
+
+  it.each([
+    ["a call", "export const planted = (secret: { reveal(): string }) => secret.reveal();"],
+    ["an optional call", "export const planted = (secret?: { reveal(): string }) => secret?.reveal();"],
+    ["a computed name", 'export const planted = (secret: { reveal(): string }) => secret["reveal"]();'],
+    ["a destructured method", "export const planted = ({ reveal }: { reveal(): string }) => reveal();"],
+  ])("refuses a secret that an unlisted file opens by %s", (_, line) => {
+    append("src/audit/actor.ts", line);
+    const { status, problems } = check();
+    expect(status).toBe(1);
+    expect(problems).toEqual([expect.stringMatching(/^src\/audit\/actor\.ts:\d+ opens a Sensitive value: /)]);
+  });
+
+  it("refuses a list that lets a file open secrets without need", () => {
+    editMap("| `src/settings/addresses.ts`,", "| `src/settings/addresses.ts`, `src/audit/actor.ts`,");
+    expect(check().problems).toEqual(["docs/architecture.md lets src/audit/actor.ts open secrets, which it does not"]);
+  });
+
+  it("refuses functions above 60 lines", () => {
+    write("src/base/planted.ts", functionOf(60));
+    expect(check().status).toBe(0);
+    write("src/base/planted.ts", functionOf(61));
+    expect(check().problems).toEqual(["src/base/planted.ts:1 has a function of 61 lines; 60 are allowed"]);
+  });
+});
