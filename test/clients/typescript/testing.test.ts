@@ -17,7 +17,7 @@ afterAll(() => {
   rmSync(cache, { recursive: true, force: true });
 });
 
-it("starts vaults that share nothing, from one prepared database", async () => {
+it("starts isolated vaults from one prepared database", async () => {
   await using one = await startVault({ program });
   await using other = await startVault({ program, settings: { BODY_LIMIT_BYTES: "2000" } });
   expect(readdirSync(cache).filter((name) => name.startsWith("vault-"))).toHaveLength(1);
@@ -25,10 +25,10 @@ it("starts vaults that share nothing, from one prepared database", async () => {
   const { id } = await client.tokens.create({ type: "card", data: { number: "4242424242424242" } });
   expect((await client.tokens.get<{ number: string }>(id)).data?.number).toBe("4242424242424242");
 
-  const stranger = await other.client({ type: "private", permissions: ["token:create", "token:read"] });
-  await expect(stranger.tokens.get(id)).rejects.toMatchObject({ code: "not_found" });
+  const outsider = await other.client({ type: "private", permissions: ["token:create", "token:read"] });
+  await expect(outsider.tokens.get(id)).rejects.toMatchObject({ code: "not_found" });
   const large = { type: "token", data: "x".repeat(3_000) };
-  await expect(stranger.tokens.create(large)).rejects.toMatchObject({ code: "body_too_large" });
+  await expect(outsider.tokens.create(large)).rejects.toMatchObject({ code: "body_too_large" });
   expect(one.managementKey).not.toBe(other.managementKey);
 });
 
@@ -49,7 +49,7 @@ it("ends with the program that started it, however that ends", async () => {
   await expect.poll(() => fetch(`${url}/healthz`).catch(() => "gone"), { timeout: 30_000 }).toBe("gone");
 });
 
-it("says what the server said where it does not start", async () => {
+it("shows the server's message if it does not start", async () => {
   const start = startVault({ program, settings: { NO_SUCH_SETTING: "1" } });
   await expect(start).rejects.toThrow(/NO_SUCH_SETTING/);
 });
