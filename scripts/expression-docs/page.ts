@@ -32,9 +32,9 @@ export function expressionPage(): string {
 
 const INTRODUCTION = `# Expressions
 
-An expression appears between double braces and gives a value: \`{{ data.number | reveal_last: 4 }}\`. The language is
-[Liquid](https://shopify.github.io/liquid/), reduced to one value and its filters: there are no tags (\`{% if %}\`), no operators and
-no variables of your own. Expressions read the token that they belong to and nothing else, and never change anything.`;
+An expression is written in double braces and gives a value: \`{{ data.number | reveal_last: 4 }}\`. The language is
+[Liquid](https://shopify.github.io/liquid/), limited to one value and its filters: there are no tags (\`{% if %}\`), no operators and
+no custom variables. Expressions read the token that they belong to and nothing else, and never change anything.`;
 
 const WHERE = `## Where they are used
 
@@ -50,42 +50,41 @@ const WHERE = `## Where they are used
 | \`{{ res.<field> }}\` in a transform of answers that is not code | the destination's answer | whatever it is |
 | \`{{ transform_identifier: '<name>' }}\` in a later transform | the token that an earlier one made | whatever it is |
 
-In a mask, an index, a fingerprint and an id, the verification code of a card is not part of \`data\`, but for masks within the hour
-that it is kept.
+In an index, a fingerprint and an id, a card's verification code is not part of \`data\`. Masks have it for the hour that it is stored.
 
 A text that is one expression and nothing else takes the result with its type: a number stays a number, an object an object. In a
-longer text results become text, objects as JSON and null as nothing. What is put in is not searched for expressions again.
+longer text results become text, objects as JSON and null as nothing. Inserted values are not searched for expressions.
 
-In JSON through a proxy a number or boolean stays within the quotes of its string, as the published interface has it: write the
-expression without quotes, or let it end with \`| to_number\` or \`| to_boolean\`, where the destination wants the bare value.
+In JSON through a proxy a number or boolean stays within the quotes of its string, as in the published API: write the
+expression without quotes, or end it with \`| to_number\` or \`| to_boolean\`, if the destination needs the bare value.
 [proxies.md](proxies.md) describes how expressions are found in other bodies.`;
 
 const LANGUAGE = `A value is a variable with a path, or a literal: a text in single or double quotes, a number, \`true\`, \`false\` or \`nil\`. Filters
-follow, each behind a \`|\`; their arguments stand behind a colon, separated by commas, by position or by name. \`{{-\` and \`-}}\` also
-remove the blanks beside the expression.`;
+follow, each after a \`|\`; their arguments follow a colon, separated by commas, by position or by name. \`{{-\` and \`-}}\` also
+remove the spaces next to the expression.`;
 
-const PATH_RULES = `The filter \`json\` takes a JSON path as in RFC 9535, which includes Goessner's syntax but for scripts: names, indexes (below 0 from the
-end), \`*\`, slices, one \`..\` and filters with plain paths. Functions, unions and a second \`..\` are refused. A path must lead to one
-value; where it leads to several the expression fails.`;
+const PATH_RULES = `The filter \`json\` takes a JSON path as in RFC 9535, including Goessner's syntax without scripts: names, indexes (below 0 from the
+end), \`*\`, slices, one \`..\` and filters with plain paths. Functions, unions and a second \`..\` are rejected. A path must match one
+value; if it matches several, the expression fails.`;
 
-const NOTHING = `### Where nothing is found
+const NOTHING = `### Missing values
 
-A path that leads nowhere gives null. In masks an entry whose expression gives null is left out; in texts null is nothing.
+A path without a match gives null. In masks an entry whose expression gives null is omitted; in texts null is empty.
 
 In the request of a proxy, the \`args\` of a reactor and the body of \`POST /detokenize\` it is a 400, \`expression found nothing: {{ ... }}\`,
-and nothing is sent: a misspelt name would otherwise reach your partner as an empty card number. Say what is wanted in its place
-where a part may be missing: \`{{ <token id> | json: '$.cvc' | default: '' }}\`. A null that is there is found. Through a proxy a value
-that an access rule hides is not found either.`;
+and nothing is sent: a misspelled name would otherwise reach your partner as an empty card number. Give a default if a
+part may be missing: \`{{ <token id> | json: '$.cvc' | default: '' }}\`. A stored null counts as found. In a proxy request, a value
+that an access rule hides counts as missing.`;
 
-const FILTERS = `The result of each example is what the code gives. Defaults of arguments are in parentheses; arguments without one are required.
+const FILTERS = `The results of the examples are computed. Defaults of arguments are in parentheses; arguments without one are required.
 \`json\`, \`card_bin\`, \`card_exp\`, \`hmac\` and the filters of masking, aliases and padding take them by position or by name; the
 filters of standard Liquid by position.`;
 
 const ERRORS = `## Errors
 
-Errors name the place (a field, or line and column of a body) and never hold anything of the data. Masks are evaluated when a token
-is read, long after they were written: one that names a filter which does not exist, or that cannot be read at all, is refused when
-it is written; any other failure shows null.`;
+Errors name the place (a field, or line and column of a body) and never contain data. Masks are evaluated when a token
+is read, long after they were written: one with an unknown filter or a syntax error is rejected when it is
+written; any other failure shows null.`;
 
 function limits(): string {
   return `## Limits

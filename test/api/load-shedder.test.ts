@@ -77,7 +77,7 @@ describe("requests of a tenant that sends more than the server can handle", () =
   it.each([
     ["of another tenant", "/tokens", "key_of_another"],
     ["without a key", "/tokens", undefined],
-    ["over an RPC protocol, which has words of its own", "/cloakroom.v1.TokenService/GetToken", CROWDED],
+    ["over an RPC protocol, which has its own error format", "/cloakroom.v1.TokenService/GetToken", CROWDED],
   ])("do not affect other tenants: %s", async (_, path, key) => {
     expect(await (await send(path, key)).text()).toBe("served");
     expect(turnedAway).toBe(0);

@@ -66,10 +66,10 @@ async function sealedTenant(): Promise<TenantId> {
 
 describe("an attacker who owns the database but has no key is detected without an earlier answer when they", () => {
   it.each([
-    ["deletes all seals and the head", ["audit_seals", "audit_heads"], ["chain_missing"]],
-    ["deletes the whole log", ["audit_logs", "audit_seals", "audit_heads"], ["chain_missing"]],
-    ["deletes all seals", ["audit_seals"], ["seal_missing", "seal_missing"]],
-    ["deletes the head", ["audit_heads"], ["end_changed"]],
+    ["delete all seals and the head", ["audit_seals", "audit_heads"], ["chain_missing"]],
+    ["delete the whole log", ["audit_logs", "audit_seals", "audit_heads"], ["chain_missing"]],
+    ["delete all seals", ["audit_seals"], ["seal_missing", "seal_missing"]],
+    ["delete the head", ["audit_heads"], ["end_changed"]],
   ])("%s", async (_, tables, kinds) => {
     const tenantId = await sealedTenant();
     await deleteAll(tenantId, ...tables);

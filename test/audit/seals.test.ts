@@ -109,46 +109,46 @@ describe("the log of a tenant", () => {
 describe("an attacker who has the database but no key is detected when they", () => {
   it.each([
     [
-      "changes a row",
+      "change a row",
       1,
       "rows_changed",
       "update audit_logs set message = 'Token deleted' where created_at = $1 and entity_id = 'token-3'",
     ],
     [
-      "changes who did it",
+      "change the actor",
       1,
       "rows_changed",
       "update audit_logs set actor_id = tenant_id where created_at = $1 and entity_id = 'token-3'",
     ],
     [
-      "moves a row by a microsecond",
+      "move a row by a microsecond",
       1,
       "rows_changed",
       "update audit_logs set created_at = created_at + interval '1 microsecond' where created_at = $1 and entity_id = 'token-3'",
     ],
-    ["removes a row", 1, "rows_missing", "delete from audit_logs where created_at = $1 and entity_id = 'token-0'"],
-    ["removes all rows of a minute", 1, "rows_missing", "delete from audit_logs where created_at = $1"],
-    ["removes the last rows", 3, "rows_missing", "delete from audit_logs where created_at >= $1"],
+    ["remove a row", 1, "rows_missing", "delete from audit_logs where created_at = $1 and entity_id = 'token-0'"],
+    ["remove all rows of a minute", 1, "rows_missing", "delete from audit_logs where created_at = $1"],
+    ["remove the last rows", 3, "rows_missing", "delete from audit_logs where created_at >= $1"],
     [
-      "inserts a row",
+      "insert a row",
       1,
       "rows_added",
       "insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message) select tenant_id, created_at, tenant_id, entity_type, entity_id, operation, message from audit_logs where created_at = $1 limit 1",
     ],
     [
-      "inserts a row into a minute that had none",
+      "insert a row into a minute that had none",
       2,
       "rows_unsealed",
       "insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message) select tenant_id, $1, tenant_id, entity_type, entity_id, operation, message from audit_logs limit 1",
     ],
     [
-      "puts another row in the place of one",
+      "replace a row by another",
       1,
       "rows_changed",
       "update audit_logs set id = tenant_id where created_at = $1 and entity_id = 'token-1'",
     ],
     [
-      "makes the seal fit its rows",
+      "make the seal fit its rows",
       1,
       "seal_changed",
       "update audit_seals set row_count = row_count where window_start = $1; update audit_seals set digest = sha256('x') where window_start = $1",
@@ -163,9 +163,9 @@ describe("an attacker who has the database but no key is detected when they", ()
   });
 
   it.each([
-    ["takes out a seal with its rows", 1, 3, "seal_missing"],
-    ["takes out the first seal with its rows", 0, 1, "seal_missing"],
-    ["takes the last seal with its rows off the end", 3, 1, "seal_missing"],
+    ["take out a seal with its rows", 1, 3, "seal_missing"],
+    ["take out the first seal with its rows", 0, 1, "seal_missing"],
+    ["take the last seal with its rows off the end", 3, 1, "seal_missing"],
   ])("%s", async (_, index, named, kind) => {
     const { tenantId, minute, at } = await sealedTenant();
     await ledger.tamper(tenantId, `delete from audit_seals where window_start = ${at(index)}`);
@@ -184,9 +184,9 @@ describe("an attacker who has the database but no key is detected when they", ()
   });
 
   it.each([
-    ["removes the record of the end", "delete from audit_heads"],
-    ["sets the end back by a number", "update audit_heads set number = number - 1"],
-    ["says that old rows were removed in due time", "update audit_heads set kept_from = now()"],
+    ["remove the record of the end", "delete from audit_heads"],
+    ["set the end back by a number", "update audit_heads set number = number - 1"],
+    ["say that old rows were removed by retention", "update audit_heads set kept_from = now()"],
   ])("%s", async (_, statement) => {
     const { tenantId, minute } = await sealedTenant();
     await ledger.tamper(tenantId, statement);

@@ -14,7 +14,7 @@ describe("the client's README, as it is written", () => {
     ({ key } = await tenant.backEnd());
   });
 
-  /** Bundles and runs a program; gives what it exports. */
+  /** Bundles and runs a program; returns its exports. */
   async function run(source: string): Promise<Record<string, unknown>> {
     const contents = source.replace('"key_..."', JSON.stringify(key)).replace("http://127.0.0.1:8080", tenant.url);
     const { outputFiles } = await build({
@@ -47,7 +47,7 @@ describe("the client's README, as it is written", () => {
     expect(printed[3]).toEqual([1, "that is all"]);
   });
 
-  it("names entries that there are", async () => {
+  it("names existing entries only", async () => {
     const { exports: entries } = JSON.parse(readFileSync("clients/typescript/package.json", "utf8"));
     const named = [...readme.matchAll(/@cloakroom\/client(\/[a-z]+)/g)].map(([, path]) => `.${path}`);
     expect(named.length).toBeGreaterThan(2);

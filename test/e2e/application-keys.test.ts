@@ -158,7 +158,7 @@ describe("application keys", () => {
     const another = await newTenant();
     const [, otherTenant = ""] = /^key_prod_mgt_(\w{22})_/.exec(another.managementKey) ?? [];
     const wrong = {
-      "a made-up text": "let-me-in",
+      "an invented text": "let-me-in",
       "an older form": "key_abcdefghijklmnopqrstuv",
       "a wrong checksum": `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`,
       "a wrong secret": withChecksum(`key_prod_pvt_${tenantText}_${secret.split("").toReversed().join("")}`),

@@ -16,7 +16,7 @@ describe("authentication", () => {
   it.each([
     ["no key", () => undefined],
     ["an empty key", () => ""],
-    ["a made-up key", () => "let-me-in"],
+    ["an invented key", () => "let-me-in"],
     ["a key that was cut off", () => tenant.managementKey.slice(0, -1)],
     ["a key of 10,000 characters", () => "k".repeat(10_000)],
   ])("with %s is rejected on every protocol alike, and leaves no row", async (_, keyOf) => {

@@ -230,7 +230,7 @@ describe("the server serves others within its memory while clients", () => {
     ["gRPC", () => sendOverGrpc({})],
     ["gRPC, compressed", () => sendOverGrpc({ "grpc-encoding": "gzip" })],
   ])(
-    "send large bodies and do not end them, over %s: there is room for so many, and for all once they leave",
+    "send large, unfinished bodies over %s: some fit into memory, and all others once they disconnect",
     async (_, send) => {
       const before = residentMemory();
       const refused = await send();

@@ -40,7 +40,7 @@ describe("a REST body that cannot be parsed", () => {
     ["has a bare NaN", { raw: token("NaN") }, 400, "malformed_body", ["body"]],
     ["has a bare Infinity", { raw: token("-Infinity") }, 400, "malformed_body", ["body"]],
     ["has a raw NUL", { raw: token('"a\u0000b"') }, 400, "malformed_body", ["body"]],
-    ["is no UTF-8", { raw: Buffer.from(token('"\xff"'), "latin1") }, 400, "malformed_body", ["body"]],
+    ["is not UTF-8", { raw: Buffer.from(token('"\xff"'), "latin1") }, 400, "malformed_body", ["body"]],
     ["nests 65 levels in a field", { raw: token(nested(65)) }, 400, "malformed_body", ["body"]],
     ["nests a hundred thousand levels", { raw: token(nested(100_000)) }, 400, "malformed_body", ["body"]],
     ["nests that many levels and never ends", { raw: "[".repeat(100_000) }, 400, "malformed_body", ["body"]],
@@ -62,7 +62,7 @@ describe("a REST body that cannot be parsed", () => {
     ["is called XML", { raw: token("1"), headers: type("application/xml") }, 415, "unsupported_media_type", []],
     ["is called protobuf", { raw: token("1"), headers: type("application/proto") }, 415, "unsupported_media_type", []],
     [
-      "is called something that is no type",
+      "is called something other than a type",
       { raw: token("1"), headers: type("json") },
       415,
       "unsupported_media_type",

@@ -154,9 +154,9 @@ describe.each(BINARY_ENCODINGS)("over %s", (encoding) => {
   });
 
   it.each([
-    ["bytes that are no message", Buffer.from([0xff, 0xff, 0xff, 0xff])],
+    ["bytes that are not a message", Buffer.from([0xff, 0xff, 0xff, 0xff])],
     ["a message that is cut off", Buffer.from([0x12, 0x7f, 0x61])],
-    ["a text that is no UTF-8", Buffer.from([0x12, 0x02, 0xc3, 0x28])],
+    ["a text that is not UTF-8", Buffer.from([0x12, 0x02, 0xc3, 0x28])],
     ["a field of another wire type", Buffer.from([0x10, 0x01])],
     ["a group that never ends", Buffer.from([0x0b])],
   ])("%s is rejected as the caller's fault, not the server's", async (_, bytes) => {
@@ -197,7 +197,7 @@ describe.each(JSON_ENCODINGS)("over %s", (encoding) => {
     ["is cut off", '{"type":"token","data":', "malformed_body", ["body"]],
     ["is empty", "", "malformed_body", ["body"]],
     ["has a bare NaN", '{"type":"token","data":NaN}', "malformed_body", ["body"]],
-    ["is no UTF-8", Buffer.from('{"type":"token","data":"\xff"}', "latin1"), "malformed_body", ["body"]],
+    ["is not UTF-8", Buffer.from('{"type":"token","data":"\xff"}', "latin1"), "malformed_body", ["body"]],
     ["is a list", "[]", "malformed_body", ["body"]],
     ["nests 65 levels in a field", `{"type":"token","data":${nestedText(65)}}`, "malformed_body", ["body"]],
     ["nests a hundred thousand levels", `{"type":"token","data":${nestedText(100_000)}}`, "malformed_body", ["body"]],
@@ -295,19 +295,16 @@ describe("the framing of a message", () => {
   });
 });
 
-it.each(ENCODINGS)(
-  "over %s what a reactor is called with is refused above its own limit of a megabyte",
-  async (encoding) => {
-    const draft = { id: "3b4a7f0e-6a1d-4f3a-9d57-0c8a2e6b1f44", args: toValue("x".repeat(1_100_000)) };
-    const message = create(ReactRequestSchema, draft);
-    const bytes = encoding.endsWith("JSON")
-      ? toJsonString(ReactRequestSchema, message)
-      : toBinary(ReactRequestSchema, message);
-    const error = await sendMessage(encoding, "cloakroom.v1.ReactorService/React", bytes, { key: backEnd.key });
-    expect(error && failureIn(error)).toMatchObject({ code: "ResourceExhausted", reason: "body_too_large" });
-    expect(error?.rawMessage).toContain("1048576 bytes");
-  },
-);
+it.each(ENCODINGS)("over %s a reactor call is rejected above its limit of a megabyte", async (encoding) => {
+  const draft = { id: "3b4a7f0e-6a1d-4f3a-9d57-0c8a2e6b1f44", args: toValue("x".repeat(1_100_000)) };
+  const message = create(ReactRequestSchema, draft);
+  const bytes = encoding.endsWith("JSON")
+    ? toJsonString(ReactRequestSchema, message)
+    : toBinary(ReactRequestSchema, message);
+  const error = await sendMessage(encoding, "cloakroom.v1.ReactorService/React", bytes, { key: backEnd.key });
+  expect(error && failureIn(error)).toMatchObject({ code: "ResourceExhausted", reason: "body_too_large" });
+  expect(error?.rawMessage).toContain("1048576 bytes");
+});
 
 describe("a deadline", () => {
   it.each(ENCODINGS)("over %s may be longer than the server's own", async (encoding) => {

@@ -28,7 +28,7 @@ describe("caches may not keep", () => {
     ["an invalid path", "GET", () => "/nothing", {}],
     ["a path that cannot be read", "GET", () => "/tokens/%", {}],
     ["an invalid method", "PUT", () => "/tokens", {}],
-    ["a proxy that is not told where to go", "GET", () => "/proxy", {}],
+    ["a proxy without a destination", "GET", () => "/proxy", {}],
   ])("%s", async (_, method, path, request) => {
     expect(caching(await client(method, path(), request))).toBe("no-store");
   });

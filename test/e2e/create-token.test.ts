@@ -130,7 +130,7 @@ describe("creating a token", () => {
       ["letters in the number", { number: "4242abcd42424242" }, ["data.number"]],
       ["a wrong check digit", { number: "4242424242424241" }, ["data.number"]],
       ["separators", { number: "4242 4242 4242 4242" }, ["data.number"]],
-      ["a number that is no text", { number: 4242424242424242 }, ["data.number"]],
+      ["a number in place of a string", { number: 4242424242424242 }, ["data.number"]],
       ["no number", {}, ["data.number"]],
       ["an invalid month", { number, expiration_month: 13 }, ["data.expiration_month"]],
       ["a month as text of three digits", { number, expiration_month: "007" }, ["data.expiration_month"]],

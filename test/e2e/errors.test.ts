@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 describe("an error over REST", () => {
   it.each([
-    ["a body that is no JSON", "POST", "/tokens", { raw: "{" }, 400, "malformed_body"],
+    ["a body that is not JSON", "POST", "/tokens", { raw: "{" }, 400, "malformed_body"],
     ["a wrong field", "POST", "/tokens", { body: { type: "nope", data: 1 } }, 400, "validation_failed"],
     ["no key", "GET", "/tokens/taken", { key: undefined }, 401, "unauthenticated"],
     ["no permission", "GET", "/logs", {}, 403, "permission_denied"],

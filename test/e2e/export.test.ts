@@ -118,10 +118,10 @@ describe("an export", () => {
       ["a value that was changed", gzipSync(Buffer.from(lines.replace("\tactive\t", "\tpaused\t"), "latin1"))],
       ["cut off", bytes.subarray(0, bytes.length - 100)],
       ["without its end line", gzipSync(Buffer.from(lines.slice(0, lines.lastIndexOf('{"mac"')), "latin1"))],
-      ["with something behind its end", gzipSync(Buffer.from(`${lines}{}\n`, "latin1"))],
+      ["with bytes after its end", gzipSync(Buffer.from(`${lines}{}\n`, "latin1"))],
       ["a value that the database refuses", gzipSync(Buffer.from(lines.replace(/\\\\x../g, "\\\\xzz"), "latin1"))],
       [
-        "a flipped bit of what is packed",
+        "a flipped bit in the compressed data",
         Buffer.from(bytes.map((byte, at) => (at === bytes.length >> 1 ? byte ^ 16 : byte))),
       ],
     ];

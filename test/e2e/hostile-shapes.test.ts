@@ -186,7 +186,7 @@ describe("texts that are not, or barely, JSON", () => {
     ["opening brackets", "[".repeat(SIZE)],
     ["quotes", '"'.repeat(SIZE)],
     ["backslashes", `"${"\\".repeat(SIZE)}`],
-    ["quotes behind backslashes", '"\\'.repeat(SIZE / 2)],
+    ["quotes after backslashes", '"\\'.repeat(SIZE / 2)],
     ["blanks", " ".repeat(SIZE)],
     ["commas", ",".repeat(SIZE)],
     ["bytes that are not UTF-8", new Uint8Array(SIZE).fill(0xff)],

@@ -50,7 +50,7 @@ describe("an invitation", () => {
     ["two addresses", "a@example.com, b@example.com", {}, "email"],
     ["a name with it", "Ada <ada2@example.com>", {}, "email"],
     ["dots in a row", "a..b@example.com", {}, "email"],
-    ["a line of its own", "a@example.com\r\nBcc: eve@example.com", {}, "email"],
+    ["a line break", "a@example.com\r\nBcc: eve@example.com", {}, "email"],
     ["331 characters", `${"x".repeat(319)}@example.com`, {}, "email"],
     ["the role of the owner", "x@example.com", { role: "OWNER" }, "role"],
     ["an unknown role", "x@example.com", { role: "READER" }, "role"],

@@ -140,7 +140,7 @@ describe("paths", () => {
 
   it.each([
     ["broken percent-encoding", "/tokens/%E0%A4%A"],
-    ["percent-encoding that is no UTF-8", "/tokens/%ff%fe"],
+    ["percent-encoding that is not UTF-8", "/tokens/%ff%fe"],
     ["an id far beyond the limit", `/tokens/${"x".repeat(5_000)}`],
   ])("with %s are 400, in the usual error format, and are not quoted", async (_, path) => {
     const { status, body, headers } = await backEnd("GET", path, { headers: { "BT-TRACE-ID": "path-trace" } });

@@ -27,7 +27,7 @@ describe.each(TYPES)("a call as %s is served whatever its authority says", (type
 
   it.each([
     ["HTTP/1.0 without a Host", `POST ${PATH} HTTP/1.0`, ""],
-    ["a Host that is no name", `POST ${PATH} HTTP/1.1`, "host: a b[\r\n"],
+    ["a Host that is not a name", `POST ${PATH} HTTP/1.1`, "host: a b[\r\n"],
     ["an empty Host", `POST ${PATH} HTTP/1.1`, "host:\r\n"],
   ])("%s", async (_, start, host) => {
     const headers = `bt-api-key: ${key}\r\nconnection: close\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}`;

@@ -151,8 +151,8 @@ describe("gRPC-Web as text", () => {
 
   it.each([
     ["a token that is not there", text(get("00000000-0000-4000-8000-000000000000")), "5"],
-    ["what is no base64", "AAAA*AAA", "3"],
-    ["what is no message", text(Buffer.from([255, 255, 255])), "3"],
+    ["text that is not base64", "AAAA*AAA", "3"],
+    ["bytes that are not a message", text(Buffer.from([255, 255, 255])), "3"],
     ["nothing", "", "12"],
   ])("is rejected for %s", async (_, body, code) => {
     const [[flags, trailer] = []] = read(await call(body));

@@ -91,14 +91,14 @@ describe("a search", () => {
     ["no container", () => "NOT container:/*", () => false],
     ["who created", () => `created_by:${other.id}`, ({ createdBy }) => createdBy === other.id],
     [
-      "who created, upper case",
+      "the creator, in upper case",
       () => `created_by:${other.id.toUpperCase()}`,
       ({ createdBy }) => createdBy === other.id,
     ],
     ["who modified", () => `modified_by:${other.id}`, ({ modifiedBy }) => modifiedBy !== undefined],
     ["never modified", () => `-modified_by:${other.id}`, ({ modifiedBy }) => modifiedBy === undefined],
-    ["what was modified", () => "modified_at:[2000-01-01 TO *]", ({ modifiedAt }) => modifiedAt !== undefined],
-    ["what was not modified", () => "!modified_at:[2000-01-01 TO *]", ({ modifiedAt }) => modifiedAt === undefined],
+    ["modified tokens", () => "modified_at:[2000-01-01 TO *]", ({ modifiedAt }) => modifiedAt !== undefined],
+    ["unmodified tokens", () => "!modified_at:[2000-01-01 TO *]", ({ modifiedAt }) => modifiedAt === undefined],
     ["OR", () => 'type:card OR data:"word 1"', ({ type, index }) => type === "card" || index === "word 1"],
     ["two types at once", () => "type:card AND type:token", () => false],
     ["either of two types", () => "type:card OR type:token", () => true],
@@ -120,7 +120,7 @@ describe("a search", () => {
 
   it.each<[string, (at: string) => string, (created: string, at: string) => boolean]>([
     ["from a moment on", (at) => `created_at:[${at} TO *]`, (created, at) => created >= at],
-    ["behind a moment", (at) => `created_at:{${at} TO *}`, (created, at) => created > at],
+    ["after a time", (at) => `created_at:{${at} TO *}`, (created, at) => created > at],
     ["up to a moment", (at) => `created_at:[* TO ${at}]`, (created, at) => created <= at],
     ["before a moment", (at) => `created_at:{* TO ${at}}`, (created, at) => created < at],
     ["at a moment", (at) => `created_at:${at}`, (created, at) => created === at],

@@ -103,7 +103,7 @@ describe("sessions", () => {
       "rules[0].conditions",
     ],
     [
-      "a condition on something else",
+      "a condition on another attribute",
       {
         rules: [
           {

@@ -44,7 +44,7 @@ describe("the tenant", () => {
     ["a setting that is not known", { name: "x", settings: { require_mfa: "true" } }, ["settings.require_mfa"]],
     ["a setting of that name", { name: "x", settings: JSON.parse('{"__proto__":"true"}') }, ["settings.__proto__"]],
     [
-      "a setting of newer clients that asks for something else",
+      "a newer client's setting that asks for other behaviour",
       { name: "x", settings: { token_deduplication_behavior: "update_existing" } },
       ["settings.token_deduplication_behavior"],
     ],

@@ -137,7 +137,7 @@ describe("a patch", () => {
     ["an unknown field of a card", { data: { colour: "red" } }, "data.colour"],
     ["data without its number", { data: { number: null } }, "data.number"],
     ["data as a whole", { data: null }, "data"],
-    ["metadata that is no text", { metadata: { x: 5 } }, "metadata.x"],
+    ["metadata that is not a string", { metadata: { x: 5 } }, "metadata.x"],
     ["metadata that is a list", { metadata: [] }, "metadata"],
     ["a malformed container", { containers: ["pci"] }, "containers[0]"],
     ["containers that are a text", { containers: "/pci/" }, "containers"],

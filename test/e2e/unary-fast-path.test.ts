@@ -205,9 +205,9 @@ function recorded({ write, headers, timeout, encoding, frames }: Dialect): reado
     ],
     ["no key", { path, headers: trace, body: get(token) }],
     ["a malformed key", { path, headers: { ...trace, "bt-api-key": "key_nonsense" }, body: get(token) }],
-    ["too few rights", { path: createToken, headers: { ...trace, "bt-api-key": powerless }, body: card({}) }],
+    ["missing permissions", { path: createToken, headers: { ...trace, "bt-api-key": powerless }, body: card({}) }],
     [
-      "rights for none of it",
+      "no permission for any of it",
       {
         path: pathOf(ApplicationService, "ListApplications"),
         headers: auth,

@@ -133,9 +133,9 @@ describe("what goes over the wire", () => {
     ["a line break in a value", { headers: [["A", "b\r\nC: d"]] as const }],
     ["a zero byte in a value", { headers: [["A", "b\0"]] as const }],
     ["a value beyond Latin-1", { headers: [["A", "\u20ac"]] as const }],
-    ["a name that is no token", { headers: [["A B", "c"]] as const }],
+    ["a name that is not a token", { headers: [["A B", "c"]] as const }],
     ["an empty name", { headers: [["", "c"]] as const }],
-    ["a method that is no token", { method: "GET /" }],
+    ["a method that is not a token", { method: "GET /" }],
     ["CONNECT", { method: "connect" }],
   ])("is nothing at all with %s", async (_, more) => {
     const server = await serveRaw(ok);

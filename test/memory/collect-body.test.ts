@@ -143,11 +143,11 @@ describe("the time of a body", () => {
   }
 
   it.each<[string, Proof | undefined, number, number]>([
-    ["a caller who has proved nothing", undefined, 10_000, 6],
+    ["an unauthenticated caller", undefined, 10_000, 6],
     ["a webhook", ADDRESS, 20_000, 11],
-    ["a key, where it comes without pause", KEY, 20_000, 61],
-    ["a key, where it hardly comes", KEY, 1_000, 6],
-    ["a key, where it does not come", KEY, 0, 6],
+    ["a key, if it arrives without pause", KEY, 20_000, 61],
+    ["a key, if it barely arrives", KEY, 1_000, 6],
+    ["a key, if nothing arrives", KEY, 0, 6],
   ])("of %s ends", async (_, proof, bytesPerSecond, second) => {
     expect(await refusedAfter(proof, bytesPerSecond)).toBe(second);
   });

@@ -27,7 +27,7 @@ describe.each(["capture", "void"] as const)("a %s that was refused", (operation)
   });
 
   it.each([
-    ["a webhook, before its own name was known", told(first, operation, "act_1")],
+    ["a webhook, before its own reference was known", told(first, operation, "act_1")],
     ["a webhook", told(named, operation, "act_1")],
     ["its answer", applyFollowUp(named, { operation, amount: 500, key: named.attempt?.key }, refused, LATER).payment],
     [

@@ -101,7 +101,7 @@ test("a capture that cannot be looked up is sent again only while the service kn
 });
 
 test.each(["processing", "capture_pending", "authorization_succeeded"] as const)(
-  "an authorization without an answer that is %s is given up after a day where it can be, and else asked with pauses",
+  "an unanswered authorization that is %s is cancelled after a day if possible, and otherwise looked up with pauses",
   (status) => {
     const payment = aPayment({ status, attempt: anAttempt("authorize", { state: "unknown" }), dueAt: new Date(NOW) });
     const now = NOW + 25 * HOUR_MS;

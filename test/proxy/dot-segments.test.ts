@@ -102,8 +102,8 @@ const asText = (bytes: string) => Buffer.from(bytes, "latin1").toString("utf8");
 const SERVERS: Readonly<Record<string, (path: string) => string>> = {
   "a URL parser of browsers": (path) => new URL(`http://a${path}`).pathname,
   "one that decodes, then resolves": (path) => posix.normalize(bytesOf(path)),
-  "one behind a proxy that decodes too": (path) => posix.normalize(bytesOf(bytesOf(path))),
-  "one behind two that decode": (path) => posix.normalize(bytesOf(bytesOf(bytesOf(path)))),
+  "one behind a decoding proxy": (path) => posix.normalize(bytesOf(bytesOf(path))),
+  "one behind two decoding proxies": (path) => posix.normalize(bytesOf(bytesOf(bytesOf(path)))),
   "a servlet container": (path) => posix.normalize(bytesOf(withoutParameters(path)).replaceAll("\\", "/")),
   "one that strips parameters last": (path) => posix.normalize(withoutParameters(bytesOf(path)).replaceAll("\\", "/")),
   "one that trims names": (path) =>

@@ -19,7 +19,7 @@ describe("a message passed through transforms", () => {
   });
 
   it.each([['{ "a": 1.0, "b": 12345678901234567890 }'], ['"text"'], ["null"], ["{broken"]])(
-    "keeps the bytes of %s where no step changed the body",
+    "keeps the bytes of %s if no step changed the body",
     (text) => {
       const kept = message(text);
       const { body } = kept;

@@ -14,7 +14,7 @@ describe("CLOAKROOM_RATE_LIMITS", () => {
   });
 
   it.each(["on", "tokens=5", "global", "global=0", "global=-1", "global=1.5", "global=1e3", "global=10000000000", ","])(
-    "refuses %s with what is expected",
+    "rejects %s and says what is expected",
     (value) => {
       expect(() => readConfig({ CLOAKROOM_RATE_LIMITS: value })).toThrow(/CLOAKROOM_RATE_LIMITS must be off, or scope/);
     },

@@ -72,7 +72,7 @@ describe("ways to another realm's Function", () => {
     ["of the request", "return loot(req.constructor.constructor);"],
     ["of this", "return loot((function () { return this; })().constructor.constructor);"],
     [
-      "of require and of what it gives",
+      "of require and its result",
       "return lootAll([require.constructor, require('crypto').constructor.constructor, require('crypto').createHash.constructor]);",
     ],
     ["of module and exports", "return lootAll([module.constructor.constructor, exports.constructor.constructor]);"],

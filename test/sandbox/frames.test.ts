@@ -34,7 +34,7 @@ describe("an answer that is too large", () => {
     ],
     ["the texts of an error", exporting(`() => { throw new (${SDK}.BadRequestError)(Object.fromEntries(${TEXTS})); }`)],
     [
-      "a body whose measure the code has changed",
+      "a body whose size the code has changed",
       exporting(
         `() => {
           Object.defineProperty(Object.getPrototypeOf(Uint8Array.prototype), 'length', { get: () => 0 });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-/** A copy of the sources and of the document that says the rules. */
+/** A copy of the sources and of the document with the rules. */
 let copy: string;
 beforeEach(() => {
   copy = mkdtempSync(join(tmpdir(), "architecture-"));
@@ -36,13 +36,13 @@ function editMap(before: string, after: string): void {
   writeFileSync(path, text.replace(before, after));
 }
 
-/** A function of so many lines. */
+/** A function with this many lines. */
 function functionOf(lines: number): string {
   return `export function planted() {\n${"  planted();\n".repeat(lines - 2)}}\n`;
 }
 
 describe("the architecture check", () => {
-  it("accepts the sources as they are", () => {
+  it("accepts the project's sources", () => {
     expect(check()).toEqual({ status: 0, problems: [] });
   });
 
@@ -53,7 +53,7 @@ describe("the architecture check", () => {
     ["an export", 'export * from "../services/members.js";'],
     ["a dynamic import", 'export const planted = () => import("../services/members.js");'],
     ["an import type", 'export type Planted = import("../services/members.js").Member;'],
-  ])("refuses %s upwards", (_, line) => {
+  ])("rejects %s upwards", (_, line) => {
     append("src/store/tables.ts", line);
     const { status, problems } = check();
     expect(status).toBe(1);
@@ -64,7 +64,7 @@ describe("the architecture check", () => {
     );
   });
 
-  it("refuses generated code below the services", () => {
+  it("rejects generated code below the services", () => {
     append("src/tokens/token.ts", 'import "../../gen/cloakroom/v1/tokens_pb.js";');
     expect(check().problems).toContainEqual(expect.stringContaining("which src/tokens/ may not import"));
   });
@@ -76,7 +76,7 @@ describe("the architecture check", () => {
     );
   });
 
-  it("finds circles of files, also of types alone", () => {
+  it("finds cycles of files, also through types", () => {
     write("src/base/one.ts", 'import type { Other } from "./other.js";\nexport type One = Other;\n');
     write("src/base/other.ts", 'import type { One } from "./one.js";\nexport type Other = One | undefined;\n');
     expect(check()).toEqual({
@@ -85,7 +85,7 @@ describe("the architecture check", () => {
     });
   });
 
-  it("finds circles of sub-folders", () => {
+  it("finds cycles of sub-folders", () => {
     write("src/base/a/one.ts", 'import "../b/two.js";\n');
     write("src/base/b/two.ts", "export {};\n");
     write("src/base/b/three.ts", 'import "../a/four.js";\n');
@@ -96,14 +96,14 @@ describe("the architecture check", () => {
     });
   });
 
-  it("refuses a row that allows an import upwards", () => {
+  it("rejects a row that allows an import upwards", () => {
     editMap("| the expression language. Pure | `base` |", "| the expression language. Pure | `base`, `tokens` |");
     expect(check().problems).toEqual([
       "docs/architecture.md: the row of expressions allows tokens, which is no folder in a row below it",
     ]);
   });
 
-  it("demands a row for each folder, and a folder for each row", () => {
+  it("requires a row for each folder, and a folder for each row", () => {
     write("src/planted/planted.ts", "export {};\n");
     write("src/planted.ts", "export {};\n");
     editMap("| 1 | `src/base/` |", "| 2 | `src/gone/` | | |\n| 1 | `src/base/` |");
@@ -119,19 +119,19 @@ describe("the architecture check", () => {
     ["an optional call", "export const planted = (secret?: { reveal(): string }) => secret?.reveal();"],
     ["a computed name", 'export const planted = (secret: { reveal(): string }) => secret["reveal"]();'],
     ["a destructured method", "export const planted = ({ reveal }: { reveal(): string }) => reveal();"],
-  ])("refuses a secret that an unlisted file opens by %s", (_, line) => {
+  ])("rejects a secret that an unlisted file opens with %s", (_, line) => {
     append("src/audit/actor.ts", line);
     const { status, problems } = check();
     expect(status).toBe(1);
     expect(problems).toEqual([expect.stringMatching(/^src\/audit\/actor\.ts:\d+ opens a Sensitive value: /)]);
   });
 
-  it("refuses a list that lets a file open secrets without need", () => {
+  it("rejects a list that lets a file open secrets without need", () => {
     editMap("| `src/settings/addresses.ts`,", "| `src/settings/addresses.ts`, `src/audit/actor.ts`,");
     expect(check().problems).toEqual(["docs/architecture.md lets src/audit/actor.ts open secrets, which it does not"]);
   });
 
-  it("refuses functions above 60 lines", () => {
+  it("rejects functions above 60 lines", () => {
     write("src/base/planted.ts", functionOf(60));
     expect(check().status).toBe(0);
     write("src/base/planted.ts", functionOf(61));

@@ -39,7 +39,7 @@ describe("an error that does not come from PostgreSQL", () => {
   it.each([
     ["the client cannot make a statement", failed({ code: "UNDEFINED_VALUE" })],
     ["an answer cannot be read", new RangeError("too large")],
-    ["what was thrown is no error", "thrown"],
+    ["the thrown value is not an error", "thrown"],
   ])("is not a connection error if %s", (_, error) => {
     expect(troubleOf(error)).toBe("other");
   });

@@ -41,7 +41,7 @@ describe.each(["fast", "slow"] as const)("the %s connections", (kind) => {
 
 describe("a query without a tenant", () => {
   it.each([
-    ["of what is due", /from due/],
+    ["for due work", /from due/],
     ["for a lease", /insert into leases/],
   ])("%s times out if the database falls silent, and is answered on a new connection", async (_, statement) => {
     await using fixture = await openFixture(database);

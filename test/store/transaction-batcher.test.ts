@@ -101,7 +101,7 @@ describe("a failing request in a batch", () => {
   const outcomes: [string, (tx: Transaction) => Promise<unknown>, unknown][] = [
     ["meets a taken key", async (tx) => insertAndLog(tx, "taken"), expect.any(UniqueViolation)],
     [
-      "throws before anything else",
+      "throws first",
       async () => {
         throw thrown;
       },
@@ -133,7 +133,7 @@ describe("a failing request in a batch", () => {
       thrown,
     ],
     [
-      "awaits something else than its transaction",
+      "awaits something other than its transaction",
       async (tx) => {
         await tx.query(insertIfFree, "never");
         await new Promise((resolve) => setTimeout(resolve, 1));

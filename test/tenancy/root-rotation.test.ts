@@ -152,7 +152,7 @@ describe("replacing the root key", () => {
 
   it.each([
     ["in its file", async () => {}],
-    ["in shares, whose file is gone", splitAndTakeAway],
+    ["in shares, without its file", splitAndTakeAway],
   ])("that is kept %s can be interrupted anywhere: it starts again, and completes", async (kind, prepare) => {
     let cuts = 0;
     for (let steps = 0; ; steps += 1) {

@@ -190,20 +190,17 @@ describe("a login", () => {
     });
   });
 
-  it.each(["superuser", "bypassrls"])(
-    "whose effective role is %s is refused, and told the remedy",
-    async (attribute) => {
-      const installation = await withDatabase();
-      await init(installation);
-      await cluster.admin.unsafe(`alter role cloakroom_app ${attribute}`);
-      await expect(open(installation)).rejects.toMatchObject({
-        name: "DatabaseSetupError",
-        message: expect.stringContaining("Run: alter role cloakroom_app nosuperuser nobypassrls;"),
-      });
-      await cluster.admin.unsafe("alter role cloakroom_app nosuperuser nobypassrls");
-      await withVault(installation, aTenant);
-    },
-  );
+  it.each(["superuser", "bypassrls"])("whose effective role is %s is refused, with the remedy", async (attribute) => {
+    const installation = await withDatabase();
+    await init(installation);
+    await cluster.admin.unsafe(`alter role cloakroom_app ${attribute}`);
+    await expect(open(installation)).rejects.toMatchObject({
+      name: "DatabaseSetupError",
+      message: expect.stringContaining("Run: alter role cloakroom_app nosuperuser nobypassrls;"),
+    });
+    await cluster.admin.unsafe("alter role cloakroom_app nosuperuser nobypassrls");
+    await withVault(installation, aTenant);
+  });
 
   it("that is a superuser still acts as the unprivileged role", async () => {
     const installation = onMachine({ DATABASE_URL: cluster.url("postgres", "postgres") });

@@ -27,19 +27,19 @@ export function performancePage(findings: Findings): string {
   const { echoes, sizes, plans, endurance, startUp, sizesVersion } = findings;
   return `# Performance
 
-What one process does as the work grows. \`npm run bench:scale\` rewrites this page; \`npm run bench\` holds the figures
-against the design's targets and against what the machine does without our work.
+What one process does as the work grows. \`npm run bench:scale\` rewrites this page; \`npm run bench\` compares the figures
+with the design's targets and with a bare server on the same machine.
 
 ## Method
 
-${machine()}. Load generator, server and database share the machine: throughput ends where the processor does, and figures of
+${machine()}. Load generator, server and database share the machine, so the processor limits the throughput, and figures of
 two machines or two runs compare by their ratios only. ${speed(echoes)}
 
-Everything is on: fsync, log rows, row-level security; rate limits are off. Callers wait for an answer before they ask again,
-without think time. A figure is the middle of ${RUNS} runs of three seconds each; *confidence* is half of the distance between
+Everything is on: fsync, log rows, row-level security; rate limits are off. Callers wait for a response before they send the next request,
+without think time. A figure is the median of ${RUNS} runs of three seconds each; *confidence* is half of the distance between
 the slowest and the fastest of them. \`server\` and \`database\` are microseconds of processor time for each request.
 
-## Callers at once
+## Concurrent callers
 
 ${table(
   ["operation", "callers", ...HEAD],
@@ -58,8 +58,8 @@ ${table(
 ## Tokens in one tenant
 
 On PostgreSQL ${sizesVersion} by \`DATABASE_URL\`. Creates and reads by 32 callers, lists and searches by two. Two of three tokens are cards,
-each with two metadata pairs; 20 tokens share the pair that is asked for. Those beyond the first million are older copies that
-no page opens.
+each with two metadata pairs; 20 tokens share the requested pair. Those beyond the first million are older copies that
+no page contains.
 
 ${table(
   ["operation", "tokens", ...HEAD],
@@ -71,7 +71,7 @@ ${table(
   ),
 )}
 
-Tables and indexes take ${sizes.map(({ tokens, bytesPerToken }) => `${bytesPerToken.toFixed(0)} bytes a token at ${count(tokens)}`).join(", ")}.
+Tables and indexes take ${sizes.map(({ tokens, bytesPerToken }) => `${bytesPerToken.toFixed(0)} bytes per token at ${count(tokens)}`).join(", ")}.
 
 ## Processes on one database
 
@@ -82,11 +82,11 @@ ${table(
   findings.processes.map((row) => [row.operation, row.processes, ...cells(row)]),
 )}
 
-## More than can be served
+## Overload
 
-Twice the requests a second that 128 callers sustain, whatever becomes of those before them, over 1,000 kept connections; then half
-of what they sustain. Latency counts from the moment a request is due. What comes while every connection has a request is not let
-in. A connection that is only opened then waits for longer than any request: Node accepts one in each turn of its event loop.
+Twice the rate that 128 callers sustain, at a fixed rate over 1,000 open connections; then half
+of the sustained rate. Latency counts from the moment a request is due. Requests that arrive while every connection is busy are not let
+in. A connection opened at that time would wait longer than any request: Node accepts one in each turn of its event loop.
 
 ${table(
   [
@@ -115,11 +115,11 @@ The server alone, once a minute over ${endurance.minutes} minutes and ${count(en
 
 ## Start
 
-${(startUp.first / 1_000).toFixed(1)} s on an empty machine, ${(startUp.again / 1_000).toFixed(1)} s on data of its own, until it serves.
+${(startUp.first / 1_000).toFixed(1)} s on an empty machine, ${(startUp.again / 1_000).toFixed(1)} s on existing data, until it serves.
 
 ## Plans at ${count(sizes.at(-1)?.tokens ?? 0)} tokens
 
-Every query on tokens, terms, counters and log rows that the operations of the table above make.
+Every query on tokens, terms, counters and log rows of the operations in the table above.
 
 ${plans.map((plan) => `\`\`\`text\n${plan}\n\`\`\``).join("\n\n")}
 `;
@@ -147,15 +147,15 @@ function table(head: readonly string[], rows: readonly (readonly (string | numbe
 function speed(echoes: Findings["echoes"]): string {
   const figures = echoes.map(
     ({ requestsPerSecond, serverUs }) =>
-      `${requestsPerSecond.toFixed(0)} requests a second at ${serverUs.toFixed(0)} us`,
+      `${requestsPerSecond.toFixed(0)} requests per second at ${serverUs.toFixed(0)} us`,
   );
   return `A bare Fastify server that parses a card and writes it
-again answered 32 callers with ${figures.join(" before these runs, and ")} after them.`;
+back served 32 callers with ${figures.join(" before these runs, and ")} after them.`;
 }
 
 function machine(): string {
   const [cpu] = cpus();
-  return `${cpus().length} cores (${cpu?.model ?? "unknown"}), ${Math.round(totalmem() / 2 ** 30)} GiB, Linux, Node ${process.versions.node}, embedded PostgreSQL 18 where no other is named`;
+  return `${cpus().length} cores (${cpu?.model ?? "unknown"}), ${Math.round(totalmem() / 2 ** 30)} GiB, Linux, Node ${process.versions.node}, embedded PostgreSQL 18 unless stated otherwise`;
 }
 
 const megabytes = (bytes: number) => (bytes / 1e6).toFixed(0);

@@ -93,16 +93,16 @@ describe("options", () => {
     ["clear text to another host", { baseUrl: "http://vault.example.com" }, /allowInsecure/],
     ["a query", { baseUrl: "https://vault.example.com?key=1" }, /query/],
     ["tls beside connect", { baseUrl: "https://x.example", transport: "connect" as const, tls: { ca: "x" } }, /tls/],
-  ])("refuse %s", (_, options, words) => {
+  ])("reject %s", (_, options, words) => {
     expect(() => new Cloakroom(options)).toThrow(words);
   });
 
-  it("take clear text where it is allowed", async () => {
+  it("accept clear text if it is allowed", async () => {
     await using client = new Cloakroom({ baseUrl: "http://vault.example.com", allowInsecure: true });
     expect(client.tokens).toBeDefined();
   });
 
-  it.each(["pvt", "mgt", "prx"])("refuse a key of the kind %s in a page", async (kind) => {
+  it.each(["pvt", "mgt", "prx"])("reject a key of the kind %s in a page", async (kind) => {
     const apiKey = `key_prod_${kind}_abc`;
     Object.defineProperty(globalThis, "document", { value: {}, configurable: true });
     try {

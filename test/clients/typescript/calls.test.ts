@@ -44,7 +44,7 @@ describe.each(["grpc", "connect"] as const)("the client over %s", (transport) =>
     expect(await errorOf(client.tokens.get(created.id))).toMatchObject({ code: "not_found", status: 404 });
   });
 
-  it("keeps JSON of any shape as it is", async () => {
+  it("keeps JSON of any shape unchanged", async () => {
     const data = { text: "ü€😀", list: [1, 2.5, null, { a: [] }], flag: false, none: null, __proto__x: 1, empty: {} };
     const { id } = await client.tokens.create({ type: "token", data });
     expect((await client.tokens.get(id)).data).toEqual(data);
@@ -59,7 +59,7 @@ describe.each(["grpc", "connect"] as const)("the client over %s", (transport) =>
     expect(await client.detokenize({ name: `{{ ${text.first} }}` })).toEqual({ name: "Ada" });
   });
 
-  it("says which fields are wrong", async () => {
+  it("reports the invalid fields", async () => {
     const error = await errorOf(client.tokens.create({ type: "card", data: { number: "4242424242424241" } }));
     expect(error).toMatchObject({ code: "validation_failed", rpcCode: "invalid_argument", status: 400, attempts: 1 });
     expect(error).toMatchObject({ method: "TokenService/CreateToken", reason: "validation_failed" });
@@ -68,7 +68,7 @@ describe.each(["grpc", "connect"] as const)("the client over %s", (transport) =>
     expect(JSON.stringify(error)).not.toContain("424242");
   });
 
-  it("names the code of each refusal", async () => {
+  it("names the code of each error", async () => {
     const wrong = TRANSPORTS[transport](`${apiKey.slice(0, -1)}x`);
     expect(await errorOf(wrong.tokens.get("abc"))).toMatchObject({ code: "unauthenticated", status: 401 });
     await wrong.close();
@@ -82,7 +82,7 @@ describe.each(["grpc", "connect"] as const)("the client over %s", (transport) =>
     });
   });
 
-  it("tells the trace id and the headers of an answer", async () => {
+  it("exposes the trace id and the headers of a response", async () => {
     const { data, traceId, headers, attempts } = await client.tokens
       .create({ type: "token", data: "x" }, { traceId: "my-trace" })
       .withResponse();
@@ -91,7 +91,7 @@ describe.each(["grpc", "connect"] as const)("the client over %s", (transport) =>
     expect(headers["bt-trace-id"]).toBe("my-trace");
   });
 
-  it("answers a repeated idempotency key with the first answer", async () => {
+  it("replays the first response for a repeated idempotency key", async () => {
     const options = { idempotencyKey: `order-1-${transport}` };
     const first = await client.tokens.create({ type: "token", data: "1" }, options);
     const second = await client.tokens.create({ type: "token", data: "1" }, options);
@@ -100,7 +100,7 @@ describe.each(["grpc", "connect"] as const)("the client over %s", (transport) =>
     expect(new Set([first.id, ...others.map(({ id }) => id)]).size).toBe(3);
   });
 
-  it("walks through pages", async () => {
+  it("iterates over pages", async () => {
     const container = `/${transport}/`;
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) {
@@ -118,7 +118,7 @@ describe.each(["grpc", "connect"] as const)("the client over %s", (transport) =>
     expect((await list.toArray({ limit: 3 })).map(({ id }) => id)).toEqual(ids.slice(0, 3));
   });
 
-  it("fails an iteration whose list fails", async () => {
+  it("fails an iteration if the list fails", async () => {
     const wrong = TRANSPORTS[transport]("key_prod_pvt_wrong");
     const iterate = async () => {
       for await (const token of wrong.tokens.list()) expect(token).toBeUndefined();
@@ -128,7 +128,7 @@ describe.each(["grpc", "connect"] as const)("the client over %s", (transport) =>
     await wrong.close();
   });
 
-  it("walks through numbered pages", async () => {
+  it("iterates over numbered pages", async () => {
     const manage = TRANSPORTS[transport](tenant.managementKey);
     for (const name of ["a", "b", "c"]) {
       await manage.applications.create({ name, type: "private", permissions: ["token:create"] });
@@ -152,19 +152,19 @@ describe.each(["grpc", "connect"] as const)("the client over %s", (transport) =>
     ["a function", { f: () => 1 }, "data.f"],
     ["NaN", { n: Number.NaN }, "data.n"],
     ["a number with too many digits", { n: 2 ** 60 }, "data.n"],
-  ])("refuses %s in data before it is sent", async (_, data, path) => {
+  ])("rejects %s in data before it is sent", async (_, data, path) => {
     const error = await errorOf(client.tokens.create({ type: "token", data }));
     expect(error).toMatchObject({ code: "validation_failed", attempts: 0 });
     expect(Object.keys(error.fields)).toEqual([path]);
   });
 
-  it("refuses a value that contains itself", async () => {
+  it("rejects a value that contains itself", async () => {
     const data: Record<string, unknown> = {};
     data.self = data;
     expect(await errorOf(client.tokens.create({ type: "token", data }))).toMatchObject({ code: "validation_failed" });
   });
 
-  it("refuses header values that would begin another header", async () => {
+  it("rejects header values that would begin another header", async () => {
     const error = await errorOf(client.tokens.get("abc", { headers: { "x-a": "1\r\nx-b: 2" } }));
     expect(error).toMatchObject({ code: "validation_failed", fields: { "x-a": [expect.any(String)] } });
   });
@@ -193,7 +193,7 @@ describe.each(["grpc", "connect"] as const)("the client over %s", (transport) =>
     await watched.close();
   });
 
-  it("serves ten thousand calls at once", async () => {
+  it("makes ten thousand concurrent calls", async () => {
     const { id } = await client.tokens.create({ type: "token", data: "x" });
     const calls = Array.from({ length: transport === "grpc" ? 10_000 : 500 }, () =>
       client.tokens.get(id, { timeout: 0 }),

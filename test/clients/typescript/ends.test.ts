@@ -4,7 +4,7 @@ import { Cloakroom } from "../../../clients/typescript/src/node.js";
 import { errorOf } from "./support/error-of.js";
 import { type Gate, http1, http2, silent } from "./support/gates.js";
 
-/** Where a call can be when it ends: the server at that step never goes on. */
+/** The states in which a call can end: the server never continues from that step. */
 const STEPS: readonly (readonly [string, "grpc" | "connect", () => Promise<Gate>])[] = [
   ["while it connects", "grpc", silent],
   ["while it waits for the answer", "grpc", () => http2(() => {})],
@@ -29,7 +29,7 @@ const STEPS: readonly (readonly [string, "grpc" | "connect", () => Promise<Gate>
 ];
 
 describe.each(STEPS)("a call %s over %s", (_, transport, start) => {
-  it("ends by its signal, and by its timeout", async () => {
+  it("ends on its signal, and on its timeout", async () => {
     await using gate = await start();
     await using client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", transport });
     const controller = new AbortController();
@@ -41,13 +41,13 @@ describe.each(STEPS)("a call %s over %s", (_, transport, start) => {
 });
 
 describe("a call", () => {
-  it("is not sent where its signal was aborted before", async () => {
+  it("is not sent if its signal was already aborted", async () => {
     await using client = new Cloakroom({ baseUrl: inject("serverUrl"), apiKey: "key" });
     const error = await errorOf(client.tokens.get("x", { signal: AbortSignal.abort() }));
     expect(error.code).toBe("canceled");
   });
 
-  it("ends in the queue, before calls that came later", async () => {
+  it("ends in the queue, before later calls", async () => {
     const streams = new Set<() => void>();
     await using gate = await http2((stream) => {
       streams.add(() => stream.destroy());
@@ -81,14 +81,14 @@ describe("a call", () => {
     setTimeout(() => controller.abort(), 200);
     const error = await errorOf(client.tokens.get("x", { signal: controller.signal }));
     expect(error).toMatchObject({ code: "canceled", attempts: 1 });
-    // The wait would last longer than the call: it fails at once, with what the server said.
+    // The wait would last longer than the call: it fails at once, with the server's error.
     expect(await errorOf(client.tokens.get("x", { timeout: 2_000 }))).toMatchObject({
       code: "unavailable",
       attempts: 1,
     });
   });
 
-  it("leaves nothing on a signal that outlives it", async () => {
+  it("leaves no listener on a long-lived signal", async () => {
     await using client = new Cloakroom({ baseUrl: inject("serverUrl"), apiKey: "key" });
     const { signal } = new AbortController();
     const listeners = new Set<unknown>();
@@ -105,7 +105,7 @@ describe("a call", () => {
     expect(listeners.size).toBe(0);
   });
 
-  it("tells the server how long it may take", async () => {
+  it("sends its timeout to the server", async () => {
     const seen: unknown[] = [];
     await using other = await http1((request, response) => {
       seen.push(request.headers["connect-timeout-ms"]);
@@ -118,7 +118,7 @@ describe("a call", () => {
   });
 });
 
-it("keeps no program running once its calls have ended", async () => {
+it("does not keep a program running once its calls have ended", async () => {
   const { spawn } = await import("node:child_process");
   const code = `
     import { Cloakroom } from ${JSON.stringify(new URL("../../../clients/typescript/dist/node.js", import.meta.url).href)};

@@ -11,7 +11,7 @@ beforeAll(async () => {
   apiKey = (await tenant.backEnd()).key;
 });
 
-/** Runs a task for each number, so many at once. */
+/** Runs a task for each number, this many concurrently. */
 async function forEach(count: number, atOnce: number, task: (n: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const work = async () => {
@@ -44,7 +44,7 @@ describe.each(["grpc", "connect"] as const)("lost connections over %s", (transpo
     expect(proxy.cuts).toBeGreaterThan(5);
     expect(attempts).toBeGreaterThan(200);
 
-    // A delete that is sent again finds nothing, and has done what it was to do.
+    // A repeated delete finds nothing, and has succeeded.
     proxy.cutChance = 0.04;
     await forEach(tokens.length / 2, 10, (n) => client.tokens.delete(tokens[n - 1]?.id ?? ""));
     proxy.cutChance = 0;
@@ -66,7 +66,7 @@ describe.each(["grpc", "connect"] as const)("lost connections over %s", (transpo
     });
   });
 
-  it("are made again by the next call", async () => {
+  it("are reopened by the next call", async () => {
     await using proxy = await CuttingProxy.start(tenant.url);
     await using client = new Cloakroom({ baseUrl: proxy.url, apiKey, transport });
     const { id } = await client.tokens.create({ type: "token", data: "x" });
@@ -85,14 +85,14 @@ it("shares one connection between all calls", async () => {
   expect(proxy.accepted).toBe(1);
 });
 
-it("makes another connection after a silent one has kept a call waiting", async () => {
+it("opens another connection after a silent one has delayed a call", async () => {
   await using proxy = await CuttingProxy.start(tenant.url);
   await using client = new Cloakroom({ baseUrl: proxy.url, apiKey });
   const { id } = await client.tokens.create({ type: "token", data: "x" });
   proxy.isFrozen = true;
   expect(await errorOf(client.tokens.get(id, { timeout: 200 }))).toMatchObject({ code: "timeout" });
   proxy.isFrozen = false;
-  // Within five seconds, as nothing answers its PING. What was sent while it froze is lost for ever.
+  // Within five seconds, because its PING is not answered. Requests sent while it was frozen are lost.
   expect((await client.tokens.get(id, { timeout: 20_000 })).data).toBe("x");
   expect(proxy.accepted).toBe(2);
 });

@@ -16,7 +16,7 @@ let files: readonly string[];
 let tenant: TestTenant;
 let apiKey: string;
 
-/** The package as a program gets it: packed, and installed in a folder of its own. */
+/** The package as a program gets it: packed, and installed in a separate folder. */
 beforeAll(async () => {
   directory = realpathSync(mkdtempSync(join(tmpdir(), "cloakroom-client-")));
   const packed = await run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", directory], {
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const [{ filename, files: entries }] = JSON.parse(packed.stdout);
   files = entries.map(({ path }: { path: string }) => path);
   writeFileSync(join(directory, "package.json"), JSON.stringify({ private: true }));
-  // What it is used with comes from here, as no registry may be in reach.
+  // Its peer packages come from here, because no registry may be reachable.
   const others = ["@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-web"];
   const folders = others.map((name) => resolve("node_modules", name));
   const flags = ["--offline", "--install-links", "--no-audit", "--no-fund"];
@@ -55,7 +55,7 @@ const ONE_TOKEN = `
   export const token = client.tokens.create({ type: "card", data: { number: "4242424242424242" } });`;
 
 describe("the packed client", () => {
-  it("has what its exports name, and nothing of tests", () => {
+  it("contains what its exports name, and no tests", () => {
     const { exports: map } = JSON.parse(readFileSync(`${PACKAGE}/package.json`, "utf8"));
     const targets = JSON.stringify(map).match(/\.\/dist[^"]+/g) ?? [];
     expect(targets.length).toBeGreaterThan(10);
@@ -63,7 +63,7 @@ describe("the packed client", () => {
       const name = target.replace("./", "").replace("*", "cloakroom/v1/tokens_pb");
       expect(files).toContain(name);
     }
-    // A map's order decides: types before code, and `default` last, which serves `require` too.
+    // The order of a map counts: types before code, and `default` last, which serves `require` too.
     expect(Object.keys(map["."])).toEqual(["browser", "node", "types", "default"]);
     for (const entry of [map["."].browser, map["."].node, map["./browser"], map["./testing"]]) {
       expect(Object.keys(entry)).toEqual(["types", "default"]);
@@ -72,18 +72,18 @@ describe("the packed client", () => {
     expect(files.filter((name) => /test\.|node_modules|tsbuildinfo/.test(name))).toEqual([]);
   });
 
-  it("tells the server its own version", () => {
+  it("sends its own version to the server", () => {
     const { version } = JSON.parse(readFileSync(`${PACKAGE}/package.json`, "utf8"));
     expect(readFileSync(`${PACKAGE}/src/node.ts`, "utf8")).toContain(`VERSION = "${version}"`);
   });
 
   const create = 'new Cloakroom().tokens.create({ type: "token", data: "x" }).then(({ type }) => console.log(type))';
 
-  it("is imported", async () => {
+  it("can be imported", async () => {
     expect(await runProgram("a.mjs", `import { Cloakroom } from "@cloakroom/client";\n${create};`)).toBe("token");
   });
 
-  it("is required", async () => {
+  it("can be required", async () => {
     expect(await runProgram("a.cjs", `const { Cloakroom } = require("@cloakroom/client");\n${create};`)).toBe("token");
   });
 

@@ -5,13 +5,13 @@ import { Retries } from "../../../clients/typescript/src/retries.js";
 import { errorOf } from "./support/error-of.js";
 import { http1, http2 } from "./support/gates.js";
 
-/** An error as the server tells it over Connect. */
+/** An error as the server sends it over Connect. */
 function refusal(reason: string, code: string): string {
   const info = { type: "google.rpc.ErrorInfo", value: "", debug: { reason, domain: "cloakroom", metadata: {} } };
   return JSON.stringify({ code, message: "no", details: [info] });
 }
 
-/** A server that refuses the first calls; it tells the idempotency keys that it got. */
+/** A server that rejects the first calls and records their idempotency keys. */
 async function refusing(times: number, reason: string, code: string, headers: Record<string, string> = {}) {
   const keys: (string | undefined)[] = [];
   const gate = await http1((request, response) => {
@@ -24,7 +24,7 @@ async function refusing(times: number, reason: string, code: string, headers: Re
   return { gate, client, keys };
 }
 
-describe("a refused call", () => {
+describe("a failed call", () => {
   it.each([
     ["unavailable", "unavailable"],
     ["rate_limited", "resource_exhausted"],
@@ -54,14 +54,14 @@ describe("a refused call", () => {
     expect(keys).toHaveLength(1);
   });
 
-  it("is not sent again where it would have its effect twice", async () => {
+  it("is not sent again if it could take effect twice", async () => {
     const { gate, client, keys } = await refusing(1, "unavailable", "unavailable");
     await using _ = gate;
     expect(await errorOf(client.reactors.react("x"))).toMatchObject({ code: "unavailable", attempts: 1 });
     expect(keys).toEqual([undefined]);
   });
 
-  it("waits as long as the server asks, and not where that is too long", async () => {
+  it("waits as long as the server asks, unless that is too long", async () => {
     const soon = await refusing(1, "rate_limited", "resource_exhausted", { "retry-after": "1" });
     await using _ = soon.gate;
     const startedAt = performance.now();
@@ -72,7 +72,7 @@ describe("a refused call", () => {
     expect(await errorOf(late.client.tokens.get("x", { timeout: 0 }))).toMatchObject({ retryAfter: 61, attempts: 1 });
   });
 
-  it("counts a delete as done where a second attempt finds nothing", async () => {
+  it("counts a delete as done if a second attempt finds nothing", async () => {
     let calls = 0;
     await using gate = await http1((_, response) => {
       calls += 1;
@@ -87,7 +87,7 @@ describe("a refused call", () => {
   });
 });
 
-it("sends a call again, whatever it is, that the server took no stream for", async () => {
+it("repeats any call for which the server accepted no stream", async () => {
   let calls = 0;
   await using gate = await http2((stream) => {
     calls += 1;
@@ -101,7 +101,7 @@ it("sends a call again, whatever it is, that the server took no stream for", asy
   expect(await errorOf(client.reactors.react("x"))).toMatchObject({ code: "not_found", attempts: 2 });
 });
 
-it("makes no success of an answer whose status was lost", async () => {
+it("does not treat a response with a lost status as a success", async () => {
   await using gate = await http2((stream) => {
     stream.respond({ ":status": 200, "content-type": "application/grpc+proto" });
     stream.end(Buffer.from([0, 0, 0, 0, 0]));
@@ -110,10 +110,10 @@ it("makes no success of an answer whose status was lost", async () => {
   expect(await errorOf(client.tokens.get("x"))).toMatchObject({ code: "connection_failed" });
 });
 
-describe("the budget of retries", () => {
+describe("the retry budget", () => {
   const down = { code: "unavailable", message: "" } as const;
 
-  it("ends retries while the server fails, and not those of lost connections", () => {
+  it("stops retries while the server fails, but not those of lost connections", () => {
     const retries = new Retries();
     const waits = Array.from({ length: 12 }, () => retries.waitAfter(down, "read", 1));
     expect(waits.filter((wait) => wait !== undefined)).toHaveLength(10);
@@ -123,7 +123,7 @@ describe("the budget of retries", () => {
     expect(retries.waitAfter(down, "read", 1)).toBeUndefined();
   });
 
-  it("waits at random, longer with each attempt, for eight seconds at most", () => {
+  it("waits at random, longer with each attempt, up to eight seconds", () => {
     const longest = (attempt: number) =>
       Math.max(...Array.from({ length: 200 }, () => new Retries().waitAfter(down, "read", attempt) ?? 0));
     expect(longest(1)).toBeLessThanOrEqual(500);

@@ -56,7 +56,7 @@ it("ends with the program that started it, however that ends", async () => {
   await expect.poll(() => fetch(`${url}/healthz`).catch(() => "gone"), { timeout: 30_000 }).toBe("gone");
 });
 
-it("says what the server said where it does not start", async () => {
+it("shows the server's message if it does not start", async () => {
   const start = startVault({ program, settings: { NO_SUCH_SETTING: "1" } });
   await expect(start).rejects.toThrow(/NO_SUCH_SETTING/);
 });

@@ -119,7 +119,7 @@ describe("pre-configured proxies", () => {
       { request_transforms: [{ type: "tokenize", options: { token: {} } }] },
       ["request_transforms[0].options.identifier"],
     ],
-    ["configuration that is no text", { configuration: { a: 1 } }, ["configuration.a"]],
+    ["configuration that is not a string", { configuration: { a: 1 } }, ["configuration.a"]],
   ])("are not created with %s", async (_, wrong, fields) => {
     expect(faults(await create(wrong))).toEqual([400, fields]);
   });
@@ -209,7 +209,7 @@ describe("pre-configured proxies", () => {
     ["a private destination", { destination_url: "https://10.0.0.1/" }, ["destination_url"]],
     ["no destination", { destination_url: null }, ["destination_url"]],
     ["no name", { name: null }, ["name"]],
-    ["configuration that is no text", { configuration: { A: {} } }, ["configuration.A"]],
+    ["configuration that is not a string", { configuration: { A: {} } }, ["configuration.A"]],
     ["configuration with a NUL", { configuration: { A: "a\0b" } }, ["configuration.A"]],
     [
       "more configuration than a new one may have",

@@ -81,7 +81,7 @@ describe("a request through a proxy", () => {
   });
 
   it.each(["/%70roxy/x", "/prox%79/x", "/%70%72%6f%78%79/x"])(
-    "never makes a part of its own path a part of the host: %s",
+    "never turns a part of the path into a part of the host: %s",
     async (path) => {
       const { status } = await raw(`GET ${path}`);
       if (status === 200) expect(destination.last().line).toBe("GET /base/x HTTP/1.1");
@@ -185,7 +185,7 @@ describe("a request through a proxy", () => {
   });
 
   it.each(["GET", "DELETE"])(
-    "has a body by %s too where the caller sends one, and says nothing of one else",
+    "has a body with %s too if the caller sends one, and no length otherwise",
     async (method) => {
       await raw(`${method} /proxy`, ["Content-Type: application/json", "Content-Length: 9"], '{ "a": 1}');
       expect(destination.last().body.toString()).toBe('{ "a": 1}');

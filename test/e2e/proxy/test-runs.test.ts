@@ -131,7 +131,7 @@ describe("a test run of a proxy's transforms", () => {
       { request: {}, answer: { status: 200, headers: [{ name: "a", value: "b\nc" }] } },
       "answer.headers[0].value",
     ],
-    ["a destination that is no address", { request: {}, destination_url: "example" }, "destination_url"],
+    ["a destination that is not an address", { request: {}, destination_url: "example" }, "destination_url"],
   ])("rejects %s, naming the field", async (_, given, field) => {
     const { status, body } = await test(given);
     expect(status, JSON.stringify(body)).toBe(400);

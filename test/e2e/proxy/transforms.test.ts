@@ -257,7 +257,7 @@ describe("transforms", () => {
     it.each<[string, string, Buffer, number]>([
       ["code that throws", "throw new Error('own words')", answer("201 Made", [], "x"), 500],
       [
-        "an encoding that is not what it says",
+        "a wrong content encoding",
         `return { ${SAME} }`,
         answer("201 Made", ["Content-Encoding: gzip"], "no gzip"),
         422,

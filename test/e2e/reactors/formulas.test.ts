@@ -79,14 +79,14 @@ describe("a reactor formula", () => {
     ["no name", { name: undefined }, 400, "name"],
     ["a description of 1,001 characters", { description: "x".repeat(1001) }, 400, "description"],
     ["an icon that is a drawing", { icon: "data:image/svg+xml;base64,AAAA" }, 400, "icon"],
-    ["an icon that is no data URL", { icon: "https://example.com/icon.png" }, 400, "icon"],
+    ["an icon that is not a data URL", { icon: "https://example.com/icon.png" }, 400, "icon"],
     [
       "a dot in a configuration name",
       { configuration: [{ name: "a.b", type: "string" }] },
       400,
       "configuration[0].name",
     ],
-    ["a configuration type of its own", { configuration: [{ name: "a", type: "date" }] }, 400, "configuration[0].type"],
+    ["an unknown configuration type", { configuration: [{ name: "a", type: "date" }] }, 400, "configuration[0].type"],
     [
       "a request parameter of one character",
       { request_parameters: [{ name: "a", type: "string" }] },

@@ -199,10 +199,10 @@ describe("a reactor that fails returns status, detail and errors", () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ["anything else that is thrown", "throw new TypeError('oh');", /oh/],
+    ["any other thrown value", "throw new TypeError('oh');", /oh/],
     ["a throw of null", "throw null;", /./],
     ["a hostile object", "throw { get message() { throw this; }, toString() { throw this; } };", /./],
-    ["a result that is no object", "return 7;", /object/],
+    ["a result that is not a object", "return 7;", /object/],
     ["a text of 100 MB", "return { raw: 'x'.repeat(1e8) };", /too much/],
     ["memory without end", "const kept = []; for (;;) kept.push(new Uint8Array(1e6));", /memory/],
     ["a promise that never settles", "await new Promise(() => {});", /./],

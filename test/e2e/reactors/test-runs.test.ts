@@ -92,7 +92,7 @@ describe("a test run of a reactor", () => {
       ],
       ["code that does not compile", "module.exports = () => {\n  let = ;\n};", { status: 422, position: { line: 2 } }],
       ["code that exports nothing", "const a = 1;", { status: 422, detail: "Invalid Reactor Formula" }],
-      ["a result that is no object", running("return 'text';"), { status: 500, detail: "Reactor Runtime Error" }],
+      ["a result that is not a object", running("return 'text';"), { status: 500, detail: "Reactor Runtime Error" }],
       [
         "too much memory",
         running("const all = []; for (;;) all.push(new Array(1e5).fill(Math.random()));"),
@@ -187,11 +187,11 @@ describe("a test run of a reactor", () => {
   it.each<[string, object, string]>([
     ["no code", { args: {} }, "code"],
     ["code that is too long", { code: `// ${"x".repeat(50_000)}` }, "code"],
-    ["code that is no text", { code: 1 }, "code"],
+    ["code that is not a string", { code: 1 }, "code"],
     ["an answer without an address", { outside: { fetch: [{ status: 200 }] } }, "outside.fetch[0].url"],
     ["an invalid status", { outside: { fetch: [{ url: "*", status: 99 }] } }, "outside.fetch[0].status"],
     ["an invalid method of bt", { outside: { bt: [{ method: "tokens.steal" }] } }, "outside.bt[0].method"],
-    ["configuration that is no text", { configuration: { a: { b: 1 } } }, "configuration"],
+    ["configuration that is not a string", { configuration: { a: { b: 1 } } }, "configuration"],
     ["too many answers", { outside: { fetch: Array.from({ length: 101 }, () => ({ url: "*" })) } }, "outside.fetch"],
   ])("rejects %s, naming the field", async (_, given, field) => {
     const { status, body } = await test({ ...(field === "code" ? {} : { code: running("return {};") }), ...given });

@@ -64,7 +64,7 @@ const REFUSED: readonly (readonly [what: string, bytes: string])[] = [
   // 3: the request line
   ["a method in lower case", `get /healthz HTTP/1.1\r\n${HOST}\r\n\r\n`],
   ["an invalid method", `STEAL /healthz HTTP/1.1\r\n${HOST}\r\n\r\n`],
-  ["a tab behind the method", `GET\t/healthz HTTP/1.1\r\n${HOST}\r\n\r\n`],
+  ["a tab after the method", `GET\t/healthz HTTP/1.1\r\n${HOST}\r\n\r\n`],
   ["a blank in the target", `GET /heal thz HTTP/1.1\r\n${HOST}\r\n\r\n`],
   ["a target without a slash", `GET healthz HTTP/1.1\r\n${HOST}\r\n\r\n`],
   ["a NUL in the target", `GET /heal\0thz HTTP/1.1\r\n${HOST}\r\n\r\n`],
@@ -97,18 +97,18 @@ const REFUSED: readonly (readonly [what: string, bytes: string])[] = [
   ["an invalid coding", post(["Transfer-Encoding: xchunked"], LAST_CHUNK)],
   ["the identity coding", post(["Transfer-Encoding: identity"])],
   ["another coding before chunks", post(["Transfer-Encoding: gzip, chunked"], LAST_CHUNK)],
-  ["another coding behind chunks", post(["Transfer-Encoding: chunked, gzip"], LAST_CHUNK)],
+  ["another coding after chunked", post(["Transfer-Encoding: chunked, gzip"], LAST_CHUNK)],
   ["chunks twice", post(["Transfer-Encoding: chunked, chunked"], LAST_CHUNK)],
   ["two codings in two fields", post(["Transfer-Encoding: chunked", "Transfer-Encoding: identity"], LAST_CHUNK)],
   ["a coding in quotes", post(['Transfer-Encoding: "chunked"'], LAST_CHUNK)],
   ["a coding with a parameter", post(["Transfer-Encoding: chunked;q=1"], LAST_CHUNK)],
-  ["a coding behind a vertical tab", post(["Transfer-Encoding:\x0bchunked"], LAST_CHUNK)],
+  ["a coding after a vertical tab", post(["Transfer-Encoding:\x0bchunked"], LAST_CHUNK)],
   ["an empty coding", post(["Transfer-Encoding:"])],
   // 7.1: chunks
   ["a chunk of a negative size", chunked(`-2\r\n{}\r\n${LAST_CHUNK}`)],
   ["a chunk size with a prefix", chunked(`0x2\r\n{}\r\n${LAST_CHUNK}`)],
   ["a chunk size beyond 64 bits", chunked(`FFFFFFFFFFFFFFFFF\r\n{}\r\n${LAST_CHUNK}`)],
-  ["a blank behind a chunk size", chunked(`2 \r\n{}\r\n${LAST_CHUNK}`)],
+  ["a blank after a chunk size", chunked(`2 \r\n{}\r\n${LAST_CHUNK}`)],
   ["chunks that end with line feeds", chunked("2\n{}\n0\n\n")],
   ["a chunk that is longer than its size", chunked(`2\r\n{}XX\r\n${LAST_CHUNK}`)],
   // RFC 9113, 3.4: the HTTP/2 preface after a request of HTTP/1.1 changes nothing
@@ -120,7 +120,7 @@ const TOO_LARGE: readonly (readonly [what: string, bytes: string])[] = [
   ["a field of 40 KB", get(HOST, `X-A: ${"a".repeat(40_000)}`)],
   ["a target of 40 KB", `GET /${"a".repeat(40_000)} HTTP/1.1\r\n${HOST}\r\n\r\n`],
   ["300 fields", get(HOST, ...Array.from({ length: 300 }, () => "X-A: b"))],
-  ["a second Host behind 300 fields", get(HOST, ...Array.from({ length: 300 }, () => "X-A: b"), "Host: b")],
+  ["a second Host after 300 fields", get(HOST, ...Array.from({ length: 300 }, () => "X-A: b"), "Host: b")],
 ];
 
 /** Odd requests that can be read in one way only. */

@@ -237,7 +237,7 @@ describe("others are served, within the server's memory, during an HTTP/2 flood 
     (await flood({ frames })).destroy();
   });
 
-  it("messages that decompress to a gigabyte: each is rejected as too large, or for want of memory", async () => {
+  it("messages that decompress to a gigabyte: each is rejected as too large, or for lack of memory", async () => {
     // Members of a gzip file can be concatenated: each of these is a thousandth of its decompressed size.
     const member = gzipSync(Buffer.alloc(16 * MEGABYTE), { level: 9 });
     const packed = Buffer.concat(Array.from({ length: 64 }, () => member));
@@ -301,7 +301,7 @@ describe("over HTTP/2", () => {
     ["a TE that is not trailers", [headerBlockFrame(1, block(["te", "chunked"]))]],
     ["a name in upper case", [headerBlockFrame(1, block(["X-Upper", "a"]))]],
     ["a pseudo-header twice", [headerBlockFrame(1, block([":path", "/tokens"]))]],
-    ["a pseudo-header behind others", [headerBlockFrame(1, block(["x-a", "b"], [":path", "/tokens"]))]],
+    ["a pseudo-header after regular fields", [headerBlockFrame(1, block(["x-a", "b"], [":path", "/tokens"]))]],
     ["an invalid pseudo-header", [headerBlockFrame(1, block([":own", "b"]))]],
     ["no method", [headerBlockFrame(1, without(":method"))]],
     ["no path", [headerBlockFrame(1, without(":path"))]],
@@ -368,8 +368,8 @@ describe("over HTTP/2", () => {
   );
 
   it.each<[what: string, headers: Record<string, string | string[]>, status: number]>([
-    ["a Host beside another :authority", { ":authority": "vault.example", host: "other.example" }, 400],
-    ["a Host beside the same :authority", { ":authority": "vault.example", host: "VAULT.example" }, 200],
+    ["a Host next to another :authority", { ":authority": "vault.example", host: "other.example" }, 400],
+    ["a Host next to the same :authority", { ":authority": "vault.example", host: "VAULT.example" }, 200],
     ["a Host alone", { host: "vault.example" }, 200],
   ])("%s is read in one way only", async (_, headers, status) => {
     const session = connectHttp2(server.url);

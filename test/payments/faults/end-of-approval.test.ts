@@ -130,7 +130,7 @@ describe.each(ASKED)("%s, when the approval time is over", (_name, open) => {
   });
 
   test.each(INTENTS)(
-    "without any answer for a day it fails; who comes back then is not charged (%s)",
+    "without any answer for a day it fails; a buyer who returns then is not charged (%s)",
     async (intent) => {
       await using bench = await open();
       const service = standingIn(bench);

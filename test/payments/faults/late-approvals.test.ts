@@ -26,7 +26,7 @@ const ENDS = [
 
 describe.each(SERVICES)("%s", (_name, open) => {
   test.each(ENDS)(
-    "what was approved and given up (%s) is released or returned when we hear of it",
+    "a late approval of a cancelled payment (%s) is released or refunded when it is reported",
     async (intent, end) => {
       await using service = await open(payer.vault.database, payer.tenantId);
       const till = await payer.connect(service);

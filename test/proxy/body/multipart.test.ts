@@ -27,7 +27,7 @@ describe("a multipart body", () => {
     ],
     ["with bare line feeds", "--b\na: 1\n\nx\n--b--", [["a: 1\n", "x"]]],
     ["with something before and after", "before\r\n--b\r\n\r\nx\r\n--b--\r\nafter --b", [["", "x"]]],
-    ["with blanks behind a delimiter", "--b \t\r\n\r\nx\r\n--b-- \r\n", [["", "x"]]],
+    ["with blanks after a delimiter", "--b \t\r\n\r\nx\r\n--b-- \r\n", [["", "x"]]],
     ["with an empty part", "--b\r\n\r\n\r\n--b--", [["", ""]]],
     [
       "without an empty line",

@@ -52,7 +52,11 @@ describe("values in JSON", () => {
       '{"a":"a \\"quoted\\" \\\\ line\\nbreak \u2028 \u{1F600}!"}',
     ],
     ["also one by one", '["{\\u007bnumber}\\u007d","\\u007B{number\\u007d}"]', '["11","11"]'],
-    ["and what is alone there is alone", '["\\u007b\\u007bcard\\u007d\\u007d"]', '[{"number":"4242","month":12}]'],
+    [
+      "and an expression on its own keeps its type",
+      '["\\u007b\\u007bcard\\u007d\\u007d"]',
+      '[{"number":"4242","month":12}]',
+    ],
     [
       "a backslash that is escaped escapes no brace",
       '["\\\\u007b\\\\u007bcard\\\\u007d\\\\u007d"]',

@@ -84,7 +84,7 @@ describe("keys with excessive numbers are rejected before they are parsed", () =
       },
     ],
     [
-      "RSA behind other text and blocks",
+      "RSA after other text and blocks",
       "crypto.createPrivateKey(g.pem)",
       {
         pem: `Bag Attributes\n${pem("EC PARAMETERS", oid("2a8648ce3d030107"))}${pem("RSA PRIVATE KEY", rsa(16_384))}`,

@@ -118,14 +118,11 @@ describe("CustomHttpResponseError", () => {
     ).toEqual({ status: 201, headers: { a: "b" }, body: "c" });
   });
 
-  test.each(["99", "600", "200.5", "'200'", "undefined", "NaN"])(
-    "a status of %s is an error of its own",
-    async (status) => {
-      expect(await throwing(`new (${sdk}.CustomHttpResponseError)({ status: ${status} })`)).toMatchObject({
-        error: { type: "other", errors: { error: ["status must be a whole number from 100 to 599"] } },
-      });
-    },
-  );
+  test.each(["99", "600", "200.5", "'200'", "undefined", "NaN"])("a status of %s has its own error", async (status) => {
+    expect(await throwing(`new (${sdk}.CustomHttpResponseError)({ status: ${status} })`)).toMatchObject({
+      error: { type: "other", errors: { error: ["status must be a whole number from 100 to 599"] } },
+    });
+  });
 
   test("with a status that is later made invalid is an error too", async () => {
     expect(
@@ -178,7 +175,7 @@ describe("the location of an error", () => {
   };
 
   test.each([
-    ["in the first line, behind our wrapper", "module.exports = () => { throw new Error('x'); };", 1, "Error('x')"],
+    ["in the first line, after our wrapper", "module.exports = () => { throw new Error('x'); };", 1, "Error('x')"],
     ["at the top level", "const a = 1;\n  throw new Error('x');", 2, "Error('x')"],
     ["after waiting", "module.exports = async () => {\n  await null;\n  null.x;\n};", 3, "null.x"],
     ["by the engine", "module.exports = () => {\n  const o = {};\n  return o.a.b;\n};", 3, "o.a.b"],
@@ -227,7 +224,7 @@ describe("the location of an error", () => {
       "module.exports = () => { throw Object.assign(new Error('x'), { stack: 'at other.js:1:2' }); };",
     ],
     [
-      "a stack that is no number",
+      "a stack that is not a number",
       "module.exports = () => { throw Object.assign(new Error('x'), { stack: 'function.js:99999999999:1' }); };",
     ],
   ])("is unknown for %s", async (_name, code) => {

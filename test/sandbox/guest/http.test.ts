@@ -358,7 +358,7 @@ describe("requests of hostile code to the host", () => {
     ],
     ["an invalid method", "fetch('https://e.com', { method: 'x'.repeat(1000) })"],
     [
-      "a message that is no request at all",
+      "a message that is not a request",
       "(() => { const r = new Request('https://e.com'); Object.prototype.toJSON = () => 'nonsense'; return fetch(r); })()",
     ],
     [

@@ -39,17 +39,13 @@ describe("a run goes", () => {
       [thread("1", { isReady: false, keys: ["k"] }), thread("2")],
       "2",
     ],
-    [
-      "to one that starts, where no other is free",
-      [thread("1", { tenant: "b" }), thread("2", { isReady: false })],
-      "2",
-    ],
+    ["to a starting one, if no other is free", [thread("1", { tenant: "b" }), thread("2", { isReady: false })], "2"],
     [
       "rather to a free one than to its tenant's own",
       [thread("1", { tenant: "a", keys: ["k"] }), thread("2"), thread("3")],
       "2",
     ],
-    ["to its tenant's own, where no more are free than it holds", [thread("1", { tenant: "a" }), thread("2")], "1"],
+    ["to its tenant's own, if no more are free than it holds", [thread("1", { tenant: "a" }), thread("2")], "1"],
     [
       "to the least busy of them",
       [thread("1", { tenant: "a", calls: 3 }), thread("2", { tenant: "a", calls: 2 })],
@@ -58,7 +54,7 @@ describe("a run goes", () => {
     ["to the queue, where its own are full", [thread("1", { tenant: "a", calls: 4 }), thread("2")], undefined],
     ["to the queue, where all are another's", [thread("1", { tenant: "b" }), thread("2", { tenant: "c" })], undefined],
     [
-      "to the last free one, where it holds none",
+      "to the last free one, if it holds none",
       [thread("1", { tenant: "b" }), thread("2", { tenant: "c" }), thread("3")],
       "3",
     ],
@@ -80,13 +76,13 @@ describe("a compilation goes", () => {
   test.each([
     ["to a free thread that has started", [thread("1", { isReady: false }), thread("2")], "2"],
     ["to a free thread, however many its tenant holds", [thread("1", { tenant: "a" }), thread("2")], "2"],
-    ["to the queue, where no thread is free", [thread("1", { tenant: "a" }), thread("2", { tenant: "b" })], undefined],
+    ["to the queue, if no thread is free", [thread("1", { tenant: "a" }), thread("2", { tenant: "b" })], undefined],
     [
       "to the queue, while another of its tenant is compiled",
       [thread("1", { tenant: "a", isExclusive: true }), thread("2")],
       undefined,
     ],
-    ["beside that of another tenant", [thread("1", { tenant: "b", isExclusive: true }), thread("2")], "2"],
+    ["next to that of another tenant", [thread("1", { tenant: "b", isExclusive: true }), thread("2")], "2"],
   ])("%s", (_name, threads, expected) => {
     expect(chosenAlone(threads)).toBe(expected);
   });

@@ -41,7 +41,7 @@ describe("reports", () => {
   });
 
   test.each([
-    ["a value that is no JSON", Buffer.from("{"), { kind: "failed", reason: "killed", retryable: false }],
+    ["a value that is not JSON", Buffer.from("{"), { kind: "failed", reason: "killed", retryable: false }],
     ["an empty value", Buffer.alloc(0), { kind: "failed", reason: "killed", retryable: false }],
     [
       "a value nested too deep",
@@ -68,13 +68,13 @@ describe("reports", () => {
     ["a line without a level", '{"kind":"returned","console":[{"text":"a"}],"waitedMs":0}'],
     ["an unknown error", '{"kind":"threw","error":{"type":"x"},"waitedMs":0}'],
     ["an unknown class", '{"kind":"threw","error":{"type":"published","name":"Error","errors":{}},"waitedMs":0}'],
-    ["errors that are no texts", '{"kind":"threw","error":{"type":"other","errors":{"a":[1]}},"waitedMs":0}'],
+    ["errors that are not strings", '{"kind":"threw","error":{"type":"other","errors":{"a":[1]}},"waitedMs":0}'],
     [
       "a status that cannot be",
       '{"kind":"threw","error":{"type":"custom_http_response","status":42,"headers":{}},"waitedMs":0}',
     ],
     [
-      "a header that is no text",
+      "a header that is not a string",
       '{"kind":"threw","error":{"type":"custom_http_response","status":200,"headers":{"a":1}},"waitedMs":0}',
     ],
     [
@@ -124,7 +124,7 @@ describe("host calls", () => {
     ["another way out", { to: "exec", method: "rm" }],
     ["another method", { to: "bt", method: "constructor" }],
     ["an invalid request", { to: "fetch", request: null }],
-    ["headers that are no pairs", { to: "fetch", request: { method: "GET", url: "x", headers: [["a"]] } }],
+    ["headers that are not pairs", { to: "fetch", request: { method: "GET", url: "x", headers: [["a"]] } }],
     ["too many headers", { to: "fetch", request: { method: "GET", url: "x", headers: Array(501).fill(["a", "b"]) } }],
     ["a body without content", { to: "fetch", request: { method: "GET", url: "x", headers: [], body: {} } }],
     ["an invalid time", { to: "fetch", request: { method: "GET", url: "x", headers: [], timeoutMs: "1" } }],

@@ -108,7 +108,7 @@ describe("values", () => {
       () => session.run("select $1::timestamptz", [time<Date>((of) => of)], new Date(Number.NaN), () => 0),
     ],
     [
-      "a bigint that is no safe integer",
+      "a bigint that is not a safe integer",
       () => session.run("select $1::bigint", [bigint<number>((of) => of)], 2 ** 60, () => 0),
     ],
   ])("that cannot be sent, such as %s, leave nothing behind", async (_, run) => {

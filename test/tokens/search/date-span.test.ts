@@ -31,7 +31,7 @@ describe("a date in a search", () => {
     ["has no first", undefined, true, "2022-01-01", false, ["-", "2022-01-01T00:00:00Z"]],
     ["has no last", "2022-01-01T10:00", false, undefined, true, ["2022-01-01T10:01:00Z", "-"]],
     ["has none", undefined, true, undefined, true, ["-", "-"]],
-    ["is behind all", "9999-12-31", false, undefined, true, ["9999-12-31T23:59:59.999Z", "-"]],
+    ["is after all", "9999-12-31", false, undefined, true, ["9999-12-31T23:59:59.999Z", "-"]],
   ])("in a range that %s", (_, from, holdsFrom, to, holdsTo, expected) => {
     expect(shown(rangeSpan(end(from, holdsFrom), end(to, holdsTo)))).toEqual(expected);
   });

@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { createConnection, createServer, type Socket } from "node:net";
 
-/** A TCP proxy before a server, whose connections break. */
+/** A TCP proxy in front of a server, whose connections break. */
 export class CuttingProxy implements AsyncDisposable {
   readonly #target: URL;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
   readonly #server = createServer((client) => this.#join(client));
-  /** The chance that a piece of data cuts its connection, before or after it is passed on. */
+  /** The chance that a chunk cuts its connection, before or after it is forwarded. */
   cutChance = 0;
-  /** Nothing is passed on any more, and no connection ends. */
+  /** Nothing is forwarded any more, and no connection ends. */
   isFrozen = false;
   cuts = 0;
   accepted = 0;
@@ -56,7 +56,7 @@ export class CuttingProxy implements AsyncDisposable {
         to.write(chunk);
         return;
       }
-      // The other side may have got it: that is what makes a second try dangerous.
+      // The other side may have received it: that makes a retry dangerous.
       if (Math.random() < 0.5) to.write(chunk, () => this.#cut(pair));
       else this.#cut(pair);
     });

@@ -4,7 +4,7 @@ import { createServer as createHttp2, type ServerHttp2Stream } from "node:http2"
 import { createServer as createTcp, type Server, type Socket } from "node:net";
 import { createServer as createTls } from "node:tls";
 
-/** Something that listens where a client expects the vault. */
+/** A listener in place of the vault. */
 export interface Gate extends AsyncDisposable {
   readonly host: string;
 }
@@ -24,12 +24,12 @@ export function http2(onStream: (stream: ServerHttp2Stream) => void): Promise<Ga
   return gate(server);
 }
 
-/** Accepts connections and says nothing. */
+/** Accepts connections and sends nothing. */
 export function silent(): Promise<Gate> {
   return gate(createTcp());
 }
 
-/** Speaks TLS, and nothing that was agreed upon inside. */
+/** Speaks TLS, without an agreed protocol inside. */
 export function tls({ cert, key }: { readonly cert: string; readonly key: string }): Promise<Gate> {
   return gate(createTls({ cert, key }, (socket) => socket.on("error", () => {})));
 }
