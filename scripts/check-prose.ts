@@ -20,7 +20,7 @@ const RULES: readonly Rule[] = [
     advice: "name the actor: the caller, an operator, anyone who",
   },
   { name: "anew", pattern: /\banew\b/gi, advice: "again" },
-  { name: "nobody", pattern: /\bnobody\b/gi, advice: "name the actor: no other caller, no process" },
+  { name: "nobody", pattern: /(?<!")\bnobody\b(?!")/gi, advice: "name the actor: no other caller, no process" },
   { name: "stands", pattern: /\bstands\b(?! for\b)/gi, advice: "is, appears, follows" },
   {
     name: "is told",
@@ -56,6 +56,8 @@ const AREAS: Readonly<Record<string, readonly string[]>> = {
   test: ["test/**/*.{ts,mjs}"],
   scripts: ["scripts/**/*.{ts,js}"],
   proto: ["proto/cloakroom/**/*.proto"],
+  // Generated code repeats the comments of the protos.
+  clients: ["clients/*/README.md", "clients/*/src/*.ts", "clients/*/src/{node,testing}/**/*.ts"],
 };
 
 /** These files contain the words as data. */

@@ -9,8 +9,10 @@ export const HEADER_PARAMETERS: JsonObject = {
   "BT-TRACE-ID": {
     name: "BT-TRACE-ID",
     in: "header",
-    description: "The caller's own id for the request. A new one is made when it is left out or has another form.",
-    schema: { type: "string", pattern: "^[A-Za-z0-9._-]{1,128}$" },
+    description:
+      "The caller's own id for the request: 1 to 128 letters, digits, dots, - and _. A new one is made when it is left " +
+      "out or has another form.",
+    schema: { type: "string" },
   },
   "BT-IDEMPOTENCY-KEY": {
     name: "BT-IDEMPOTENCY-KEY",

@@ -4,6 +4,7 @@ import { rest_message } from "../../gen/cloakroom/v1/options_pb.js";
 import { omitsEmpty, restFields, restName } from "../../src/api/rest/field-name.js";
 import { isJsonObject, type JsonObject } from "../../src/base/json.js";
 import { commentOf } from "./comments.js";
+import { furtherKeywordsOf, mayBeCleared } from "./further-rules.js";
 import { isRequired, keywordsOf } from "./rules.js";
 
 /**
@@ -28,9 +29,10 @@ export class Schemas {
 
   /** One field, with its comment and rules. */
   ofField(field: DescField, writer: Writer): JsonObject {
-    const schema = this.#withRules(this.#shapeOf(field, writer), field);
+    const further = writer === "server" ? {} : furtherKeywordsOf(field);
+    const schema = merge(merge(this.#shapeOf(field, writer), keywordsOf(field)), further);
     const described = { ...schema, ...describe(commentOf(field)) };
-    return writer === "patch" ? orNull(described) : described;
+    return writer === "patch" && mayBeCleared(field) ? orNull(described) : described;
   }
 
   /** A message within a field. */
@@ -77,16 +79,16 @@ export class Schemas {
     if (field.fieldKind === "map") return { type: "object", additionalProperties: single };
     return single;
   }
+}
 
-  /** Rules of items and entries go where the items and entries are described. */
-  #withRules(shape: JsonObject, field: DescField): JsonObject {
-    const merged: JsonObject = { ...shape };
-    for (const [keyword, value] of Object.entries(keywordsOf(field))) {
-      const described = merged[keyword];
-      merged[keyword] = isJsonObject(described) && isJsonObject(value) ? { ...described, ...value } : value;
-    }
-    return merged;
+/** A schema with further keywords. Those of items and entries go where the items and entries are described. */
+function merge(schema: JsonObject, keywords: JsonObject): JsonObject {
+  const merged: JsonObject = { ...schema };
+  for (const [keyword, value] of Object.entries(keywords)) {
+    const described = merged[keyword];
+    merged[keyword] = isJsonObject(described) && isJsonObject(value) ? { ...described, ...value } : value;
   }
+  return merged;
 }
 
 /** Fields that are rejected unless they are empty, although no list of fields has them. */

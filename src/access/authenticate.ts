@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
-import { Turnstile } from "../base/turnstile.js";
+import { Semaphore } from "../base/semaphore.js";
 import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
 import { type CredentialRow, findApplicationKey, findApplicationRights } from "../store/credentials.js";
 import type { Database } from "../store/database.js";
@@ -28,8 +28,8 @@ const FRESH_MS = 4_000;
  * Keys that were never found good are looked up so many at a time, and so many wait. A tenant's id stands in each of its public
  * keys: whoever makes keys of it up would else fill the tenant's 160 places, and its own requests would be turned away.
  */
-const STRANGERS_AT_ONCE = 32;
-const STRANGERS_WAITING = 2_000;
+const UNVERIFIED_AT_ONCE = 32;
+const UNVERIFIED_WAITING = 2_000;
 
 interface Loaded {
   readonly caller: Caller;
@@ -50,7 +50,7 @@ export class Authenticator {
   /** By a digest of the key, so that no key text stays in memory. */
   readonly #loaded = new LRUCache<string, Loaded>({ max: 20_000 });
   readonly #loading = new Map<string, Promise<Caller>>();
-  readonly #strangers = new Turnstile(STRANGERS_AT_ONCE, STRANGERS_WAITING);
+  readonly #unverified = new Semaphore(UNVERIFIED_AT_ONCE, UNVERIFIED_WAITING);
 
   /** @param keyring expects the revision that a tenant's caller was found under, before the caller is used. */
   constructor(database: Database, keyring: TenantKeySource, clock: Clock) {
@@ -113,9 +113,9 @@ export class Authenticator {
   async #load(id: string, keyText: string, isKnown: boolean): Promise<Caller> {
     const key = parseKey(keyText);
     if (!key) throw unknownKey();
-    if (!isKnown && this.#strangers.isFull) throw unavailable("too many keys that are not known come at once");
+    if (!isKnown && this.#unverified.isFull) throw unavailable("too many keys that are not known come at once");
     const since = performance.now();
-    const caller = await (isKnown ? this.#find(key) : this.#strangers.pass(() => this.#find(key)));
+    const caller = await (isKnown ? this.#find(key) : this.#unverified.run(() => this.#find(key)));
     if (!caller) {
       this.#loaded.delete(id);
       throw unknownKey();

@@ -3,13 +3,14 @@ import { protectAnswer } from "./browser/answer-headers.js";
 import type { Cors } from "./cors.js";
 import { traceOf } from "./trace.js";
 
-/** Gives a request its trace id, and its answer the headers that every answer has. @returns the trace id. */
+/** Assigns a request its trace id, and its response the headers that all responses have. @returns the trace id. */
 export function admitRequest(cors: Cors, request: IncomingMessage, response: ServerResponse): string {
   const traceId = traceOf(request);
-  // From here on the header is there and well-formed, for every protocol.
+  // From here on every protocol finds a well-formed header.
   request.headers["bt-trace-id"] = traceId;
   response.setHeader("bt-trace-id", traceId);
-  // Answers may hold stored values, which no cache may keep. A route or a destination replaces this for its own answers.
+  // Responses may contain stored values, which no cache may keep. Routes and destinations override this for their own
+  // answers.
   response.setHeader("cache-control", "no-store");
   protectAnswer(response);
   cors.allow(request, response);

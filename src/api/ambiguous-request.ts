@@ -2,9 +2,9 @@ import type { IncomingMessage } from "node:http";
 import { Http2ServerRequest } from "node:http2";
 
 /**
- * Why a request could be read in two ways by servers on its way and by us, in words for its sender; undefined for one that
- * could not. Node refuses most of them by itself: two lengths, a length beside chunks, folded headers, bare line feeds.
- * These are the rest (RFC 9112, 2.3, 3.2 and 6.1; RFC 9113, 8.3.1).
+ * Why intermediaries and this server could read a request differently, in words for its sender; undefined for an
+ * unambiguous one. Node rejects most such requests itself: two lengths, a length beside chunks, folded headers, bare
+ * line feeds. These are the rest (RFC 9112, 2.3, 3.2 and 6.1; RFC 9113, 8.3.1).
  */
 export function ambiguityOf(request: IncomingMessage): string | undefined {
   const { headers, rawHeaders, httpVersion } = request;
@@ -17,14 +17,14 @@ export function ambiguityOf(request: IncomingMessage): string | undefined {
     return isSame ? undefined : "The Host header and :authority name different hosts.";
   }
   const coding = headers["transfer-encoding"];
-  // 0.9 has no headers, and 2.0 on a connection of HTTP/1.1 would be answered by the rules of another protocol.
+  // 0.9 has no headers, and 2.0 on an HTTP/1.1 connection would get an answer by the rules of another protocol.
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return "This server speaks HTTP/1.0, HTTP/1.1 and HTTP/2.";
   if (coding === undefined) return undefined;
   if (httpVersion === "1.0") return "A request in HTTP/1.0 cannot have a Transfer-Encoding.";
-  return coding.toLowerCase() === "chunked" ? undefined : "The only Transfer-Encoding that is taken is chunked.";
+  return coding.toLowerCase() === "chunked" ? undefined : "The only supported Transfer-Encoding is chunked.";
 }
 
-/** Node keeps the first of several in `headers`. */
+/** `headers` has only the first of several. */
 function hostsIn(rawHeaders: readonly string[]): string[] {
   const hosts: string[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {

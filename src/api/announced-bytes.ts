@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 
-/** The length of the body of a request, where it is known beforehand. */
+/** The announced length of a request's body; undefined if unknown. */
 export function announcedBytes({ headers, httpVersionMajor }: IncomingMessage): number | undefined {
   const announced = headers["content-length"];
-  // RFC 9112, 6.3: over HTTP/1.1 a request of neither length nor coding has no body.
+  // RFC 9112, 6.3: an HTTP/1.1 request without length and coding has no body.
   if (announced === undefined)
     return httpVersionMajor < 2 && headers["transfer-encoding"] === undefined ? 0 : undefined;
   return /^\d{1,15}$/.test(announced) ? Number(announced) : undefined;

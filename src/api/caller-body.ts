@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 
 /**
- * The body of a request, cut loose from its connection. Whoever gives a body up destroys it; of Node's own that would end
- * the connection too, on which the answer is still to go out.
+ * The body of a request, detached from its connection. Destroying Node's own body would close the connection, which
+ * must still carry the response.
  */
 export class CallerBody extends Readable {
   readonly #source: IncomingMessage;
@@ -14,9 +14,9 @@ export class CallerBody extends Readable {
     source.pause();
     source.on("data", this.#take).once("end", this.#end).once("close", this.#close);
     source.on("error", this.#close);
-    // A body that nobody reads any more must not bring the process down when its caller leaves.
+    // An error of an unread body must not end the process when its caller disconnects.
     this.on("error", () => {});
-    // What its caller has left by now tells of it no more.
+    // A caller that has disconnected already causes no further event.
     if (source.aborted) this.#close();
   }
 
@@ -34,7 +34,7 @@ export class CallerBody extends Readable {
     if (!this.push(chunk)) this.#source.pause();
   };
 
-  /** A stream of HTTP/2 that its caller resets without an error ends like one that is complete. */
+  /** An HTTP/2 stream that its caller resets without an error ends like a complete one. */
   readonly #end = (): void => {
     if (this.#source.aborted) this.#close();
     else this.push(null);

@@ -3,13 +3,13 @@ import { BlockList, isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Network } from "../base/network.js";
 
-/** Who a request is from, as far as counting goes. */
+/** The client of a request, for counting. */
 export type ReadClient = (request: IncomingMessage) => string;
 
 /**
- * The other end of the connection; behind proxies that the operator trusts, what they say. Each proxy adds to the right
- * of X-Forwarded-For, so that it is read from there, up to the first address that is no trusted proxy: whatever stands
- * left of that the client can have made up.
+ * The peer of the connection, or behind trusted proxies the address that they report. Each proxy appends to the right
+ * of X-Forwarded-For, so the header is read from the right up to the first untrusted address: the client may have
+ * invented everything left of that.
  */
 export function clientReader(trusted: readonly Network[]): ReadClient {
   if (trusted.length === 0) return ({ socket }) => countedAs(socket.remoteAddress ?? "");
@@ -22,7 +22,7 @@ export function clientReader(trusted: readonly Network[]): ReadClient {
     const hops = (Array.isArray(forwarded) ? forwarded.join(",") : (forwarded ?? "")).split(",");
     while (hops.length > 0 && isIP(client) !== 0 && isTrusted(client)) {
       const hop = addressIn(hops.pop() ?? "");
-      // A proxy that passes on no address: it is the last that is known.
+      // This proxy forwarded no address, so it is the last known one.
       if (hop === undefined) break;
       client = hop;
     }
@@ -43,7 +43,7 @@ function plain(address: string): string {
   return address.startsWith("::ffff:") && address.includes(".") ? address.slice("::ffff:".length) : address;
 }
 
-/** An IPv6 client has a /64 to itself at the least (RFC 6177): counted by address, it would have no limit. */
+/** An IPv6 client has at least a /64 to itself (RFC 6177): counted by address, it would have no limit. */
 function countedAs(address: string): string {
   const client = plain(address);
   if (isIP(client) !== 6) return client;

@@ -1,17 +1,20 @@
-/** What bounds a connection, on both versions of HTTP. */
+/** Limits of a connection, for both versions of HTTP. */
 export interface ConnectionLimits {
-  /** Bytes of all headers of a request. */
+  /** Most bytes of a request's headers. */
   readonly headerBytes: number;
   readonly headerCount: number;
-  /** Streams of one HTTP/2 connection at a time. */
+  /** Concurrent streams of one HTTP/2 connection. */
   readonly streams: number;
   /** Milliseconds for the headers of a request to arrive. */
   readonly headersTimeout: number;
   /** Milliseconds for a whole request to arrive. */
   readonly requestTimeout: number;
-  /** Milliseconds that a connection without a request is kept. */
+  /** Milliseconds that an idle connection is kept. */
   readonly idleTimeout: number;
-  /** Milliseconds until a connection on which nothing moves is ended, also one whose client does not read its answers. */
+  /**
+   * Milliseconds without any data after which a connection is ended, including one whose client does not read its
+   * responses.
+   */
   readonly stalledTimeout: number;
 }
 
@@ -22,6 +25,6 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
   idleTimeout: 72_000,
-  // Longer than any request may take without a byte either way.
+  // Longer than any request may take without a byte in either direction.
   stalledTimeout: 120_000,
 };

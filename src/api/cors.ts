@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** What browsers may read of an answer, beside the body. */
+/** Headers that scripts may read beside the body. */
 const EXPOSED = [
   "BT-TRACE-ID",
   "BT-IDEMPOTENCY-REPLAYED",
@@ -19,11 +19,11 @@ const EXPOSED = [
 const METHODS = "GET, POST, PUT, PATCH, DELETE, OPTIONS";
 const HEADER_LIST = /^[A-Za-z0-9-_]+(?:\s*,\s*[A-Za-z0-9-_]+)*$/;
 
-/** Which pages of other origins may call. Never with credentials: a key is what counts, not a cookie. */
+/** CORS for pages of other origins. Never with credentials: a key authenticates, not a cookie. */
 export interface Cors {
-  /** Adds what a browser wants to see. */
+  /** Adds the headers that permit the page to read the response. */
   allow(request: IncomingMessage, response: ServerResponse): void;
-  /** Answers a preflight. The headers asked for are allowed by name, since a proxy forwards any. */
+  /** Answers a preflight. Requested headers are allowed by name, because a proxy forwards any. */
   answerPreflight(request: IncomingMessage, response: ServerResponse): void;
 }
 

@@ -9,7 +9,7 @@ export interface Guide {
   readonly body: string;
 }
 
-/** What all pages of the documentation share. */
+/** The common parts of all documentation pages. */
 export interface Frame {
   readonly guides: readonly Guide[];
   readonly stylesPath: string;
@@ -17,7 +17,7 @@ export interface Frame {
 
 export interface FramedPage {
   readonly title: string;
-  /** The page's own path, which is marked in the navigation. */
+  /** The page's own path, to mark it in the navigation. */
   readonly current: string;
   /** HTML. */
   readonly head?: string;
@@ -30,7 +30,7 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#3b2a6d"/><path d="M12 10a4 4 0 1 1 5.5 3.7c-1 .4-1.5 1-1.5 2v1.3l9 5.5c1.6 1 .9 3.5-1 3.5H8c-1.9 0-2.6-2.5-1-3.5l9-5.5" fill="none" stroke="#fff" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/></svg>',
 )}`;
 
-/** Reads the guides that `npm run build` rendered. */
+/** Reads the guides rendered by `npm run build`. */
 export async function readGuides(): Promise<readonly Guide[]> {
   const folder = new URL("../../guides/", import.meta.url);
   const listed: readonly { name: string; title: string }[] = JSON.parse(
@@ -45,7 +45,7 @@ export async function readGuides(): Promise<readonly Guide[]> {
   );
 }
 
-/** A whole page, with the name of the product and the way to the other pages above it. */
+/** A whole page, headed by the product's name and the navigation. */
 export function framed({ guides, stylesPath }: Frame, { title, current, head = "", body }: FramedPage): string {
   const entries = [...guides, { path: "/docs", title: "API reference" }];
   const navigation = entries.map(({ path, title: text }) => {

@@ -5,7 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { OWN_PAGE_HEADERS } from "./browser/answer-headers.js";
 import { FRAME_STYLES, framed, readGuides } from "./docs-frame.js";
 
-/** A file that the documentation consists of, in memory. */
+/** A file of the documentation, in memory. */
 interface DocsFile {
   readonly path: string;
   readonly type: string;
@@ -15,13 +15,13 @@ interface DocsFile {
 
 const HTML = "text/html; charset=utf-8";
 
-/** Asked for again at each look, so that a newer server shows its own documentation at once. */
+/** Revalidated on every view, to show the documentation of a newer server at once. */
 const REVALIDATED = "no-cache";
-/** The path names the content. */
+/** Cacheable for ever, because the path contains a hash of the content. */
 const KEPT = "public, max-age=31536000, immutable";
 
 /**
- * The page takes keys to try requests with: only our own scripts run in it, and it talks to this server alone. Workers
+ * The page accepts keys for trying requests: only our own scripts run in it, and it talks to this server alone. Workers
  * would be allowed wherever scripts are (CSP 3, 6.1.17). Swagger UI draws its icons from data URLs.
  */
 const CONTENT_SECURITY_POLICY = [
@@ -38,7 +38,7 @@ const CONTENT_SECURITY_POLICY = [
 
 const HEADERS = { ...OWN_PAGE_HEADERS, "content-security-policy": CONTENT_SECURITY_POLICY };
 
-/** Without a validator, which Swagger UI would ask at its makers' server. */
+/** Without the validator badge, which Swagger UI would load from its makers' server. */
 const SCRIPT = `SwaggerUIBundle({
   url: "/openapi.json",
   dom_id: "#docs",
@@ -51,7 +51,7 @@ const SCRIPT = `SwaggerUIBundle({
 });
 `;
 
-/** Serves the API's description at /openapi.json, a page that shows it at /docs and the guides, to anybody, without a key. */
+/** Serves the API's description at /openapi.json, a page that shows it at /docs, and the guides, without a key. */
 export async function registerDocs(app: FastifyInstance): Promise<void> {
   const [description, renderer, styles, guides] = await Promise.all([
     readFile(new URL("../../gen/openapi.json", import.meta.url)),
@@ -91,7 +91,7 @@ export async function registerDocs(app: FastifyInstance): Promise<void> {
   ];
   for (const file of files) serveFile(app, file);
   app.get("/", { config: { rateScope: "portal" } }, (request, reply) => {
-    // Programs that call the base URL by mistake keep the problem details of a path that does not exist.
+    // Programs that call the base URL by mistake get the problem details of an unknown path.
     if (!/\btext\/html\b/.test(request.headers.accept ?? "")) return reply.callNotFound();
     return reply.headers(HEADERS).redirect("/docs", 302);
   });
@@ -106,10 +106,7 @@ function serveFile(app: FastifyInstance, { path, type, content, caching }: DocsF
   });
 }
 
-/**
- * The files of Swagger UI as the Fastify project packs them: the ones of its makers come with a package that reports
- * each installation.
- */
+/** Reads a file of Swagger UI from the Fastify project's package: the original package reports each installation. */
 function readSwaggerUi(name: string): Promise<Buffer> {
   return readFile(createRequire(import.meta.url).resolve(`@fastify/swagger-ui/static/${name}`));
 }

@@ -6,11 +6,11 @@ import { stillRunning } from "./idempotency.js";
 import { type CallParts, showReplay } from "./transacting-call.js";
 
 /**
- * The answer to a repeat that failed before its handler looked for an earlier request: in reading, validation, or what the
- * handler checks first. The first success is replayed whatever the new body (contract, Idempotency): an expiry that lies in
- * the past by now did not then.
- * @throws {Fault} idempotency_in_flight while the earlier request is at work; permission_denied where the caller lost the
- *   right.
+ * The response to a repeat that failed before its handler looked for an earlier request: in reading, validation, or the
+ * handler's first checks. The first success is replayed whatever the new body (contract, Idempotency): for example, an
+ * expiry that was in the future then may be past now.
+ * @throws {Fault} idempotency_in_flight while the earlier request is running; permission_denied if the caller lost the
+ * right.
  */
 export async function earlierAnswer<Output extends DescMessage>(
   output: Output,
@@ -19,7 +19,7 @@ export async function earlierAnswer<Output extends DescMessage>(
 ): Promise<MessageShape<Output> | undefined> {
   const { database, caller } = parts;
   const idempotency = parts.takeIdempotency();
-  // A failure of ours says nothing of the request: it will be sent again.
+  // An internal error says nothing of the request: the client will retry.
   if (!idempotency || !caller || FAULT_TABLE[fault.code].http >= 500) return undefined;
   const earlier = await recordingDenials(database, () =>
     database.fast.run(caller.tenantId, caller.revision, (tx) => idempotency.find(tx, output)),

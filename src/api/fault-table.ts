@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import type { FaultCode } from "../base/fault.js";
 
-/** How a fault looks on each protocol. Every answer that is no success comes from this table. */
+/** The form of a fault on each protocol. Every error response comes from this table. */
 export interface FaultEntry {
   readonly http: number;
   readonly rpc: Code;
@@ -18,7 +18,7 @@ export const FAULT_TABLE: Readonly<Record<FaultCode, FaultEntry>> = {
   destination_timeout: { http: 408, rpc: Code.DeadlineExceeded, title: "The destination did not answer in time." },
   already_exists: { http: 409, rpc: Code.AlreadyExists, title: "Already Exists" },
   conflict: { http: 409, rpc: Code.Aborted, title: "Conflict" },
-  // Trying again does not help, unlike after a conflict.
+  // A retry does not help, unlike after a conflict.
   wrong_state: { http: 409, rpc: Code.FailedPrecondition, title: "Conflict" },
   idempotency_in_flight: { http: 409, rpc: Code.Aborted, title: "The first request with this key is still running." },
   body_too_large: { http: 413, rpc: Code.ResourceExhausted, title: "The request is too large." },

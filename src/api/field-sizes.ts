@@ -3,7 +3,7 @@ import { field as rulesOption } from "@bufbuild/protovalidate/gen/buf/validate/v
 
 const known = new WeakMap<DescField, number>();
 
-/** The most entries that a list or a map may have, as its proto says. */
+/** The most entries of a list or map, from its proto. */
 export function maxEntriesOf(field: DescField): number {
   const most = known.get(field) ?? readMaxEntries(field);
   known.set(field, most);
@@ -22,7 +22,7 @@ function readMaxEntries(field: DescField): number {
   }
 }
 
-/** What is told of a list or map that has more. */
+/** The error for a list or map with more entries. */
 export function tooManyEntries(most: number): string {
   return `must have at most ${most} entries`;
 }

@@ -10,28 +10,28 @@ import type { FastifyInstance } from "fastify";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/health/v1/health_pb.js";
 
 export interface ReadinessReport {
-  /** The name of each check, and why it fails, or undefined when it is well. */
+  /** The name of each check with its failure, or undefined if it passes. */
   readonly checks: Readonly<Record<string, string | undefined>>;
-  /** What fails for some tenants alone, and keeps no requests away. */
+  /** Failures for some tenants only, which do not affect readiness. */
   readonly warnings: readonly string[];
 }
 
-/** What must be well for requests to be sent here. */
+/** The conditions for receiving requests. */
 export interface Readiness {
   check(): Promise<ReadinessReport>;
   /** Aborted when the server stops taking requests. */
   readonly draining: AbortSignal;
 }
 
-/** Of health and reflection, which ask for no key: a name is all that they are asked. */
+/** Limits of health and reflection, which require no key: their requests contain only a name. */
 export const QUESTION_LIMITS = { readMaxBytes: 16 * 1024 };
 
-/** Whether a request asks for nothing but how the server is: it is answered while the server stops, or is sealed. */
+/** Whether a request is a health check, which is answered even while the server stops or is sealed. */
 export function isHealthCheck({ url = "" }: Pick<IncomingMessage, "url">): boolean {
   return /^\/(?:healthz|readyz)\/?(?:\?|$)/.test(url) || url.startsWith(`/${Health.typeName}/`);
 }
 
-/** /healthz: this process answers. /readyz: it can serve; while it drains or a check fails, 503. */
+/** /healthz: this process answers. /readyz: it can serve; 503 while it drains or a check fails. */
 export function registerHealth(app: FastifyInstance, readiness: Readiness): void {
   const uncounted = { config: { rateScope: "uncounted" } } as const;
   app.get("/healthz", uncounted, (_request, reply) => reply.send({ status: "ok" }));
@@ -48,7 +48,7 @@ function isReady({ checks }: ReadinessReport): boolean {
   return Object.values(checks).every((problem) => problem === undefined);
 }
 
-/** gRPC health checking: the empty service name stands for the whole server. */
+/** gRPC health checking: the empty service name means the whole server. */
 export function registerRpcHealth(
   router: ConnectRouter,
   names: readonly string[],
@@ -70,7 +70,7 @@ export function registerRpcHealth(
         const status = service === "" || names.includes(service) ? await statusOf() : Status.SERVICE_UNKNOWN;
         if (status !== last) yield { status };
         last = status;
-        // A watch would hold its connection, and with it the stop of the server.
+        // A watch would hold its connection, and delay the stop of the server.
         if (readiness.draining.aborted) return;
         await aborted(AbortSignal.any([signal, readiness.draining]), 1_000);
       }

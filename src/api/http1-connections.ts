@@ -2,32 +2,32 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /**
- * Milliseconds without a request after which a connection is closed while the server stops. One that is closed at the
- * moment at which its client sends would be reset, so that busy clients keep theirs until an answer tells them to close it.
+ * Milliseconds without a request after which a stopping server closes a connection. Closing one while its client sends
+ * would reset it, so busy clients keep theirs until a response says to close it.
  */
 const QUIET_MS = 400;
 
-/** The same for a connection in steady use, whose client may just have been held up for a moment. */
+/** The same for a connection in steady use, whose client may only have paused for a moment. */
 const STEADY_QUIET_MS = 1_500;
-/** So many requests are steady use. */
+/** Number of requests that make steady use. */
 const STEADY_REQUESTS = 10;
 
-/** Milliseconds for which a client may leave a connection open that we have closed on our side. */
+/** Milliseconds for which a client may keep a connection open after this side has closed. */
 const LINGER_MS = 1_000;
 
 interface Connection {
-  /** Requests that came and are not answered to their end. */
+  /** Requests without a complete response. */
   readonly unanswered: Set<ServerResponse>;
   requests: number;
-  /** On the clock of performance.now(): since when no request, nor a part of one, has come. */
+  /** Time of the last byte received, on the clock of performance.now(). */
   quietSince: number;
   /** `bytesRead` of the socket at that time. */
   bytesRead: number;
-  /** We have closed our side. */
+  /** This side has closed. */
   isEnding: boolean;
 }
 
-/** Connections over HTTP/1.1, and those that have not told their protocol yet. Knows which of them serve a request. */
+/** HTTP/1.1 connections, and those of a still unknown protocol. Tracks which of them serve a request. */
 export class Http1Connections {
   readonly #connections = new Map<Socket, Connection>();
   #isClosing = false;
@@ -43,12 +43,12 @@ export class Http1Connections {
     socket.once("close", () => this.#connections.delete(socket));
   }
 
-  /** The connection turns out to speak HTTP/2. */
+  /** Removes a connection that speaks HTTP/2. */
   forget(socket: Socket): void {
     this.#connections.delete(socket);
   }
 
-  /** A request has come in. While the connections are being closed its answer is the last one of its connection. */
+  /** Records a request. While connections are being closed, its response is the last of its connection. */
   begin({ socket }: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connections.get(socket);
     if (!connection) return;
@@ -62,7 +62,7 @@ export class Http1Connections {
     });
   }
 
-  /** From now on every answer whose headers are not sent yet says `Connection: close`. */
+  /** From now on every response whose headers are not sent yet says `Connection: close`. */
   announceClose(): void {
     this.#isClosing = true;
     for (const { unanswered } of this.#connections.values()) {
@@ -70,7 +70,7 @@ export class Http1Connections {
     }
   }
 
-  /** Closes the connections that have been quiet. To be called every 50 ms or so. */
+  /** Closes quiet connections. Call it every 50 ms or so. */
   closeQuiet(): void {
     const now = performance.now();
     for (const [socket, connection] of this.#connections) {

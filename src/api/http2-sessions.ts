@@ -1,10 +1,10 @@
 import { constants, type Http2Server, type ServerHttp2Session } from "node:http2";
 import type { ConnectionLimits } from "./connection-limits.js";
 
-/** RFC 9113, 6.8: names no stream as the last one, so that requests that are on their way are still answered. */
+/** RFC 9113, 6.8: names no last stream, so requests already sent are still answered. */
 const NO_LAST_STREAM = 2 ** 31 - 1;
 
-/** Milliseconds for which a client may still send requests after it was told to go away: more than a round trip. */
+/** Milliseconds for which a client may still send requests after GOAWAY: more than a round trip. */
 const FAREWELL_MS = 1_000;
 
 /** Connections over HTTP/2. */
@@ -17,7 +17,7 @@ export class Http2Sessions {
       this.#sessions.add(session);
       session.setTimeout(idleTimeout, () => {
         session.close();
-        // Streams that are open may end, where anything of them still moves.
+        // Open streams may finish, as long as data moves on any of them.
         session.setTimeout(stalledTimeout, () => session.destroy());
       });
       session.on("error", () => session.destroy());
@@ -27,7 +27,7 @@ export class Http2Sessions {
     server.on("sessionError", () => {});
   }
 
-  /** Tells clients to open no more streams here. Those that are open, and those on their way, are served to their end. */
+  /** Sends GOAWAY. Open streams, and those already sent, are served to their end. */
   goAway(): void {
     this.#isClosing = true;
     for (const session of this.#sessions) sendAway(session);

@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 
-/** Kinds of requests that a summary names; the rest is counted. */
+/** Kinds of requests that a summary names; others are counted. */
 const MOST_NAMED = 10;
 
-/** The requests that are not answered to their end, by method and path template: a stop says what it waited for. */
+/** Requests without a complete response, by method and path template: a stopping server logs what it waits for. */
 export class InFlight {
   readonly #requests = new Map<ServerResponse, string>();
 
@@ -12,7 +12,7 @@ export class InFlight {
     response.once("close", () => this.#requests.delete(response));
   }
 
-  /** @param template of the request's path; undefined where nothing is at its path. */
+  /** @param template of the request's path; undefined if no route matches. */
   route(response: ServerResponse, method = "", template = "nothing"): void {
     if (this.#requests.has(response)) this.#requests.set(response, `${method} ${template}`);
   }

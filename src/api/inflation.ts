@@ -8,15 +8,15 @@ import { stepFor } from "../memory/collect-body.js";
 /** The call that a compressed message belongs to. */
 export interface InflatingCall {
   /**
-   * Reserves memory for what a message inflates to: what came may be a thousandth of that.
-   * @throws {ConnectError} where there is none.
+   * Reserves memory for the inflated message, which may be a thousand times larger than the received one.
+   * @throws {ConnectError} if there is no memory.
    */
   reserve(bytes: number): void;
-  /** Looks at an inflated message before it is parsed. @throws {ConnectError} where it is refused. */
+  /** Checks an inflated message before it is parsed. @throws {ConnectError} to refuse it. */
   check(message: Uint8Array): void;
 }
 
-/** Connect tells a compression nothing about the call. */
+/** Connect passes no information about the call to a compression. */
 const calls = new AsyncLocalStorage<InflatingCall>();
 
 /** Serves a call whose messages may be compressed. */
@@ -24,16 +24,16 @@ export function inflatingFor<T>(call: InflatingCall, serve: () => Promise<T>): P
   return calls.run(call, serve);
 }
 
-/** A message of 5 MB comes in 80 pieces, each of which takes a turn of the threads that inflate. */
+/** A message of 5 MB arrives in 80 chunks, each of which takes a turn of the inflating threads. */
 const PIECES = { chunkSize: 64 * 1024 };
 
-/** The compressions that callers may use for their messages. */
+/** Compressions that callers may use for messages. */
 export const COMPRESSIONS: readonly Compression[] = [
   { ...compressionGzip, decompress: (bytes, mostBytes) => inflate(createGunzip(PIECES), bytes, mostBytes) },
   { ...compressionBrotli, decompress: (bytes, mostBytes) => inflate(createBrotliDecompress(PIECES), bytes, mostBytes) },
 ];
 
-/** Piece by piece, so that a message which is too large, or for which there is no memory, is never held as a whole. */
+/** Inflates in chunks: a message that is too large, or has no memory, is never held completely. */
 async function inflate(
   inflater: Gunzip | BrotliDecompress,
   bytes: Uint8Array,
@@ -52,7 +52,7 @@ async function inflate(
       if (size > mostBytes) throw new ConnectError(`message is larger than ${mostBytes} bytes`, Code.ResourceExhausted);
       if (size > reserved) {
         reserved = stepFor(size, mostBytes);
-        // Not waited for: the compressed message has its memory already, and two calls would wait for each other's.
+        // Does not wait: the compressed message holds memory already, and two calls would wait for each other's.
         call?.reserve(reserved);
       }
       pieces.push(piece);

@@ -15,7 +15,7 @@ import { compileFieldReader, compileJsonReader } from "./rest/json-reader.js";
 import { problemJson } from "./rest/problem.js";
 import { type RestMethod, restMethodsOf } from "./rest/rest-method.js";
 
-/** A method as tenant code calls it: arguments as on the wire in, the body of the answer out. */
+/** A method as tenants' code calls it: arguments and result as on the wire. */
 interface InternalMethod {
   readonly pipeline: Pipeline;
   readonly rest: RestMethod;
@@ -23,8 +23,8 @@ interface InternalMethod {
 }
 
 /**
- * Runs operations of the API on behalf of an application, without HTTP: the same pipeline as for REST, so that rights,
- * validation and log rows are the same.
+ * Runs API operations for an application without HTTP, through the same pipeline as REST: rights, validation and log
+ * rows are the same.
  */
 export function internalCalls(pipelines: readonly Pipeline[], authenticator: Authenticator): CallApi {
   const methods = internalMethods(pipelines);
@@ -94,7 +94,7 @@ function internalMethods(pipelines: readonly Pipeline[]): Readonly<Record<BtMeth
   };
 }
 
-/** The keys that a patch has are what it changes. */
+/** The keys present in a patch are the fields that it changes. */
 function patching(pipelines: readonly Pipeline[], desc: DescMethod): InternalMethod {
   const readMessage = compileJsonReader(desc.input);
   const mask = desc.input.fields.find(({ message }) => message?.typeName === "google.protobuf.FieldMask");

@@ -14,10 +14,10 @@ const LONGEST_NAME = 200;
 
 const PORTAL = { config: { rateScope: "portal" } } as const;
 
-/** Serves the page that the link of an invitation opens, to anybody who has the link. */
+/** Serves the page behind the link of an invitation to anyone with the link. */
 export function registerInvitationPage(app: FastifyInstance, desk: InvitationDesk, observe: Observe): void {
   const page = { observe, rpc: "AcceptInvitation", route: ROUTE };
-  // Programs that check mails for harm open links: only the button changes anything.
+  // Programs that scan mails open links: only the button changes anything.
   app.get(ROUTE, PORTAL, (request, reply) =>
     answerPage(page, request, reply, async () => showInvitation(await desk.look(linkOf(request)))),
   );

@@ -6,7 +6,7 @@ import { BodyFault } from "../memory/body-fault.js";
 import { MAX_DEPTH } from "../services/value.js";
 import { checkExactNumbers, parseExactJson, requireExactNumbers } from "./rest/numbers.js";
 
-/** One level more than a value may have: the object that holds it. */
+/** One level more than a value may have: the object that contains it. */
 const LIMITS = { depth: MAX_DEPTH + 1, values: MAX_VALUES, names: MAX_NAMES };
 
 export const TOO_MANY_VALUES = `must hold at most ${MAX_VALUES} values; send it in parts`;
@@ -21,7 +21,8 @@ const EXPECTATIONS = {
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
 /**
- * Reads what every protocol asks of JSON: UTF-8, a bounded structure, and no number whose digits a double does not keep.
+ * Parses JSON by the rules of every protocol: UTF-8, bounded structure, and no number whose digits a double does not
+ * keep.
  * @throws {Fault} malformed_body or validation_failed.
  */
 export function parseJsonBytes(bytes: Uint8Array): Json {
@@ -30,13 +31,13 @@ export function parseJsonBytes(bytes: Uint8Array): Json {
     return parseExactJson(text);
   } catch (error) {
     if (error instanceof Fault) throw error;
-    // The parser's own words quote the body.
+    // The parser's own message quotes the body.
     throw malformed("must be valid JSON");
   }
 }
 
 /**
- * The same for a message that another parser is going to read.
+ * The same checks for a message that another parser reads.
  * @returns its text.
  */
 export function checkJsonBytes(bytes: Uint8Array): string {
@@ -51,7 +52,7 @@ export function checkJsonBytes(bytes: Uint8Array): string {
 }
 
 function decodeJson(bytes: Uint8Array): string {
-  // Told from the bytes, before anything is built of them.
+  // Determined from the bytes, before anything is built from them.
   const exceeded = exceededLimit(bytes, LIMITS);
   if (exceeded === "number") throw tooLongNumber(decodeUtf8(bytes));
   if (exceeded) throw badlyStructured(EXPECTATIONS[exceeded]);
@@ -67,7 +68,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** Named like all numbers whose digits are not kept. What only looks like one cannot be JSON. */
+/** The same error as for other numbers whose digits are lost. Text that only resembles a number is invalid JSON. */
 function tooLongNumber(text: string): Fault {
   try {
     requireExactNumbers(text);
@@ -77,12 +78,12 @@ function tooLongNumber(text: string): Fault {
   return malformed("must be valid JSON");
 }
 
-/** A body whose structure exceeds a limit. `text` says what it must be. */
+/** The fault of a body whose structure exceeds a limit. `text` is the expectation. */
 export function badlyStructured(text: string): BodyFault {
   return new BodyFault("structure", "malformed_body", `The body ${text}.`, { fields: { body: [text] } });
 }
 
-/** A body or message that cannot be read. `text` says what it must be. */
+/** The fault of a body or message that cannot be read. `text` is the expectation. */
 export function malformed(text: string): Fault {
   return new Fault("malformed_body", `The body ${text}.`, { fields: { body: [text] } });
 }

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { Fault } from "../base/fault.js";
 import { ambiguityOf } from "./ambiguous-request.js";
-import { createCrowdGate, summed } from "./crowd-gate.js";
 import { isHealthCheck } from "./health.js";
+import { createLoadShedder, summed } from "./load-shedder.js";
 import { openMemory } from "./memory-of.js";
 import type { Observe } from "./observation.js";
 import { createProxyRoute } from "./proxy-route.js";
@@ -11,7 +11,7 @@ import { refuseRequest } from "./refuse-request.js";
 import type { RequestEdge } from "./request-edge.js";
 import type { RpcLimits } from "./rpc-call.js";
 import type { ServerOptions } from "./server-options.js";
-import { createUnaryLane } from "./unary-lane/unary-lane.js";
+import { createUnaryFastPath } from "./unary-fast-path/unary-fast-path.js";
 import { dropUnreadBody } from "./unread-body.js";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
@@ -29,10 +29,10 @@ export function createListener(
   rpcLimits: RpcLimits,
 ): Listener {
   const { pipelines } = options;
-  const lane = options.rpcLane ? createUnaryLane(pipelines, rpcLimits, observe, edge.begin) : () => false;
+  const fastPath = options.rpcFastPath ? createUnaryFastPath(pipelines, rpcLimits, observe, edge.begin) : () => false;
   const proxy = createProxyRoute(options.invokeProxy, observe, edge.begin);
-  const crowdGate = crowdGateOf(options, edge);
-  /** Answers with a fault before the router has seen the request, and closes its connection. */
+  const shed = loadShedderOf(options, edge);
+  /** Answers with a fault before the router sees the request, and closes its connection. */
   const refuse = (request: IncomingMessage, response: ServerResponse, fault: Fault) => {
     const traceId = edge.admit(request, response);
     response.shouldKeepAlive = false;
@@ -44,20 +44,20 @@ export function createListener(
     if (ambiguity) return refuse(request, response, new Fault("malformed_body", ambiguity));
     if (options.readiness.draining.aborted && !isHealthCheck(request)) return refuse(request, response, STOPPING);
     edge.inFlight.begin(response);
-    if (crowdGate(request, response)) return;
+    if (shed(request, response)) return;
     openMemory(options.memory, options.readClient, request, response);
-    if (!lane(request, response) && !proxy(request, response)) app.routing(request, response);
+    if (!fastPath(request, response) && !proxy(request, response)) app.routing(request, response);
   };
 }
 
-function crowdGateOf(
-  { crowd, log, meters }: ServerOptions,
+function loadShedderOf(
+  { overload, log, meters }: ServerOptions,
   { admit }: RequestEdge,
-): ReturnType<typeof createCrowdGate> {
+): ReturnType<typeof createLoadShedder> {
   const turnedAway = summed((times) =>
-    log.warn({ reason: `${times} requests` }, "turned away: more come than are served"),
+    log.warn({ reason: `${times} requests` }, "overloaded: excess requests refused"),
   );
-  return createCrowdGate(crowd, admit, () => {
+  return createLoadShedder(overload, admit, () => {
     meters.turnedAway();
     turnedAway();
   });

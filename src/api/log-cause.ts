@@ -3,24 +3,27 @@ import type { TenantId } from "../base/ids.js";
 import { EgressError } from "../egress/egress-error.js";
 import type { LogFields, OperatorLog } from "./operator-log.js";
 
-/** Fields of the operator's log that say why something failed, and where an outgoing call went. */
+/** Fields of the operator's log with the cause of a failure, and the destination of an outgoing call. */
 export function causeFields(error: unknown): Pick<LogFields, "cause" | "host" | "port"> {
   const origin = originOf(error);
   return { cause: causeOf(origin), ...(origin instanceof EgressError ? origin.destination : {}) };
 }
 
-/** Logs the failure of a job for one tenant. The job tries that tenant again. */
+/** Logs the failure of a job for one tenant. The job retries that tenant. */
 export function tenantFailure(log: OperatorLog, job: string, message: string) {
   return (tenantId: TenantId, error: unknown): void =>
     log.error({ tenant_id: tenantId, job, ...causeFields(error) }, message);
 }
 
-/** A fault is made for callers; what it was made from says more. */
+/** A fault is worded for callers; its cause says more. */
 function originOf(error: unknown): unknown {
   return error instanceof Fault && error.cause !== undefined ? error.cause : error;
 }
 
-/** Our own words or a code where there are any, else the class and place of an error. Other messages may hold a value. */
+/**
+ * A fixed text or a code if there is one, otherwise the class and place of the error. Other messages may contain a
+ * value.
+ */
 function causeOf(error: unknown): string {
   if (error instanceof Reason) return error.message;
   if (error instanceof Fault) return error.code;

@@ -5,7 +5,7 @@ import type { ReadClient } from "./client-address.js";
 
 const leases = new WeakMap<IncomingMessage, MemoryLease>();
 
-/** Gives a request its lease of the memory for bodies. It ends with the answer, or when the caller leaves. */
+/** Opens a request's lease of the memory for bodies. It closes with the response, or when the caller disconnects. */
 export function openMemory(
   budget: MemoryBudget,
   readClient: ReadClient,
@@ -17,9 +17,9 @@ export function openMemory(
   response.once("close", () => lease.close());
 }
 
-/** The lease of a request that {@link openMemory} was called for. */
+/** The lease opened by {@link openMemory}. */
 export function memoryOf(request: IncomingMessage): MemoryLease {
   const lease = leases.get(request);
-  if (!lease) throw new Error("a request came in by another way than the server's");
+  if (!lease) throw new Error("a request bypassed the server's entry point");
   return lease;
 }

@@ -5,17 +5,17 @@ import { MAX_NAMES, MAX_VALUES } from "../base/json-structure.js";
 import { RECURSION_LIMIT } from "./idempotency.js";
 import { badlyStructured, malformed, TOO_MANY_NAMES, TOO_MANY_VALUES } from "./json-text.js";
 
-/** Entries of maps are messages too; readers do not count them as levels. */
+/** Entries of maps are messages too; parsers do not count them as levels. */
 const MAX_LEVELS = 2 * RECURSION_LIMIT;
 
 /**
- * Checks a binary message against the limits that hold for JSON, in one pass and without building anything. Values are counted
- * as JSON shows them: an item of a list, a member of a map or struct, and every other field is one.
- * @throws {Fault} malformed_body, also for what is not a message.
+ * Checks a binary message against the limits for JSON, in one pass and without building anything. Values are counted as
+ * in JSON: one for each item of a list, member of a map or struct, and other field.
+ * @throws {Fault} malformed_body, also for bytes that are not a message.
  */
 export function requireBoundedMessage(desc: DescMessage, bytes: Uint8Array): void {
   const members = countMembers(desc, bytes, undefined);
-  // Names are compared only where there are enough of them: that costs as much as all the rest.
+  // Names are compared only if there are enough: that costs as much as everything else.
   if (members > MAX_NAMES) countMembers(desc, bytes, new Set());
 }
 
@@ -34,7 +34,7 @@ class MessageWalk {
   readonly #bytes: Buffer;
   readonly #names: Set<string> | undefined;
   #values = 0;
-  /** Of all maps and structs together. */
+  /** Across all maps and structs. */
   members = 0;
 
   constructor(bytes: Uint8Array, names: Set<string> | undefined) {
@@ -45,7 +45,7 @@ class MessageWalk {
 
   message(desc: DescMessage, end: number, level: number): void {
     const fields = fieldsOf(desc);
-    // The kind of a Value is the value that was counted already.
+    // The kind of a Value has been counted as the value already.
     const uncounted = desc.typeName === "google.protobuf.Value" ? 1 : 0;
     this.#fields(end, level, uncounted, (number) => {
       const field = fields.get(number);
@@ -68,8 +68,8 @@ class MessageWalk {
   }
 
   /**
-   * @param uncounted fields that stand for no value of their own.
-   * @param nestedIn what walks through a field; undefined for one to pass over.
+   * @param uncounted fields that are not values of their own.
+   * @param nestedIn the walker of a field's content; undefined to skip the field.
    */
   #fields(
     end: number,
@@ -81,7 +81,7 @@ class MessageWalk {
     for (let seen = 1; this.#reader.pos < end; seen += 1) {
       const [number, wireType] = this.#reader.tag();
       if (seen > uncounted) this.#countValue();
-      // No message of ours has groups, and an unknown one may hold any number of fields.
+      // Our messages have no groups, and an unknown group may have any number of fields.
       if (wireType === WireType.StartGroup) throw unreadable();
       const walk = wireType === WireType.LengthDelimited ? nestedIn(number) : undefined;
       if (walk) {

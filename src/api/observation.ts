@@ -7,24 +7,24 @@ import type { EndedOperation, ParentSpan } from "../telemetry/ended-operation.js
 import { causeFields } from "./log-cause.js";
 import type { LogFields, OperatorLog } from "./operator-log.js";
 
-/** The codes of failures that come from a tenant's code (contract, Errors). */
+/** Error codes of failures in tenants' code (contract, Errors). */
 export type FunctionErrorCode = "reactor_error" | "proxy_error";
 
-/** The codes of requests that nobody waits for any more: their callers left, or wait no longer. */
-export type GivenUpCode = "canceled" | "deadline_exceeded";
+/** Codes of cancelled requests: their callers disconnected, or their deadline passed. */
+export type CancelledCode = "canceled" | "deadline_exceeded";
 
-/** What the operator's log is told of one request. */
+/** The record of one request for the operator's log. */
 export interface Observation {
   caller: Caller | undefined;
-  /** Where it is known without a caller: that of a proxy which asks for no key. */
+  /** The tenant if known without a caller: the owner of a proxy that requires no key. */
   tenantId: TenantId | undefined;
   end(status: number): void;
   fail(status: number, fault: Fault): void;
-  /** A tenant's code failed: whatever status that has, it is no failure of ours. */
+  /** A tenant's code failed, which is not an internal error, whatever the status. */
   failFunction(status: number, code: FunctionErrorCode): void;
-  /** Its work was broken off: that is no failure of anybody's. */
-  giveUp(code: GivenUpCode): void;
-  /** The answer stopped after its start, and not because the caller left. */
+  /** The request was cancelled, which is not a failure. */
+  cancel(code: CancelledCode): void;
+  /** The response was cut off after its start, for another reason than the caller disconnecting. */
   breakOff(error: unknown): void;
 }
 
@@ -33,20 +33,20 @@ export interface ObservedRequest {
   /** The path template. Absent for RPC protocols. */
   readonly route?: string;
   readonly traceId: string;
-  /** The caller's span that it is a part of. */
+  /** The caller's span, which is the parent. */
   readonly parent: ParentSpan | undefined;
 }
 
-/** 499 is what web servers note of callers that leave. Nobody is answered with it. */
-const GIVEN_UP_STATUS: Readonly<Record<GivenUpCode, number>> = { canceled: 499, deadline_exceeded: 408 };
+/** Web servers log 499 for clients that disconnect. No response has it. */
+const CANCELLED_STATUS: Readonly<Record<CancelledCode, number>> = { canceled: 499, deadline_exceeded: 408 };
 
 export type Observe = (request: ObservedRequest) => Observation;
 
-/** One line a request: info when it succeeded or the caller was at fault, error with the cause when we were. */
+/** One line per request: info for success or a caller's error, error with the cause for an internal one. */
 export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => void): Observe {
   return ({ rpc, route, traceId, parent }) => {
     const start = performance.now();
-    // Connect may answer with a refusal that the gate has told of already.
+    // Connect may answer with a refusal that the gate has recorded already.
     let isOver = false;
     const isFirst = () => {
       const wasOver = isOver;
@@ -75,13 +75,13 @@ export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => 
         onEnd(ended(code));
         log.info({ ...fields(status), code }, "refused");
       },
-      giveUp(code) {
+      cancel(code) {
         if (!isFirst()) return;
         onEnd(ended(code));
-        log.info({ ...fields(GIVEN_UP_STATUS[code]), code }, "given up");
+        log.info({ ...fields(CANCELLED_STATUS[code]), code }, "cancelled");
       },
       breakOff(error) {
-        log.warn({ trace_id: traceId, rpc, ...ownerFields(observation), ...causeFields(error) }, "broken off");
+        log.warn({ trace_id: traceId, rpc, ...ownerFields(observation), ...causeFields(error) }, "cut off");
       },
     };
     const ended = (code: string): EndedOperation => ({
@@ -105,13 +105,13 @@ function ownerFields({ caller, tenantId }: Observation): LogFields {
   return tenantId === undefined ? {} : { tenant_id: tenantId };
 }
 
-/** Whatever was thrown, as a fault. What is no fault of ours to tell becomes `internal`. */
+/** Converts any thrown value to a fault. An error that callers must not see becomes `internal`. */
 export function toFault(error: unknown): Fault {
   if (error instanceof Fault) return error;
   return new Fault("internal", "Something went wrong on our side.", { cause: error });
 }
 
-/** Whether this was thrown since nobody waits for the answer any more. */
-export function isGivenUp(error: unknown, signal: AbortSignal): boolean {
+/** Whether this was thrown because the request was cancelled. */
+export function isCancelled(error: unknown, signal: AbortSignal): boolean {
   return signal.aborted && error === signal.reason;
 }

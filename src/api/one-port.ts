@@ -9,25 +9,25 @@ import type { ConnectionLimits } from "./connection-limits.js";
 import { Http1Connections } from "./http1-connections.js";
 import { Http2Sessions } from "./http2-sessions.js";
 
-/** How often connections are looked over for what takes too long, in milliseconds. */
+/** Interval of checks for slow connections, in milliseconds. */
 const CHECK_EVERY_MS = 2_000;
 
-/** How often they are looked over for those that can be closed, in milliseconds. */
+/** Interval of checks for closable connections, in milliseconds. */
 const CLOSE_EVERY_MS = 50;
 
-/** Requests that a client may send before it has its answers. Clients of today send one, on each of several connections. */
+/** Requests that a client may send ahead of responses. Today's clients send one on each of several connections. */
 const MOST_PIPELINED = 100;
 
 export interface OnePort {
   /** The server to listen with. */
   readonly server: Server;
   /**
-   * Takes no more connections, and closes each without cutting off a request: HTTP/1.1 clients are told so by the next
-   * answer, HTTP/2 clients at once, and connections that have been quiet for a while are closed.
+   * Accepts no more connections, and closes each without cutting off a request: HTTP/1.1 clients learn it from the next
+   * response, HTTP/2 clients at once, and quiet connections are closed.
    * @returns once all are closed.
    */
   drain(): Promise<void>;
-  /** Ends every connection. */
+  /** Destroys every connection. */
   destroy(): void;
 }
 
@@ -36,12 +36,12 @@ interface Identity {
   readonly key: Buffer;
 }
 
-/** RFC 9113, 3.4: what a client that knows HTTP/2 is spoken sends first. */
+/** RFC 9113, 3.4: the first bytes from a client with prior knowledge of HTTP/2. */
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 /**
- * HTTP/1.1 and HTTP/2 on one port: told apart by the preface in clear text, by ALPN under TLS. The HTTP/1.1 server is
- * the one that listens, since its time-outs for headers and requests start with that.
+ * HTTP/1.1 and HTTP/2 on one port, distinguished by the preface in clear text and by ALPN under TLS. The HTTP/1.1
+ * server is the listening one, because its time-outs for headers and requests start with that.
  */
 export function createOnePort(listener: RequestListener, limits: ConnectionLimits, tls: Identity | undefined): OnePort {
   const server = createHttp1Server(limits, tls);
@@ -73,7 +73,7 @@ export function createOnePort(listener: RequestListener, limits: ConnectionLimit
       clearTimeout(silence);
       if (isHttp2) {
         http1.forget(socket);
-        // Node's HTTP/2 has no half-closed connections: its sessions would not hear of a client that is gone.
+        // Node's HTTP/2 has no half-closed connections: its sessions would not notice a client that is gone.
         socket.allowHalfOpen = false;
         h2.emit("connection", socket);
       } else speakHttp1?.call(server, socket);
@@ -84,7 +84,7 @@ export function createOnePort(listener: RequestListener, limits: ConnectionLimit
     server,
     async drain() {
       const closed = once(server, "close");
-      // close() would cut connections off on which a request is just arriving.
+      // close() would cut off connections with a request just arriving.
       server.closeIdleConnections = () => {};
       server.close();
       sessions.goAway();
@@ -132,20 +132,20 @@ function createH2Server(limits: ConnectionLimits): Http2Server {
     maxHeaderListPairs: limits.headerCount,
     // Megabytes of memory for each session.
     maxSessionMemory: 10,
-    // Streams that a client may reset at once, and per second after that (rapid reset, CVE-2023-44487).
+    // Streams that a client may reset in a burst, and per second after that (rapid reset, CVE-2023-44487).
     streamResetBurst: 500,
     streamResetRate: 100,
   });
 }
 
 /**
- * Requests that were sent before the answer to an earlier one are served one after the other. Node would serve them all at
- * once: one connection could take the turns of thousands, and its answers would wait in memory.
+ * Serves pipelined requests one after the other. Node would serve all at once: one connection could take the turns of
+ * thousands, and its responses would wait in memory.
  */
 function inTurn(listener: RequestListener): RequestListener {
   const waiting = new WeakMap<Socket, number>();
   return (request, response) => {
-    // A response is given its socket when the one before it has ended.
+    // A response gets its socket when the previous one has ended.
     if (response.socket) return listener(request, response);
     const { socket } = request;
     const ahead = (waiting.get(socket) ?? 0) + 1;
@@ -163,7 +163,7 @@ function decideProtocol(socket: Socket, decide: (isHttp2: boolean) => void): voi
   else sniff(socket, decide);
 }
 
-/** Reads until the preface is confirmed or refuted, and puts what was read back. */
+/** Reads until the preface is confirmed or refuted, then puts the bytes back. */
 function sniff(socket: Socket, decide: (isHttp2: boolean) => void): void {
   let seen = Buffer.alloc(0);
   const look = () => {

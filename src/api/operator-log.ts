@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from "pino";
 
-/** What a line of the operator's log may hold. Never a URL, query, header, body, value or driver text. */
+/** Fields of a line in the operator's log. Never a URL, query, header, body, value or driver text. */
 export interface LogFields {
   readonly trace_id?: string;
   readonly tenant_id?: string;
@@ -10,20 +10,20 @@ export interface LogFields {
   readonly status?: number;
   readonly code?: string;
   readonly duration_ms?: number;
-  /** Our own fixed words on what happened. */
+  /** Fixed words on what happened. */
   readonly reason?: string;
-  /** Why something failed: fixed words, a code, or the class of an error and its place. See `log-cause.ts`. */
+  /** The cause of a failure: fixed words, a code, or the class of an error and its place. See `log-cause.ts`. */
   readonly cause?: string;
   /** The background job that failed. */
   readonly job?: string;
-  /** How often in a row it has failed. */
+  /** Number of consecutive failures. */
   readonly attempt?: number;
-  /** When it is tried again, ISO 8601. */
+  /** Time of the next attempt, ISO 8601. */
   readonly next_at?: string;
-  /** The destination of an outgoing call that failed. */
+  /** The destination of a failed outgoing call. */
   readonly host?: string;
   readonly port?: number;
-  /** The process of the server that a line of the primary process is about, and its id. */
+  /** Number of the worker process that a line of the primary process is about. */
   readonly worker?: number;
   readonly pid?: number;
 }
@@ -56,8 +56,8 @@ const FIELDS = [
 ] as const;
 
 /**
- * JSON lines on standard output. Fields that are not listed are dropped, whatever the caller passes.
- * @param process the number of this process, where the server has several: every line then says it.
+ * JSON lines on standard output. Fields that are not listed are dropped.
+ * @param process the number of this process, if the server has several: every line then has it.
  */
 export function createOperatorLog(level: string, process?: number): OperatorLog {
   const base = process === undefined ? null : { process };
@@ -70,29 +70,28 @@ export function createOperatorLog(level: string, process?: number): OperatorLog 
 }
 
 /**
- * Bytes of one write where several processes write to one pipe. Linux keeps up to 4,096 together (PIPE_BUF): a longer write
- * can have lines of another process within it.
+ * Largest write if several processes share one pipe. Linux writes up to 4,096 bytes atomically (PIPE_BUF): a longer
+ * write can have lines of another process within it.
  */
 const MOST_SHARED_WRITE = 4_096;
 
-/** Bytes that are kept while they cannot be written. What comes beyond is dropped. */
+/** Most unwritten bytes that are kept. Further ones are dropped. */
 const MOST_UNWRITTEN = 1024 * 1024;
 
 /**
- * Standard output, where the lines of one turn of the event loop are written at once: a write of its own for each line took
- * 9 % of a server's time under load.
+ * Standard output, written once per turn of the event loop: one write per line took 9 % of a server's time under load.
  * @param mostAtOnce bytes of one write. Absent: no limit.
  */
 function linesOfOneTurn(mostAtOnce?: number): DestinationStream {
-  // Where nobody reads any more (EPIPE) it drops what it is given.
+  // Drops its input once the reader is gone (EPIPE).
   const output = pino.destination({
     dest: 1,
     sync: true,
     maxLength: MOST_UNWRITTEN,
     ...(mostAtOnce ? { maxWrite: mostAtOnce } : {}),
   });
-  // A log that cannot be written (its disk is full) must not end the server. What was not written is tried again with the
-  // next lines.
+  // A log that cannot be written, for example on a full disk, must not end the server. The next lines retry unwritten
+  // ones.
   output.on("error", () => {});
   output.on("drop", () => output.write(""));
   let lines = "";

@@ -15,7 +15,10 @@ label{display:block;margin:1rem 0 .25rem}
 input{font:inherit;width:100%;box-sizing:border-box;padding:.5rem}
 button{font:inherit;margin-top:1.5rem;padding:.5rem 1.5rem}`;
 
-/** The page runs no script, loads nothing, and sends its form here alone. Its address is a secret: no referrer, no cache. */
+/**
+ * The page runs no script, loads nothing, and sends its form only to this server. Its address is a secret: no referrer,
+ * no cache.
+ */
 const PAGE_HEADERS = {
   ...OWN_PAGE_HEADERS,
   "content-security-policy": [
@@ -29,14 +32,14 @@ const PAGE_HEADERS = {
   "cache-control": "no-store",
 };
 
-/** A page as it is answered. */
+/** The content of a page. */
 export interface Shown {
   readonly status: number;
   readonly title: string;
   readonly body: string;
 }
 
-/** How requests for a page are named in the operator's log. */
+/** How the operator's log names requests for a page. */
 export interface PageRoute {
   readonly observe: Observe;
   readonly rpc: string;
@@ -44,7 +47,7 @@ export interface PageRoute {
   readonly route: string;
 }
 
-/** Answers with the page that `work` gives, or with one that says what is wrong. */
+/** Answers with the page from `work`, or with an error page. */
 export async function answerPage(
   { observe, rpc, route }: PageRoute,
   request: FastifyRequest,
@@ -67,7 +70,7 @@ async function pageFor({ headers }: FastifyRequest, work: () => Promise<Shown>):
   return work();
 }
 
-/** What people are told when something does not work. */
+/** The error page. */
 function showFault(status: number, { message }: Fault): Shown {
   const title = status < 500 ? "This did not work" : "Something went wrong";
   const text = status < 500 ? message : "Please try again in a moment.";

@@ -22,7 +22,7 @@ export const RETURN_PATH = "/orchestration/approvals";
 export const SIMULATOR_PATH = "/simulator/approvals";
 export const CHALLENGE_PATH = "/3ds/challenges";
 
-/** Whoever is behind the addresses. */
+/** The services behind the routes. */
 export interface PaymentDesks {
   readonly incoming: Incoming;
   readonly approvals: ApprovalDesk;
@@ -32,8 +32,8 @@ export interface PaymentDesks {
 const PORTAL = { config: { rateScope: "portal" } } as const;
 
 /**
- * What payment services and buyers come to: webhooks, the address after an approval elsewhere, and the page of the
- * simulated bank. Each address carries a proof that we made it; none takes a key.
+ * Routes for payment services and buyers: webhooks, the address after an approval elsewhere, and the page of the
+ * simulated bank. Each address contains a proof that the vault made it; none takes a key.
  */
 export function registerPaymentRoutes(
   app: FastifyInstance,
@@ -112,7 +112,7 @@ function showChallenge(session: ThreeDSSession | undefined): Shown {
   return { status: 200, title: "Card simulator", body };
 }
 
-/** Notes that the address of a request is one that we made. Its form is read afterwards. */
+/** Records that the vault made the address of a request. Its form is read afterwards. */
 function proveAddress(request: FastifyRequest): void {
   const presented = readAddress(addressOf(request));
   if (!presented) return;
@@ -142,7 +142,7 @@ async function takeWebhook(incoming: Incoming, request: FastifyRequest): Promise
     case "unverified":
       throw new Fault("unauthenticated", "The signature does not fit, or the connection has no secret for it.");
     case "later":
-      throw new Fault("unavailable", "The payment service could not be asked how the payment stands.", {
+      throw new Fault("unavailable", "The payment service could not be asked for the payment's status.", {
         retryAfter: 60,
       });
     case "malformed":
@@ -150,7 +150,7 @@ async function takeWebhook(incoming: Incoming, request: FastifyRequest): Promise
   }
 }
 
-/** What was approved after it had failed is released or returned: to the buyer it is not approved. */
+/** A payment approved after it had failed is released or returned: for the buyer it is not approved. */
 function showEnd({ status, intentOutcome }: Payment): Shown {
   const isOpen = status === "buyer_approval_pending" || status === "processing";
   const text = isOpen

@@ -5,17 +5,19 @@ import type { ProxyAnswer } from "../proxy/call.js";
 import { DestinationFailed } from "../proxy/destination-failed.js";
 import { passedHeaders } from "./browser/origin-headers.js";
 
-/** The destination's own status; missing where it was not asked or did not answer. */
+/** The destination's own status; absent if it was not called or did not answer. */
 export const DESTINATION_STATUS = "BT-PROXY-DESTINATION-STATUS";
 
-/** What these say is ours to say: a destination could pass its failure off as ours, or the other way round. */
+/**
+ * Headers that only the vault sets: otherwise a destination could disguise its failure as the vault's, or the reverse.
+ */
 const OURS = new Set([DESTINATION_STATUS.toLowerCase(), "bt-trace-id"]);
 
-/** What can stand behind a status (RFC 9112, 4). */
+/** Valid reason phrases (RFC 9112, 4). */
 const REASON_PHRASE = /^[\t\x20-\x7e\x80-\xff]+$/;
 
 /**
- * What a destination says must not stop us from answering: it is checked before the first of it is passed on.
+ * Checks that an answer can be sent before any of it is passed on, because a destination controls its content.
  * @throws {DestinationFailed}
  */
 export function requireSendable({ status, headers, destinationStatus }: ProxyAnswer): void {
@@ -29,7 +31,7 @@ export function requireSendable({ status, headers, destinationStatus }: ProxyAns
 }
 
 /**
- * Sends the head of an answer: the destination's headers, without those that act on the vault's origin, beside ours. A
+ * Sends the head of an answer: our headers, and the destination's without those that act on the vault's origin. A
  * header of the destination replaces ours of the same name.
  */
 export function writeHead(response: ServerResponse, answer: ProxyAnswer, request: IncomingMessage): void {
@@ -37,16 +39,16 @@ export function writeHead(response: ServerResponse, answer: ProxyAnswer, request
   const passes = passedHeaders(request.headers);
   const theirs = grouped(answer.headers.filter(([name, value]) => passes(name, value)));
   for (const name of OURS) theirs.delete(name);
-  // Nothing follows a 204, whose length is not told (RFC 9110, 8.6); over HTTP/2 Node sends nothing behind a 205 either,
-  // and clients reset a stream that promises more than it holds.
+  // A 204 has neither body nor length (RFC 9110, 8.6); over HTTP/2 Node sends no body for a 205 either, and clients
+  // reset a stream that announces more than it has.
   const hasLength = answer.status !== 204 && (isHttp1 || answer.status !== 205);
   if (!hasLength || Buffer.isBuffer(answer.body)) theirs.delete("content-length");
   addVary(response, theirs);
   if (response.hasHeader(EXPOSED)) exposeHeaders(response, answer.headers);
   for (const [lower, { name, values }] of theirs) {
-    // Ours stand before all of theirs.
+    // Removes our value before the first of theirs.
     if (response.hasHeader(lower)) response.removeHeader(lower);
-    // HTTP/2 knows headers that have one value; there only cookies are sent apart.
+    // HTTP/2 has headers with a single value; only cookies are sent separately there.
     response.setHeader(name, isHttp1 || lower === "set-cookie" ? values : values.join(", "));
   }
   if (hasLength && Buffer.isBuffer(answer.body)) response.setHeader("Content-Length", answer.body.length);
@@ -57,8 +59,8 @@ export function writeHead(response: ServerResponse, answer: ProxyAnswer, request
 }
 
 /**
- * An answer that a cache may keep, as its destination says, differs by who asks: what a script fetched must not be given
- * to a browser that opens the same address as a page.
+ * A cacheable answer varies by its requester: content that a script fetched must not be shown to a browser that opens
+ * the same address as a page.
  */
 function addVary(response: ServerResponse, theirs: GroupedHeaders): void {
   const vary = theirs.get("vary");
@@ -72,7 +74,7 @@ function addVary(response: ServerResponse, theirs: GroupedHeaders): void {
 
 const EXPOSED = "access-control-expose-headers";
 
-/** Pages that may read the answer may read the headers that the destination names, too. */
+/** Pages that may read the answer may also read the headers that the destination names. */
 function exposeHeaders(response: ServerResponse, headers: readonly HeaderPair[]): void {
   const named = headers.filter(([name]) => name.toLowerCase() === EXPOSED).map(([, value]) => value);
   if (named.length > 0) response.setHeader(EXPOSED, [response.getHeader(EXPOSED), ...named].join(", "));
@@ -80,7 +82,7 @@ function exposeHeaders(response: ServerResponse, headers: readonly HeaderPair[])
 
 type GroupedHeaders = Map<string, { readonly name: string; readonly values: string[] }>;
 
-/** Values of one name together, by the name in lower case, with the spelling of the first. */
+/** Groups values by lower-case name, keeping the spelling of the first. */
 function grouped(headers: readonly HeaderPair[]): GroupedHeaders {
   const named: GroupedHeaders = new Map();
   for (const [name, value] of headers) {

@@ -9,13 +9,13 @@ import { functionProblem, problemOf } from "./rest/problem.js";
 export interface ShownError {
   readonly status: number;
   readonly body: Json;
-  /** What BT-PROXY-DESTINATION-STATUS says; undefined for a failure that is not the destination's. */
+  /** The value of BT-PROXY-DESTINATION-STATUS; undefined for a failure that is not the destination's. */
   readonly destinationStatus: number | undefined;
-  /** For the operator's log; undefined where the code of a transform failed. */
+  /** For the operator's log; undefined if the code of a transform failed. */
   readonly fault: Fault | undefined;
 }
 
-/** Our own errors, told apart from the destination's by `proxy_error` (api-facts 7.3). */
+/** The error in our form, which `proxy_error` distinguishes from the destination's (api-facts 7.3). */
 export function errorOf(error: unknown, traceId: string): ShownError {
   if (error instanceof DestinationFailed) {
     return { ...errorOf(error.reason, traceId), destinationStatus: error.destinationStatus };
@@ -33,7 +33,7 @@ export function errorOf(error: unknown, traceId: string): ShownError {
 }
 
 /**
- * A destination that is silent has no status, and the published answer is a 408. Without BT-PROXY-DESTINATION-STATUS that
- * would blame the caller (specification, Invoke a proxy), so it gets the status that a gateway gives for such a server.
+ * A silent destination has no status, and the published answer is a 408. Without BT-PROXY-DESTINATION-STATUS that would
+ * blame the caller (specification, Invoke a proxy), so the caller gets a gateway's status.
  */
 const GATEWAY_TIMEOUT = 504;

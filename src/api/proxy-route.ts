@@ -11,7 +11,7 @@ import { proxyKeyIn } from "../proxy/forward.js";
 import { isFromBrowser, refuseLoadAsPage } from "./browser/fetch-metadata.js";
 import { CallerBody } from "./caller-body.js";
 import { memoryOf } from "./memory-of.js";
-import { isGivenUp, type Observe } from "./observation.js";
+import { isCancelled, type Observe } from "./observation.js";
 import { passBody } from "./pass-body.js";
 import { DESTINATION_STATUS, requireSendable, writeHead } from "./proxy-answer.js";
 import { errorOf } from "./proxy-problem.js";
@@ -24,13 +24,13 @@ export type InvokeProxy = (call: ProxyCall) => Promise<ProxyAnswer>;
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-/** Takes requests before the framework does. Answers whether a request is one of its own. */
+/** Handles requests before the framework does. Returns whether the request was one of its own. */
 export type ProxyRoute = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /**
- * /proxy and all below. The one route written by hand: what comes and goes is the destination's business, in whatever
- * form, and is passed on as it is. A router would refuse paths that it cannot decode, and content types that are none.
- * @param begin what is done with every request first: it counts it, and gives the template of its path for the metrics.
+ * Serves /proxy and all paths below. Written by hand, because requests and answers pass in any form: a router would
+ * refuse paths that it cannot decode, and invalid content types.
+ * @param begin runs first for every request: counts it, and returns its path template for the metrics.
  */
 export function createProxyRoute(
   invoke: InvokeProxy,
@@ -47,14 +47,14 @@ export function createProxyRoute(
   };
 }
 
-/** Whether a request is the proxy's, whose errors have a form of their own. */
+/** Whether a request belongs to the proxy, whose errors have a form of their own. */
 export function isProxied(request: IncomingMessage): boolean {
   return pathTaken(request) !== undefined;
 }
 
-/** What follows /proxy in the path of a request that goes through it. */
+/** The part after /proxy in the path of a proxied request. */
 function pathTaken(request: IncomingMessage): string | undefined {
-  // Preflights are answered alike for all paths.
+  // Preflights have the same answer on all paths.
   return request.method === "OPTIONS" ? undefined : pathBelow(pathOf(request));
 }
 
@@ -67,7 +67,7 @@ async function serve(
   const traceId = traceIdOf(headerOf(request, "bt-trace-id"));
   const observation = observe({ rpc: "InvokeProxy", route: "/proxy", traceId, parent: parentSpanIn(request) });
   const gone = new AbortController();
-  // Who left while the rate limits were asked is told of no more.
+  // Stop if the client disconnected during the rate-limit check.
   if (request.aborted || response.destroyed) gone.abort();
   response.once("close", () => {
     if (!response.writableEnded) gone.abort();
@@ -94,7 +94,7 @@ async function serve(
     writeHead(response, answer, request);
     if (!Buffer.isBuffer(answer.body)) await passBody(answer.body, response, gone.signal);
     else if (!gone.signal.aborted) response.write(answer.body);
-    // The destination gave up the request before its end. Who is still sending may else lose the answer to a reset.
+    // The destination stopped reading the request early. A client that is still sending may lose the answer to a reset.
     if (!Buffer.isBuffer(body) && body.destroyed) await dropUnreadBody(request);
     response.end();
     await leaveReusable(request, body);
@@ -104,8 +104,8 @@ async function serve(
       return breakOff(response, request);
     }
     const answer = errorOf(error, traceId);
-    if (isGivenUp(error instanceof DestinationFailed ? error.reason : error, gone.signal))
-      observation.giveUp("canceled");
+    if (isCancelled(error instanceof DestinationFailed ? error.reason : error, gone.signal))
+      observation.cancel("canceled");
     else if (answer.fault) observation.fail(answer.status, answer.fault);
     else observation.failFunction(answer.status, "proxy_error");
     // A body that is not read would block its sender.
@@ -129,12 +129,12 @@ async function sendError(
   response.end(text);
 }
 
-/** Has nobody take an answer for whole that is not: over HTTP/2 a stream that is destroyed without an error just ends. */
+/** Marks an answer as incomplete: over HTTP/2 a stream destroyed without an error looks complete. */
 function breakOff(response: ServerResponse, { httpVersionMajor }: IncomingMessage): void {
   response.destroy(httpVersionMajor === 1 ? undefined : new Error("The answer could not be given to its end."));
 }
 
-/** A connection whose request nobody reads to its end cannot serve another. */
+/** A connection with an unread request cannot serve another. */
 async function leaveReusable(request: IncomingMessage, body: CallerBody | Buffer): Promise<void> {
   if (Buffer.isBuffer(body)) return;
   if (!body.destroyed) await finished(body, { writable: false }).catch(() => {});
@@ -142,13 +142,13 @@ async function leaveReusable(request: IncomingMessage, body: CallerBody | Buffer
   if (!isAllRead && request.httpVersionMajor === 1) request.destroy();
 }
 
-/** A proxy that asks for no key is known to strangers: its calls share what an address of ours may have. */
+/** The key of an anonymous proxy is public, so its calls use the small share of unauthenticated callers. */
 function proofOf({ tenantId, keyHolder, proxy }: CallOwner): Proof {
   if (keyHolder) return keyProofOf(keyHolder);
   return { kind: "address", tenantId, name: `proxy ${proxy?.proxy.id}` };
 }
 
-/** Whether a body follows the headers: where one of no length does, the destination is sent one too. */
+/** Whether a body follows the headers: if its length is unknown, the destination gets one too. */
 function hasBody(request: IncomingMessage): boolean {
   if (request instanceof Http2ServerRequest) return !request.stream.endAfterHeaders;
   return request.headers["content-length"] !== undefined || request.headers["transfer-encoding"] !== undefined;
@@ -170,8 +170,8 @@ function callOf(request: IncomingMessage, body: CallerBody | Buffer, signal: Abo
 }
 
 /**
- * The headers in the case and order in which they came. The cookies that a browser adds are those of the vault's origin:
- * they are none of the destination's business. Other clients send the destination's own.
+ * The headers in their original case and order. A browser adds the cookies of the vault's origin, which the destination
+ * must not get. Other clients send the destination's own cookies.
  */
 function headersOf({ rawHeaders, headers, httpVersionMajor }: IncomingMessage): readonly HeaderPair[] {
   const pairs = headerPairs(rawHeaders);
@@ -179,7 +179,7 @@ function headersOf({ rawHeaders, headers, httpVersionMajor }: IncomingMessage): 
   return httpVersionMajor === 1 ? pairs : withOneCookie(pairs);
 }
 
-/** HTTP/2 may bring a cookie in pieces; where it goes on over HTTP/1.1 it must be one again (RFC 9113, 8.2.3). */
+/** HTTP/2 may split a cookie; over HTTP/1.1 it must be one header again (RFC 9113, 8.2.3). */
 function withOneCookie(pairs: readonly HeaderPair[]): readonly HeaderPair[] {
   const pieces = pairs.filter(isCookie);
   const [first] = pieces;
@@ -192,7 +192,7 @@ function isCookie([name]: HeaderPair): boolean {
   return name === "cookie";
 }
 
-/** As it came, without the origin that a client in front of a proxy writes before it (RFC 9112, 3.2.2). */
+/** The raw path, without the origin that a client in front of a proxy writes before it (RFC 9112, 3.2.2). */
 function pathOf({ url = "" }: IncomingMessage): string {
   const path = url.replace(/^https?:\/\/[^/?]*/i, "");
   const mark = path.indexOf("?");
@@ -205,7 +205,7 @@ function queryOf({ url = "" }: IncomingMessage): string {
   return mark < 0 ? "" : url.slice(mark);
 }
 
-/** What follows /proxy, however that is spelled (/%70roxy); undefined for all other paths. */
+/** The part after /proxy, in any spelling (/%70roxy); undefined for all other paths. */
 function pathBelow(path: string): string | undefined {
   const end = path.indexOf("/", 1);
   const first = end < 0 ? path : path.slice(0, end);
@@ -221,7 +221,7 @@ function isProxy(segment: string): boolean {
   return /^(?:[a-z/]|%[0-7][0-9a-f])+$/i.test(segment) && decodeURIComponent(segment) === "/proxy";
 }
 
-/** A pre-configured proxy by its key, in the header or in the query; else an ephemeral one by its destination. */
+/** The proxy with this key, from the header or the query; otherwise an ephemeral one by its destination. */
 function targetOf(key: string | undefined, url: string | undefined, query: string): ProxyTarget | undefined {
   const chosen = key ?? proxyKeyIn(query);
   if (chosen !== undefined) return { kind: "configured", key: chosen };

@@ -6,25 +6,25 @@ import type { RateLimits, RateVerdict } from "../rate-limits/rate-limits.js";
 import type { RateScope } from "../rate-limits/rate-scope.js";
 import type { ReadClient } from "./client-address.js";
 
-/** `uncounted` are the questions of load balancers, which all come from one address. */
+/** `uncounted` is for health checks of load balancers, which all come from one address. */
 export type RouteScope = RateScope | "uncounted" | undefined;
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** What requests of this route are counted as, beside `global`. */
+    /** The scope for requests of this route, beside `global`. */
     rateScope?: RouteScope;
   }
 }
 
-/** Counts a request before anything of it is looked at, and remembers where it is one too many. */
+/** Counts a request before it is read, and stores the refusal of an excess one. */
 export interface RateGate {
-  /** Adds the headers that tell how the client stands. Resolves to why the request is refused. */
+  /** Adds the headers with the client's rate-limit state. Resolves to the refusal, if any. */
   pass(request: IncomingMessage, response: ServerResponse, scope: RouteScope): Promise<Fault | undefined>;
 }
 
 export const openGate: RateGate = { pass: async () => undefined };
 
-/** @param onRefused told of each request that is one too many. */
+/** @param onRefused called for each refused request. */
 export function createRateGate(
   limits: RateLimits,
   readClient: ReadClient,
@@ -48,12 +48,12 @@ export function createRateGate(
 
 const refusals = new WeakMap<IncomingMessage, Fault>();
 
-/** Why a request is refused that its own protocol has to answer. */
+/** The refusal of a request that its own protocol must send. */
 export function rateRefusalOf(request: IncomingMessage): Fault | undefined {
   return refusals.get(request);
 }
 
-/** What a method is counted as: its policy says so, and every way to call it shares the counter. */
+/** The scope of a method by its policy, shared by every way to call it. */
 export function rateScopeOf(method: DescMethod): RateScope | undefined {
   switch (getOption(method, policy).rateScope) {
     case ProtoScope.TOKEN_READ:

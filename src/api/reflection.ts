@@ -6,7 +6,7 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js"
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { Health } from "../../gen/health/v1/health_pb.js";
 
-/** The two published versions of the protocol ask and answer alike. */
+/** Requests and responses are the same in both published versions of the protocol. */
 interface Question {
   readonly messageRequest:
     | { case: "fileByFilename" | "fileContainingSymbol" | "allExtensionNumbersOfType" | "listServices"; value: string }
@@ -15,8 +15,8 @@ interface Question {
 }
 
 /**
- * gRPC server reflection: a client can list and call every method without having the protos, health and reflection among
- * them, and can read the details of errors.
+ * gRPC server reflection: a client can list and call every method without the protos, including health and reflection,
+ * and can decode error details.
  */
 export function registerReflection(
   router: ConnectRouter,

@@ -14,9 +14,9 @@ export function isRpc({ url = "" }: IncomingMessage): boolean {
 }
 
 /**
- * Answers a request with a fault before anything of it is looked at, in the words of its protocol: problem details over
- * REST, `proxy_error` below /proxy, an error of gRPC, gRPC-Web or Connect. What follows of its body is read and dropped
- * for a while, and the connection closed where more follows: a client that is reset while it sends loses the answer.
+ * Answers a request with a fault before it is read, in the form of its protocol: problem details over REST,
+ * `proxy_error` below /proxy, an error of gRPC, gRPC-Web or Connect. The rest of its body is drained for a while, and
+ * the connection closed if more follows: a client that is reset while it sends loses the answer.
  */
 export function refuseRequest(request: IncomingMessage, response: ServerResponse, fault: Fault, traceId: string): void {
   if (fault.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);

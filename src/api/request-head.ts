@@ -6,6 +6,6 @@ export interface RequestHead {
   header(name: string): string | undefined;
   readonly traceId: string;
   readonly signal: AbortSignal;
-  /** What the request may use of the memory for bodies. */
+  /** Memory for the bodies of the request. */
   readonly memory: RequestMemory;
 }

@@ -11,16 +11,16 @@ import { requireBoundedMessage } from "./message-structure.js";
 
 /** Length prefix of a message: one byte of flags, four of length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
 export const PREFIX_BYTES = 5;
-/** The flag of a message that is compressed. */
+/** The flag of a compressed message. */
 export const COMPRESSED = 1;
 
 const GRPC = /^application\/grpc(?:-web)?(?:\+proto)?(?:;|$)/i;
 const CONNECT_BINARY = /^application\/proto(?:;|$)/i;
 
 /**
- * The body of a call in one piece, for Connect's handlers: read within the caller's share of the memory, and checked before it
- * is parsed. JSON is checked where it is decoded, and what is compressed where it is inflated.
- * @throws {Fault}; {ConnectError} where the caller left.
+ * The body of a call in one piece, for Connect's handlers: read within the caller's share of the memory, and checked
+ * before parsing. JSON is checked at decoding, compressed messages at inflation.
+ * @throws {Fault}; {ConnectError} if the caller disconnected.
  */
 export async function* checkedBody(
   raw: IncomingMessage,
@@ -54,14 +54,14 @@ async function collected(
   }
 }
 
-/** @param mostBytes that this caller may send, and `messageBytes` those that every caller with a key may. */
+/** @param mostBytes limit of this caller, and `messageBytes` the limit of every caller with a key. */
 export function messageTooLarge(mostBytes: number, messageBytes: number): BodyFault {
   const condition = mostBytes < messageBytes ? " without a key in BT-API-KEY" : "";
   const detail = `The message must not be larger than ${mostBytes} bytes${condition}.`;
   return new BodyFault("too_large", "body_too_large", detail);
 }
 
-/** Frames that are broken off are refused by Connect, in the words of each protocol. */
+/** Connect rejects incomplete frames, in the form of each protocol. */
 function checkFrames(method: DescMethod, bytes: Buffer): void {
   for (let start = 0; start + PREFIX_BYTES <= bytes.length; ) {
     const from = start + PREFIX_BYTES;

@@ -24,7 +24,7 @@ export interface RpcLimits {
   readonly timeoutMs: number;
 }
 
-/** What holds for the calls of one method: its own limit goes before the one that is configured. */
+/** The limits of one method: its own limit overrides the configured one. */
 export function limitsOf(method: DescMethod, limits: RpcLimits): RpcLimits {
   return { ...limits, messageBytes: getOption(method, policy).bodyLimitBytes || limits.messageBytes };
 }
@@ -33,17 +33,17 @@ export function limitsOf(method: DescMethod, limits: RpcLimits): RpcLimits {
 export interface RpcCall {
   readonly raw: IncomingMessage;
   observation?: Observation;
-  /** The gate has let it pass. */
+  /** Set once the gate has admitted the call. */
   admission?: Admission;
-  /** Why its message was not read. */
+  /** Why the message was not read. */
   refusal?: Fault;
-  /** Its message has been read, and our handler has it. */
+  /** The message was read, and our handler has it. */
   isRead: boolean;
 }
 
 /**
- * A method's handler whose every refusal looks like ours: also of messages that Connect cannot read, of other HTTP
- * methods and of other content types.
+ * Wraps a method's handler to put every refusal into our form, including those of unreadable messages, other HTTP
+ * methods and other content types.
  */
 export function withOurRefusals(
   handler: UniversalHandler,
@@ -52,7 +52,7 @@ export function withOurRefusals(
 ): UniversalHandler {
   const handle = async (request: UniversalServerRequest): Promise<UniversalServerResponse> => {
     const call = callOf(request.contextValues);
-    if (!call) throw new Error("a call came in by another way than the server's");
+    if (!call) throw new Error("a call bypassed the server's entry point");
     shortenDeadline(request.header, limits.timeoutMs);
     const { raw } = call;
     const response = await answerOf(handler, request, call, limits);
@@ -73,11 +73,11 @@ async function answerOf(
   const body = withRefusals(call, checkedBody(call.raw, request, handler.method, limits.messageBytes));
   try {
     const response = await inflatingFor(inflatingCall(call, handler.method), () => handler({ ...request, body }));
-    // Agreed on, and not made use of: answers are never compressed.
+    // Negotiated but unused: responses are never compressed.
     response.header?.delete("grpc-encoding");
     return await inOurWords(response, request, call, limits);
   } catch (error) {
-    // The framework would answer what is thrown here with an empty 200: a success, in some protocols.
+    // The framework would answer an error thrown here with an empty 200: a success, in some protocols.
     const fault = toFault(error);
     call.observation?.fail(FAULT_TABLE[fault.code].http, fault);
     const { header } = request;
@@ -88,7 +88,7 @@ async function answerOf(
   }
 }
 
-/** Connect takes errors of its own class as they are, and tells all others as internal ones. */
+/** Connect keeps errors of its own class, and reports all others as internal. */
 async function* withRefusals(call: RpcCall, body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* body;
@@ -139,7 +139,7 @@ async function inOurWords(
   if (!admission || isRead) return response;
   const refusal = await readRefusal(response);
   const fault = earlier ?? faultOf(refusal.error, messageBytes);
-  const seen = fault ?? new Fault("unsupported_media_type", "The call was encoded in a way that is not served.");
+  const seen = fault ?? new Fault("unsupported_media_type", "The call uses an unsupported encoding.");
   observation?.fail(FAULT_TABLE[seen.code].http, seen);
   return refusal.rewrite(fault ? connectErrorOf(fault, traceId) : refusal.error);
 }

@@ -2,8 +2,8 @@
 const UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 0.001, n: 0.000_001 };
 
 /**
- * Brings the deadline of a call down to ours. Connect refuses a longer one; but a caller that would wait longer than we
- * work has done nothing wrong, and 60 seconds is the default of published clients.
+ * Lowers the deadline of a call to our limit. Connect would refuse a longer one, but a longer deadline is not an error,
+ * and 60 seconds is the default of published clients.
  */
 export function shortenDeadline(header: Headers, mostMs: number): void {
   const connect = header.get("connect-timeout-ms");

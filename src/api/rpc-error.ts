@@ -6,8 +6,8 @@ import type { FunctionFailed } from "../functions/function-failed.js";
 import { FAULT_TABLE } from "./fault-table.js";
 
 /**
- * A fault as gRPC and Connect show it: ErrorInfo with our code, BadRequest with the fields, RetryInfo with the wait. The
- * trace id is absent where the call is not known yet.
+ * A fault for gRPC and Connect: ErrorInfo with our code, BadRequest with the fields, RetryInfo with the wait. The trace
+ * id is absent before the call is known.
  */
 export function connectErrorOf(fault: Fault, traceId?: string): ConnectError {
   const trace = traceId === undefined ? {} : { trace_id: traceId };
@@ -31,7 +31,7 @@ export function connectErrorOf(fault: Fault, traceId?: string): ConnectError {
 }
 
 /**
- * What a tenant's function failed with, by the status it chose (api-facts 8.3).
+ * A failure of tenants' code, by its status (api-facts 8.3).
  * @param reason reactor_error, or proxy_error for a transform.
  */
 export function connectErrorOfFunction(
@@ -54,14 +54,14 @@ function codeOfStatus(status: number): Code {
 }
 
 /**
- * What the fields at fault may take. Over gRPC the details are one trailer, in base64; clients take 8 KiB of trailers (the
- * default of gRPC's C core and Java), and Node sends none above 64 KiB: it resets the stream.
+ * Byte limit of invalid fields. Over gRPC the details are one trailer, in base64; clients accept 8 KiB of trailers (the
+ * default of gRPC's C core and Java), and Node resets the stream for more than 64 KiB.
  */
 const MOST_BYTES = 4_500;
 /** Tags and lengths around a field and its text. */
 const FRAMING_BYTES = 8;
 
-/** What does not fit is left out, from the end. */
+/** Omits what does not fit, from the end. */
 function badRequestOf(fields: Fault["fields"]) {
   const fieldViolations: { field: string; description: string }[] = [];
   const told = Object.entries(fields ?? {}).flatMap(([field, texts]) => texts.map((text) => [field, text] as const));
@@ -76,7 +76,7 @@ function badRequestOf(fields: Fault["fields"]) {
   return create(BadRequestSchema, { fieldViolations });
 }
 
-/** As much of a text as fits, in whole characters. */
+/** The start of a text that fits, in whole characters. */
 function cut(text: string, bytes: number): string {
   const encoded = Buffer.from(text);
   return encoded.length <= bytes ? text : new TextDecoder().decode(encoded.subarray(0, bytes), { stream: true });

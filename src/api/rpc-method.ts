@@ -5,12 +5,12 @@ import { type Fault, invalid } from "../base/fault.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import type { Admission } from "./admission.js";
 import { FAULT_TABLE } from "./fault-table.js";
-import { isGivenUp, type Observation, toFault } from "./observation.js";
+import { isCancelled, type Observation, toFault } from "./observation.js";
 import type { Answer, Pipeline } from "./pipeline.js";
 import type { RequestHead } from "./request-head.js";
 import { connectErrorOf, connectErrorOfFunction } from "./rpc-error.js";
 
-/** Lets a call pass, or not, before its message is read. @throws {ConnectError} as the caller is told. */
+/** Admits or refuses a call before its message is read. @throws {ConnectError} in the caller's form. */
 export async function admitCall(pipeline: Pipeline, head: RequestHead, observation: Observation): Promise<Admission> {
   try {
     const admission = await pipeline.admit(head);
@@ -22,8 +22,8 @@ export async function admitCall(pipeline: Pipeline, head: RequestHead, observati
 }
 
 /**
- * Runs a method for a call that may pass. `throwIfOver` throws the reason of a call that was given up meanwhile.
- * @throws {ConnectError} as the caller is told.
+ * Runs a method for an admitted call. `throwIfOver` throws the reason of a call that was cancelled meanwhile.
+ * @throws {ConnectError} in the caller's form.
  */
 export async function answerCall(
   pipeline: Pipeline,
@@ -39,9 +39,9 @@ export async function answerCall(
     return answer;
   } catch (error) {
     const { traceId, signal } = admission.head;
-    if (isGivenUp(error, signal)) {
+    if (isCancelled(error, signal)) {
       const reason = ConnectError.from(error, Code.Canceled);
-      observation.giveUp(reason.code === Code.DeadlineExceeded ? "deadline_exceeded" : "canceled");
+      observation.cancel(reason.code === Code.DeadlineExceeded ? "deadline_exceeded" : "canceled");
       throw reason;
     }
     if (!(error instanceof FunctionFailed)) throw refusalOf(error, observation, traceId);
@@ -51,14 +51,14 @@ export async function answerCall(
   }
 }
 
-/** Whatever was thrown, told to the operator's log and in the words for the caller. */
+/** Records a thrown value in the operator's log and converts it for the caller. */
 export function refusalOf(error: unknown, observation: Observation, traceId: string): ConnectError {
   const fault = toFault(error);
   observation.fail(FAULT_TABLE[fault.code].http, fault);
   return connectErrorOf(fault, traceId);
 }
 
-/** REST fills the mask from the keys present, which may be none. An RPC caller that sends an empty one forgot it. */
+/** REST fills the mask from the keys present, which may be none. An RPC caller with an empty mask forgot it. */
 function maskFault(request: Message): Fault | undefined {
   const mask: unknown = Reflect.get(request, "updateMask");
   const paths = typeof mask === "object" && mask !== null && "paths" in mask ? mask.paths : undefined;

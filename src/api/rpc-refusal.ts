@@ -9,14 +9,14 @@ import type { FieldFaults } from "../base/field-faults.js";
 import { setOwn } from "../base/json.js";
 import { malformed } from "./json-text.js";
 
-/** The error that Connect is about to answer, whichever protocol it is written in. */
+/** An error that Connect is about to send, in any of its protocols. */
 export interface RpcRefusal {
   readonly error: ConnectError;
-  /** The same answer with another error. */
+  /** The same response with another error. */
   rewrite(error: ConnectError): UniversalServerResponse;
 }
 
-/** The answer that refuses a call, in the protocol that its content type tells. */
+/** The response that refuses a call, in the protocol of its content type. */
 export function refusalIn(type: string, error: ConnectError): UniversalServerResponse {
   const header = new Headers({ "content-type": type });
   if (type.startsWith("application/grpc-web")) {
@@ -33,7 +33,7 @@ export function refusalIn(type: string, error: ConnectError): UniversalServerRes
   return { status: codeToHttpStatus(error.code), header, body: once(body) };
 }
 
-/** Reads an answer that Connect made before our method was called. Its body must not have been read yet. */
+/** Reads a response that Connect made before our method was called. Its body must be unread. */
 export async function readRefusal(response: UniversalServerResponse): Promise<RpcRefusal> {
   const header = response.header ?? new Headers();
   const type = header.get("content-type") ?? "";
@@ -63,8 +63,8 @@ export async function readRefusal(response: UniversalServerResponse): Promise<Rp
 }
 
 /**
- * What Connect refused, in our words: its own quote the message, and call a malformed one an internal error. Undefined
- * for what the protocols themselves want told their way, such as an unknown compression.
+ * A refusal by Connect in our words: its own quote the message, and call a malformed one an internal error. Undefined
+ * for errors that the protocols define themselves, such as an unknown compression.
  */
 export function faultOf(error: ConnectError, messageBytes: number): Fault | undefined {
   const [info] = error.findDetails(ErrorInfoSchema);

@@ -31,10 +31,7 @@ interface RpcOptions extends ConnectRouterOptions {
   contextValues(request: { readonly raw: IncomingMessage }): ContextValues;
 }
 
-/**
- * Serves every method over gRPC, gRPC-Web and Connect. Callers are authenticated in the gate, before their message is
- * read.
- */
+/** Serves every method over gRPC, gRPC-Web and Connect. The gate authenticates callers before their message is read. */
 export function rpcOptions(
   services: readonly DescService[],
   pipelines: readonly Pipeline[],
@@ -47,7 +44,8 @@ export function rpcOptions(
     readMaxBytes: limits.messageBytes,
     maxTimeoutMs: limits.timeoutMs,
     acceptCompression: [...COMPRESSIONS],
-    // No answer is compressed, as none of the lane is; nor could a refusal that is be read again, to be told in our words.
+    // Responses are not compressed, as in the fast path; a compressed refusal could not be read again and put into our
+    // form.
     compressMinBytes: Number.MAX_SAFE_INTEGER,
     binaryOptions: { recursionLimit: RECURSION_LIMIT, readUnknownFields: false },
     jsonOptions: JSON_OPTIONS,
@@ -71,7 +69,7 @@ export function rpcOptions(
   };
 }
 
-/** Connect hands every JSON message to `textDecoder` first: here it is read as strictly as on REST. */
+/** Connect passes every JSON message to `textDecoder` first, which checks it as strictly as REST does. */
 const JSON_OPTIONS = {
   recursionLimit: RECURSION_LIMIT,
   ignoreUnknownFields: true,
@@ -103,7 +101,7 @@ function refuseAtOnce(fault: Fault, context: HandlerContext, observe: Observe): 
 
 function callOf(context: HandlerContext): RpcCall {
   const call = context.values.get(callKey);
-  if (!call) throw new Error("a call came in by another way than the server's");
+  if (!call) throw new Error("a call bypassed the server's entry point");
   return call;
 }
 
@@ -123,9 +121,9 @@ function serveUnary(
     if (!pipeline) throw notServed(method, context);
     const { admission, observation } = call;
     if (!admission || !observation) throw new ConnectError("the request was not admitted", Code.Internal);
-    // The timer that would tell takes a millisecond at least, and waits for its turn.
+    // The timer takes at least a millisecond, and waits for its turn.
     if ((context.timeoutMs() ?? 1) <= 0) {
-      observation.giveUp("deadline_exceeded");
+      observation.cancel("deadline_exceeded");
       throw new ConnectError("the operation timed out", Code.DeadlineExceeded);
     }
     const throwIfOver = () => context.signal.throwIfAborted();

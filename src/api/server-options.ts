@@ -3,15 +3,15 @@ import type { FastifyInstance } from "fastify";
 import type { MemoryBudget } from "../memory/memory-budget.js";
 import type { Meters } from "../telemetry/meters.js";
 import type { ReadClient } from "./client-address.js";
-import type { Crowd } from "./crowd-gate.js";
 import type { Readiness } from "./health.js";
+import type { Overload } from "./load-shedder.js";
 import type { OperatorLog } from "./operator-log.js";
 import type { Pipeline } from "./pipeline.js";
 import type { InvokeProxy } from "./proxy-route.js";
 import type { RateGate } from "./rate-gate.js";
 
 export interface ServerOptions {
-  /** Every service of the API, also those that are only partly served. */
+  /** Every service of the API, including partly implemented ones. */
   readonly services: readonly DescService[];
   readonly pipelines: readonly Pipeline[];
   readonly invokeProxy: InvokeProxy;
@@ -22,12 +22,12 @@ export interface ServerOptions {
   readonly memory: MemoryBudget;
   readonly readClient: ReadClient;
   readonly requestTimeout: number;
-  readonly crowd: Crowd;
+  readonly overload: Overload;
   readonly rateGate: RateGate;
   readonly meters: Meters;
-  /** Whether calls with one message each way take the short way. */
-  readonly rpcLane: boolean;
+  /** Whether unary calls take the fast path. */
+  readonly rpcFastPath: boolean;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
-  /** Routes that are none of a method: documentation pages, the raw proxy. */
+  /** Routes that belong to no method: documentation pages, the raw proxy. */
   readonly extend?: (app: FastifyInstance) => void | Promise<void>;
 }

@@ -20,19 +20,19 @@ import type { ServerOptions } from "./server-options.js";
 export interface ApiServer {
   listen(host: string, port: number): Promise<AddressInfo>;
   /**
-   * Takes no more connections, lets requests in flight end for up to `graceMs`, and closes. Requests that come over open
-   * connections are refused from the moment on at which `readiness.draining` is aborted.
+   * Accepts no more connections, lets requests in flight finish for up to `graceMs`, and closes. Requests over open
+   * connections are refused once `readiness.draining` is aborted.
    */
   close(graceMs: number): Promise<void>;
 }
 
 /**
- * Connections that wait to be accepted, as many as Linux allows unless told otherwise (net.core.somaxconn). What comes beyond
- * is dropped without a word: its client tries again after 1, 3, 7 and 15 s.
+ * Backlog of connections, at Linux's default limit (net.core.somaxconn). Further ones are dropped silently: their
+ * clients retry after 1, 3, 7 and 15 s.
  */
 const WAITING_CONNECTIONS = 4_096;
 
-/** How often the operator's log tells what a stop waits for, in milliseconds. */
+/** Interval in milliseconds at which the operator's log says what a stop waits for. */
 const TELL_EVERY_MS = 5_000;
 
 /** One port for REST, gRPC, gRPC-Web and Connect. */

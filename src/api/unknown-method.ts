@@ -8,15 +8,14 @@ import { traceOf } from "./trace.js";
 /** Content types that only calls of a method have. JSON is REST's as well. */
 const RPC_TYPE = /^application\/(?:grpc|connect\+|proto\b)/;
 
-/** Whether a request calls a method, at whatever path. */
+/** Whether a request calls a method, at any path. */
 export function isRpcCall({ method, headers }: IncomingMessage): boolean {
   if (method !== "POST") return false;
   return RPC_TYPE.test(headers["content-type"] ?? "") || headers["connect-protocol-version"] !== undefined;
 }
 
 /**
- * Answers a call of a method that does not exist, as its protocol has it: a gRPC client would take a status of HTTP for a
- * fault of something in between.
+ * Answers a call of an unknown method in its protocol: a gRPC client would attribute an HTTP status to an intermediary.
  */
 export async function refuseUnknownMethod(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const fault = new Fault("method_not_allowed", "There is no such method.");

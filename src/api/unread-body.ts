@@ -1,14 +1,14 @@
 import type { IncomingMessage } from "node:http";
 
-/** What is read of a body that nobody wants: more of it, or a slower client, has its connection closed. */
+/** Limits of draining an unread body. The connection of a larger body, or of a slower client, is closed. */
 const MOST_BYTES = 16 * 1024 * 1024;
 const MOST_MS = 1_000;
 
 /**
- * Reads what is left of a body that nobody wants, and drops it, so that the answer can be sent. A client that is answered
- * while it sends may find its connection or stream reset before it has read the answer, and would take that for a
- * failure that is worth a retry.
- * @returns whether the body is all read: the connection may then serve another request, and must be closed otherwise.
+ * Drains an unread body before the response is sent. A client that is answered while it sends may find its connection
+ * or stream reset before it has read the response, and would take that for a failure worth a retry.
+ * @returns whether the body was read completely: the connection may then serve another request, and must be closed
+ * otherwise.
  */
 export async function dropUnreadBody(request: IncomingMessage): Promise<boolean> {
   // A request without a body is complete once the parser has returned, which is after this turn.

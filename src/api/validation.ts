@@ -4,13 +4,14 @@ import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import { FieldFaultList } from "../base/field-fault-list.js";
 import { maxEntriesOf, tooManyEntries } from "./field-sizes.js";
 
-/** Checks a message against the rules that its proto states. */
+/** Checks a message against the rules of its proto. */
 export type Validate = (message: Message) => void;
 
 const validator = createValidator();
 
 /**
- * Built once for each method. The first look at a message compiles its rules, up to 46 ms, so that it is taken here.
+ * Built once per method. Validates a sample first, because the first validation of a message compiles its rules, which
+ * takes up to 46 ms.
  * @throws {Fault} from the check: validation_failed, naming every field.
  */
 export function compileValidation(desc: DescMessage, sample: Message): Validate {
@@ -18,7 +19,7 @@ export function compileValidation(desc: DescMessage, sample: Message): Validate 
   return (message) => {
     const faults = new FieldFaultList();
     const isOversized = !checkFields(reflect(desc, message), "", faults);
-    // The validator looks at every entry, for 4 us each, also of a list that has too many.
+    // The validator checks every entry, for 4 us each, even of a list that has too many.
     if (isOversized) faults.throwIfAny();
     const result = validator.validate(desc, message);
     if (result.kind === "error") throw result.error;
@@ -31,7 +32,7 @@ function addViolation(violation: Violation, faults: FieldFaultList): void {
   faults.add(placeOf(violation), textOf(violation));
 }
 
-/** The validator's own texts, in the form that ours have: they follow a field's name. */
+/** The validator's own texts, in our form: they follow a field's name. */
 function textOf({ ruleId, message }: Violation): string {
   if (ruleId === "required") return "must be given";
   const list = /^must be in list \[(.*)\]$/.exec(message)?.[1];
@@ -52,9 +53,9 @@ function placeOf({ field }: Violation): string {
 }
 
 /**
- * Checks what comes before the rules: no list or map has more entries than it may, and names, ids and other plain texts can be
- * stored as text, which holds neither NUL nor half a surrogate pair.
- * @returns whether all lists and maps have their size.
+ * Checks sizes and texts before the rules: the size limits of lists and maps, and that names, ids and other plain texts
+ * can be stored as text, which has neither NUL nor half a surrogate pair.
+ * @returns whether all lists and maps are within their limits.
  */
 function checkFields(message: ReflectMessage, place: string, faults: FieldFaultList): boolean {
   let isSized = true;
@@ -76,7 +77,7 @@ function checkFields(message: ReflectMessage, place: string, faults: FieldFaultL
   return isSized;
 }
 
-/** @returns whether all lists and maps within its items have their size. */
+/** @returns whether all lists and maps within its items are within their limits. */
 function checkList(list: ReflectList, place: string, faults: FieldFaultList): boolean {
   let isSized = true;
   let index = 0;

@@ -8,17 +8,17 @@ import type { Transaction } from "../store/transaction.js";
 import { type Chain, ChainMoved, isOwnEntry, readChain, signEnd, signMark } from "./chain.js";
 
 /**
- * The vault's own chain names the last seal of each tenant, under a key that no tenant has, and each tenant's head names its
- * last attestation. Whoever deletes or rolls back the log of one tenant contradicts the vault's chain, and whoever does the
- * same to the vault's chain contradicts the heads of the tenants that were attested since. Only the whole database, put back
- * to an earlier state, contradicts nothing.
+ * The vault's own chain names the last seal of each tenant, under a key that no tenant has, and each tenant's head
+ * names its last attestation. Deleting or rolling back one tenant's log contradicts the vault's chain; doing the same
+ * to the vault's chain contradicts the heads of the tenants attested since. Only restoring the whole database to an
+ * earlier state goes unnoticed.
  */
 export interface Attestation extends AttestationRef {
   /** The attested seal. */
   readonly seal: { readonly number: number; readonly mac: Buffer };
 }
 
-/** A tenant whose log is written to is attested once an hour, and once a day otherwise. */
+/** A tenant whose log is in use is attested once an hour, otherwise once a day. */
 export const ATTESTED_EVERY_MS = 60 * 60_000;
 const TRIES = 5;
 
@@ -27,14 +27,14 @@ export interface AttestParts {
   readonly keyring: TenantKeySource;
 }
 
-/** What came of an attestation. */
+/** The result of an attestation. */
 export interface Attested {
   readonly ref: AttestationRef;
-  /** The vault's own chain had been cut or changed. It goes on with a number left out. */
+  /** The vault's own chain was truncated or changed. It continues after a skipped number. */
   readonly isVaultBroken: boolean;
 }
 
-/** Names a tenant's last seal in the vault's own chain. */
+/** Records a tenant's last seal in the vault's own chain. */
 export async function attest(parts: AttestParts, tenantId: TenantId, end: ChainEnd): Promise<Attested> {
   const keys = await parts.keyring.of(VAULT);
   for (let attempt = 1; ; attempt += 1) {
@@ -62,8 +62,7 @@ async function append(tx: Transaction, keys: TenantKeys, tenantId: TenantId, end
 }
 
 /**
- * Where the next entry of a chain goes. Behind a chain that was tampered with a number is left out: the gap can never be
- * filled.
+ * The place of the next entry of a chain. After tampering it skips a number: the gap can never be filled.
  * @param least a number that the chain is known to have reached.
  */
 export function nextPlace(chain: Pick<Chain, "stored" | "last" | "isWhole">, least = 0) {

@@ -5,16 +5,16 @@ import { type AttestParts, latestAttestation } from "./attestations.js";
 import type { Chain } from "./chain.js";
 
 /**
- * How a stored chain compares with what is known of it:
+ * The state of a stored chain, compared with what is known of it:
  * - `whole`: nothing contradicts it
- * - `broken`: it was changed or cut, or put back to an earlier state. It can go on with a number left out
- * - `headless`: its head is gone, so that nothing tells where it ended. It does not go on by itself
+ * - `broken`: it was changed, truncated or rolled back. It can continue after a skipped number
+ * - `headless`: its head is gone, so its end is unknown. It does not continue by itself
  */
 export type ChainState = "whole" | "broken" | "headless";
 
 /**
- * What this process knows of chains: the last entry that it saw of each, and of those that it has not met yet the latest
- * attestation.
+ * Known states of chains: the last entry that this process saw of each, and the latest attestation of chains that it
+ * has not seen.
  */
 export class ChainHistory {
   readonly #seen = new LRUCache<TenantId, number>({ max: 20_000 });
@@ -23,19 +23,19 @@ export class ChainHistory {
     const known = this.#seen.get(tenantId);
     const attested = known === undefined ? await this.#lookUp(parts, tenantId) : undefined;
     if (!chain.stored) {
-      // Before the first release that makes heads with tenants, a tenant had none until its first seal.
+      // Tenants of releases before heads existed have none until their first seal.
       return chain.last || known !== undefined || attested ? "headless" : "whole";
     }
     if (!chain.isWhole || chain.stored.number < (known ?? 0) || attested?.isContradicted) return "broken";
     return "whole";
   }
 
-  /** Notes how far a chain has come. */
+  /** Records how far a chain has come. */
   note(tenantId: TenantId, number: number): void {
     this.#seen.set(tenantId, Math.max(number, this.#seen.get(tenantId) ?? 0));
   }
 
-  /** How far a chain is known to have come. */
+  /** The highest number that a chain is known to have reached. */
   reached(tenantId: TenantId): number {
     return this.#seen.get(tenantId) ?? 0;
   }

@@ -15,19 +15,19 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { type EndRow, readChainEnd, readLastSeal, type SealRow } from "../store/audit-seals.js";
 import type { Transaction } from "../store/transaction.js";
 
-/** Another process extended the chain in the meantime; what it wrote is valid. */
+/** Another process extended the chain in the meantime; its entries are valid. */
 export class ChainMoved extends Error {
   override readonly name = "ChainMoved";
 }
 
-/** Where the next entry of a chain goes. */
+/** The place of the next entry of a chain. */
 export interface Chain {
-  /** The end as it is stored. Absent: there is none. */
+  /** The stored end. Absent if there is no end. */
   readonly stored: EndRow | undefined;
-  /** What the end says, where its mac fits. */
+  /** The content of the end, if its MAC is valid. */
   readonly end: ChainEnd | undefined;
   readonly last: SealRow | undefined;
-  /** The end fits its mac and the last entry: nothing was taken off or put on. */
+  /** The end matches its MAC and the last entry: no entry was removed or added. */
   readonly isWhole: boolean;
 }
 
@@ -41,7 +41,7 @@ export async function readChain(tx: Transaction, keys: TenantKeys): Promise<Chai
   return { stored: stored ?? undefined, end, last: last ?? undefined, isWhole };
 }
 
-/** What a stored end says; undefined unless the vault made it. */
+/** The content of a stored end; undefined unless the vault made it. */
 export function verifiedEnd(keys: TenantKeys, tenantId: TenantId, row: EndRow): ChainEnd | undefined {
   const { number, last_mac, kept_from, key_version, mac, attested_number, attested_mac, attested_at } = row;
   const plain = { number, lastMac: last_mac, keptFrom: kept_from ?? undefined, attested: undefined };
@@ -55,7 +55,7 @@ export function verifiedEnd(keys: TenantKeys, tenantId: TenantId, row: EndRow): 
   return isMac(mac, () => macOfEndV1(keys.audit, key_version, tenantId, plain)) ? plain : undefined;
 }
 
-/** The end of a chain with its mac, to be stored. */
+/** The end of a chain with its MAC, to be stored. */
 export function signEnd(keys: TenantKeys, tenantId: TenantId, end: ChainEnd): EndRow {
   const version = keys.audit.current;
   return {
@@ -70,12 +70,12 @@ export function signEnd(keys: TenantKeys, tenantId: TenantId, end: ChainEnd): En
   };
 }
 
-/** The end of a chain that has no entry yet. A tenant is made with it: a tenant without an end lost it. */
+/** The end of an empty chain. Tenants are created with it, so a tenant without an end has lost it. */
 export function firstEnd(keys: TenantKeys, tenantId: TenantId): EndRow {
   return signEnd(keys, tenantId, { number: 0, lastMac: NO_SEAL, keptFrom: undefined, attested: undefined });
 }
 
-/** An entry that seals no minute, with its mac, to be stored. */
+/** An entry that does not seal a minute, with its MAC, to be stored. */
 export function signMark(keys: TenantKeys, tenantId: TenantId, mark: ChainMark): Omit<SealRow, "sealed_at"> {
   const version = keys.audit.current;
   return {
@@ -85,7 +85,7 @@ export function signMark(keys: TenantKeys, tenantId: TenantId, mark: ChainMark):
   };
 }
 
-/** Whether the vault made an entry of a chain, in this place. */
+/** Whether the vault made this entry for this place of the chain. */
 export function isOwnEntry(keys: TenantKeys, tenantId: TenantId, row: SealRow): boolean {
   const { window_start, number, row_count, digest, previous, key_version, mac, subject } = row;
   if (row.version !== 1) return false;

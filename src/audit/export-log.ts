@@ -5,9 +5,9 @@ import type { LogSnapshot } from "../store/log-snapshot.js";
 import { RowFeed } from "./row-feed.js";
 
 /**
- * A tenant's log as lines of JSON: its rows, oldest first, after those of each minute the minute's seal, and last the end of
- * the chain. A row has what its digest covers, in the order in which it does. Seals come in the order of the chain: where the
- * log's time was set back, rows come before the first seal of a later time.
+ * Writes a tenant's log as lines of JSON: its rows, oldest first, each minute followed by its seal, and last the end of
+ * the chain. A row has the fields of its digest, in the same order. Seals follow the order of the chain: if the log's
+ * time was set back, rows precede the first seal of a later time.
  */
 export async function* exportLog(
   snapshot: LogSnapshot,
@@ -27,7 +27,7 @@ export async function* exportLog(
       yield line(sealLine(tenantId, seal));
     }
   }
-  // What is not sealed yet: two minutes at most, where the server runs.
+  // Rows that are not sealed yet: at most two minutes' worth while a server runs.
   yield* rowLines(feed, tenantId, undefined);
   if (snapshot.end) yield line(endLine(tenantId, snapshot.end));
 }
@@ -43,12 +43,12 @@ function rowLine(tenant_id: TenantId, { micros, set_aside, ...row }: RawLogRow) 
     created_at: new Date(Math.floor(Number(micros) / 1_000)).toISOString(),
     micros,
     ...row,
-    // The number of the entry that set the row's minute aside: its earlier seal covers it, and not the later.
+    // The entry that set the row's minute aside: the earlier seal of the minute covers the row, not the later.
     ...(set_aside === null ? {} : { set_aside }),
   };
 }
 
-/** A seal of a minute, or an entry of another kind: where the log's time was set back, or an operator had the chain go on. */
+/** A seal of a minute, or another entry: the log's time was set back, or an operator restarted the chain. */
 function sealLine(tenant_id: TenantId, { kind, subject: _, digest, previous, mac, ...seal }: SealRow) {
   const hex = { digest: digest.toString("hex"), previous: previous.toString("hex"), mac: mac.toString("hex") };
   return { kind: kind === "minute" ? "seal" : kind, tenant_id, ...seal, ...hex };

@@ -2,18 +2,18 @@ import { createHash } from "node:crypto";
 import { lengthPrefixed } from "../crypto/bytes.js";
 
 /**
- * What verification can find:
- * - `rows_changed`, `rows_missing`, `rows_added`: a minute's rows are not those that were sealed
- * - `rows_unsealed`: rows in a minute that has no seal, although later ones have, or although a server has been running for
- *   more than five minutes since
- * - `seal_missing`: a seal was taken out, or off the end
- * - `seal_changed`: a seal that the vault did not make, or not in this place
- * - `end_changed`: the record of where the chain ends is gone, or was changed
- * - `chain_missing`: the tenant had seals, and none is left
- * - `chain_late`: the first seal is of a later time than the tenant
- * - `vault_changed`: the vault's own record of tenants and their seals was cut or changed
- * - `keys_closed`: the tenant's keys do not open, so that its seals cannot be checked
- * - `tenant_gone`: a tenant that was there before is deleted, or not there at all
+ * Findings of a verification:
+ * - `rows_changed`, `rows_missing`, `rows_added`: a minute's rows differ from the sealed ones
+ * - `rows_unsealed`: rows in a minute without a seal, although later ones have seals, or although a server has been
+ *   running for more than five minutes since
+ * - `seal_missing`: a seal was removed, from the middle or the end
+ * - `seal_changed`: a seal that the vault did not make, or not for this place
+ * - `end_changed`: the record of the chain's end is gone, or was changed
+ * - `chain_missing`: the tenant had seals, and all are gone
+ * - `chain_late`: the first seal is much later than the tenant's creation
+ * - `vault_changed`: the vault's own record of tenants and their seals was truncated or changed
+ * - `keys_closed`: the tenant's keys do not open, which makes its seals unverifiable
+ * - `tenant_gone`: a tenant that existed before is deleted, or missing
  */
 export type FindingKind =
   | "rows_changed"
@@ -31,16 +31,16 @@ export type FindingKind =
 
 export interface Finding {
   readonly kind: FindingKind;
-  /** The first moment of the minute. Absent where it cannot be told. */
+  /** The start of the minute. Absent if unknown. */
   readonly minute: Date | undefined;
-  /** A sentence for the operator, without a full stop. */
+  /** A sentence for the operator, without a full stop. Acknowledgements hash it: see {@link writeAcknowledged}. */
   readonly detail: string;
 }
 
-/** A chain that was tampered with everywhere must not fill the memory. */
+/** Bounds the memory for a chain that was tampered with everywhere. */
 const MOST = 1_000;
 
-/** Findings in the order in which they were made: the first thousand, and how many there are. */
+/** Findings in the order in which they were made: the first thousand, and their total number. */
 export class Findings {
   #list: Finding[] = [];
   #count = 0;
@@ -58,7 +58,7 @@ export class Findings {
     if (this.#list.length < MOST) this.#list.push({ kind, minute, detail });
   }
 
-  /** Moves what an operator has acknowledged to another list. Beyond the first thousand only the number is compared. */
+  /** Moves acknowledged findings to another list. Beyond the first thousand it compares only the number. */
   acknowledge({ hashes, count }: Acknowledged, other: Findings): void {
     const [list, unlisted] = [this.#list, this.#count - this.#list.length];
     const known = Math.min(unlisted, Math.max(0, count - hashes.size));
@@ -72,7 +72,7 @@ export class Findings {
   }
 }
 
-/** The findings that an operator knew when he had a chain go on. */
+/** The findings that an operator knew when restarting a chain. */
 export interface Acknowledged {
   /** In hexadecimal. */
   readonly hashes: ReadonlySet<string>;
@@ -81,7 +81,7 @@ export interface Acknowledged {
 
 const HASH_BYTES = 16;
 
-/** Findings as a restarted chain keeps them: those that come later are no part of what was acknowledged. */
+/** Encodes findings for a restart entry: findings of a later time are not acknowledged. */
 export function writeAcknowledged(findings: readonly Finding[]): Buffer {
   return Buffer.concat(findings.map(hashOf));
 }

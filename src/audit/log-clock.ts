@@ -4,25 +4,25 @@ import type { TenantId } from "../base/ids.js";
 import type { SealParts } from "./seal-log.js";
 import { type SetBackOutcome, setBackLog } from "./set-back-log.js";
 
-/** Tenants whose logs are set back at the same time. */
+/** Number of tenants whose logs are set back at a time. */
 const AT_ONCE = 4;
-/** A log that could not be set back is looked at again after so long: each request of its tenant asks for it. */
+/** Pause in milliseconds before a failed set-back is retried: every request of the tenant asks for it. */
 const REST_MS = 2_000;
 const BEHIND_TOLD_EVERY_MS = 60_000;
 
 export interface LogClockParts extends SealParts {
   readonly clock: Clock;
   readonly onSetBack: (tenantId: TenantId, outcome: SetBackOutcome & { readonly kind: "set back" }) => void;
-  /** The chain of the tenant has no head, so that its log cannot be set back. */
+  /** The chain of the tenant has no head, so its log cannot be set back. */
   readonly onRefused: (tenantId: TenantId) => void;
-  /** This server's clock is behind the database's, by so many milliseconds: it cannot write what others have closed. */
+  /** This server's clock is behind the database's, by this many milliseconds: it cannot write to closed minutes. */
   readonly onBehind: (milliseconds: number) => void;
   readonly onFailure: (tenantId: TenantId) => void;
 }
 
 /**
- * Looks after logs that are closed beyond this server's clock. Where the clocks ran fast and were set right, the log is set
- * back, and requests that wait for that go on; where this server alone is slow, that is told.
+ * Handles logs that are closed beyond this server's clock. If clocks ran fast and were corrected, it sets the log back,
+ * and waiting requests continue; if only this server is slow, it reports that.
  */
 export class LogClock {
   readonly #parts: LogClockParts;
@@ -43,7 +43,7 @@ export class LogClock {
     this.#startNext();
   }
 
-  /** Begins nothing more, and waits for what is under way. */
+  /** Starts nothing more, and waits for work in progress. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#waiting.clear();
@@ -70,7 +70,7 @@ export class LogClock {
       this.#resting.set(tenantId, true);
       if (outcome.kind === "refused") onRefused(tenantId);
       if (outcome.kind !== "not ahead" || !outcome.now || !outcome.closedUntil) return;
-      // A transaction that took its time just before its minute was closed meets that too.
+      // A long transaction that started just before its minute was closed gets here too.
       const isBehind = clock.now() < outcome.closedUntil.getTime();
       if (!isBehind || performance.now() - this.#toldBehindAt < BEHIND_TOLD_EVERY_MS) return;
       this.#toldBehindAt = performance.now();

@@ -1,7 +1,7 @@
 import { newUuid, type Uuid } from "../base/ids.js";
 import type { Actor } from "./actor.js";
 
-/** What log rows are about, and how people call it. GET /logs/entity-types shows this list. */
+/** Entity types of log rows with their display names. GET /logs/entity-types lists them. */
 export const ENTITY_TYPES = {
   application: "Application",
   application_key: "Application Key",
@@ -43,7 +43,7 @@ const TOKEN_TYPES = [
   "us_bank_routing_number",
 ] as const satisfies readonly EntityType[];
 
-/** What a log row calls a token of this type. */
+/** The entity type in log rows for a token of this type. */
 export function tokenEntityType(tokenType: string): EntityType {
   const found = TOKEN_TYPES.find((type) => type === tokenType);
   if (found === undefined) throw new Error(`no entity type for tokens of type ${tokenType}`);
@@ -55,7 +55,7 @@ export function entityTypesMatching(filter: string): readonly string[] {
   return filter === "token" ? TOKEN_TYPES : [filter];
 }
 
-/** What was done, and how a message puts it. */
+/** Operations, and how messages name them. */
 const OPERATIONS = {
   create: "created",
   read: "retrieved",
@@ -79,7 +79,7 @@ export type Operation = keyof typeof OPERATIONS;
 /** The entity id of a row about a list or a search: no single entity was touched. */
 export const ALL = "*";
 
-/** One row of the log. A message is made of fixed words only: no data, no ids of values, nothing a caller wrote. */
+/** One row of the log. Its message consists of fixed words: no data, no ids of values, no caller's input. */
 export interface LogEntry {
   readonly id: Uuid;
   readonly actor: Actor | undefined;
@@ -90,8 +90,8 @@ export interface LogEntry {
 }
 
 /**
- * A row of the log.
- * @param remark fixed words, never anything that a caller wrote.
+ * Creates a row of the log.
+ * @param remark fixed words, never a caller's input.
  */
 export function logEntry(
   actor: Actor | undefined,

@@ -6,13 +6,13 @@ import { type LogRow, listLogRows } from "../store/audit-logs.js";
 import type { Transaction } from "../store/transaction.js";
 import { entityTypesMatching } from "./log-entry.js";
 
-/** Which rows of the log are asked for, as a caller wrote it. */
+/** A caller's filter and page of the log, unparsed. */
 export interface LogQuery {
   readonly entityType: string | undefined;
   readonly entityId: string | undefined;
   readonly startDate: string | undefined;
   readonly endDate: string | undefined;
-  /** The cursor of the page before. Wins over the page number. */
+  /** The cursor of the previous page. Overrides the page number. */
   readonly start: string | undefined;
   readonly page: number;
   readonly size: number;
@@ -26,7 +26,7 @@ export interface LogPage {
 
 /**
  * Prepares a page of the log, newest first.
- * @throws {Fault} validation_failed for a date that is none, or a cursor that was not made for this list.
+ * @throws {Fault} validation_failed for an invalid date, or a cursor of another list.
  */
 export function prepareLogPage(keys: TenantKeys, query: LogQuery): (tx: Transaction) => Promise<LogPage> {
   const filter = ["logs", query.entityType ?? "", query.entityId ?? "", query.startDate ?? "", query.endDate ?? ""];
@@ -37,7 +37,7 @@ export function prepareLogPage(keys: TenantKeys, query: LogQuery): (tx: Transact
     until: readTime("end_date", query.endDate),
     after: query.start === undefined ? undefined : readStart(keys, filter, query.start),
     offset: query.start === undefined ? (query.page - 1) * query.size : 0,
-    // One more than the page tells whether there is a next one.
+    // One row more than the page shows whether another page follows.
     limit: query.size + 1,
   };
   return async (tx) => {

@@ -1,12 +1,12 @@
 import type { RawLogRow } from "../store/audit-seals.js";
 import { MINUTE_MS } from "../store/due.js";
 
-/** The first moment of a row's minute. */
+/** The start of a row's minute. */
 export function minuteOf({ micros }: Pick<RawLogRow, "micros">): Date {
   return new Date(Math.floor(Number(micros) / 1_000 / MINUTE_MS) * MINUTE_MS);
 }
 
-/** How many rows there are of each minute, in the order in which they come. */
+/** Counts rows per minute, in the order of their arrival. */
 export class MinuteCounts {
   readonly #list: { readonly minute: Date; count: number }[] = [];
 

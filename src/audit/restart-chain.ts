@@ -9,15 +9,15 @@ import { type Finding, writeAcknowledged } from "./findings.js";
 import { ALL, logEntry } from "./log-entry.js";
 import { attestWhenDue, type SealParts, sealedUntil } from "./seal-log.js";
 
-/** What a verification found, which an operator has looked into. */
+/** Findings of a verification that an operator has investigated. */
 export interface KnownFindings {
   readonly findings: readonly Finding[];
   readonly findingCount: number;
 }
 
 /**
- * Has a chain that was tampered with go on, for an operator who has looked at what was done. Where it was cut, a number is
- * left out. What was found is acknowledged; what is found beyond that later is not.
+ * Continues a chain that was tampered with, after an operator's investigation. Skips a number if the chain was
+ * truncated. Known findings are acknowledged; later ones are not.
  * @returns the number of the new entry.
  */
 export async function restartChain(parts: SealParts, tenantId: TenantId, known: KnownFindings): Promise<number> {
@@ -29,7 +29,7 @@ export async function restartChain(parts: SealParts, tenantId: TenantId, known: 
   const least = Math.max(history.reached(tenantId), attested?.seal.number ?? 0);
   const { number } = nextPlace({ ...chain, isWhole }, least);
   const row = signMark(keys, tenantId, {
-    // Without a seal all rows that are left are sealed as they are now.
+    // A chain without a seal seals all remaining rows in their present state.
     ...{ kind: "restart", at: chain.last ? sealedUntil(chain.last) : new Date(0), number },
     ...{ previous: chain.last?.mac ?? NO_SEAL, subject: undefined },
     ...{ count: known.findingCount, digest: writeAcknowledged(known.findings) },
@@ -42,12 +42,12 @@ export async function restartChain(parts: SealParts, tenantId: TenantId, known: 
     if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
     return tx.now;
   });
-  // From here on this place of the chain is the one to compare with.
+  // From here on, comparisons use this place of the chain.
   if (tenantId !== VAULT) await attestWhenDue(parts, { database, keys, tenantId }, { stored, end }, now);
   return number;
 }
 
-/** Notes in the vault's own chain that a tenant that is gone is not expected any more. */
+/** Records in the vault's own chain that a tenant which is gone is no longer expected. */
 export async function releaseTenant(parts: SealParts, tenantId: TenantId): Promise<void> {
   await attest(parts, tenantId, { number: 0, lastMac: NO_SEAL, keptFrom: undefined, attested: undefined });
 }

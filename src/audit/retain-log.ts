@@ -5,20 +5,20 @@ import { readLogClosing } from "../store/log-clock.js";
 import { ChainMoved, readChain, signEnd } from "./chain.js";
 import { attestWhenDue, nextDay, type SealParts, sealedUntil } from "./seal-log.js";
 
-/** Rows that are removed in one transaction, or somewhat more. */
+/** Approximate number of rows that one transaction removes. */
 const BATCH = 5_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 export interface Retention extends SealParts {
-  /** Days that rows are kept for; 0: for ever. */
+  /** Days for which rows are kept; 0 for ever. */
   readonly days: number;
 }
 
 /**
- * Removes the rows of a tenant that are older than they are to be kept, whole sealed minutes only. Their seals stay, and the
- * end of the chain says, under its mac, from when on rows must be there. Comes again the next day, also where nothing is
- * left: the operator may have set another number of days by then, and the chain is attested once a day. The signal ends it
- * between two batches: the rest is for the next run.
+ * Removes a tenant's rows that are past their retention, in whole sealed minutes. Their seals stay, and the end of the
+ * chain says, under its MAC, from when on rows must exist. Runs again the next day even if nothing is left: the
+ * retention may have changed by then, and the chain is attested once a day. The signal ends it between two batches; the
+ * next run does the rest.
  */
 export async function removeOldLog(
   parts: Retention,
@@ -33,10 +33,10 @@ export async function removeOldLog(
   if (days > 0) {
     const time = await run.run(tenantId, "unguarded", async (tx) => {
       const { stored, end, last, isWhole } = await readChain(tx, keys);
-      // Of a tampered log nothing is removed: it is evidence.
+      // A tampered log is evidence, so nothing is removed.
       if (!stored || !end || !last || !isWhole) return undefined;
       const closing = await tx.query(readLogClosing, "closing");
-      // A server whose clock runs fast removes nothing before its time by the database's clock.
+      // A server with a fast clock must not remove rows early by the database's clock.
       const today = Math.min(now.getTime(), closing?.now.getTime() ?? now.getTime());
       const wanted = Math.floor((today - days * DAY_MS) / MINUTE_MS) * MINUTE_MS;
       const keptFrom = new Date(Math.min(wanted, sealedUntil(last).getTime()));

@@ -1,6 +1,6 @@
 import type { RawLogRow } from "../store/audit-seals.js";
 
-/** Rows of the log, oldest first, given out up to a moment at a time. Holds one page. */
+/** Returns rows of the log, oldest first, up to a given time per call. Holds one page. */
 export class RowFeed {
   readonly #pages: AsyncGenerator<readonly RawLogRow[]>;
   readonly #onPage: (rows: number) => void;
@@ -8,18 +8,18 @@ export class RowFeed {
   #next = 0;
   #isEnded = false;
 
-  /** `onPage` is told of how many rows came with each page. */
+  /** @param onPage called with the number of rows of each page. */
   constructor(pages: AsyncGenerator<readonly RawLogRow[]>, onPage: (rows: number) => void) {
     this.#pages = pages;
     this.#onPage = onPage;
   }
 
-  /** Gives the rows whose time is before `until`, or all that are left. */
+  /** Passes the rows before `until`, or all remaining rows. */
   async take(until: Date | undefined, each: (row: RawLogRow) => void): Promise<void> {
     for await (const rows of this.pieces(until)) for (const row of rows) each(row);
   }
 
-  /** The same rows in pieces of a page at most. */
+  /** The same rows in chunks of at most a page. */
   async *pieces(until: Date | undefined): AsyncGenerator<readonly RawLogRow[]> {
     const bound = until ? until.getTime() * 1_000 : Number.POSITIVE_INFINITY;
     for (;;) {

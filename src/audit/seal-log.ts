@@ -20,7 +20,7 @@ import { type Chain, ChainMoved, readChain, signEnd } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
 import { minuteOf } from "./minute-counts.js";
 
-/** Rows that are read at once, and seals that are written at once. */
+/** Rows read, and seals written, at a time. */
 const PAGE = 5_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
@@ -29,31 +29,31 @@ export interface SealParts {
   readonly keyring: TenantKeySource;
   /** What this process knows of chains. Absent: nothing yet. */
   readonly history?: ChainHistory;
-  /** Called when the vault's own chain turns out to have been cut or changed. */
+  /** Called if the vault's own chain was truncated or changed. */
   readonly onVaultBroken?: () => void;
 }
 
 /**
  * - `sealed`: every minute up to this one that has rows has its seal, made now or by another process
- * - `early`: the database's clock says that the minute has not been over for long enough
- * - `broken`: sealed, but the chain before was tampered with: the new seals leave a gap that verification will show
- * - `refused`: the head of the chain is gone, and nothing is sealed until an operator has the chain go on
- * - `stopped`: the rest is for the next run
+ * - `early`: by the database's clock, the minute ended too recently
+ * - `broken`: sealed, but the chain was tampered with: the new seals leave a gap that verification will show
+ * - `refused`: the head of the chain is gone, and sealing waits until an operator restarts the chain
+ * - `stopped`: the next run does the rest
  */
 export type SealOutcome = "sealed" | "early" | "broken" | "refused" | "stopped";
 
 export interface SealTask {
   readonly minute: Date;
-  /** Under which the minute is noted. */
+  /** The time of the minute's due entry. */
   readonly dueAt: Date;
-  /** Ends it between two pages of rows. */
+  /** Ends the task between two pages of rows. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Seals what a tenant's log has up to the end of a minute. First the log is closed up to there, for good; then nothing
- * changes any more, so that the rows can be read in pages. Dying in between leaves no more than a closed minute, which the
- * next run seals. Of two that do it at the same time one finds its minutes sealed, and stops.
+ * Seals a tenant's log up to the end of a minute. First closes the log up to there, permanently; then no row changes
+ * any more, and the rows can be read in pages. A crash in between leaves a closed minute, which the next run seals. Of
+ * two concurrent runs one finds its minutes sealed, and stops.
  */
 export async function sealLog(
   parts: SealParts,
@@ -75,7 +75,7 @@ export async function sealLog(
   return outcome === "overtaken" ? "sealed" : outcome;
 }
 
-/** `overtaken`: another process has sealed these minutes, and forgets that they are due. */
+/** `overtaken`: another process has sealed these minutes, and deletes their due entry. */
 export type ClosedOutcome = Exclude<SealOutcome, "early"> | "overtaken";
 
 /** Seals minutes that are closed already. */
@@ -108,10 +108,10 @@ export async function sealClosed(
   return state === "whole" ? "sealed" : "broken";
 }
 
-/** A minute with what is in it, before it has its place in the chain. */
+/** A minute with its row count and digest, before it has a place in the chain. */
 type CountedMinute = Pick<SealedMinute, "windowStart" | "rowCount" | "digest">;
 
-/** The minutes with rows that have no seal yet, oldest first, some at a time; not all of them once the signal is aborted. */
+/** Yields minutes with rows but without a seal, oldest first, in batches; ends early once the signal is aborted. */
 async function* minutesToSeal(
   database: Database,
   tenantId: TenantId,
@@ -147,7 +147,7 @@ async function* minutesToSeal(
   if (counted.length > 0) yield counted;
 }
 
-/** Up to where the log has seals, by the last entry of its chain: a mark says where sealing goes on. */
+/** The time up to which the log has seals, by the last entry of its chain: a mark says where sealing continues. */
 export function sealedUntil({ kind, window_start }: Pick<SealRow, "kind" | "window_start">): Date {
   return kind === "minute" ? new Date(window_start.getTime() + MINUTE_MS) : window_start;
 }
@@ -177,13 +177,13 @@ async function append(
     previous = mac;
     return seal;
   });
-  // What an end that was tampered with says is not carried on.
+  // The content of a tampered end is not carried over.
   const { keptFrom, attested } = chain.end ?? { keptFrom: undefined, attested: undefined };
   const end: ChainEnd = { number, lastMac: previous, keptFrom, attested };
   const stored = signEnd(keys, tenantId, end);
   const tomorrow = nextDay(counted.at(-1)?.windowStart ?? new Date(0));
   await database.slow.run(tenantId, "unguarded", async (tx) => {
-    // Another process may have set the log back since its rows were read: its last minutes are open again.
+    // Another process may have set the log back since its rows were read, which reopens its last minutes.
     if (!(await tx.query(holdClosed, until))) throw new ChainMoved();
     for (const seal of seals) tx.enqueue(insertSeal, seal);
     noteDue(tx, { kind: "log_retention", at: tomorrow });
@@ -192,7 +192,7 @@ async function append(
   return { stored, end, last: undefined, isWhole: true };
 }
 
-/** Names the last seal in the vault's own chain, unless that was done less than an hour ago. */
+/** Records the last seal in the vault's own chain, unless that was done less than an hour ago. */
 export async function attestWhenDue(
   parts: SealParts,
   { database, keys, tenantId }: Place,
@@ -200,17 +200,17 @@ export async function attestWhenDue(
   now: Date,
 ): Promise<void> {
   if (!stored || !end || end.number === 0) return;
-  // A clock that was set back leaves attestations of the future.
+  // After a clock was set back, attestations may have future times.
   if (end.attested && Math.abs(now.getTime() - end.attested.at.getTime()) < ATTESTED_EVERY_MS) return;
   const { ref, isVaultBroken } = await attest(parts, tenantId, end);
   if (isVaultBroken) parts.onVaultBroken?.();
   const attested = signEnd(keys, tenantId, { ...end, attested: ref });
   const before = stored.mac;
-  // Where another process has moved the end meanwhile, the head names an older attestation until the next.
+  // If another process has moved the end meanwhile, the head names an older attestation until the next.
   await database.slow.run(tenantId, "unguarded", (tx) => tx.query(moveChainEnd, { before, end: attested }));
 }
 
-/** Midnight after a moment: rows that may have to be removed are looked for once a day. */
+/** The midnight after a time: expired rows are looked for once a day. */
 export function nextDay(time: Date): Date {
   return new Date((Math.floor(time.getTime() / DAY_MS) + 1) * DAY_MS);
 }

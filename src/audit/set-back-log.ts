@@ -18,15 +18,15 @@ import { ChainHistory } from "./chain-history.js";
 import { ALL, logEntry } from "./log-entry.js";
 import { type SealParts, sealClosed } from "./seal-log.js";
 
-/** Rows that are set aside in one transaction, or somewhat more. */
+/** Approximate number of rows that one transaction sets aside. */
 const BATCH = 5_000;
-/** A set-back that was begun longer ago is not finished but begun again: its note may have been forged. */
+/** An older unfinished set-back restarts from the beginning: its record may be forged. */
 const BEGUN_WITHIN_MS = 24 * 60 * MINUTE_MS;
 
 /**
- * - `set back`: the log goes on at the present minute
+ * - `set back`: the log continues at the present minute
  * - `not ahead`: by the database's clock the log is not closed beyond the present
- * - `refused`: the chain has no head; an operator must have it go on first
+ * - `refused`: the chain has no head; an operator must restart it first
  * - `overtaken`: another process was faster
  */
 export type SetBackOutcome =
@@ -35,13 +35,11 @@ export type SetBackOutcome =
   | { readonly kind: "refused" | "overtaken" };
 
 /**
- * Lets a tenant's log go on at the present after the clock ran fast, minutes were closed ahead of time, and the clock was set
- * right: until real time has passed the closed minutes nothing could be written otherwise.
- *
- * What was written under the wrong time stays as it is and stays sealed. Its rows are marked as set aside, so that the same
- * minutes can have rows and seals of their own when their time comes, and an entry of the chain says since when. Only what the
- * database's clock says counts, and only minutes that have not begun by it are touched: the past cannot be opened. Can be cut
- * off anywhere and run again, by any process.
+ * Sets a tenant's log back to the present, after a fast clock closed minutes ahead of time and was corrected: otherwise
+ * writes would fail until real time has passed the closed minutes. Rows with a wrong time stay as they are and stay
+ * sealed. They are marked as set aside, which lets the same minutes have rows and seals of their own later, and an
+ * entry of the chain records since when. Only the database's clock counts, and only minutes that have not begun by it
+ * are touched: the past cannot be reopened. Any process can interrupt and repeat it at any point.
  */
 export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<SetBackOutcome> {
   const { database, keyring, history = new ChainHistory() } = given;
@@ -52,13 +50,13 @@ export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<
   if (!closing || !closedUntil || closedUntil <= closing.now)
     return { kind: "not ahead", closedUntil, now: closing?.now };
   const present = new Date(Math.floor(closing.now.getTime() / MINUTE_MS) * MINUTE_MS);
-  // An attempt that was cut off has set rows aside from an earlier minute on, and nothing was written since.
+  // An interrupted attempt has set rows aside from an earlier minute on, and no row was written since.
   const wish = { to: present, earliest: new Date(closing.now.getTime() - BEGUN_WITHIN_MS), closedUntil };
   const to = await run.run(tenantId, "unguarded", (tx) => tx.query(planSetBack, wish));
   if (!to) return { kind: "overtaken" };
   const plan: SetBack = { to, closedUntil };
 
-  // Dying between closing and sealing leaves closed minutes without seals.
+  // A crash between closing and sealing leaves closed minutes without seals.
   const sealed = await sealClosed(parts, tenantId, { until: closedUntil });
   if (sealed === "refused" || sealed === "overtaken") return { kind: sealed };
   const keys = await keyring.of(tenantId);

@@ -4,33 +4,32 @@ import { MinuteCounts } from "./minute-counts.js";
 import { RowFeed } from "./row-feed.js";
 
 /**
- * The rows of a log in the order of the seals that cover them. After the log's time was set back a minute may have two seals:
- * the earlier covers the rows that were set aside then, the later all others. Holds one page of rows for the log and one for
- * each set-back.
+ * Groups the rows of a log by the seals that cover them. After a set-back a minute may have two seals: the earlier
+ * covers the rows set aside then, the later all others. Holds one page of rows for the log and one for each set-back.
  */
 export class Strands {
   readonly #snapshot: LogSnapshot;
   readonly #onPage: (rows: number) => void;
   readonly #main: RowFeed;
   readonly #aside = new Map<number, RowFeed>();
-  /** Rows that are marked as set aside by an entry that is not there. */
+  /** Rows set aside by an entry that does not exist. */
   readonly unknown = new MinuteCounts();
 
-  /** @param onPage called with how many rows were read. */
+  /** @param onPage called with the number of rows read. */
   constructor(snapshot: LogSnapshot, onPage: (rows: number) => void) {
     this.#snapshot = snapshot;
     this.#onPage = onPage;
     this.#main = new RowFeed(snapshot.rows("all"), onPage);
   }
 
-  /** Gives the rows before `until` that are left of the strand of a seal. */
+  /** Passes the remaining rows before `until` of a seal's strand. */
   async take(seal: SealRow, until: Date, each: (row: RawLogRow) => void): Promise<void> {
     const feed = this.#feedOf(seal);
     if (feed === this.#main) await feed.take(until, (row) => this.#sort(row, each));
     else await feed.take(until, each);
   }
 
-  /** Gives all rows that no seal has covered. */
+  /** Passes all rows that no seal has covered. */
   async takeRest(each: (row: RawLogRow) => void): Promise<void> {
     await this.#main.take(undefined, (row) => this.#sort(row, each));
     for (const { number } of this.#snapshot.setBacks) await this.#asideOf(number).take(undefined, each);
@@ -50,7 +49,7 @@ export class Strands {
   #asideOf(number: number): RowFeed {
     let feed = this.#aside.get(number);
     if (!feed) {
-      // These rows were counted with all others.
+      // The main feed has counted these rows already.
       feed = new RowFeed(this.#snapshot.rows(number), () => this.#onPage(0));
       this.#aside.set(number, feed);
     }

@@ -9,7 +9,7 @@ import { type Finding, Findings, readAcknowledged } from "./findings.js";
 import { MinuteCounts } from "./minute-counts.js";
 import { Strands } from "./strands.js";
 
-/** A seal that was seen at an earlier time, and kept where whoever changes the log cannot reach it. */
+/** A seal seen earlier and stored out of reach of an attacker who can change the log. */
 export interface SeenSeal {
   readonly number: number;
   readonly minute: Date;
@@ -17,27 +17,27 @@ export interface SeenSeal {
   readonly mac: string;
 }
 
-/** What an attestation in the vault's own chain says of a tenant's chain. */
+/** The content of an attestation of a tenant's chain in the vault's own chain. */
 export interface AttestedSeal extends SeenSeal {
-  /** When it was attested. */
+  /** Time of the attestation. */
   readonly at: Date;
 }
 
 export interface LogVerdict {
   readonly rows: number;
   readonly seals: number;
-  /** Rows of the last minutes, which are not sealed yet: nothing can be said of them. */
+  /** Rows of the last minutes, which are not sealed yet and cannot be verified. */
   readonly unsealedRows: number;
-  /** Rows before this were removed when their time was over. */
+  /** Older rows were removed after their retention. */
   readonly keptFrom: Date | undefined;
-  /** To be compared with at a later time. Absent: there is no seal yet. */
+  /** The seal for a later comparison. Absent if there is no seal yet. */
   readonly lastSeal: SeenSeal | undefined;
-  /** Where the log's time was set back, since the clock had run fast. Absent: nowhere. */
+  /** Where the log's time was set back after the clock had run fast. Absent if never. */
   readonly setBacks?: readonly { readonly at: Date; readonly to: Date }[];
   /** The first thousand. */
   readonly findings: readonly Finding[];
   readonly findingCount: number;
-  /** What was found of the time before an operator had the chain go on. Absent: nothing. */
+  /** Findings that an operator acknowledged by restarting the chain. Absent if it has none. */
   readonly acknowledged?: readonly Finding[];
 }
 
@@ -46,18 +46,18 @@ export interface VerifyOptions {
   readonly seen: SeenSeal | undefined;
   /** The last seal that the vault's own chain names. */
   readonly attested?: AttestedSeal | undefined;
-  /** A server was running at this time and has been since: rows of before should have a seal. */
+  /** A server has been running since this time: earlier rows should have a seal. */
   readonly sealedBy?: Date | undefined;
-  /** Called with how many rows have been read so far. */
+  /** Called with the number of rows read so far. */
   readonly onProgress: (rows: number) => void;
 }
 
-/** A tenant's chain begins with its own rows: a tenant id carries the time of its making. */
+/** A tenant's chain begins with its own rows: a tenant id contains the time of its creation. */
 const LATEST_BEGIN_MS = 10 * MINUTE_MS;
 
 /**
- * Compares a tenant's log with its seals, minute by minute, in flat memory. Finds what anybody without the tenant's key did
- * to rows or seals, and an end that was taken off the log, where an attested or `seen` seal was part of it.
+ * Compares a tenant's log with its seals, minute by minute, in constant memory. Finds changes to rows or seals by
+ * anyone without the tenant's key, and a truncated end if it included an attested or `seen` seal.
  */
 export async function verifyLog(
   snapshot: LogSnapshot,
@@ -103,7 +103,7 @@ class Verification {
 
   async run(): Promise<LogVerdict> {
     for await (const page of this.#snapshot.seals()) for (const seal of page) await this.#check(seal);
-    // Where nothing is left, one finding says so.
+    // If nothing is left, one finding says so.
     const isGone = !this.#snapshot.end && !this.#last && this.#options.attested !== undefined;
     for (const { number, minute } of isGone ? [] : this.#awaited) {
       this.#findings.add("seal_missing", minute, `seal ${number}, which was seen before, is not there`);
@@ -140,7 +140,7 @@ class Verification {
     this.#seals += 1;
   }
 
-  /** An operator, who holds the root key, knew what had been found when he had the chain go on. */
+  /** An operator, who holds the root key, knew these findings when restarting the chain. */
   #acknowledge(restart: SealRow): void {
     this.#findings.acknowledge(readAcknowledged(restart), this.#acknowledged);
     const isPast = ({ number }: SeenSeal) => number < restart.number;
@@ -150,12 +150,12 @@ class Verification {
     this.#awaited = this.#awaited.filter((seen) => !isPast(seen));
   }
 
-  /** Rows before a sealed minute that belong to no sealed minute themselves. */
+  /** Rows between sealed minutes that belong to none of them. */
   async #findStrays(seal: SealRow): Promise<void> {
     const strays = new MinuteCounts();
     await this.#strands.take(seal, seal.window_start, (row) => strays.add(row));
     for (const { minute, count } of strays.list) {
-      // What is left of removed minutes is on its way out.
+      // Rows left of removed minutes are about to be deleted.
       if (this.#keptFrom && minute < this.#keptFrom) continue;
       this.#findings.add("rows_unsealed", minute, `${numbered(count, "row")} in a minute that has no seal`);
     }
@@ -165,7 +165,7 @@ class Verification {
     const last = this.#last;
     const findings = this.#findings;
     const expected = (last?.number ?? 0) + 1;
-    // A restarted chain leaves a number out, and follows what was left when it was restarted.
+    // A restarted chain skips a number, and follows what was left at its restart.
     if (seal.kind !== "restart" && seal.number > expected) {
       const gone = numbered(seal.number - expected, "seal");
       const since = last ? `after ${last.window_start.toISOString()}` : "at the beginning";
@@ -181,7 +181,7 @@ class Verification {
   #checkBegin({ window_start }: SealRow): void {
     const made = timeOfUuid(this.#tenantId);
     if (!made || window_start.getTime() <= made.getTime() + LATEST_BEGIN_MS) return;
-    // Rows that were removed before there were seals are no sign of anything.
+    // Rows removed before the first seal prove nothing.
     if (this.#keptFrom && this.#keptFrom >= window_start) return;
     this.#findings.add(
       "chain_late",
@@ -233,7 +233,7 @@ class Verification {
     }
   }
 
-  /** What is left has no seal: of the last minutes, or of minutes that nobody sealed. */
+  /** Checks rows without a seal: of the last minutes, or of minutes that no server sealed. */
   async #checkUnsealed(): Promise<number> {
     const { sealedBy } = this.#options;
     const late = new MinuteCounts();

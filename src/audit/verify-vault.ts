@@ -7,7 +7,7 @@ import { isOwnEntry, verifiedEnd } from "./chain.js";
 import { type Finding, Findings, readAcknowledged } from "./findings.js";
 import type { AttestedSeal } from "./verify-log.js";
 
-/** What the vault's own chain says, and what is wrong with it. */
+/** The content of the vault's own chain, and its findings. */
 export interface VaultVerdict {
   /** The last seal of each tenant that was ever attested. */
   readonly attested: ReadonlyMap<TenantId, AttestedSeal & { readonly entry: number }>;
@@ -43,7 +43,7 @@ export async function verifyVault(snapshot: LogSnapshot, keys: TenantKeys): Prom
       const { subject } = entry;
       if (subject !== null && isTenantId(subject)) {
         const seal = { number: entry.row_count, minute: at, mac: entry.digest.toString("hex") };
-        // An operator has released a tenant that is gone: nothing is expected of it.
+        // An operator has released this tenant, which is gone: it is no longer expected.
         if (seal.number === 0) attested.delete(subject);
         else attested.set(subject, { ...seal, at, entry: entry.number });
       }
@@ -62,8 +62,8 @@ export async function verifyVault(snapshot: LogSnapshot, keys: TenantKeys): Prom
 }
 
 /**
- * What a tenant's head says of the vault's own chain, where the two do not agree.
- * @param entryMac reads the mac of an entry as it is stored now: attestations are made while this looks.
+ * Finds a contradiction between a tenant's head and the vault's own chain.
+ * @param entryMac reads the present MAC of a stored entry, because attestations continue during verification.
  */
 export async function contradictionOf(
   tenantId: TenantId,

@@ -7,7 +7,7 @@ export function toBase62(bytes: Uint8Array, width: number): string {
   return encode(bytes, BASE62).padStart(width, "0");
 }
 
-/** The `size` big-endian bytes that `text` stands for in base62, or undefined when it is not base62 or too large. */
+/** The `size` big-endian bytes that `text` encodes in base62, or undefined if it is not base62 or too large. */
 export function fromBase62(text: string, size: number): Buffer | undefined {
   return decode(text, BASE62, size);
 }
@@ -17,13 +17,13 @@ export function toBase58(bytes: Uint8Array): string {
   return encode(bytes, BASE58);
 }
 
-/** The `size` bytes that `text` stands for in base58, or undefined when it is not base58 or too large. */
+/** The `size` bytes that `text` encodes in base58, or undefined if it is not base58 or too large. */
 export function fromBase58(text: string, size: number): Buffer | undefined {
   return decode(text, BASE58, size);
 }
 
 function decode(text: string, alphabet: string, size: number): Buffer | undefined {
-  // No more characters than `size` bytes can fill: the cost of reading grows with their square.
+  // Decoding is quadratic in the length, so longer texts than `size` bytes can need are rejected first.
   if (text.length > size * 2) return undefined;
   const base = BigInt(alphabet.length);
   let value = 0n;

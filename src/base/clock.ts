@@ -1,4 +1,4 @@
-/** Where business time comes from. Tests move it; leases alone use the database's clock. */
+/** Source of business time. Tests set it; only leases use the database's clock. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;

@@ -1,7 +1,7 @@
 import { fromBase62, toBase62 } from "./base-n.js";
 import { isUuid, type Uuid } from "./ids.js";
 
-/** A UUID in 22 letters and digits, as keys and links carry it. */
+/** A UUID as 22 letters and digits, the form used in keys and links. */
 export function compactUuid(id: Uuid): string {
   return toBase62(Buffer.from(id.replaceAll("-", ""), "hex"), 22);
 }

@@ -1,4 +1,4 @@
-/** Whether the double that JSON.parse makes of a number's text has the same decimal value as the text. */
+/** Whether JSON.parse's double for a number has the same decimal value as its text. */
 export function isExact(source: string, value: number): boolean {
   if (!Number.isFinite(value)) return false;
   const wanted = decimalOf(source);

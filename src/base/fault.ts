@@ -1,9 +1,6 @@
 import { boundedFields, type FieldFaults, MAX_FAULTS } from "./field-faults.js";
 
-/**
- * Everything that can go wrong in a way the caller is told about. The statuses of each code on HTTP and gRPC stand in
- * one table, `api/fault-table.ts`.
- */
+/** Errors that callers see. `api/fault-table.ts` maps each code to its HTTP and gRPC status. */
 export const FAULT_CODES = [
   "malformed_body",
   "validation_failed",
@@ -33,7 +30,7 @@ export function isFaultCode(text: string): text is FaultCode {
 
 export interface FaultOptions {
   fields?: FieldFaults;
-  /** Seconds after which trying again makes sense. */
+  /** Seconds after which a retry makes sense. */
   retryAfter?: number;
   /** For the operator's log only; never sent to a caller. */
   cause?: unknown;
@@ -43,7 +40,7 @@ export interface FaultOptions {
 const MAX_DETAIL_CHARACTERS = 2_000;
 
 /**
- * An error whose code, detail and fields go to the caller, as far as they fit into one answer. None of them may hold a stored
+ * An error whose code, detail and fields go to the caller, as far as one response holds them. None may contain a stored
  * value, a key or driver text.
  */
 export class Fault extends Error {
@@ -60,7 +57,7 @@ export class Fault extends Error {
   }
 }
 
-/** Why something failed, in fixed words that the operator's log may show. */
+/** An internal cause in fixed words that the operator's log may show. */
 export class Reason extends Error {
   override readonly name = "Reason";
 }
@@ -76,8 +73,8 @@ export function invalidFields(fields: FieldFaults): Fault {
 }
 
 /**
- * Bytes of a name and a text in a detail; longer ones, which a caller may make up, are cut. Over gRPC a detail is sent in
- * trailers, of which clients take 8 KiB, with three characters for each byte outside of ASCII.
+ * Byte limits of a field name and an expectation within a detail; longer ones are cut, because callers may choose them.
+ * gRPC sends details in trailers, of which clients accept 8 KiB, with three characters for each non-ASCII byte.
  */
 const LONGEST_FIELD = 64;
 const LONGEST_EXPECTATION = 192;
@@ -99,8 +96,8 @@ function shortened(text: string, bytes: number): string {
 }
 
 /**
- * A validation fault together with what further checks of the same request find. A check reports by throwing a fault. Fields
- * that are at fault already, and those above and below them, are not reported again.
+ * Adds the faults that further checks of the same request find. A check reports by throwing a fault. Fields that
+ * already have a fault, and their parents and children, are not reported again.
  */
 export function withFurtherFaults(fault: Fault, checks: readonly (() => unknown)[]): Fault {
   if (fault.code !== "validation_failed" || !fault.fields) return fault;
@@ -109,7 +106,7 @@ export function withFurtherFaults(fault: Fault, checks: readonly (() => unknown)
   for (const check of checks) {
     const found = Object.entries(faultOf(check)?.fields ?? {});
     if (found.length > 0) failed += 1;
-    // A list that is too long has a check for each entry.
+    // A list that is too long has one check per entry.
     if (failed > MAX_FAULTS || Object.keys(all).length >= MAX_FAULTS) break;
     const reported = Object.keys(all);
     for (const [field, texts] of found) {
@@ -128,7 +125,7 @@ function faultOf(check: () => unknown): Fault | undefined {
   }
 }
 
-/** Whether a field is another, or a part of it. */
+/** Whether `field` is `other` or a part of it. */
 function isWithin(field: string, other: string): boolean {
   return field === other || field.startsWith(`${other}.`) || field.startsWith(`${other}[`);
 }
@@ -138,7 +135,7 @@ export function notFound(what: string): Fault {
   return new Fault("not_found", `There is no such ${what}.`);
 }
 
-/** The key lacks a permission altogether. `hint` says which key has it. */
+/** The key lacks the permission entirely. `hint` says which key has it. */
 export function permissionDenied(permission: string, hint?: string): Fault {
   const lacks = `The key used lacks the permission ${permission} for this`;
   return new Fault("permission_denied", hint === undefined ? `${lacks}.` : `${lacks}: ${hint}`);

@@ -1,11 +1,11 @@
 import { type Fault, invalidFields } from "./fault.js";
 import { BoundedFieldFaults, type FieldFaults } from "./field-faults.js";
 
-/** Collects what is wrong with the fields of a request, and stops the check once an answer would list no more. */
+/** Collects faults of a request's fields. Stops the check once a response would list no more. */
 export class FieldFaultList {
   readonly #faults = new BoundedFieldFaults();
 
-  /** @throws {Fault} validation_failed with all that was collected, when no more faults fit into one answer. */
+  /** @throws {Fault} validation_failed with all collected faults, when no more fit into one response. */
   add(field: string, expectation: string): void {
     if (!this.#faults.add(field, expectation)) throw this.toFault();
   }
@@ -14,12 +14,12 @@ export class FieldFaultList {
     return this.#faults.isEmpty;
   }
 
-  /** @throws {Fault} validation_failed where anything was added. */
+  /** @throws {Fault} validation_failed if any fault was added. */
   throwIfAny(): void {
     if (!this.#faults.isEmpty) throw this.toFault();
   }
 
-  /** validation_failed with all that was collected. */
+  /** A validation_failed fault with everything collected. */
   toFault(): Fault {
     return invalidFields(this.toFields());
   }

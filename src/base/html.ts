@@ -1,4 +1,4 @@
-/** A text within HTML. */
+/** Escapes text for HTML. */
 export function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }

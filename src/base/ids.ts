@@ -26,8 +26,8 @@ export function parseUuid(text: string): Uuid | undefined {
 }
 
 /**
- * Owns what the vault records of itself, under keys of its own: the chain that attests the last seals of all tenants. No
- * tenant has this id: those that are made carry the time.
+ * Owner of the vault's own records, under keys of its own: the chain that attests the last seals of all tenants. No
+ * real tenant gets this id, because generated ids contain the time.
  */
 export const VAULT: TenantId = fixedTenantId("00000000-0000-7000-8000-000000000000");
 
@@ -68,7 +68,7 @@ export function newUuid(): Uuid {
   return id;
 }
 
-/** The time that a UUID of version 7 carries (RFC 9562, 5.7); undefined for other versions. */
+/** The time in a version 7 UUID (RFC 9562, 5.7); undefined for other versions. */
 export function timeOfUuid(id: Uuid): Date | undefined {
   return id[14] === "7" ? new Date(Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16)) : undefined;
 }

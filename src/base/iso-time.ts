@@ -2,8 +2,8 @@ const ISO = /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[Z
 const OFFSET = /(?:[Zz]|[+-]\d{2}:?\d{2})$/;
 
 /**
- * Reads an ISO 8601 date or date-time. One without an offset is in UTC. Undefined for anything else, and for a time that is
- * not in the years 1 to 9999 of UTC: neither PostgreSQL nor protobuf has a year 0, and four digits end there.
+ * Parses an ISO 8601 date or date-time; UTC if it has no offset. Returns undefined for anything else and for years
+ * outside 1 to 9999 UTC: PostgreSQL and protobuf have no year 0, and years have four digits.
  */
 export function parseIsoTime(text: string): Date | undefined {
   if (!ISO.test(text) || !isDay(text.slice(0, 10))) return undefined;
@@ -14,7 +14,7 @@ export function parseIsoTime(text: string): Date | undefined {
   return year >= 1 && year <= 9_999 ? time : undefined;
 }
 
-/** Date takes 2030-02-30 for the second of March. */
+/** Date reads 2030-02-30 as the second of March. */
 function isDay(date: string): boolean {
   const time = new Date(`${date}T00:00:00Z`);
   return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(date);

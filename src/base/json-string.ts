@@ -2,8 +2,8 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Where a string of JSON text ends: behind its closing quote, or at the end of a text that does not close it.
- * @param start of its opening quote.
+ * The offset behind the closing quote of a JSON string, or the length of a text that does not close it.
+ * @param start offset of the opening quote.
  */
 export function endOfJsonString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {

@@ -4,31 +4,35 @@ const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
 /**
- * Values that the JSON of one request or answer may hold. All steps of a request together hold the event loop for 70 ms with so
- * many (measured on two cores), whatever their shape; 400,000 members of one object took 3.3 s.
+ * Maximum number of values in the JSON of one request or response. All steps of a request together hold the event loop
+ * for 70 ms at this size (measured on two cores), whatever their shape; 400,000 members of one object took 3.3 s.
  */
 export const MAX_VALUES = 50_000;
 
-/** Different names of members in it. Each costs the parser 3 us, a hundred times as much as a number. */
+/** Maximum number of distinct member names. Each costs the parser 3 us, a hundred times as much as a number. */
 export const MAX_NAMES = 10_000;
 
-/** Values of what tenants' code is given or returns, which is JSON of up to 5 MB that is parsed and written, and no more. */
+/**
+ * Maximum number of values in the arguments or result of tenants' code, which is only parsed and written, up to 5 MB.
+ */
 export const MAX_RESULT_VALUES = 250_000;
 
-/** Limits of what a text of JSON may consist of. */
+/** Limits on the structure of a JSON text. */
 export interface JsonLimits {
   /** Levels of arrays and objects. */
   readonly depth: number;
   /** Scalars, arrays and objects together. */
   readonly values: number;
-  /** Different names of members, in all objects together. */
+  /** Distinct member names, across all objects. */
   readonly names: number;
 }
 
 /** The longest spelling of a number that a double keeps: a sign, "0.", 323 zeros and 17 digits. */
 export const MAX_NUMBER_CHARACTERS = 400;
 
-/** What a byte outside of strings means for the structure. Numbers, literals and all that is not JSON mean nothing. */
+/**
+ * What a byte outside of strings means for the structure. Numbers, literals and bytes that are not JSON mean nothing.
+ */
 const OTHER = 0;
 const BLANK = 1;
 const STRING = 2;
@@ -46,12 +50,13 @@ for (const bracket of "[{") MEANING[bracket.charCodeAt(0)] = OPENING;
 for (const bracket of "]}") MEANING[bracket.charCodeAt(0)] = CLOSING;
 
 /**
- * The limit that a text of JSON exceeds, or "number" where one has too many digits to be kept, found in one pass over its bytes and without building anything: 6 ms for 5 MB. A text
- * that is not valid JSON has at least as many values, names and levels as a parser meets in it before it fails.
+ * Returns the limit that a JSON text exceeds, or "number" if one has too many digits to keep. Takes one pass over the
+ * bytes without building anything: 6 ms for 5 MB. For invalid JSON it counts at least the values, names and levels that
+ * a parser meets before it fails.
  */
 export function exceededLimit(json: Uint8Array, limits: JsonLimits): keyof JsonLimits | "number" | undefined {
   let depth = 0;
-  // Each comma precedes a value, and so does each bracket that is not closed at once.
+  // Each comma precedes a value, and so does each opening bracket unless it closes at once.
   let values = 1;
   let members = 0;
   let isJustOpened = false;
@@ -75,7 +80,7 @@ export function exceededLimit(json: Uint8Array, limits: JsonLimits): keyof JsonL
   return members > limits.names && hasMoreNames(json, limits.names) ? "names" : undefined;
 }
 
-/** The place of the quote that closes a string, or the end of a text that does not close it. */
+/** The offset of the closing quote, or the length of a text that does not close the string. */
 function closingQuote(json: Uint8Array, opening: number): number {
   for (let at = opening + 1; at < json.length; at += 1) {
     const byte = json[at];
@@ -85,7 +90,7 @@ function closingQuote(json: Uint8Array, opening: number): number {
   return json.length;
 }
 
-/** Names are compared as they are spelled: different spellings of one name count as several. */
+/** Names are compared by spelling: different escapes of one name count separately. */
 function hasMoreNames(json: Uint8Array, most: number): boolean {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
   const names = new Set<string>();

@@ -1,7 +1,7 @@
 /** Any JSON value, as plain JavaScript. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
-/** A JSON object. It may hold own keys such as `__proto__`: copy it with {@link setOwn}. */
+/** A JSON object. It may have own keys such as `__proto__`: copy it with {@link setOwn}. */
 export interface JsonObject {
   [key: string]: Json;
 }
@@ -10,13 +10,13 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether a value says nothing: null, false, an empty text, list or object, or none at all. */
+/** Whether a value is empty: null, false, undefined, or an empty text, list or object. */
 export function isEmptyJson(value: Json | undefined): boolean {
   if (value === undefined || value === null || value === false || value === "") return true;
   return typeof value === "object" && Object.keys(value).length === 0;
 }
 
-/** Sets an own property, also where its name is `__proto__`, which plain assignment would take for the prototype. */
+/** Sets an own property even if its name is `__proto__`, where plain assignment would set the prototype. */
 export function setOwn<T>(target: Record<string, T>, key: string, value: T): void {
   if (key === "__proto__") {
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });

@@ -1,9 +1,9 @@
-/** A line is longer than it may be. */
+/** A line exceeds the length limit. */
 export class LineTooLong extends Error {
   override readonly name = "LineTooLong";
 }
 
-/** Cuts text that arrives in pieces into lines, of which none may be longer than so many characters. */
+/** Splits text that arrives in chunks into lines of limited length. */
 export class LineSplitter {
   readonly #mostCharacters: number;
   #rest = "";
@@ -12,7 +12,7 @@ export class LineSplitter {
     this.#mostCharacters = mostCharacters;
   }
 
-  /** The lines that end in this piece, without their ends. @throws {LineTooLong} */
+  /** The lines that end in this chunk, without line ends. @throws {LineTooLong} */
   push(piece: string): string[] {
     const lines = `${this.#rest}${piece}`.split("\n");
     this.#rest = lines.pop() ?? "";
@@ -20,7 +20,7 @@ export class LineSplitter {
     return lines.map(withoutReturn);
   }
 
-  /** What follows the last line end; undefined where nothing does. */
+  /** What follows the last line end; undefined if nothing does. */
   end(): string | undefined {
     const last = withoutReturn(this.#rest);
     this.#rest = "";
@@ -28,7 +28,7 @@ export class LineSplitter {
   }
 }
 
-/** The lines of a stream, as they arrive. @throws {LineTooLong} */
+/** Yields the lines of a stream as they arrive. @throws {LineTooLong} */
 export async function* linesOf(input: AsyncIterable<Buffer | string>, mostCharacters: number): AsyncGenerator<string> {
   const splitter = new LineSplitter(mostCharacters);
   const decoder = new TextDecoder();

@@ -1,4 +1,4 @@
-/** A span of time: its first moment, and the first one behind it. Undefined where it has no end. */
+/** A half-open span of time. An absent bound means unlimited. */
 export interface TimeSpan {
   readonly from: Date | undefined;
   readonly before: Date | undefined;
@@ -6,7 +6,7 @@ export interface TimeSpan {
 
 export const ANY_TIME: TimeSpan = { from: undefined, before: undefined };
 
-/** The time that two spans have in common. */
+/** The intersection of two spans. */
 export function intersectSpans(one: TimeSpan, other: TimeSpan): TimeSpan {
   return {
     from: chosen(one.from, other.from, (a, b) => a > b),

@@ -1,19 +1,22 @@
 import { isEmptyJson, type JsonObject } from "./json.js";
 
-/** The fields of a kind of object. */
+/** The known fields of a kind of object. */
 export interface FieldNames {
   readonly known: readonly string[];
-  /** Fields that ask for what is not served, with the reason. */
+  /** Fields that request an unsupported feature, with the reason. */
   readonly unserved: ReadonlyMap<string, string>;
 }
 
-/** Of so many unknown fields the spelling is looked at: no client sends more, and each is compared with all known ones. */
+/**
+ * At most this many unknown fields are checked for misspelling: no client sends more, and each is compared with all
+ * known fields.
+ */
 const MOST_COMPARED = 50;
 
 /**
- * What to say of fields that are not known. Most are ignored, since clients send newer ones. Refused are those that ask for
- * something that is not served, unless they are empty, and those that are a known field misspelt: a transform or a container that
- * is dropped without a word would be missed too late.
+ * Returns objections to unknown fields. Most are ignored, because newer clients send newer fields. Refused are fields
+ * that request an unsupported feature, unless they are empty, and misspelt known fields: silently dropping a transform
+ * or a container would go unnoticed for too long.
  */
 export function objectionsTo(
   object: JsonObject,
@@ -28,7 +31,7 @@ export function objectionsTo(
   });
 }
 
-/** Whether a name is another one in camel case, or has one character more, less, swapped or mistaken. */
+/** Whether a name is the field in camel case, or differs by one added, missing, swapped or wrong character. */
 function isMisspelt(name: string, field: string): boolean {
   if (Math.abs(name.length - field.length) > 3) return false;
   if (plain(name) === plain(field)) return true;

@@ -9,7 +9,7 @@ import { requireNew, writeNewFile } from "./new-file.js";
 import { progressOf } from "./progress.js";
 
 export const auditExport: Command = {
-  summary: "Write the log with its seals as lines of JSON, for an archive that nobody here can change",
+  summary: "Write the log with its seals as lines of JSON, for an archive outside this vault's control",
   options: { tenant: { type: "string" }, file: { type: "string" } },
   help: [
     "--tenant ID        this tenant alone",

@@ -6,12 +6,12 @@ import { chosenOf } from "./chosen-tenants.js";
 import type { Command } from "./command.js";
 
 export const auditReopen: Command = {
-  summary: "Let logs go on at the present that were closed ahead of time, while the clock ran fast",
+  summary: "Set logs back to the present that a fast clock closed ahead of time",
   options: { tenant: { type: "string" } },
   help: [
     "--tenant ID        this tenant alone",
     "",
-    "Servers do this by themselves, at the first request that meets such a log. Set the clocks right before.",
+    "Servers do this by themselves, at the first request that meets such a log. Correct the clocks first.",
   ],
   async run({ config, options, say, answer }) {
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });

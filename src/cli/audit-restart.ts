@@ -10,14 +10,14 @@ import { chosenOf } from "./chosen-tenants.js";
 import { type Command, type CommandInput, UsageError } from "./command.js";
 
 export const auditRestart: Command = {
-  summary: "Have a chain of seals that was tampered with go on, after you have looked at what was done",
+  summary: "Continue a chain of seals that was tampered with, after you have investigated",
   options: { tenant: { type: "string" }, vault: { type: "boolean" } },
   help: [
-    "--tenant ID        the chain of this tenant; of one that is gone: it is not expected any more",
+    "--tenant ID        the chain of this tenant; a tenant that is gone is no longer expected",
     "--vault            the vault's own chain, which attests those of all tenants",
     "",
-    "What audit verify finds now is acknowledged: it stays in its answers, and does not fail them any more. What is found",
-    "beyond that later does.",
+    "Acknowledges the present findings of audit verify: they stay in its output, but no longer make it fail. Later",
+    "findings do.",
   ],
   async run({ config, options, say, answer }) {
     if ((options.tenant === undefined) === (options.vault === undefined)) {

@@ -17,15 +17,15 @@ import type { Command, CommandInput } from "./command.js";
 import { progressOf } from "./progress.js";
 import { type EarlierAnswer, readSeen } from "./seen-seals.js";
 
-/** A minute is sealed within 130 s of its begin while a server runs. */
+/** A running server seals each minute within 130 s of its start. */
 const SEALED_WITHIN_MS = 5 * MINUTE_MS;
 
 export const auditVerify: Command = {
-  summary: "Compare the log with its seals, and say which minutes were tampered with (exit code 1)",
+  summary: "Compare the log with its seals, and report which minutes were tampered with (exit code 1)",
   options: { tenant: { type: "string" }, since: { type: "string" } },
   help: [
     "--tenant ID        this tenant alone",
-    "--since FILE       what an earlier run printed with --json, kept elsewhere: its tenants and seals must still be there",
+    "--since FILE       earlier output of --json, kept elsewhere: its tenants and seals must still exist",
   ],
   async run({ config, options, say, answer }) {
     const earlier = typeof options.since === "string" ? await readSeen(options.since) : undefined;
@@ -56,7 +56,7 @@ export const auditVerify: Command = {
   },
 };
 
-/** All tenants that are there, or should be: by the vault's own chain, and by an earlier answer. */
+/** All tenants that exist, or should: by the vault's own chain, and by an earlier result. */
 function awaitedTenants(
   active: ReadonlySet<TenantId>,
   { attested }: VaultVerdict,
@@ -70,14 +70,14 @@ function awaitedTenants(
 interface Parts {
   readonly vault: Vault;
   readonly vaultKeys: TenantKeys;
-  /** What the vault's own chain says. */
+  /** The verdict on the vault's own chain. */
   readonly own: VaultVerdict;
   readonly say: CommandInput["say"];
-  /** Since when a server has been sealing, if one is. */
+  /** The start of the sealing server, if one runs. */
   readonly sealing: Date | undefined;
 }
 
-/** Where a log could not be looked at, nothing is known of it but why. */
+/** For a log that could not be checked, only the reason. */
 type Verdict = (LogVerdict | Pick<LogVerdict, "lastSeal" | "findings" | "findingCount">) & {
   /** The entry of the vault's own chain that the tenant's head names. */
   readonly claimed?: AttestationRef | undefined;
@@ -87,7 +87,7 @@ function unchecked(finding: Finding, lastSeal?: SeenSeal): Verdict {
   return { lastSeal, findings: [finding], findingCount: 1 };
 }
 
-/** A tenant whose keys do not open holds up no other: its last seal of before is kept for the next comparison. */
+/** A tenant whose keys do not open does not stop the others; its earlier last seal is kept for the next comparison. */
 async function verify(
   { vault, own, say, sealing }: Parts,
   tenantId: TenantId,
@@ -107,7 +107,7 @@ class KeysClosed extends Error {
 }
 
 /**
- * Verifies the log of a tenant as it is now.
+ * Verifies the current log of a tenant.
  * @throws {KeysClosed}
  */
 export async function verifyTenant(
@@ -129,7 +129,7 @@ export async function verifyTenant(
   });
 }
 
-/** A tenant that is not there any more. One that the vault itself deleted is told of only where it was seen before. */
+/** Reports a tenant that no longer exists. If the vault itself deleted it, only when an earlier result named it. */
 async function verifyGone(
   { vault, vaultKeys }: Parts,
   tenantId: TenantId,
@@ -137,14 +137,14 @@ async function verifyGone(
 ): Promise<Verdict | undefined> {
   const gone = (detail: string) => unchecked({ kind: "tenant_gone", minute: undefined, detail });
   const deletion = await deletionOf(vault.ownerAddress, tenantId);
-  if (!deletion) return gone("the tenant was there before, and there is no record of it");
+  if (!deletion) return gone("the tenant existed before, and there is no record of it");
   const isOwn = isOwnDeletion(vaultKeys, tenantId, deletion);
   if (isOwn && !isAwaited) return undefined;
   const when = deletion.at ? `at ${deletion.at.toISOString()}` : "without a time";
   const by = deletion.by ? `by application ${deletion.by}` : "without a name";
   const proof = isOwn ? "" : "; this vault did not delete it";
   return gone(
-    `the tenant was there before: it is recorded as deleted, ${when} ${by}, and its log is gone with it${proof}`,
+    `the tenant existed before: it is recorded as deleted, ${when} ${by}, and its log is gone with it${proof}`,
   );
 }
 
@@ -160,7 +160,7 @@ function contradicted(
 }
 
 function whyClosed(error: unknown): string {
-  if (error instanceof Fault && error.code === "unauthenticated") return "the tenant's keys are not there any more";
+  if (error instanceof Fault && error.code === "unauthenticated") return "the tenant's keys do not exist any more";
   if (!(error instanceof Fault)) return "the tenant's keys were changed, or some of them are missing";
   const reason = error.cause instanceof Error ? `: ${error.cause.message}` : "";
   return `the tenant's keys could not be opened${reason}`;
@@ -186,7 +186,7 @@ function showCounts({ rows, seals, unsealedRows, keptFrom }: LogVerdict): Readon
   };
 }
 
-/** What is no finding and yet to be known: the log's time was set back, or an operator had a broken chain go on. */
+/** Events that are not findings: the log's time was set back, or an operator continued a broken chain. */
 function showHistory({ setBacks, acknowledged }: LogVerdict, asJson: boolean): Readonly<Record<string, unknown>> {
   const shown = setBacks?.map(({ at, to }) => ({ at: at.toISOString(), to: to.toISOString() }));
   return {

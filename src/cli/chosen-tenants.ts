@@ -3,12 +3,12 @@ import { listActiveTenants } from "../store/operator-tenants.js";
 import type { Vault } from "../vault/vault.js";
 import { type CommandInput, UsageError } from "./command.js";
 
-/** The tenants that a command works on: the one that --tenant names, or all. */
+/** The tenants of a command: the one in --tenant, or all. */
 export async function chosenTenants(vault: Vault, options: CommandInput["options"]): Promise<readonly TenantId[]> {
   return chosenOf(await listActiveTenants(vault.ownerAddress), options);
 }
 
-/** The same out of a list. */
+/** The same from a list. */
 export function chosenOf(all: readonly TenantId[], options: CommandInput["options"]): readonly TenantId[] {
   if (options.tenant === undefined) return all;
   const wanted = typeof options.tenant === "string" ? parseUuid(options.tenant) : undefined;

@@ -1,15 +1,15 @@
 import { distributeVault, vaultDistributionStatements } from "../vault/vault.js";
 import { type Command, type CommandInput, UsageError } from "./command.js";
 
-/** Citus takes no more. */
+/** The limit of Citus. */
 const MOST_SHARDS = 64_000;
 
 export const clusterDistribute: Command = {
   summary: "Distribute the tables over the Citus cluster that DATABASE_URL's database coordinates",
   options: { "dry-run": { type: "boolean" }, shards: { type: "string" } },
   help: [
-    "--dry-run          print the statements and run none",
-    "--shards N         shards of each table, fixed from then on; the database's citus.shard_count where absent",
+    "--dry-run          print the statements without running them",
+    "--shards N         shards of each table, fixed from then on; default: the database's citus.shard_count",
   ],
   async run({ config, options, say, answer }) {
     const shards = shardsOf(options);

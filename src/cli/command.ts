@@ -1,18 +1,18 @@
 import type { ParseArgsOptionsConfig } from "node:util";
 import type { Config } from "../settings/config.js";
 
-/** A wrong call. The message says what the command takes. */
+/** An invalid call. The message says what the command accepts. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** What a command is given. */
+/** The input of a command. */
 export interface CommandInput {
   readonly config: Config;
   readonly options: Readonly<Record<string, string | boolean | undefined>>;
-  /** Words for people, on standard error. */
+  /** Writes a message for people to standard error. */
   readonly say: (line: string) => void;
-  /** The result, on standard output: one JSON document with --json, lines without. */
+  /** Writes the result to standard output: one JSON document with --json, otherwise lines. */
   readonly answer: (result: Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[]) => void;
 }
 
@@ -25,10 +25,10 @@ export interface Command {
   run(input: CommandInput): Promise<void>;
 }
 
-/** The commands by their names as they are typed, such as `tenants create`. Each is loaded when it is needed. */
+/** The commands by name, such as `tenants create`. Each is loaded on use. */
 export type Commands = ReadonlyMap<string, () => Promise<Command>>;
 
-/** @throws {UsageError} when the option is missing. */
+/** @throws {UsageError} if the option is missing. */
 export function requiredText(options: CommandInput["options"], name: string): string {
   const value = options[name];
   if (typeof value !== "string" || value.trim() === "") throw new UsageError(`--${name} is missing.`);

@@ -13,11 +13,11 @@ import { DatabaseSetupError } from "../store/roles.js";
 import { openVault, privilegedLogins, type Vault } from "../vault/vault.js";
 import type { Command } from "./command.js";
 
-/** Whose messages say what to do. */
+/** Errors whose messages say what to do. */
 const OURS = [DatabaseSetupError, KeyFileError, RootKeyDenied, RootKeyUnreachable, ShareError, EmbeddedDatabaseError];
 
 export const doctor: Command = {
-  summary: "Check database, roles and root key, and say what to do about what is wrong",
+  summary: "Check database, roles and root key, and say how to fix problems",
   options: {},
   help: [],
   async run({ config, say, answer }) {
@@ -49,16 +49,16 @@ export const doctor: Command = {
   },
 };
 
-/** What is wrong with the clocks of this machine and the database, or was, so that logs are closed beyond the present. */
+/** Problems of the clocks of this machine and the database, including past ones that closed logs beyond the present. */
 async function clockTrouble({ database, ownerAddress }: Vault): Promise<string | undefined> {
   const apart = clockProblem(await clockGap(database, systemClock));
-  if (apart) return `The clock of this machine ${apart}. Set both right (NTP).`;
+  if (apart) return `The clock of this machine ${apart}. Synchronize both (NTP).`;
   const { length } = await listClosedAhead(ownerAddress);
   if (length === 0) return undefined;
   return `The clock was set back, and the logs of ${length} tenants are closed beyond it. Servers open them at the next request; to do so now, run: cloakroom audit reopen`;
 }
 
-/** As the application sees it. */
+/** With the application's role. */
 async function readServer(address: DatabaseAddress) {
   const sql = connect(address, { role: "cloakroom_app", connections: 1, statementTimeout: 10_000 });
   try {
@@ -91,8 +91,8 @@ function showCluster({ version, nodes }: ClusterReport) {
 }
 
 /**
- * Sizes, growth and connections: as the owner of the tables, since the other role may not see them all. The coordinator of a
- * cluster has no rows of tables that are distributed.
+ * Sizes, growth and connections, read by the owner of the tables because the other role may not see all. The
+ * coordinator of a cluster has no rows of distributed tables.
  */
 async function showDisk(address: DatabaseAddress, cluster: ClusterReport | undefined) {
   const sql = connect(address, { connections: 1, statementTimeout: 10_000 });

@@ -14,10 +14,10 @@ import { requireNew, writeNewFile } from "./new-file.js";
 import { progressOf } from "./progress.js";
 
 export const exportCommand: Command = {
-  summary: "Write everything that is stored to a file, as of one moment; values stay encrypted",
+  summary: "Write all stored data to a file, as of one moment; values stay encrypted",
   options: { file: { type: "string" } },
   help: [
-    "--file F           a new file. It is of no use without the root key, which is not in it: back that up elsewhere",
+    "--file F           a new file. It is useless without the root key, which is not in it: back that up elsewhere",
   ],
   async run({ config, options, say, answer }) {
     const file = requiredText(options, "file");

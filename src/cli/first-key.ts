@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { Sensitive } from "../crypto/sensitive.js";
 
 /**
- * Writes the key that `provision` makes to a file that its owner alone can read, in place of the file of an earlier vault.
- * The file is opened first: a key that exists and cannot be written would be lost.
+ * Writes the key from `provision` to a file that only its owner can read, replacing the file of an earlier vault. Opens
+ * the file first: otherwise a key that was created and could not be written would be lost.
  * @returns the path of the file.
  */
 export async function writeFirstKey(dataDir: string, provision: () => Promise<Sensitive<string>>): Promise<string> {

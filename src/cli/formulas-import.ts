@@ -19,7 +19,7 @@ import { openVault } from "../vault/vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
 
 export const formulasImport: Command = {
-  summary: "Offer official reactor formulas to all tenants, in place of earlier ones with the same ids",
+  summary: "Publish official reactor formulas to all tenants, replacing earlier ones with the same ids",
   options: { file: { type: "string" } },
   help: ["--file F           a formula as POST /reactor-formulas takes it, or an array of them; id is required"],
   async run({ config, options, say, answer }) {
@@ -64,13 +64,13 @@ async function checkAll(documents: readonly Json[]): Promise<OfficialFormula[]> 
 const readRequest = compileJsonReader(CreateReactorFormulaRequestSchema);
 const validate = compileValidation(CreateReactorFormulaRequestSchema, create(CreateReactorFormulaRequestSchema));
 
-/** By the rules that a tenant's own formula is checked by. */
+/** Applies the rules for a tenant's own formula. */
 async function check(sandbox: Sandbox, document: Json): Promise<OfficialFormula> {
   const { status = "verified", ...rest } = isJsonObject(document) ? document : {};
   if (status !== "verified" && status !== "coming_soon")
     throw new UsageError("status must be verified or coming_soon.");
   const request: Message = readRequest({ ...rest, type: "official" });
-  if (!isCreateRequest(request)) throw new Error("the reader made another message");
+  if (!isCreateRequest(request)) throw new Error("the reader returned another message");
   validate(request);
   if (request.id === undefined) throw new UsageError("id must be given.");
   const draft = await readFormulaDraft((code) => sandbox.compile("operator", code), request);

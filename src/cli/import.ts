@@ -17,12 +17,12 @@ import { type Command, type CommandInput, requiredText, UsageError } from "./com
 import { progressOf } from "./progress.js";
 
 export const importCommand: Command = {
-  summary: "Put an export into an empty database, all of it or nothing; the root key must be at hand",
+  summary: "Load an export into an empty database, atomically; the root key must be available",
   options: { file: { type: "string" } },
   help: [
-    "--file F           what export wrote",
+    "--file F           the output of export",
     "",
-    "The root key is taken from its file or service; where it is in shares, they are read from standard input.",
+    "The root key comes from its file or service; if it was split, its shares are read from standard input.",
   ],
   async run({ config, options, say, answer }) {
     const file = requiredText(options, "file");
@@ -32,7 +32,8 @@ export const importCommand: Command = {
     const line = await unpacked.line();
     const header = readHeader(line.toString());
     await using opened = await openWithoutRootKey(config, say);
-    // Also for its sockets: over TCP the client's own hold each section's end back until what was sent is acknowledged.
+    // Used for its sockets: over TCP the client's own sockets delay each section's end until the sent data is
+    // acknowledged.
     const connection = connectOnce(opened.ownerAddress, { statementTimeout: 0 });
     const { sql } = connection;
     try {
@@ -56,15 +57,15 @@ export const importCommand: Command = {
 };
 
 /**
- * Checks what a header says. A damaged header may name any root key or release: where a check fails, the file is looked over
- * before that is told.
- * @throws {ExportFileError} for a damaged file; else what `check` throws.
+ * Checks a header. A damaged header may name any root key or release, so after a failed check the file is checked for
+ * damage before the error is reported.
+ * @throws {ExportFileError} for a damaged file; otherwise the error of `check`.
  */
 async function unlessDamaged<T>(isDamaged: () => Promise<boolean>, check: () => Promise<T>): Promise<T> {
   try {
     return await check();
   } catch (error) {
-    // Shares that were not given are asked for whatever the file is like.
+    // Missing shares are reported even if the file is damaged.
     if (error instanceof ShareError) throw error;
     throw (await isDamaged()) ? damaged() : error;
   }
@@ -81,9 +82,9 @@ async function* unpack(file: string, onProgress: (bytes: number) => void): Async
 }
 
 /**
- * The root key at hand must be the one of the export, before anything is written. It may have been split after the export
- * was made: shares are taken wherever its file is missing.
- * @returns the key of the file, and the root keys that shares brought back, with how many it took.
+ * Checks before any write that the available root key is the export's. The key may have been split after the export, so
+ * shares are read if its file is missing.
+ * @returns the key of the file, the root keys restored from shares, and the number of shares each took.
  */
 async function fileKey(rootKeys: RootKeys, { root_keys, key }: ExportHeader, say: CommandInput["say"]) {
   const registered = root_keys.map(({ id, check_value, retired, threshold = null }) => ({
@@ -95,8 +96,7 @@ async function fileKey(rootKeys: RootKeys, { root_keys, key }: ExportHeader, say
     rootKeys,
     mayBeSplit: true,
     async unseal(needed) {
-      for (const { id } of needed)
-        say(`The root key ${id} is in no file here: its shares are read from standard input.`);
+      for (const { id } of needed) say(`No file has the root key ${id}: its shares are read from standard input.`);
       const unsealed = await sharesOnInput(needed);
       for (const { key: found, threshold } of unsealed) split.set(found.id, threshold);
       return unsealed;
@@ -115,11 +115,11 @@ function requireSame(ours: readonly string[], theirs: readonly string[]): void {
   const missing = theirs.filter((name) => !ours.includes(name));
   const more = ours.filter((name) => !theirs.includes(name));
   if (missing.length > 0) {
-    throw new ExportFileError(`The export is of a newer release: this one lacks ${missing.join(", ")}.`);
+    throw new ExportFileError(`The export is from a newer release: this one lacks ${missing.join(", ")}.`);
   }
   if (more.length > 0) {
     throw new ExportFileError(
-      `The export is of an older release, without ${more.join(", ")}. Import it with that one, then upgrade.`,
+      `The export is from an older release, without ${more.join(", ")}. Import it with that one, then upgrade.`,
     );
   }
 }

@@ -53,7 +53,7 @@ async function keysOf({ database }: Vault, tenantId: TenantId): Promise<Readonly
   const rowsLeft = Object.values(left).reduce((sum, n) => sum + n, 0);
   return rows.map(({ purpose, version, state, root_key_id, created_at }) => ({
     ...{ tenant_id: tenantId, purpose, version, state, root_key: root_key_id, created_at: created_at.toISOString() },
-    // Of the tenant as a whole: a row may hold values of two purposes.
+    // For the tenant as a whole: a row may have values of two purposes.
     ...(state === "retired" ? { rows_left: rowsLeft } : {}),
   }));
 }

@@ -12,16 +12,16 @@ import { openVault, type Vault } from "../vault/vault.js";
 import { type Command, type CommandInput, UsageError } from "./command.js";
 
 const PROGRESS_EVERY_MS = 1_000;
-/** A process that dies while it replaces the root key keeps others from it for so long. */
+/** A process that dies while it replaces the root key blocks others for this long. */
 const LEASE_SECONDS = 10;
 
 const WAITING = {
-  elsewhere: "another process seals its values anew; waiting for it.",
-  later: "all values are sealed anew; the old keys are kept until nobody can be writing under them.",
+  elsewhere: "another process is resealing its values; waiting for it.",
+  later: "all values are resealed; the old keys are kept until no process can be writing under them.",
 } as const;
 
 export const keysRotate: Command = {
-  summary: "Replace the root key, or the keys that tenants' values are sealed by, beside running servers",
+  summary: "Replace the root key, or the keys that seal tenants' values, while servers run",
   options: {
     root: { type: "boolean" },
     tenant: { type: "string" },
@@ -29,12 +29,12 @@ export const keysRotate: Command = {
     "retire-after": { type: "string" },
   },
   help: [
-    "--root             the root key: wraps the keys of all tenants anew",
-    "--tenant ID        the keys of one tenant: seals all of its values anew",
+    "--root             the root key: wraps the keys of all tenants again",
+    "--tenant ID        the keys of one tenant: reseals all of its values",
     "--all              the keys of all tenants",
-    "--retire-after S   seconds that replaced keys of tenants are kept at least (120)",
+    "--retire-after S   least time in seconds for which replaced keys of tenants are kept (120)",
     "",
-    "What was cut off goes on when the same command is run again. Keys of fingerprints, search terms and cursors stay.",
+    "Run an interrupted command again to continue. Keys of fingerprints, search terms and cursors stay.",
   ],
   async run({ config, options, say, answer }) {
     const chosen = [options.root, options.all, options.tenant].filter((option) => option !== undefined);
@@ -49,7 +49,7 @@ export const keysRotate: Command = {
         await rotateRoot(vault, owner, say, answer);
         return;
       }
-      say("Keys of the purposes fingerprint, search and proof stay: what they made is compared with what they make.");
+      say("Keys of the purposes fingerprint, search and proof stay, because old and new results are compared.");
       const rotated = await rotateTenants(vault, owner, tenant, retireAfter, say);
       if (rotated.length === 0) throw new UsageError("There is no such tenant.");
       answer(rotated);
@@ -67,7 +67,7 @@ async function rotateRoot(
 ): Promise<void> {
   const { database, rootKeys } = vault;
   const waiting = setTimeout(
-    () => say("Waiting for another process that replaces the root key, or died at it."),
+    () => say("Waiting for another process that is replacing the root key, or died while doing so."),
     1_000,
   );
   const { rootKey, rewrapped, broken } = await underLease(vault.ownerAddress, "root-rotation", LEASE_SECONDS, () => {
@@ -101,7 +101,7 @@ async function rotateTenants(
   const rotated: Readonly<Record<string, unknown>>[] = [];
   for (let after: TenantId | undefined; ; ) {
     const tenants = tenant && !after ? [tenant] : tenant ? [] : await listTenantIds(owner, after);
-    // All of them get their new keys at once, so that the time for which old ones are kept passes for all together.
+    // Starts all rotations at once, so their waiting periods for old keys overlap.
     const begun: TenantId[] = [];
     for (const tenantId of tenants) {
       const start = await beginRotation(vault, tenantId).catch(refusal);
@@ -109,7 +109,7 @@ async function rotateTenants(
         rotated.push({ tenant_id: tenantId, ...tellRefused(tenantId, say) });
         continue;
       }
-      if (start === "under way") say(`${tenantId}: an earlier rotation is under way, and is ended first.`);
+      if (start === "under way") say(`${tenantId}: an earlier rotation is under way, and is finished first.`);
       if (start !== "gone") begun.push(tenantId);
     }
     for (const tenantId of begun)
@@ -120,15 +120,15 @@ async function rotateTenants(
 }
 
 interface Finished {
-  /** How many rows this process sealed anew. */
+  /** Number of rows resealed by this process. */
   readonly resealed: number;
-  /** What could not be: the old keys stay for it. */
+  /** Number of values that do not open, for which the old keys stay. */
   readonly broken?: number;
   readonly broken_rows?: readonly BrokenRow[];
   readonly problem?: string;
 }
 
-/** Ends the rotation of a tenant, as far as can be. What is wrong with one tenant must not keep the others from theirs. */
+/** Finishes the rotation of a tenant as far as possible. A problem of one tenant must not stop the others. */
 async function finish(
   vault: Vault,
   tenantId: TenantId,
@@ -141,7 +141,7 @@ async function finish(
     resealed += count;
     if (performance.now() - told < PROGRESS_EVERY_MS) return;
     told = performance.now();
-    say(`${tenantId}: ${resealed} rows sealed anew, now at ${table}.`);
+    say(`${tenantId}: ${resealed} rows resealed, now at ${table}.`);
   };
   const { signal } = new AbortController();
   const parts = { ...vault, clock: systemClock };
@@ -150,14 +150,14 @@ async function finish(
     const outcome = await finishRotation(parts, tenantId, { retireAfter, onProgress, signal }).catch(refusal);
     switch (outcome.state) {
       case "done":
-        say(`${tenantId}: ${resealed} rows sealed anew; the old keys are destroyed.`);
+        say(`${tenantId}: ${resealed} rows resealed; the old keys are destroyed.`);
         return { resealed };
       case "refused":
         return { ...tellRefused(tenantId, say), resealed };
       case "broken": {
         const { count, named } = outcome.rows;
         say(
-          `${tenantId}: ${resealed} rows sealed anew; ${count} hold what does not open, and the old keys stay. Restore these from a backup or delete them, then run this again:`,
+          `${tenantId}: ${resealed} rows resealed; ${count} have values that do not open, so the old keys stay. Restore these from a backup or delete them, then run this again:`,
         );
         for (const { table, key } of named) say(`${tenantId}: ${table} ${key}`);
         if (count > named.length) say(`${tenantId}: and ${count - named.length} more.`);

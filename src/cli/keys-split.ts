@@ -8,12 +8,12 @@ import { type Command, requiredText, UsageError } from "./command.js";
 import { removeShares, requireNewShares, writeShares } from "./share-files.js";
 
 export const keysSplit: Command = {
-  summary: "Split the root key into shares for several people, some of whom together can bring it back",
+  summary: "Split the root key into shares for several people, some of whom together can restore it",
   options: { shares: { type: "string" }, threshold: { type: "string" }, out: { type: "string" } },
   help: [
-    "--shares N         how many shares are made",
-    "--threshold M      how many of them bring the key back",
-    "--out DIR          write each into a file of its own there, in place of printing them once",
+    "--shares N         number of shares",
+    "--threshold M      number of shares that restore the key",
+    "--out DIR          write each share into a file of its own there instead of printing it once",
   ],
   async run({ config, options, say, answer }) {
     const shares = readCount(options, "shares", MOST_SHARES);
@@ -27,7 +27,7 @@ export const keysSplit: Command = {
     const made = await splitRootKey(vault.rootKey, { shares, threshold });
     const files = out === undefined ? [] : await writeShares(out, made);
     const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
-    // Last: whoever starts a server is asked for as many shares as the database says, which somebody must hold by then.
+    // Last, because servers ask for the recorded number of shares from then on, which must be distributed by that time.
     await noteSplit(owner, vault.rootKey.id, threshold)
       .catch(async (error: unknown) => {
         await removeShares(files);
@@ -40,7 +40,7 @@ export const keysSplit: Command = {
       answer(made.map((share, index) => ({ share: `${index + 1} of ${shares}`, text: share.reveal() })));
     }
     say(
-      `Give each share to another person. Then keep ${config.rootKeyFile} offline or destroy it: a server that does not find it waits for ${threshold} shares (cloakroom keys unseal). Earlier shares of this key stay good.`,
+      `Give each share to another person. Then keep ${config.rootKeyFile} offline or destroy it: a server that does not find it waits for ${threshold} shares (cloakroom keys unseal). Earlier shares of this key stay valid.`,
     );
   },
 };

@@ -9,16 +9,16 @@ import type { Config } from "../settings/config.js";
 import { type ShareAnswer, sharesIn, unsealSocketOf } from "../vault/unsealing.js";
 import { type Command, UsageError } from "./command.js";
 
-/** Characters of an answer: a problem of one line, and some counts. */
+/** Longest answer in characters: a problem of one line, and some counts. */
 const LONGEST_ANSWER = 10_000;
 
 export const keysUnseal: Command = {
   summary: "Hand shares of the root key to a server on this machine that waits for them",
   options: { file: { type: "string" } },
   help: [
-    "--file F           read shares from this file; else from standard input, one per line",
+    "--file F           read shares from this file; otherwise from standard input, one per line",
     "",
-    "Shares are never arguments: those are seen by all users of a machine, and kept in its history.",
+    "Shares are never arguments: all users of a machine see those, and shells record them.",
   ],
   async run({ config, options, say, answer }) {
     const { file } = options;
@@ -56,19 +56,19 @@ async function handIn(
   for await (const share of shares) {
     socket.write(`${share.reveal()}\n`);
     const text = await nextOf(answers);
-    if (text === undefined) throw new ShareError("The server hung up.");
+    if (text === undefined) throw new ShareError("The server closed the connection.");
     const answer: ShareAnswer = JSON.parse(text);
     if (answer.problem) throw new ShareError(answer.problem);
     last = answer;
     if (answer.unsealed) break;
-    const apart = `${answer.apart} of another splitting are kept apart: only shares that were made together go together.`;
+    const apart = `${answer.apart} of another splitting are kept apart: only shares of one splitting combine.`;
     say(`${answer.held} of ${answer.needed} shares are in.${answer.apart > 0 ? ` ${apart}` : ""}`);
   }
   if (!last) throw new UsageError("No share was given: write them to standard input, one per line, or name a --file.");
   return last;
 }
 
-/** Undefined where the server has hung up, or reset the connection. */
+/** Undefined if the server closed or reset the connection. */
 async function nextOf(lines: AsyncIterator<string>): Promise<string | undefined> {
   try {
     const { value, done } = await lines.next();
@@ -78,7 +78,7 @@ async function nextOf(lines: AsyncIterator<string>): Promise<string | undefined>
   }
 }
 
-/** What is typed at a terminal is not shown there. */
+/** Does not echo input at a terminal. */
 async function* sharesOf(file: string | undefined): AsyncIterable<Sensitive<string>> {
   const isTyped = file === undefined && process.stdin.isTTY;
   const lines = isTyped ? typedLines() : sharesIn(file === undefined ? process.stdin : createReadStream(file));
@@ -90,7 +90,7 @@ async function* sharesOf(file: string | undefined): AsyncIterable<Sensitive<stri
 }
 
 async function* typedLines(): AsyncIterable<string> {
-  process.stderr.write("Share, then Enter; Ctrl-D when there are no more. Nothing is shown.\n");
+  process.stderr.write("Share, then Enter; Ctrl-D after the last. Input is not shown.\n");
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
   try {

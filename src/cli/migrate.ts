@@ -8,7 +8,7 @@ export const migrate: Command = {
   help: [],
   async run({ config, say, answer }) {
     if (!config.databaseUrl) {
-      // The embedded database is brought up to date whenever it is opened.
+      // The embedded database is migrated whenever it is opened.
       await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
       answer({ applied: vault.migrated });
       return;

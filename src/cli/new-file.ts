@@ -3,15 +3,15 @@ import type { Writable } from "node:stream";
 import { newUuid } from "../base/ids.js";
 import { UsageError } from "./command.js";
 
-/** @throws {UsageError} where something has this name. */
+/** @throws {UsageError} if the path exists. */
 export async function requireNew(path: string): Promise<void> {
   if (await exists(path)) throw new UsageError(`--file ${path} is there already.`);
 }
 
 /**
- * Writes a file for its owner alone, whole or not at all, and over no other. Until it is whole it has a name that no other
- * run has: what a killed one left behind, or another one that writes at the same time, is not in its way.
- * @throws {UsageError} where it cannot be made, or another was first.
+ * Writes a new file, readable only by its owner, atomically. Until it is complete it has a unique name, so leftovers of
+ * killed runs and concurrent runs do not interfere.
+ * @throws {UsageError} if it cannot be created, or another run created it first.
  */
 export async function writeNewFile(path: string, write: (target: Writable) => Promise<void>): Promise<void> {
   const draft = `${path}.${newUuid()}.unfinished`;
@@ -28,7 +28,7 @@ export async function writeNewFile(path: string, write: (target: Writable) => Pr
   }
 }
 
-/** A second name is refused where there is a file; a renamed one would take its place. Not all file systems know the first. */
+/** A hard link fails if the file exists, while a rename would replace it. Not all file systems support links. */
 async function name(draft: string, path: string): Promise<void> {
   try {
     await link(draft, path);
@@ -38,7 +38,7 @@ async function name(draft: string, path: string): Promise<void> {
   }
 }
 
-/** ENOSPC of the file system, and EDQUOT of a quota on it. What the database says of its own disk has other codes. */
+/** ENOSPC of the file system, and EDQUOT of a quota. The database reports its own disk with other codes. */
 export function isDiskFull(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
 }

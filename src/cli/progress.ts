@@ -1,7 +1,7 @@
-/** Long work tells how far it is, but not more often. */
+/** Interval between progress messages, in milliseconds. */
 const EVERY_MS = 2_000;
 
-/** Tells people how much of how much is done. A total of 0 is not known. */
+/** Reports progress to people. A total of 0 means unknown. */
 export function progressOf(
   say: (line: string) => void,
   what: string,

@@ -1,9 +1,10 @@
 import { parseArgs } from "node:util";
 import { type Config, readConfig } from "../settings/config.js";
+import { withPresentNames } from "../settings/environment.js";
 import { type Command, type Commands, UsageError } from "./command.js";
 import { readVersion } from "./version.js";
 
-/** Runs the command that the arguments name. The exit code is 2 for a wrong call. */
+/** Runs the command that the arguments name. The exit code is 2 for an invalid call. */
 export async function runCommand(commands: Commands, args: readonly string[]): Promise<void> {
   if (["--version", "-V", "version"].includes(args[0] ?? "")) return showVersion(args.includes("--json"));
   const [name, load] =
@@ -25,11 +26,12 @@ export async function runCommand(commands: Commands, args: readonly string[]): P
     return;
   }
   const options = parseOptions(name, command, args.slice(name.split(" ").length));
-  const config: Config = readConfig(process.env);
+  const say = (line: string) => void process.stderr.write(`${line}\n`);
+  const config: Config = readConfig(withPresentNames(process.env, say));
   await command.run({
     config,
     options,
-    say: (line) => void process.stderr.write(`${line}\n`),
+    say,
     answer: (result) => void process.stdout.write(`${options.json ? JSON.stringify(result) : inLines(result)}\n`),
   });
 }
@@ -68,8 +70,8 @@ async function overview(commands: Commands): Promise<string> {
     "",
     ...lines,
     "",
-    "cloakroom <command> --help tells what a command takes.",
-    "cloakroom --version tells which version this is.",
+    "cloakroom <command> --help shows what a command accepts.",
+    "cloakroom --version shows the version.",
   ].join("\n");
 }
 
@@ -86,7 +88,7 @@ function inLines(result: unknown): string {
     .join("\n");
 }
 
-/** A part of a result: lists of things have a line for each. */
+/** Formats a part of a result: one line per list item. */
 function inLine(value: unknown): string {
   if (Array.isArray(value)) {
     const isOfThings = value.some((item) => typeof item === "object" && item !== null);

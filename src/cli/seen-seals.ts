@@ -3,20 +3,20 @@ import type { SeenSeal } from "../audit/verify-log.js";
 import { isTenantId, type TenantId, VAULT } from "../base/ids.js";
 import { UsageError } from "./command.js";
 
-/** What an earlier answer of `audit verify --json` says. */
+/** The content of an earlier `audit verify --json`. */
 export interface EarlierAnswer {
   /**
-   * Its tenants with their last seals; undefined where there was none yet. One that was reported as gone then is left out: it
+   * Its tenants with their last seals, or undefined before the first seal. Tenants reported as gone are omitted: each
    * is reported once.
    */
   readonly tenants: ReadonlyMap<TenantId, SeenSeal | undefined>;
-  /** The latest minute that it knows: a tenant of before that it does not name was gone by then. */
+  /** Its latest minute: an older tenant that it does not name was gone by then. */
   readonly until: Date;
 }
 
 /**
- * Reads an earlier answer of `audit verify --json`.
- * @throws {UsageError} where the file is no such answer.
+ * Parses an earlier result of `audit verify --json`.
+ * @throws {UsageError} if the file is something else.
  */
 export async function readSeen(path: string): Promise<EarlierAnswer> {
   const text = await readFile(path, "utf8").catch(() => {
@@ -49,7 +49,7 @@ function parseList(text: string, path: string): readonly unknown[] {
     const parsed: unknown = JSON.parse(text);
     if (Array.isArray(parsed)) return parsed;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw notAnAnswer(path);
 }

@@ -12,12 +12,12 @@ export const serve: Command = {
   options: {},
   help: [],
   async run({ config, say }) {
-    // Loaded here, so that a setting that is wrong is told at once.
+    // Loaded here to report an invalid setting at once.
     if (config.processes > 1) {
       const { default: cluster } = await import("node:cluster");
       if (cluster.isWorker) return (await import("../processes/worker.js")).serveAsOneOfSeveral(config);
     }
-    // Heard from the first moment on: a process that a signal ends leaves its database running.
+    // Registered first: a process that a signal kills leaves its database running.
     const signal = signalled();
     const stopping = new AbortController();
     let waitingFor: RunningServer["waitingFor"] = () => ["its start"];
@@ -45,7 +45,7 @@ export const serve: Command = {
         say(reason);
         process.exitCode = 1;
       } else {
-        say("Stopping: requests in flight may end.");
+        say("Stopping: requests in progress may finish.");
       }
     } finally {
       await server.stop();
@@ -54,13 +54,13 @@ export const serve: Command = {
   },
 };
 
-/** Makes the first tenant of a vault that never had one, and shows how to begin. */
+/** Creates the first tenant of a new vault, and shows how to begin. */
 async function introduce({ url, vault }: RunningServer, dataDir: string, say: (line: string) => void): Promise<void> {
   const provision = async () => {
     const tenant = { name: "First tenant", ownerEmail: "owner@localhost" };
     return (await provisionTenant(vault.database, vault.rootKey, tenant)).managementKey;
   };
-  // Standard error of a service is a log that many people can read.
+  // A service's standard error is a log that many people can read.
   if (process.stderr.isTTY) {
     say(welcome(url, (await provision()).reveal()));
     return;
@@ -68,10 +68,10 @@ async function introduce({ url, vault }: RunningServer, dataDir: string, say: (l
   say(welcomeWithFile(url, await writeFirstKey(dataDir, provision)));
 }
 
-/** How long what is still open may keep the process alive after its stop: a socket of a database that is gone. */
+/** Time that open handles may keep the process alive after its stop, such as a socket of a database that is gone. */
 const LINGER_MS = 200;
 
-/** Ends the process if anything keeps it alive for so many milliseconds. */
+/** Ends the process if anything keeps it alive for `ms` milliseconds. */
 function exitIn(ms: number, onExit?: () => void): void {
   setTimeout(() => {
     onExit?.();
@@ -79,7 +79,7 @@ function exitIn(ms: number, onExit?: () => void): void {
   }, ms).unref();
 }
 
-/** Resolves at the first signal to stop. A second one ends the process at once. */
+/** Resolves at the first signal to stop. A second signal ends the process at once. */
 function signalled(): Promise<undefined> {
   return new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) {

@@ -15,19 +15,19 @@ const REASONS = new Map([
   ["EDQUOT", "its disk is full"],
 ]);
 
-/** @throws {UsageError} where a file of so many shares is there already: it may be all that is left of a root key. */
+/** @throws {UsageError} if any of the share files exists: it may be all that is left of a root key. */
 export async function requireNewShares(directory: string, count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) await requireNewShare(shareFile(directory, index, count));
 }
 
 async function requireNewShare(path: string): Promise<void> {
-  if (await exists(path)) throw new UsageError(`${path} is there already. Name another directory with --out.`);
+  if (await exists(path)) throw new UsageError(`${path} exists already. Name another directory with --out.`);
 }
 
 /**
  * Writes each share into a file of its own, or none at all.
  * @returns the files.
- * @throws {UsageError} where one cannot be written.
+ * @throws {UsageError} if one cannot be written.
  */
 export async function writeShares(directory: string, shares: readonly Sensitive<string>[]): Promise<readonly string[]> {
   const files: string[] = [];

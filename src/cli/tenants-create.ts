@@ -5,9 +5,9 @@ import { openVault } from "../vault/vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
 
 export const tenantsCreate: Command = {
-  summary: "Make a tenant with its owner and a management application, and show the management key once",
+  summary: "Create a tenant with its owner and a management application, and show the management key once",
   options: { name: { type: "string" }, "owner-email": { type: "string" } },
-  help: ["--name N           what the tenant is called", "--owner-email E    who owns it"],
+  help: ["--name N           name of the tenant", "--owner-email E    e-mail address of its owner"],
   async run({ config, options, say, answer }) {
     const name = requiredText(options, "name");
     const ownerEmail = parseEmailAddress(requiredText(options, "owner-email"));

@@ -1,4 +1,4 @@
-/** What a first start shows on a terminal. */
+/** The message of a first start on a terminal. */
 export function welcome(url: string, key: string): string {
   return `
 Welcome to Cloakroom. Your first tenant is ready. This is its management key; it is not shown again:
@@ -8,7 +8,7 @@ Welcome to Cloakroom. Your first tenant is ready. This is its management key; it
 ${directions(url, `export MANAGEMENT_KEY=${key}`)}`;
 }
 
-/** The same for a log, with the file that the key was written to in place of the key. */
+/** The same for a log, with the file of the key in place of the key. */
 export function welcomeWithFile(url: string, file: string): string {
   return `
 Welcome to Cloakroom. Your first tenant is ready. Its management key is in this file, which only its owner can read:
@@ -44,7 +44,7 @@ Three things to try, in a second terminal:
 `;
 }
 
-/** A path as a shell takes it. */
+/** Quotes a path for a shell. */
 function quoted(path: string): string {
   return /^[\w/.-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

@@ -4,7 +4,7 @@ const POOL_BYTES = 12 * 1024;
 const pool = Buffer.alloc(POOL_BYTES);
 let used = POOL_BYTES;
 
-/** 12 random bytes, from a pool of 1,024 nonces: one call for each would cost a third of a small encryption. */
+/** Returns 12 random bytes from a pool of 1,024 nonces: one call per nonce would cost a third of a small encryption. */
 export function newNonce(): Buffer {
   if (used + 12 > POOL_BYTES) {
     randomFillSync(pool);
@@ -17,8 +17,8 @@ export function newNonce(): Buffer {
 }
 
 /**
- * Joins parts so that no two different lists give the same bytes: each part is preceded by its length in four bytes.
- * Token ids are chosen by callers and may hold any separator, so a separator would not do.
+ * Joins parts unambiguously: each is preceded by its length in four bytes. A separator would not do, because callers
+ * choose token ids that may contain it.
  */
 export function lengthPrefixed(parts: readonly (string | Uint8Array)[]): Buffer {
   let size = 0;

@@ -3,15 +3,15 @@ import type { Uuid } from "../base/ids.js";
 import { isUuid } from "../base/ids.js";
 import { isProof, proofOf } from "./keyed-hash.js";
 
-/** Where a list goes on: after the row with this time and id. */
+/** Where a list continues: after the row with this time and id. */
 export interface Position {
   readonly createdAt: Date;
   readonly id: string;
 }
 
 /**
- * A place in a list as a text that only we can make, good for one tenant (whose key proves it) and one filter. Base64url
- * of the time in milliseconds (8 bytes), a proof (16 bytes), and the id.
+ * Encodes a list position as a text that only the vault can make, valid for one tenant (whose key proves it) and one
+ * filter. Base64url of the time in milliseconds (8 bytes), a proof (16 bytes), and the id.
  */
 export function writeCursor(key: KeyObject, filter: readonly string[], { createdAt, id }: Position): string {
   const time = Buffer.allocUnsafe(8);
@@ -19,7 +19,7 @@ export function writeCursor(key: KeyObject, filter: readonly string[], { created
   return Buffer.concat([time, proof(key, filter, time, id), Buffer.from(id)]).toString("base64url");
 }
 
-/** Undefined for a text that is none of ours, or is another tenant's, or another filter's. */
+/** Returns undefined if the text is not a cursor of this tenant and filter. */
 export function readCursor(key: KeyObject, filter: readonly string[], text: string): Position | undefined {
   const bytes = Buffer.from(text, "base64url");
   if (bytes.length < 25) return undefined;

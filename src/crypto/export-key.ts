@@ -3,7 +3,7 @@ import type { RootKey } from "./root-key.js";
 
 const CONTEXT = Buffer.from("cloakroom/export/1");
 
-/** A key of an export's own: what whoever lacks the root key puts into the file or takes out is found. */
+/** Generates a key for one export. Its MAC detects changes to the file by anyone without the root key. */
 export async function newExportKey(root: RootKey): Promise<{ readonly key: KeyObject; readonly wrapped: Buffer }> {
   const secret = randomBytes(32);
   const wrapped = await root.wrap(secret, CONTEXT);
@@ -12,7 +12,7 @@ export async function newExportKey(root: RootKey): Promise<{ readonly key: KeyOb
   return { key, wrapped };
 }
 
-/** @throws {RootKeyRefused} when the file was made under another root key, or was changed. */
+/** @throws {RootKeyRefused} if the file was made under another root key, or was changed. */
 export async function openExportKey(root: RootKey, wrapped: Uint8Array): Promise<KeyObject> {
   const secret = await root.unwrap(wrapped, CONTEXT);
   const key = createSecretKey(secret);
@@ -20,7 +20,7 @@ export async function openExportKey(root: RootKey, wrapped: Uint8Array): Promise
   return key;
 }
 
-/** Takes all bytes of a file in their order. */
+/** A MAC over all bytes of a file, in order. */
 export function exportMac(key: KeyObject): Hmac {
   return createHmac("sha256", key);
 }

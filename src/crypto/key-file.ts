@@ -7,14 +7,14 @@ import { Sensitive } from "./sensitive.js";
 
 const LINE = /^cloakroom-root-key-1\.([a-z0-9]{16})\.([A-Za-z0-9_-]{43})$/;
 
-/** The key file is missing, unreadable or not ours. The message is one line for the operator and says what to do. */
+/** The key file is missing, unreadable or malformed. The message is one line for the operator and says what to do. */
 export class KeyFileError extends Error {
   override readonly name = "KeyFileError";
 }
 
 /**
- * Makes a key file with a new root key: one line, mode 0600. Never overwrites.
- * @throws {KeyFileError} when the file exists.
+ * Creates a key file with a new root key: one line, mode 0600. Never overwrites.
+ * @throws {KeyFileError} if the file exists.
  */
 export async function createKeyFile(path: string): Promise<LocalRootKey> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -22,15 +22,15 @@ export async function createKeyFile(path: string): Promise<LocalRootKey> {
   await writeNew(path, lineOf(key)).catch((error: unknown) => {
     if (!isExisting(error)) throw error;
     throw new KeyFileError(
-      `There is a root key at ${path} already; it is never overwritten. Move it away if it belongs to nothing.`,
+      `There is a root key at ${path} already; it is never overwritten. If nothing uses it, move it away.`,
     );
   });
   return key;
 }
 
 /**
- * The root keys of a file, the one that wraps last: while a root key is replaced, the file holds both.
- * @throws {KeyFileError} when the file is missing, open to others, or malformed.
+ * Reads the root keys of a file; the last one wraps. The file has two keys while a root key is being replaced.
+ * @throws {KeyFileError} if the file is missing, readable by others, or malformed.
  */
 export async function readKeyFile(path: string): Promise<readonly [LocalRootKey, ...LocalRootKey[]]> {
   const found = await stat(path).catch(() => undefined);
@@ -52,7 +52,7 @@ export async function readKeyFile(path: string): Promise<readonly [LocalRootKey,
   return [first, ...others];
 }
 
-/** Adds a new root key as the last, in a file that is replaced as a whole. Makes the file where there is none. */
+/** Appends a new root key and replaces the file atomically. Creates the file if it is missing. */
 export async function addToKeyFile(path: string): Promise<LocalRootKey> {
   const keys = (await hasKeyFile(path)) ? await readKeyFile(path) : [];
   const added = newKey();
@@ -61,14 +61,14 @@ export async function addToKeyFile(path: string): Promise<LocalRootKey> {
   return added;
 }
 
-/** The file of its own that a root key is taken into when another has replaced it. */
+/** Path of the file that keeps a root key after its replacement. */
 export function retiredPlace(path: string, id: string): string {
   return `${path}.retired-${id}`;
 }
 
 /**
- * Takes a root key out of a file, into a file of its own: backups from before still need it.
- * @returns the path of that file, or undefined where the key was not in the file.
+ * Moves a root key out of a file into a file of its own, because older backups still need it.
+ * @returns the path of that file, or undefined if the key was not in the file.
  */
 export async function retireFromKeyFile(path: string, id: string): Promise<string | undefined> {
   if (!(await hasKeyFile(path))) return undefined;
@@ -76,7 +76,7 @@ export async function retireFromKeyFile(path: string, id: string): Promise<strin
   const retired = keys.find((key) => key.id === id);
   if (!retired || keys.length === 1) return undefined;
   const place = retiredPlace(path, id);
-  // A run that was cut off may have put it there.
+  // An interrupted run may have written it already.
   await replace(place, [retired]);
   await replace(
     path,
@@ -92,7 +92,7 @@ export function hasKeyFile(path: string): Promise<boolean> {
   );
 }
 
-/** Whether the id is that of a key in a file: those that a service holds are named otherwise. */
+/** Whether the id belongs to a key in a file. Keys in a service have ids of another form. */
 export function isFileKeyId(id: string): boolean {
   return /^[a-z0-9]{16}$/.test(id);
 }
@@ -118,7 +118,7 @@ async function replace(path: string, keys: readonly LocalRootKey[]): Promise<voi
   await syncDirectory(path);
 }
 
-/** Readable by its owner alone, and on the disk when this returns. */
+/** Writes a file that only its owner can read, and syncs it to disk. */
 export async function writeNew(path: string, text: string): Promise<void> {
   const file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
   try {

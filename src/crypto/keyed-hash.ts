@@ -14,7 +14,7 @@ export function fingerprintOf(key: KeyObject, type: string, value: string): Buff
     .digest();
 }
 
-/** How a fingerprint is shown: base58 of a version byte and the 32 bytes, 44 to 46 letters and digits. */
+/** The public form of a fingerprint: base58 of a version byte and the 32 bytes, 44 to 46 letters and digits. */
 export function showFingerprint(fingerprint: Uint8Array): string {
   return toBase58(Buffer.concat([Buffer.of(FINGERPRINT_VERSION), fingerprint]));
 }
@@ -22,14 +22,14 @@ export function showFingerprint(fingerprint: Uint8Array): string {
 /** Reads what {@link showFingerprint} wrote; undefined for every other text. */
 export function readFingerprint(text: string): Buffer | undefined {
   const fingerprint = fromBase58(text, 33)?.subarray(1);
-  // Shorter texts and other versions fill 33 bytes too, but are written otherwise.
+  // Shorter texts and other versions also decode to 33 bytes, but encode differently.
   return fingerprint && showFingerprint(fingerprint) === text ? fingerprint : undefined;
 }
 
 /** Kinds of search terms: metadata pairs, index values and containers of tokens; addresses of people; references of payments. */
 export type TermKind = "metadata" | "index" | "container" | "email" | "payment";
 
-/** What a token is found by, blinded: the first 16 bytes of HMAC-SHA-256 under the tenant's search key. */
+/** The blinded form of a search term: the first 16 bytes of HMAC-SHA-256 under the tenant's search key. */
 export function searchTerm(key: KeyObject, kind: TermKind, name: string, value: string): Buffer {
   return createHmac("sha256", key)
     .update(lengthPrefixed(["cloakroom/term/1", kind, name, value]))
@@ -37,7 +37,9 @@ export function searchTerm(key: KeyObject, kind: TermKind, name: string, value: 
     .subarray(0, 16);
 }
 
-/** Proves that we made a text, such as a cursor: the first 16 bytes of HMAC-SHA-256 over the parts. */
+/**
+ * Authenticates a text that the vault hands out, such as a cursor: the first 16 bytes of HMAC-SHA-256 over the parts.
+ */
 export function proofOf(key: KeyObject, parts: readonly (string | Uint8Array)[]): Buffer {
   return createHmac("sha256", key).update(lengthPrefixed(parts)).digest().subarray(0, 16);
 }

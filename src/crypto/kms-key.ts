@@ -3,9 +3,9 @@ import { contextDigest, type RootKey, RootKeyDenied, RootKeyRefused, RootKeyUnre
 
 const TIMEOUT_MS = 5_000;
 
-/** KMS says that the ciphertext is not this key's, or not whole. */
+/** KMS reports that the ciphertext belongs to another key or is damaged. */
 const REFUSED = ["InvalidCiphertextException", "IncorrectKeyException"];
-/** KMS answered, or the AWS client has nothing to prove itself with: trying again will not help. */
+/** KMS denied access, or the AWS client has no credentials: a retry will not help. */
 const DENIED = [
   "AccessDeniedException",
   "NotFoundException",
@@ -21,8 +21,8 @@ const DENIED = [
 ];
 
 /**
- * A symmetric key of AWS KMS. Region, credentials and endpoint come from where every AWS client takes them: the
- * environment, a profile, or the machine's role. A digest of the context is the encryption context, which CloudTrail shows.
+ * A symmetric key of AWS KMS. Region, credentials and endpoint come from the usual AWS sources: the environment, a
+ * profile, or the machine's role. A digest of the context is the encryption context, which CloudTrail shows.
  */
 export class KmsRootKey implements RootKey {
   readonly id: string;
@@ -58,7 +58,7 @@ export class KmsRootKey implements RootKey {
     return Buffer.from(Plaintext);
   }
 
-  /** KMS renews its material by itself and tells nobody: its old versions stay. */
+  /** KMS rotates its key material without notice and keeps the old versions. */
   generationOf(): number {
     return 0;
   }
@@ -68,7 +68,7 @@ export class KmsRootKey implements RootKey {
     return this.#client;
   }
 
-  /** Names of AWS's errors only: their texts hold account numbers and more. */
+  /** Uses only the names of AWS errors: their messages contain account numbers and more. */
   #name(error: unknown): Error {
     const name = error instanceof Error ? error.name : "unknown";
     if (REFUSED.includes(name)) return new RootKeyRefused("a wrapped key does not open under this root key");
@@ -93,7 +93,7 @@ interface AwsKms {
   readonly DecryptCommand: typeof import("@aws-sdk/client-kms").DecryptCommand;
 }
 
-/** The AWS client is large and optional: only whoever names a KMS key loads it. */
+/** The AWS client is large and optional, so it is loaded only when a KMS key is configured. */
 async function openClient(): Promise<AwsKms> {
   const aws = await import("@aws-sdk/client-kms").catch(() => {
     throw new RootKeyDenied("CLOAKROOM_KMS_KEY_ID needs the package @aws-sdk/client-kms. Run: npm install");

@@ -42,12 +42,12 @@ export class LocalRootKey implements RootKey {
     }
   }
 
-  /** A new key has a new id. */
+  /** Each new key has a new id, so there is one generation. */
   generationOf(): number {
     return 0;
   }
 
-  /** The key itself, for a key file or shares. */
+  /** The raw key, for a key file or shares. */
   export(): Sensitive<Buffer> {
     return new Sensitive(this.#key.export());
   }

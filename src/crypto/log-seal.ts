@@ -3,33 +3,33 @@ import type { TenantId, Uuid } from "../base/ids.js";
 import { lengthPrefixed } from "./bytes.js";
 import { type KeyVersions, SealBroken } from "./sealed.js";
 
-/** What a seal says of one minute of a tenant's log. */
+/** The content of a seal over one minute of a tenant's log. */
 export interface SealedMinute {
   readonly windowStart: Date;
-  /** 1 for the tenant's first seal, and one more for each. */
+  /** Counts a tenant's seals from 1. */
   readonly number: number;
   readonly rowCount: number;
-  /** Of the rows in the order of (created_at, id): see {@link RowDigest}. */
+  /** Covers the rows in the order of (created_at, id): see {@link RowDigest}. */
   readonly digest: Uint8Array;
-  /** The mac of the seal before, {@link NO_SEAL} for the first. */
+  /** The MAC of the previous seal, or {@link NO_SEAL} for the first. */
   readonly previous: Uint8Array;
 }
 
 /**
- * An entry of a chain that seals no minute:
- * - `set_back`: the log goes on at `at`, since the clock was set back; earlier seals of later minutes are set aside
- * - `restart`: an operator had a broken chain go on, with the minutes from `at`
+ * An entry of a chain that does not seal a minute:
+ * - `set_back`: the clock was set back; the log continues at `at`, and existing seals of later minutes are set aside
+ * - `restart`: an operator continued a broken chain with the minutes from `at`
  * - `attestation`: the last seal of a tenant, in the vault's own chain
  */
 export interface ChainMark {
   readonly kind: MarkKind;
   readonly at: Date;
   readonly number: number;
-  /** How many rows were set aside; of an attestation, the number of the attested seal. */
+  /** Number of seals set aside; for an attestation, the number of the attested seal. */
   readonly count: number;
-  /** Of an attestation, the mac of the attested seal; otherwise {@link NO_SEAL}. */
+  /** For an attestation, the MAC of the attested seal; otherwise {@link NO_SEAL}. */
   readonly digest: Uint8Array;
-  /** Of an attestation, the tenant. */
+  /** For an attestation, the tenant. */
   readonly subject: Uuid | undefined;
   readonly previous: Uint8Array;
 }
@@ -44,7 +44,7 @@ export interface AttestationRef {
   readonly at: Date;
 }
 
-/** Where a tenant's chain of seals ends, and from when on its rows are still there. */
+/** The end of a tenant's chain of seals, and the time from which its rows still exist. */
 export interface ChainEnd {
   readonly number: number;
   readonly lastMac: Uint8Array;
@@ -53,13 +53,13 @@ export interface ChainEnd {
   readonly attested: AttestationRef | undefined;
 }
 
-/** What stands for the seal before the first. */
+/** The previous MAC of the first seal. */
 export const NO_SEAL: Uint8Array = Buffer.alloc(32);
 
-/** A column of a log row as text; null is not the empty text. */
+/** A column of a log row as text; null differs from the empty text. */
 export type Cell = string | null;
 
-/** SHA-256 over rows, each cell length-prefixed with a byte that tells null from text. */
+/** SHA-256 over rows. Each cell is length-prefixed with a byte that distinguishes null from text. */
 export class RowDigest {
   readonly #hash = createHash("sha256");
   #count = 0;
@@ -83,7 +83,7 @@ export class RowDigest {
   }
 }
 
-/** @throws {SealBroken} when the key of that version is gone. */
+/** @throws {SealBroken} if the key of that version is gone. */
 export function macOfMinute(keys: KeyVersions, version: number, tenantId: TenantId, minute: SealedMinute): Buffer {
   return mac(keys, version, [
     "cloakroom/log-seal/1",
@@ -96,7 +96,7 @@ export function macOfMinute(keys: KeyVersions, version: number, tenantId: Tenant
   ]);
 }
 
-/** @throws {SealBroken} when the key of that version is gone. */
+/** @throws {SealBroken} if the key of that version is gone. */
 export function macOfMark(keys: KeyVersions, version: number, tenantId: TenantId, mark: ChainMark): Buffer {
   return mac(keys, version, [
     "cloakroom/log-mark/1",
@@ -111,7 +111,7 @@ export function macOfMark(keys: KeyVersions, version: number, tenantId: TenantId
   ]);
 }
 
-/** @throws {SealBroken} when the key of that version is gone. */
+/** @throws {SealBroken} if the key of that version is gone. */
 export function macOfEnd(keys: KeyVersions, version: number, tenantId: TenantId, end: ChainEnd): Buffer {
   const { number, mac: attestedMac, at } = end.attested ?? { number: "", mac: "", at: undefined };
   return mac(keys, version, [
@@ -127,8 +127,8 @@ export function macOfEnd(keys: KeyVersions, version: number, tenantId: TenantId,
 }
 
 /**
- * The mac of an end as the first releases wrote it, without an attestation.
- * @throws {SealBroken} when the key of that version is gone.
+ * The MAC of an end as the first releases wrote it, without an attestation.
+ * @throws {SealBroken} if the key of that version is gone.
  */
 export function macOfEndV1(keys: KeyVersions, version: number, tenantId: TenantId, end: ChainEnd): Buffer {
   const keptFrom = end.keptFrom?.toISOString() ?? "";
@@ -136,8 +136,8 @@ export function macOfEndV1(keys: KeyVersions, version: number, tenantId: TenantI
 }
 
 /**
- * Proves that the vault itself deleted a tenant. The tenant's own keys are gone by then: this takes those of the vault.
- * @throws {SealBroken} when the key of that version is gone.
+ * Proves that the vault itself deleted a tenant. It uses the vault's keys, because the tenant's own are gone by then.
+ * @throws {SealBroken} if the key of that version is gone.
  */
 export function macOfClosing(keys: KeyVersions, version: number, closing: TenantClosing): Buffer {
   const { tenantId, at, by } = closing;
@@ -151,7 +151,7 @@ export interface TenantClosing {
   readonly by: string;
 }
 
-/** Whether `given` is the mac that `make` gives. False if the key no longer exists. */
+/** Whether `given` is the MAC that `make` returns. False if the key no longer exists. */
 export function isMac(given: Uint8Array, make: () => Buffer): boolean {
   try {
     const expected = make();

@@ -5,7 +5,7 @@ import { createHash, createHmac } from "node:crypto";
  * One contract suite runs against every implementation.
  */
 export interface RootKey {
-  /** Names this key in the database, so that a start with another key is noticed. */
+  /** Identifies this key in the database, to detect a start with another key. */
   readonly id: string;
   /**
    * Encrypts `secret`, bound to `context`.
@@ -13,28 +13,28 @@ export interface RootKey {
    */
   wrap(secret: Uint8Array, context: Uint8Array): Promise<Buffer>;
   /**
-   * Decrypts what {@link wrap} returned.
-   * @throws {RootKeyRefused} when it was changed, bound to another context, or wrapped by another key.
+   * Decrypts the result of {@link wrap}.
+   * @throws {RootKeyRefused} if it was changed, bound to another context, or wrapped by another key.
    * @throws {RootKeyDenied | RootKeyUnreachable}
    */
   unwrap(wrapped: Uint8Array, context: Uint8Array): Promise<Buffer>;
-  /** Counts up where the holder renews the key under its old id. What an earlier one wrapped still opens. */
+  /** Rises when the holder renews the key under the same id. Older ciphertexts still open. */
   generationOf(wrapped: Uint8Array): number;
-  /** Has the holder renew the key under its id. Absent where a new key has a new id. */
+  /** Makes the holder renew the key under its id. Absent if a new key has a new id. */
   renew?(): Promise<void>;
 }
 
-/** The root key's holder answered, and what was to be unwrapped does not open. */
+/** The root key's holder answered, and the wrapped key does not open. */
 export class RootKeyRefused extends Error {
   override readonly name = "RootKeyRefused";
 }
 
-/** The root key's holder does not let us use the key. The message is one line for the operator and says what to do. */
+/** The root key's holder denies the use of the key. The message is one line for the operator and says what to do. */
 export class RootKeyDenied extends Error {
   override readonly name = "RootKeyDenied";
 }
 
-/** The root key's holder did not answer. Trying again later makes sense. The message is one line for the operator. */
+/** The root key's holder did not answer. A later retry may succeed. The message is one line for the operator. */
 export class RootKeyUnreachable extends Error {
   override readonly name = "RootKeyUnreachable";
 }
@@ -42,7 +42,7 @@ export class RootKeyUnreachable extends Error {
 const CHECK = "cloakroom/root-check/1";
 
 /**
- * Proves later that a root key is the one the database was made with: a wrapped constant. Kept beside the key's id in
+ * A wrapped constant that later proves a root key to be the one of this database. Stored beside the key's id in
  * `root_keys`.
  */
 export async function makeCheckValue(root: Pick<RootKey, "id" | "wrap">): Promise<Buffer> {
@@ -59,7 +59,7 @@ export async function fitsCheckValue(root: RootKey, checkValue: Uint8Array): Pro
   }
 }
 
-/** What a holder in another process is told of a context: enough to bind to, and no more. */
+/** The digest of a context, which is all that a holder in another process learns of it. */
 export function contextDigest(context: Uint8Array): Buffer {
   return createHash("sha256").update(context).digest();
 }

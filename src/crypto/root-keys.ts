@@ -5,21 +5,21 @@ import type { RootKey } from "./root-key.js";
 import type { TransitSettings } from "./transit-client.js";
 import { TransitRootKey, transitKeyId } from "./transit-key.js";
 
-/** Who holds the root key that wraps. */
+/** The holder of the wrapping root key. */
 export type RootKeyHolder =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "transit"; readonly settings: TransitSettings }
   | {
       readonly kind: "kms";
       readonly keyId: string;
-      /** How a Transit key is reached that is to be replaced by this one. */
+      /** Access to the Transit key that this one replaces. */
       readonly former: TransitSettings | undefined;
     };
 
-/** The root keys within reach, by the ids that the database knows them by. */
+/** The available root keys, by their ids in the database. */
 export class RootKeys {
   readonly holder: RootKeyHolder;
-  /** Where a key of another holder may still lie, while the root key moves from a file to a service. */
+  /** May contain the key of the former holder while the root key moves from a file to a service. */
   readonly #keyFile: string;
   readonly #known = new Map<string, RootKey>();
 
@@ -29,7 +29,7 @@ export class RootKeys {
   }
 
   /**
-   * The key that wraps, as it is configured.
+   * The configured wrapping key.
    * @throws {KeyFileError}
    */
   async current(): Promise<RootKey> {
@@ -48,7 +48,9 @@ export class RootKeys {
     }
   }
 
-  /** A key by its id. A key file is read again for an id that is new: it may have been rotated since the start. */
+  /**
+   * Finds a key by id. Reads the key file again for an unknown id, because it may have been rotated since the start.
+   */
   async find(id: string): Promise<RootKey | undefined> {
     const known = this.#known.get(id);
     if (known) return known;
@@ -57,21 +59,18 @@ export class RootKeys {
     return this.#read(this.#keyFile, id);
   }
 
-  /**
-   * A key that was replaced. It may lie in a file of its own already: so does one whose replacement was cut off when all
-   * was done but to forget it.
-   */
+  /** Finds a replaced key. It is in a file of its own if its replacement was interrupted just before the last step. */
   async findRetired(id: string): Promise<RootKey | undefined> {
     const found = await this.find(id);
     return found || !isFileKeyId(id) ? found : this.#read(retiredPlace(this.#keyFile, id), id);
   }
 
-  /** Takes a key that is in no file: it was put together from shares, or another process of this server read it. */
+  /** Adds a key that is in no file: it was combined from shares, or another process of this server read it. */
   hold(key: RootKey): void {
     this.#known.set(key.id, key);
   }
 
-  /** The keys that this process holds itself, and no service for it. */
+  /** The keys that this process holds itself. */
   get local(): readonly LocalRootKey[] {
     return [...this.#known.values()].filter((key) => key instanceof LocalRootKey);
   }

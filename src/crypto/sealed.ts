@@ -11,24 +11,24 @@ const DERIVATION = "cloakroom/seal/1";
 /** What a sealed value belongs to. A ciphertext opens under exactly the place it was sealed for. */
 export interface SealedPlace {
   readonly tenantId: TenantId;
-  /** The id of the token, proxy, connection ... that the value is part of. */
+  /** The id of the token, proxy, connection ... that has the value. */
   readonly entity: string;
   /** The field of that entity: `data`, `attributes`, `cvc` ... */
   readonly field: string;
-  /** Plain columns of the same row that the value does not open beside once they are changed: see {@link boundTo}. */
+  /** Plain columns of the same row. The value no longer opens if they change: see {@link boundTo}. */
   readonly bound?: Uint8Array;
 }
 
-/** A plain column, as the database's client reads it. */
+/** A plain column as the database client reads it. */
 export type BoundValue = string | number | boolean | null | Date | Uint8Array | readonly string[];
 
-/** The versions of one tenant key. New values are sealed under the current one. */
+/** The versions of one tenant key. The current one seals new values. */
 export interface KeyVersions {
   readonly current: number;
   readonly byVersion: ReadonlyMap<number, KeyObject>;
   /**
-   * Values under this version and later ones are bound to the plain columns beside them. Undefined: none is, in a tenant
-   * whose keys were made before keys bound anything.
+   * Values under this version and later ones are bound to the plain columns of their row. Undefined if none is, in a
+   * tenant whose keys predate binding.
    */
   readonly bindsFrom?: number | undefined;
 }
@@ -37,14 +37,14 @@ export interface KeyVersions {
 export class SealBroken extends Reason {}
 
 /**
- * A sealed value names a key version that is not among the keys at hand: they were read before the tenant's keys were
- * rotated, or the value is forged. Reading keys and value again tells which.
+ * A sealed value names a key version that was not loaded: either the keys were read before a rotation, or the value is
+ * forged. Reading keys and value again tells which.
  */
 export class KeyVersionUnknown extends SealBroken {}
 
 /**
- * Encrypts with AES-256-GCM under a key derived for the entity alone, so that the 2^32 limit for random nonces counts
- * per entity and not per tenant. Layout: format, key version (4), nonce (12), ciphertext, tag (16): 33 bytes more than
+ * Encrypts with AES-256-GCM under a key derived for the entity, which makes the limit of 2^32 random nonces apply per
+ * entity instead of per tenant. Layout: format, key version (4), nonce (12), ciphertext, tag (16): 33 bytes more than
  * the plaintext.
  */
 export function seal(keys: KeyVersions, place: SealedPlace, plaintext: Uint8Array): Buffer {
@@ -62,12 +62,12 @@ export function seal(keys: KeyVersions, place: SealedPlace, plaintext: Uint8Arra
   return sealed;
 }
 
-/** @throws {SealBroken} without saying which part did not fit. */
+/** @throws {SealBroken} without naming the part that did not match. */
 export function open(keys: KeyVersions, place: SealedPlace, sealed: Uint8Array): Buffer {
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
   if (bytes.length < HEADER + TAG || bytes[0] !== FORMAT) throw new SealBroken("a sealed value is malformed");
   const version = bytes.readUInt32BE(1);
-  if (!keys.byVersion.has(version)) throw new KeyVersionUnknown("the key of a sealed value is not at hand");
+  if (!keys.byVersion.has(version)) throw new KeyVersionUnknown("the key of a sealed value is not loaded");
   try {
     const decipher = createDecipheriv("aes-256-gcm", entityKey(keys, version, place.entity), bytes.subarray(5, HEADER));
     decipher.setAAD(additionalData(keys, place, version));
@@ -80,7 +80,7 @@ export function open(keys: KeyVersions, place: SealedPlace, sealed: Uint8Array):
   }
 }
 
-/** Given as bytes, a key costs a cipher or an HMAC 16 us more than as a `KeyObject` (Node 24.21). */
+/** A cipher or HMAC takes 16 us longer with a key in bytes than with a `KeyObject` (Node 24.21). */
 function entityKey(keys: KeyVersions, version: number, entity: string): KeyObject {
   const key = keys.byVersion.get(version);
   if (!key) throw new SealBroken("the key of a sealed value is gone");
@@ -93,8 +93,8 @@ function entityKey(keys: KeyVersions, version: number, entity: string): KeyObjec
 }
 
 /**
- * What a value is bound to: plain columns of its row that decide who may see it. They become part of the additional data,
- * so that a value opens beside exactly them.
+ * Encodes the plain columns of a row that decide who may see a value. They become additional data, so the value opens
+ * beside exactly these.
  */
 export function boundTo<Column extends string>(
   row: Readonly<Record<Column, BoundValue>>,
@@ -103,7 +103,7 @@ export function boundTo<Column extends string>(
   return Buffer.from(JSON.stringify(columns.map((column) => writable(row[column]))));
 }
 
-/** Each column has one type, so that the hexadecimal text of bytes is not mistaken for a text. JSON writes dates itself. */
+/** Each column has one type, so hexadecimal bytes cannot be confused with text. JSON writes dates itself. */
 function writable(value: BoundValue): Exclude<BoundValue, Uint8Array> {
   if (!(value instanceof Uint8Array)) return value;
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("hex");

@@ -4,10 +4,10 @@ import { LocalRootKey } from "./local-root-key.js";
 import { Sensitive } from "./sensitive.js";
 
 const SHARE = /^cloakroom-share-1\.([a-z0-9]{16})\.([0-9a-f]{8})\.(\d{1,3})\.([A-Za-z0-9_-]{44})\.([0-9a-f]{8})$/;
-/** The library's own limits: a share's place is one byte that is not zero. */
+/** The library's limit: the position of a share is one non-zero byte. */
 export const MOST_SHARES = 255;
 
-/** No line of shares is longer: a share has at most 101 characters, and may have blanks around it. */
+/** Longest input line: a share has at most 101 characters, and may have blanks around it. */
 export const LONGEST_SHARE_LINE = 1_000;
 
 /** A share is mistyped, or does not belong to the others. The message is one line for the operator, without the share. */
@@ -17,17 +17,17 @@ export class ShareError extends Error {
 
 /** One part of a root key. Fewer than `threshold` of them tell nothing about it. */
 export interface Share {
-  /** The root key that it is a part of. */
+  /** The id of its root key. */
   readonly keyId: string;
-  /** Tells splittings of one key apart: their shares do not go together. */
+  /** Identifies one splitting of a key: shares of different splittings do not combine. */
   readonly splitId: string;
   readonly threshold: number;
   readonly part: Sensitive<Buffer>;
 }
 
 /**
- * Splits a root key by Shamir's scheme. Each share is one line: the root key's id, an id of this splitting, the threshold,
- * the part, and a checksum against slips of the pen.
+ * Splits a root key by Shamir's scheme. Each share is one line: the root key's id, an id of this splitting, the
+ * threshold, the part, and a checksum against typing errors.
  */
 export async function splitRootKey(
   key: LocalRootKey,
@@ -47,7 +47,7 @@ export function notAShare(): ShareError {
   return new ShareError("This is not a share: it starts with cloakroom-share-1 and is one line.");
 }
 
-/** @throws {ShareError} for a text that is no share, or was mistyped. */
+/** @throws {ShareError} for a text that is not a share, or was mistyped. */
 export function readShare(text: Sensitive<string>): Share {
   const line = text.reveal().trim();
   const [, keyId, splitId, threshold, part, sum] = SHARE.exec(line) ?? [];
@@ -58,12 +58,12 @@ export function readShare(text: Sensitive<string>): Share {
   return { keyId, splitId, threshold: Number(threshold), part: new Sensitive(Buffer.from(part, "base64url")) };
 }
 
-/** Collects shares until a root key can be put together. */
+/** Collects shares until they give a root key. */
 export class ShareCollection {
   readonly #keyId: string;
   #shares: Share[] = [];
 
-  /** @param keyId the root key that is needed. */
+  /** @param keyId the required root key. */
   constructor(keyId: string) {
     this.#keyId = keyId;
   }
@@ -72,16 +72,15 @@ export class ShareCollection {
     return this.#shares.length;
   }
 
-  /** Shares that bring the key together. Undefined before the first one tells. */
+  /** Number of shares that give the key. Undefined before the first share. */
   get needed(): number | undefined {
     return this.#shares[0]?.threshold;
   }
 
   /**
-   * Adds a share. One that was handed in already changes nothing.
-   * @returns the root key once there are enough. Whether it is the right one is for its check value to tell.
-   * @throws {ShareError} for a share of another key or splitting, and where the shares do not go together: all are
-   * forgotten then.
+   * Adds a share. A repeated share changes nothing.
+   * @returns the root key once there are enough shares. Check it against its check value.
+   * @throws {ShareError} for a share of another key or splitting. If the shares do not combine, all are dropped.
    */
   async add(share: Share): Promise<LocalRootKey | undefined> {
     const [first] = this.#shares;
@@ -103,7 +102,7 @@ export class ShareCollection {
     return new LocalRootKey(this.#keyId, new Sensitive(Buffer.from(secret)));
   }
 
-  /** Forgets what was handed in. */
+  /** Drops all shares. */
   clear(): void {
     for (const { part } of this.#shares) part.reveal().fill(0);
     this.#shares = [];

@@ -6,19 +6,20 @@ import type { RootKeys } from "./root-keys.js";
 import type { KeyVersions } from "./sealed.js";
 
 /**
- * What a tenant key is for. A key of one purpose is never used for another.
- * - `data`: seals token data, attributes, configuration, connection fields, stored answers
+ * Purposes of tenant keys. A key of one purpose is never used for another.
+ * - `data`: seals token data, attributes, configuration, connection fields, stored responses
  * - `cvc`: seals card verification codes, which live for an hour
- * - `fingerprint`, `search`: keyed hashes; never rotated on schedule, since that changes every fingerprint and term
- * - `proof`: cursors and other texts that we hand out and want back unchanged
- * - `audit`: seals of the log; an older version is kept for as long as its seals are to be verified
+ * - `fingerprint`, `search`: keyed hashes; never rotated on schedule, because rotation changes every fingerprint and
+ *   term
+ * - `proof`: authenticates cursors and other texts that callers return unchanged
+ * - `audit`: seals of the log; an older version is kept while its seals may be verified
  */
 export const KEY_PURPOSES = ["data", "cvc", "fingerprint", "search", "proof", "audit"] as const;
 export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 
 /**
- * The purposes whose keys are rotated: what they sealed can be sealed again. Fingerprints, search terms, cursors and the
- * hashes of idempotency keys are compared with others of their kind, so that their keys stay.
+ * The purposes whose keys are rotated: their values can be sealed again. Keys of fingerprints, search terms, cursors
+ * and idempotency hashes stay, because new values are compared with old ones.
  */
 export const ROTATED_PURPOSES = ["data", "cvc"] as const satisfies readonly KeyPurpose[];
 
@@ -29,14 +30,17 @@ export interface WrappedTenantKey {
   readonly wrapped: Uint8Array;
   /** The id of the root key that wraps it. */
   readonly rootKeyId: string;
-  /** New values are sealed under the current version; retired ones are kept to open older values. */
+  /** The current version seals new values; retired ones open older values. */
   readonly state: "current" | "retired";
 }
 
-/** Unwrapped keys by purpose and version, so that a tenant's next load unwraps only what is new. */
+/** Unwrapped keys by purpose and version. A later load of the tenant unwraps only new ones. */
 export type UnwrappedKeys = ReadonlyMap<string, KeyObject>;
 
-/** The unwrapped keys of one tenant. Key bytes stay inside `KeyObject`s, out of reach of heap dumps read as text. */
+/**
+ * The unwrapped keys of one tenant. Key bytes stay inside `KeyObject`s, where text searches of a heap dump do not find
+ * them.
+ */
 export interface TenantKeys {
   readonly data: KeyVersions;
   readonly cvc: KeyVersions;
@@ -47,27 +51,27 @@ export interface TenantKeys {
 }
 
 /**
- * The length of a tenant key in bytes tells what its values are bound to. The root key's seal covers the length, so the
- * owner of the database cannot pass a key off as one that binds less. All of the bytes are random: more of them than 32
- * do no harm to an HMAC key, and keys of 32 bytes were made before values were bound to anything.
+ * The length of a tenant key in bytes determines the binding of its values. The root key's seal covers the length, so
+ * the owner of the database cannot pass a key off as one that binds less. All bytes are random: an HMAC key may have
+ * more than 32, and keys of 32 bytes predate binding.
  */
 const KEY_BYTES = {
-  /** Values are bound to nothing but their place. */
+  /** Values are bound only to their place. */
   unbound: 32,
-  /** Values are bound to the plain columns beside them; those of the tenant's older keys may not be. */
+  /** Values are bound to the plain columns of their row; those of the tenant's older keys may not be. */
   bound: 33,
-  /** The same, and no older key of the tenant is to open an unbound value either. */
+  /** The same, and no older key of the tenant may open an unbound value either. */
   allBound: 34,
 } as const;
 
-/** The keys of a tenant that does not have any yet: one of each purpose. */
+/** Generates the first keys of a tenant, one for each purpose. */
 export async function generateTenantKeys(root: RootKey, tenantId: TenantId): Promise<WrappedTenantKey[]> {
   return Promise.all(KEY_PURPOSES.map((purpose) => generateTenantKey(root, tenantId, purpose, 1)));
 }
 
 /**
- * Makes a key of one purpose, wrapped at once: its bytes leave this function only so.
- * @param older the tenant's data keys so far, where there are any: values under them may be bound to nothing.
+ * Generates and wraps a key of one purpose. Its bytes leave this function only when wrapped.
+ * @param older the tenant's existing data keys, if any: values under them may be unbound.
  */
 export async function generateTenantKey(
   root: RootKey,
@@ -83,7 +87,7 @@ export async function generateTenantKey(
   return { purpose, version, wrapped, rootKeyId: root.id, state: "current" };
 }
 
-/** What {@link unwrapTenantKeys} gives: the keys, and each of them for the next time. */
+/** The result of {@link unwrapTenantKeys}: the keys, and the unwrapped key of each version for the next load. */
 export interface UnwrappedTenant {
   readonly keys: TenantKeys;
   readonly unwrapped: UnwrappedKeys;
@@ -91,8 +95,8 @@ export interface UnwrappedTenant {
 
 /**
  * Unwraps the keys of a tenant.
- * @param known what was unwrapped of the same tenant before: the root key's holder is not asked for that again.
- * @throws {RootKeyRefused} when a row was changed or belongs to another tenant, purpose or version.
+ * @param known keys of the same tenant that were unwrapped before; the root key's holder is not asked for these.
+ * @throws {RootKeyRefused} if a row was changed or belongs to another tenant, purpose or version.
  * @throws {RootKeyDenied | RootKeyUnreachable}
  */
 export async function unwrapTenantKeys(
@@ -120,7 +124,7 @@ export async function unwrapTenantKeys(
   return { keys, unwrapped: new Map(unwrapped.map(({ name, key }) => [name, key])) };
 }
 
-/** Unwraps the keys of one purpose alone. For errors see {@link unwrapTenantKeys}. */
+/** Unwraps the keys of one purpose. For errors see {@link unwrapTenantKeys}. */
 export async function unwrapKeyVersions(
   roots: Pick<RootKeys, "find">,
   tenantId: TenantId,
@@ -155,7 +159,7 @@ function versionsOf(unwrapped: readonly UnwrappedKey[], purpose: KeyPurpose): Ke
   const mine = unwrapped.filter(({ row }) => row.purpose === purpose);
   const current = mine.find(({ row }) => row.state === "current");
   if (!current) throw new Error(`the tenant has no current ${purpose} key`);
-  // Rotations retire what is older. New values under an older key might be bound to nothing.
+  // Rotations retire older versions. New values under an older key might be unbound.
   if (mine.some(({ row }) => row.version > current.row.version)) {
     throw new Error(`a replaced ${purpose} key of the tenant is marked as the current one`);
   }
@@ -174,7 +178,7 @@ export interface TenantKeySource {
   expect(tenantId: TenantId, revision: number): void;
 }
 
-/** Whether rows that decide what a key may do are refused without a seal: all of the tenant's have one. */
+/** Whether rows that decide a key's rights are refused without a seal. True if every row of the tenant has one. */
 export function requiresSeals({ data }: Pick<TenantKeys, "data">): boolean {
   return data.bindsFrom !== undefined;
 }
@@ -190,7 +194,7 @@ function binds({ symmetricKeySize = 0 }: KeyObject): boolean {
   return symmetricKeySize > KEY_BYTES.unbound;
 }
 
-/** Wraps a tenant key by another root key. Its bytes pass through this process, and stay the same. */
+/** Wraps a tenant key by another root key. Its bytes pass through this process unchanged. */
 export async function rewrapTenantKey(
   roots: Pick<RootKeys, "find">,
   to: RootKey,
@@ -211,7 +215,7 @@ async function unwrapTenantKey(
   { purpose, version, wrapped, rootKeyId }: WrappedTenantKey,
 ): Promise<Buffer> {
   const root = await roots.find(rootKeyId);
-  if (!root) throw new RootKeyDenied(`The root key ${rootKeyId}, which wraps keys of tenants, is not at hand.`);
+  if (!root) throw new RootKeyDenied(`The root key ${rootKeyId}, which wraps keys of tenants, is not available.`);
   return root.unwrap(wrapped, wrappingContext(tenantId, purpose, version));
 }
 

@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { RootKeyDenied, RootKeyUnreachable } from "./root-key.js";
 import type { Sensitive } from "./sensitive.js";
 
-/** How we prove ourselves to Vault or OpenBao. */
+/** Credentials for Vault or OpenBao. */
 export type TransitCredentials =
   | { readonly kind: "token"; readonly token: Sensitive<string> }
   | { readonly kind: "approle"; readonly roleId: string; readonly secretId: Sensitive<string> };
@@ -12,14 +12,14 @@ export type TransitCredentials =
 export interface TransitSettings {
   /** Scheme, host and port. */
   readonly origin: string;
-  /** Where the Transit engine is mounted: "transit", or a path such as "team/transit". */
+  /** Mount of the Transit engine: "transit", or a path such as "team/transit". */
   readonly mount: string;
   readonly keyName: string;
   readonly credentials: TransitCredentials;
   readonly namespace: string | undefined;
   /** Certificates to trust in place of the system's, in PEM. */
   readonly ca: string | undefined;
-  /** Milliseconds that an answer may take. */
+  /** Longest wait for an answer, in milliseconds. */
   readonly timeout?: number;
 }
 
@@ -34,8 +34,8 @@ const TIMEOUT_MS = 5_000;
 const LONGEST_ANSWER = 256 * 1024;
 
 /**
- * Calls the HTTP interface of Vault or OpenBao. It is the operator's own destination, outside of the guard for what
- * tenants reach. The login of an AppRole is kept until it is refused.
+ * Client of the HTTP interface of Vault or OpenBao. The operator chose this destination, so the egress guard does not
+ * apply. An AppRole login is kept until it is refused.
  */
 export class TransitClient {
   readonly #settings: TransitSettings;
@@ -47,12 +47,12 @@ export class TransitClient {
 
   /**
    * @param path below `/v1/`
-   * @returns the `data` of the answer, or "refused" for a 400: what was sent does not fit the key.
+   * @returns the `data` of the answer, or "refused" for a 400: the input does not fit the key.
    * @throws {RootKeyDenied | RootKeyUnreachable}
    */
   async write(path: string, body: JsonObject): Promise<JsonObject | "refused"> {
     let answer = await this.#send(path, body, await this.#token());
-    // The login may have run out: its time is the operator's to choose.
+    // The login may have expired: the operator chooses its lifetime.
     if (!answer.ok && answer.status === 403 && this.#settings.credentials.kind === "approle") {
       this.#login = undefined;
       answer = await this.#send(path, body, await this.#token());
@@ -151,7 +151,7 @@ export class TransitClient {
   }
 }
 
-/** A code, never a text: a message of the client may hold what was sent. */
+/** A code, never a message: the client's messages may contain what was sent. */
 function reasonOf(error: unknown, timeout: number): string {
   if (!(error instanceof Error)) return "unknown";
   if (error.name === "AbortError" || error.name === "TimeoutError") return `nothing within ${timeout} ms`;

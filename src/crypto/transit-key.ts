@@ -6,8 +6,8 @@ const DIGEST = 32;
 const CIPHERTEXT = /^vault:v(\d+):[A-Za-z0-9+/=]+$/;
 
 /**
- * A key of the Transit engine of HashiCorp Vault or OpenBao. The context travels as a digest in front of the secret: the
- * engine's own `associated_data` is ignored by releases that do not know it.
+ * A key of the Transit engine of HashiCorp Vault or OpenBao. A digest of the context is prepended to the secret,
+ * because older releases ignore the engine's own `associated_data`.
  */
 export class TransitRootKey implements RootKey {
   readonly id: string;
@@ -34,7 +34,7 @@ export class TransitRootKey implements RootKey {
 
   async unwrap(wrapped: Uint8Array, context: Uint8Array): Promise<Buffer> {
     const ciphertext = Buffer.from(wrapped).toString("latin1");
-    if (!CIPHERTEXT.test(ciphertext)) throw new RootKeyRefused("a wrapped key is none of Transit's");
+    if (!CIPHERTEXT.test(ciphertext)) throw new RootKeyRefused("a wrapped key was not made by Transit");
     const data = await this.#client.write(this.#path("decrypt"), { ciphertext });
     if (data === "refused" || typeof data.plaintext !== "string") {
       throw new RootKeyRefused("a wrapped key does not open under this root key");
@@ -63,7 +63,7 @@ export class TransitRootKey implements RootKey {
   }
 }
 
-/** The host is no part of the id: the same key may be reached at another address tomorrow. */
+/** The id omits the host, because the address of a key may change. */
 export function transitKeyId({ mount, keyName }: Pick<TransitSettings, "mount" | "keyName">): string {
   return `transit:${mount}/${keyName}`;
 }

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** Why an address is not one that tenants may reach. `transition` holds an IPv4 address inside IPv6, or translates. */
+/** Why tenants may not reach an address. `transition` embeds an IPv4 address in IPv6, or translates. */
 export type RefusedAddressClass =
   | "unspecified"
   | "loopback"
@@ -26,7 +26,7 @@ export type AddressDecision =
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Finer than, or missing from, the ranges of ipaddr.js; the first that matches decides. */
+/** Ranges that ipaddr.js lacks or does not divide; the first match decides. */
 const finerRanges = (
   [
     // Metadata and credential services of the clouds, from the vendors' documentation. 168.63.129.16 is the one in
@@ -58,7 +58,7 @@ const finerRanges = (
   ] as const
 ).map(([cidr, reason]) => ({ network: ipaddr.parseCIDR(cidr), reason }));
 
-/** Range names of ipaddr.js. One that is not listed here, also a new one of a later version, is `reserved`. */
+/** Range names of ipaddr.js. A range that is not listed, such as one of a later version, is `reserved`. */
 const classOfRange: Readonly<Record<string, RefusedAddressClass>> = {
   unspecified: "unspecified",
   loopback: "loopback",
@@ -82,11 +82,9 @@ const classOfRange: Readonly<Record<string, RefusedAddressClass>> = {
 const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * Says whether an address is public unicast, and if not what it is.
- *
- * Transition prefixes (IPv4-mapped and -compatible, NAT64, 6to4, Teredo, ISATAP) are refused whole, whatever IPv4 address
- * they hold: where they lead depends on a translator this process cannot see, and a public service has an A record too.
- *
+ * Classifies an address: public unicast, or why not. Transition prefixes (IPv4-mapped and -compatible, NAT64, 6to4,
+ * Teredo, ISATAP) are refused entirely, whatever IPv4 address they contain: their target depends on a translator that
+ * this process cannot see, and a public service has an A record too.
  * @param ip dotted decimal or RFC 4291 text, without brackets; any other spelling is `not_an_address`.
  */
 export function classifyAddress(ip: string): AddressDecision {
@@ -103,12 +101,18 @@ export function classifyAddress(ip: string): AddressDecision {
   return { allowed: true, reason: "public" };
 }
 
-/** An address in its usual spelling. ipaddr.js alone would also take `0x7f.1`, node:net alone zones it cannot read. */
+/**
+ * Parses an address in its usual spelling. ipaddr.js alone also accepts `0x7f.1`, and node:net alone accepts unknown
+ * zones.
+ */
 export function readAddress(ip: string): Address | undefined {
   return isIP(ip) !== 0 && ipaddr.isValid(ip) ? ipaddr.parse(ip) : undefined;
 }
 
-/** Whether the address lies in the network; never across families, so an IPv4-mapped address is no IPv4 address here. */
+/**
+ * Whether the network contains the address. Families never match each other: an IPv4-mapped address is not an IPv4
+ * address here.
+ */
 export function isWithin(address: Address, [network, bits]: readonly [Address, number]): boolean {
   return address.kind() === network.kind() && address.match(network, bits);
 }

@@ -3,13 +3,13 @@ import { EgressError, expectationOf, isRefusal } from "./egress-error.js";
 import type { EgressPolicy, EgressTarget } from "./egress-policy.js";
 import { readHost } from "./host.js";
 
-/** A URL that may be called, as far as can be said without resolving its name. */
+/** A URL that may be called, before its name is resolved. */
 export interface Destination extends EgressTarget {
   /** Whether the URL names an address instead of a host name. */
   readonly isAddress: boolean;
-  /** Whether it may be stored: its host is a name, or an address that the operator's list opens. */
+  /** Whether the URL may be stored: its host is a name, or an address that the operator allows. */
   readonly isNamed: boolean;
-  /** The Host header's value: the port only where it is not the scheme's own. */
+  /** The Host header's value, with the port unless it is the scheme's default. */
   readonly authority: string;
   /** Path and query, at least "/". */
   readonly path: string;
@@ -18,12 +18,11 @@ export interface Destination extends EgressTarget {
 }
 
 /**
- * Reads and checks the URL that a tenant saves, or that is about to be called; both see the same rules.
- *
+ * Parses and checks a URL that a tenant saves or that is about to be called, by the same rules.
  * @throws EgressError with the reason; its delivery is `not_sent`.
  */
 export function readDestination(url: string, policy: EgressPolicy): Destination {
-  // The URL parser forgives what others read differently: "https:\\host", tabs inside, no slashes, a second "@".
+  // The URL parser tolerates what others read differently: "https:\\host", tabs inside, no slashes, a second "@".
   const [, authority] = /^https?:\/\/([^/?#]+)/i.exec(url) ?? [];
   if (/[\p{Cc}\s\\]/u.test(url)) throw new EgressError("not_a_url");
   if (/^[a-z][a-z0-9+.-]*:/i.test(url) && !/^https?:/i.test(url)) throw new EgressError("scheme");
@@ -40,7 +39,7 @@ export function readDestination(url: string, policy: EgressPolicy): Destination 
   const target = { protocol, host: host.text, port } as const;
   const isAddress = host.kind === "address";
   const reason = reasonToAllow(target, isAddress, policy);
-  // Without the trailing dot, as it is judged, resolved and looked for in the certificate.
+  // Without the trailing dot, in the form that is judged, resolved and matched with the certificate.
   if (!isAddress) parsed.hostname = host.text;
   return {
     ...target,
@@ -63,14 +62,17 @@ export function validDestination(field: string, url: string, policy: EgressPolic
 }
 
 /**
- * As {@link validDestination}, for a URL that is stored: an address is no name that a certificate or an operator means.
+ * As {@link validDestination}, for a URL that is stored: certificates and operators' lists name hosts, not addresses.
  * @throws Fault validation_failed naming the field.
  */
 export function requireNamedDestination(field: string, url: string, policy: EgressPolicy): void {
   if (!validDestination(field, url, policy).isNamed) throw invalid(field, "must name a host, not an address");
 }
 
-/** What speaks for it; nothing yet for a name, whose addresses are judged when it is called. @throws EgressError */
+/**
+ * The reason to allow the target; undefined for a name, because its addresses are judged at the call. @throws
+ * EgressError
+ */
 function reasonToAllow(target: EgressTarget, isAddress: boolean, policy: EgressPolicy) {
   if (isAddress) {
     const decision = policy.judge(target, target.host);

@@ -1,7 +1,7 @@
 import { Fault, type FaultCode } from "../base/fault.js";
 import type { RefusedAddressClass } from "./address-class.js";
 
-/** Why a destination may not be called. Also the label under which refusals are counted. */
+/** Why a destination may not be called. Also the metric label of refusals. */
 export type RefusalReason =
   | RefusedAddressClass
   | "not_a_url"
@@ -13,7 +13,7 @@ export type RefusalReason =
   | "plain_http"
   | "denied";
 
-/** Why a call that was allowed did not succeed. */
+/** Why an allowed call failed. */
 export type FailureReason =
   | "invalid_request"
   | "name_not_found"
@@ -38,7 +38,10 @@ export type EgressReason = RefusalReason | FailureReason;
 /** `not_sent`: no byte of the request left this process. `unknown`: the destination may have acted on it. */
 export type Delivery = "not_sent" | "unknown";
 
-/** Each reads after a field's name and after "The destination". No address: a resolved one must not reach the caller. */
+/**
+ * Each text follows a field's name or "The destination". None has an address, because callers must not see resolved
+ * ones.
+ */
 const expectations: Readonly<Record<RefusalReason, string>> = {
   unspecified: "must not be the unspecified address",
   loopback: "must not be a loopback address",
@@ -87,15 +90,15 @@ const failures: Readonly<Record<FailureReason, readonly [FaultCode, string]>> = 
 };
 
 /**
- * A call that was refused or failed. The message may go to callers and logs: it names no address, host or URL. The error
- * beneath is not kept, since Node's own texts name them all; of it only the code stays, for the operator's log, which also
- * gets {@link EgressError.destination}.
+ * A refused or failed call. The message may go to callers and logs, so it has no address, host or URL. The underlying
+ * error is dropped, because Node's texts name all three; its code and {@link EgressError.destination} are kept for the
+ * operator's log.
  */
 export class EgressError extends Error {
   override readonly name = "EgressError";
   readonly reason: EgressReason;
   readonly delivery: Delivery;
-  /** Node's or OpenSSL's code of the error beneath, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
+  /** The underlying code of Node or OpenSSL, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
   readonly systemCode: string | undefined;
   #destination: { readonly host: string; readonly port: number } | undefined;
 
@@ -106,17 +109,17 @@ export class EgressError extends Error {
     this.systemCode = codeOf(cause);
   }
 
-  /** Where the call went. For the operator's log alone: callers are not shown names and ports. */
+  /** The destination of the call, for the operator's log only: callers do not see names and ports. */
   get destination(): { readonly host: string; readonly port: number } | undefined {
     return this.#destination;
   }
 
-  /** Notes where the call went. */
+  /** Records the destination of the call. */
   at({ host, port }: { readonly host: string; readonly port: number }): void {
     this.#destination ??= { host, port };
   }
 
-  /** The error as callers see it: mostly destination_unreachable, or destination_timeout when the answer is overdue. */
+  /** The error as callers see it: destination_timeout for a late answer, otherwise mostly destination_unreachable. */
   toFault(): Fault {
     const code = isRefusal(this.reason) ? "destination_unreachable" : failures[this.reason][0];
     return new Fault(code, this.message, { cause: this });
@@ -127,12 +130,12 @@ export function isRefusal(reason: EgressReason): reason is RefusalReason {
   return reason in expectations;
 }
 
-/** What is expected instead, to stand after a field's name: "must use https". */
+/** The expectation that follows a field's name: "must use https". */
 export function expectationOf(reason: RefusalReason): string {
   return expectations[reason];
 }
 
-/** The `code` of a Node error; of a group of attempts the first that has one. Anything else than a code is dropped. */
+/** The `code` of a Node error, or the first one in an aggregate. Values that do not look like a code are dropped. */
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if ("code" in error && typeof error.code === "string" && /^[A-Z0-9_]+$/.test(error.code)) return error.code;

@@ -5,46 +5,45 @@ import { embeddedIpv4 } from "./embedded-ipv4.js";
 import { isLocalhost } from "./host.js";
 import { isWebPort } from "./web-port.js";
 
-/** Where a connection is to go. */
+/** The target of a connection. */
 export interface EgressTarget {
   readonly protocol: "https:" | "http:";
-  /** A name, or an address without brackets, as `readHost` spells them. */
+  /** A name, or an address without brackets, as `readHost` returns them. */
   readonly host: string;
   readonly port: number;
 }
 
-/** What was decided about one connection, and the label under which it is counted. */
+/** The decision about one connection, and its metric label. */
 export type EgressDecision =
   | { readonly allowed: true; readonly reason: "public" | "operator_allowed" }
   | { readonly allowed: false; readonly reason: RefusalReason };
 
-/** The operator's lists as configured; absent or empty means none. */
+/** The operator's lists as configured. Absent or empty: no entries. */
 export interface EgressLists {
   readonly allow?: string | undefined;
   readonly deny?: string | undefined;
 }
 
 /**
- * What may be called. Without lists: https to public unicast addresses on web ports.
- *
- * `CLOAKROOM_EGRESS_ALLOW` lifts the check of the address and the https-only rule for what it names; a port that is no
- * web port only where the entry has that port. An entry opens a link-local or metadata address only when it names that
- * single address, and a transition prefix only towards inner addresses that are allowed themselves.
- * `CLOAKROOM_EGRESS_DENY` wins over everything.
+ * Decides which destinations may be called. Without lists: https to public unicast addresses on web ports.
+ * `CLOAKROOM_EGRESS_ALLOW` lifts the address check and the https-only rule for its entries, and the port check only for
+ * an entry with that port. An entry opens a link-local or metadata address only if it names that single address, and a
+ * transition prefix only towards inner addresses that are allowed themselves. `CLOAKROOM_EGRESS_DENY` overrides
+ * everything.
  */
 export class EgressPolicy {
   readonly #allow: readonly EgressRule[];
   readonly #deny: readonly EgressRule[];
 
-  /** @throws Error with one line for the operator when an entry cannot be read. */
+  /** @throws Error with one line for the operator if an entry is invalid. */
   constructor(lists: EgressLists = {}) {
     this.#allow = parseEgressRules("CLOAKROOM_EGRESS_ALLOW", lists.allow ?? "");
     this.#deny = parseEgressRules("CLOAKROOM_EGRESS_DENY", lists.deny ?? "");
   }
 
   /**
-   * What speaks against a name before it is resolved; undefined when nothing does yet. Where an entry of the allow list
-   * might cover the addresses behind the name, the answer is left to {@link judge}.
+   * The objection to a name before it is resolved, if any. If an allow entry might cover the addresses of the name,
+   * {@link judge} decides.
    */
   objectionToName(target: EgressTarget): RefusalReason | undefined {
     if (this.#deny.some((rule) => coversHost(rule, target.host, target.port))) return "denied";
@@ -56,7 +55,7 @@ export class EgressPolicy {
     return closedWithoutEntry(target);
   }
 
-  /** The decision about one address that `target.host` is, or resolved to. */
+  /** Decides about one address: `target.host` itself, or one that it resolved to. */
   judge(target: EgressTarget, address: string): EgressDecision {
     if (this.#denies(target, address)) return { allowed: false, reason: "denied" };
     const decision = classifyAddress(address);
@@ -66,7 +65,7 @@ export class EgressPolicy {
     return reason === undefined ? decision : { allowed: false, reason };
   }
 
-  /** Whether the allow list names this very host, on whatever port. */
+  /** Whether the allow list has this host, on any port. */
   listsHost(host: string): boolean {
     return this.#allow.some((rule) => coversHost({ ...rule, port: undefined }, host, 0));
   }

@@ -3,12 +3,12 @@ import ipaddr from "ipaddr.js";
 import { type Address, isWithin, readAddress } from "./address-class.js";
 import { readHost } from "./host.js";
 
-/** One entry of the operator's lists. Without a port it speaks for every port. */
+/** One entry of the operator's lists. An entry without a port covers every port. */
 export type EgressRule =
   | {
       readonly kind: "range";
       readonly network: readonly [Address, number];
-      /** The entry names one address and nothing else. */
+      /** The entry names exactly one address. */
       readonly single: boolean;
       readonly port: number | undefined;
     }
@@ -19,8 +19,7 @@ const expected =
   "(*.example.com), the last three with an optional :port";
 
 /**
- * Reads a comma-separated list.
- *
+ * Parses a comma-separated list.
  * @param variable the setting's name, for the error.
  * @throws Error with one line that names the entry and what is expected.
  */
@@ -76,7 +75,7 @@ function parseRange(entry: string): EgressRule | string {
   const bits = Number(digits);
   const width = version === 4 ? 32 : 128;
   if (version === 0 || digits === "" || bits > width) return expected;
-  // A range whose address has bits beyond the prefix is a slip of the pen, and either reading of it may be the wrong one.
+  // A range whose address has bits beyond the prefix is a typing error, and either reading may be the wrong one.
   const first = (version === 4 ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(`${ip}/${bits}`).toString();
   const network = ipaddr.parse(ip);
   if (first !== network.toString())

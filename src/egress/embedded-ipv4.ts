@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { classifyAddress, isWithin, readAddress } from "./address-class.js";
 
-/** Where a prefix keeps IPv4 addresses: byte offsets into the sixteen bytes, and which of them are stored inverted. */
+/** Where a prefix stores IPv4 addresses: byte offsets into the sixteen bytes, and which of them are inverted. */
 interface Layout {
   readonly network: readonly [ipaddr.IPv6, number];
   readonly offsets: readonly number[];
@@ -17,8 +17,8 @@ const layouts: readonly Layout[] = [
 const trailing: readonly number[] = [12];
 
 /**
- * The IPv4 addresses that an IPv6 transition address leads to or through; empty for every other address. An entry of
- * the allow list for such a prefix must not open what the inner address would not be allowed to reach on its own.
+ * The IPv4 addresses in an IPv6 transition address; empty for every other address. An allow entry for such a prefix
+ * must not open an inner address that is not allowed on its own.
  */
 export function embeddedIpv4(ip: string): readonly string[] {
   if (classifyAddress(ip).reason !== "transition") return [];

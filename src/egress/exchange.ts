@@ -7,17 +7,17 @@ import { isEstablished, readyEvent } from "./guarded-connect.js";
 import { type HeaderPair, headerPairs } from "./request-framing.js";
 import { ResponseBody } from "./response-body.js";
 
-/** What bounds one request and its answer. */
+/** Limits of one request and its answer. */
 export interface ExchangeLimits {
-  /** Ends the call, and also a body that is still being read. */
+  /** Cancels the call, including the reading of its body. */
   readonly signal?: AbortSignal | undefined;
   readonly timeouts?: {
     /**
-     * From the call to the answer's headers: waiting for a connection and connecting included. A body that is streamed has
-     * it anew with every piece of it that is sent. Default 25,000.
+     * Milliseconds from the call to the answer's headers, including the wait for a connection. Restarts with each chunk
+     * of a streamed request body. Default 25,000.
      */
     readonly headersMs?: number;
-    /** Between two bytes of the answer's body. Default 25,000. */
+    /** Milliseconds between two bytes of the answer's body. Default 25,000. */
     readonly bodyIdleMs?: number;
   };
   /** Default: no limit. */
@@ -28,14 +28,14 @@ export interface GuardedResponse {
   readonly status: number;
   readonly statusText: string;
   readonly rawHeaders: readonly HeaderPair[];
-  /** To be read to its end or destroyed. */
+  /** Must be read to its end or destroyed. */
   readonly body: Readable;
 }
 
-/** Below the 2,000 from which on Node drops headers without a word. */
+/** Below 2,000, from which on Node drops headers silently. */
 const maxResponseHeaders = 500;
 
-/** One request under way: how far it came decides what its failure means. */
+/** One request in progress. Its progress decides the meaning of a failure. */
 export class Exchange {
   readonly #outgoing: ClientRequest;
   readonly #destination: Destination;
@@ -63,7 +63,7 @@ export class Exchange {
     else {
       body.once("error", (error) => this.#fail("request_body_failed", error));
       body.on("data", () => this.#outlast());
-      // Ends are told by the request and the body themselves; pipeline destroys each when the other is gone.
+      // Both the request and the body report their ends; pipeline destroys each when the other closes.
       pipeline(body, this.#outgoing, () => {});
     }
     return this.#response.promise;
@@ -88,8 +88,8 @@ export class Exchange {
   }
 
   /**
-   * Node tells of room to write only until the answer is complete. A body of which the rest is still to be sent by then
-   * would wait for ever, and so would its caller's next request on the same connection.
+   * Node stops emitting `drain` once the answer is complete. Without this, a body still being sent would wait for ever,
+   * and so would the caller's next request on the same connection.
    */
   #keepSending(socket: Socket): void {
     const resume = () => {
@@ -120,7 +120,7 @@ export class Exchange {
     });
   }
 
-  /** What is still being sent cannot be answered yet. */
+  /** The answer cannot be due while the body is still being sent. */
   #outlast(): void {
     if (this.#body === undefined && this.#stage === "written") this.#deadline.refresh();
   }
@@ -128,8 +128,8 @@ export class Exchange {
   readonly #abort = (): void => this.#fail("aborted");
 
   /**
-   * The first failure counts; what follows from it is only the noise of taking down. The end of a good answer is told here
-   * too: no error is made for that, its stack trace took 2 % of a proxied call.
+   * Keeps the first failure; later ones follow from the teardown. A complete answer also ends here, without creating an
+   * error: its stack trace took 2 % of a proxied call.
    */
   #fail(reason: FailureReason | EgressError, cause?: unknown): void {
     if (this.#body === undefined) {
@@ -159,7 +159,7 @@ export class Exchange {
     if (code === "ERR_STREAM_PREMATURE_CLOSE") return "request_body_failed";
     if (this.#stage === "connecting") return "connect_failed";
     if (this.#stage === "written") return "connection_lost";
-    // Set by node:tls when it is the certificate that was refused.
+    // Set by node:tls if the certificate was refused.
     const refused =
       this.#socket !== undefined && "authorizationError" in this.#socket && this.#socket.authorizationError;
     return refused ? "certificate_invalid" : "tls_failed";

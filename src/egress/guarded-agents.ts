@@ -12,18 +12,18 @@ export interface GuardedAgentOptions {
   /** Default: {@link systemResolver}. */
   readonly resolve?: ResolveName;
   readonly onDecision?: (decision: EgressDecision) => void;
-  /** Trusted certificate authorities in PEM, in place of Node's own. */
+  /** Trusted certificate authorities in PEM, replacing Node's own. */
   readonly ca?: readonly string[];
-  /** Default 5,000. */
+  /** Milliseconds. Default 5,000. */
   readonly nameTimeoutMs?: number;
-  /** Look-up, TCP and TLS together. Default 10,000. */
+  /** Milliseconds for look-up, TCP and TLS together. Default 10,000. */
   readonly connectTimeoutMs?: number;
   /**
-   * How long an unused connection is kept. Default 4,000: less than the 5 s of a Node server, the shortest of the common
-   * ones, as a request sent while the other side closes is lost with its outcome unknown.
+   * Milliseconds for which an unused connection is kept. Default 4,000: less than the 5 s of a Node server, the
+   * shortest of the common ones, because a request sent while the other side closes is lost with its outcome unknown.
    */
   readonly idleSocketMs?: number;
-  /** Connections at once to one destination in one pool; further requests wait. Default 32. */
+  /** Most connections to one destination in one pool; further requests wait. Default 32. */
   readonly maxSockets?: number;
 }
 
@@ -33,11 +33,13 @@ export interface GuardedAgents {
   readonly https: https.Agent;
   readonly policy: EgressPolicy;
   readonly onDecision: (decision: EgressDecision) => void;
-  /** Destroys every socket, also those in use. */
+  /** Destroys every socket, including those in use. */
   close(): void;
 }
 
-/** A request's options when it is to share connections only within a pool. Requests without one share a nameless pool. */
+/**
+ * Request options with a pool. Only requests of one pool share connections; requests without one share a nameless pool.
+ */
 export interface PooledRequestOptions extends https.RequestOptions {
   readonly pool?: string;
 }
@@ -54,11 +56,11 @@ export function createGuardedAgents(policy: EgressPolicy, options: GuardedAgentO
   const maxSockets = options.maxSockets ?? 32;
   const settings = {
     keepAlive: true,
-    // Idle sockets alone are closed by this; a request in flight only hears of it.
+    // Closes idle sockets only; a request in progress just gets a `timeout` event.
     timeout: options.idleSocketMs ?? 4_000,
     maxSockets,
-    // As many as may be open: with 8, 32 callers at once had connections closed and opened all the time, a tenth of what
-    // their calls cost. How long they are kept is bounded: see KEPT_LONG.
+    // As many as may be open: with 8, 32 concurrent callers closed and opened connections all the time, a tenth of the
+    // cost of their calls. KEPT_LONG bounds how long they are kept.
     maxFreeSockets: maxSockets,
     scheduling: "lifo",
   } as const;
@@ -76,14 +78,14 @@ export function createGuardedAgents(policy: EgressPolicy, options: GuardedAgentO
 }
 
 /**
- * Unused connections to a destination that are kept for the whole idle time. All others wait for the next of a crowd of
- * calls: where a destination closes idle ones sooner than we, a burst in that moment lost 32 calls in place of 8.
+ * Unused connections per destination that are kept for the whole idle time; others are kept for BRIEF_MS. If a
+ * destination closes idle connections sooner than we do, a burst at that moment lost 32 calls in place of 8.
  */
 const KEPT_LONG = 8;
 const BRIEF_MS = 500;
 
 function keepBurstsBriefly(agent: http.Agent): void {
-  // After the agent's own listener, which has put the connection among the free ones if it is kept.
+  // Runs after the agent's own listener, which keeps or destroys the socket.
   agent.on("free", (socket: Socket, options: Parameters<typeof agent.getName>[0]) => {
     const free = agent.freeSockets[agent.getName(options)] ?? [];
     if (free.length > KEPT_LONG && free.at(-1) === socket) {
@@ -129,16 +131,16 @@ class GuardedHttpsAgent extends https.Agent {
 }
 
 /**
- * The pool is part of the key under which sockets are counted and reused: tenants never share a connection, so that
- * nothing one of them does to it can reach another's request or answer.
+ * The pool is part of the key of sockets: tenants never share a connection, so one tenant's traffic cannot reach
+ * another's request or answer.
  */
 function pooledName(destination: string, options: PooledRequestOptions): string {
   return `${options.pool ?? ""}\n${destination}`;
 }
 
 /**
- * Takes host and port from the request's options and nothing else: `lookup`, `socketPath`, `rejectUnauthorized` and their
- * like have no say. The socket is returned while it still connects, as Node counts only returned ones for `maxSockets`.
+ * Uses only host and port of the request's options: `lookup`, `socketPath`, `rejectUnauthorized` and similar options
+ * have no effect. Returns the socket while it still connects, because Node counts only returned ones for `maxSockets`.
  */
 function connectFor(
   protocol: EgressTarget["protocol"],

@@ -5,42 +5,40 @@ import { EgressError } from "./egress-error.js";
 import type { EgressDecision, EgressPolicy, EgressTarget } from "./egress-policy.js";
 import type { ResolveName } from "./resolve-name.js";
 
-/** What every connection is made under. */
+/** The conditions of every connection. */
 export interface Guard {
   readonly policy: EgressPolicy;
   readonly resolve: ResolveName;
-  /** Called once for every connection that is about to be made or refused, for metrics. */
+  /** Called for every connection before it is made or refused, for metrics. */
   readonly onDecision: (decision: EgressDecision) => void;
-  /** Trusted certificate authorities in PEM; undefined for Node's own, with NODE_EXTRA_CA_CERTS. */
+  /** Trusted certificate authorities in PEM; undefined for Node's own and NODE_EXTRA_CA_CERTS. */
   readonly ca: readonly string[] | undefined;
   readonly nameTimeoutMs: number;
-  /** From the start of the look-up to the end of the TLS handshake. */
+  /** Milliseconds from the start of the look-up to the end of the TLS handshake. */
   readonly connectTimeoutMs: number;
 }
 
 /**
- * How long one address is tried before the next. Node's 250 ms (RFC 8305 5) is made for racing attempts; Node gives the
- * earlier one up instead, and a far destination under load answers later than that.
+ * Milliseconds for one address before the next. Node's 250 ms (RFC 8305 5) suits parallel attempts; Node instead
+ * cancels the earlier one, and a distant destination under load takes longer than that.
  */
 const attemptTimeoutMs = 1_000;
 
 const established = new WeakSet<Socket>();
 
-/** Whether a socket made here is connected, checked, and where TLS is used through its handshake. */
+/** Whether a socket is connected and checked, and its TLS handshake, if any, is complete. */
 export function isEstablished(socket: Socket): boolean {
   return established.has(socket);
 }
 
 /**
- * The one way out: connects to `target` if the policy allows every address of its name.
- *
- * The addresses that are judged are the ones dialled, in their order with families alternating; nothing is resolved a
- * second time. TLS is 1.2 or newer, and the certificate is verified against the name (or the address, where the URL has
- * one) on every connection: sessions are not resumed, as that would skip it.
- *
- * @returns a connecting socket; it is destroyed with an EgressError when the name is refused or time runs out, and with
- * Node's own error when the network fails.
- * @throws EgressError at once when `target.host` is an address that is refused.
+ * The only way out: connects to `target` if the policy allows every address of its name. Dials exactly the addresses
+ * that it judged, in order with alternating families; no name is resolved twice. TLS is 1.2 or newer, and the
+ * certificate is verified against the name (or the address in the URL) on every connection: resuming a session would
+ * skip that.
+ * @returns a connecting socket; it is destroyed with an EgressError if the name is refused or the time limit passes,
+ * and with Node's own error if the network fails.
+ * @throws EgressError at once if `target.host` is a refused address.
  */
 export function guardedConnect(target: EgressTarget, guard: Guard): Socket {
   const dialled = new Set<string>();
@@ -69,7 +67,7 @@ export function guardedConnect(target: EgressTarget, guard: Guard): Socket {
   const socket = open(target, lookup, guard);
   const timer = setTimeout(() => socket.destroy(new EgressError("connect_timeout")), guard.connectTimeoutMs);
   socket.once("close", () => clearTimeout(timer));
-  // Before all other listeners, so that not even a TLS greeting goes to a peer that was not checked.
+  // Before all other listeners: not even a TLS greeting may go to an unchecked peer.
   socket.prependOnceListener("connect", () => {
     const { remoteAddress } = socket;
     if (remoteAddress === undefined || !dialled.has(canonical(remoteAddress))) {
@@ -83,7 +81,7 @@ export function guardedConnect(target: EgressTarget, guard: Guard): Socket {
   return socket;
 }
 
-/** The event after which a socket made for this target carries requests. */
+/** The event that marks a socket for this target as ready for requests. */
 export function readyEvent({ protocol }: Pick<EgressTarget, "protocol">): "connect" | "secureConnect" {
   return protocol === "https:" ? "secureConnect" : "connect";
 }
@@ -105,13 +103,13 @@ function open(target: EgressTarget, lookup: LookupFunction, guard: Guard): Socke
     servername: isIP(target.host) === 0 ? target.host : "",
     ALPNProtocols: ["http/1.1"],
     minVersion: "TLSv1.2",
-    // Stated, since NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
+    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
     rejectUnauthorized: true,
     ...(guard.ca === undefined ? {} : { ca: [...guard.ca] }),
   });
 }
 
-/** One refused address refuses the name: a name that leads both inside and outside is an attempt to get inside. */
+/** One refused address refuses the name: a name that resolves both inside and outside is an attempt to get inside. */
 function assertAllowed(target: EgressTarget, addresses: readonly string[], guard: Guard): void {
   const decisions = addresses.map((address) => guard.policy.judge(target, address));
   const decision = decisions.find(({ allowed }) => !allowed) ?? decisions[0];

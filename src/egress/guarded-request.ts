@@ -8,26 +8,25 @@ import type { GuardedAgents, PooledRequestOptions } from "./guarded-agents.js";
 import { type FramedRequest, frameRequest, type HeaderPair } from "./request-framing.js";
 
 export interface GuardedRequest extends ExchangeLimits {
-  /** Read and checked for this very call, it is not read a second time: 1 to 2 % of a proxied call. */
+  /** A Destination already parsed for this call is not parsed again: 1 to 2 % of a proxied call. */
   readonly url: string | Destination;
-  /** Path and query as they are to stand on the wire, where the URL's own normal form would change them. */
+  /** Exact path and query for the wire, if URL normalization would change them. */
   readonly target?: string;
   /** Sent in upper case, as node:http does. CONNECT is refused. */
   readonly method: string;
-  /** Sent as given but for Host, Content-Length, Transfer-Encoding and Trailer, see {@link frameRequest}. */
+  /** Sent as given except Host, Content-Length, Transfer-Encoding and Trailer, see {@link frameRequest}. */
   readonly headers: readonly HeaderPair[];
   readonly body?: Uint8Array | Readable | undefined;
-  /** Whose connections may be shared: the tenant's id. */
+  /** Requests of one pool share connections: the tenant's id. */
   readonly pool: string;
 }
 
-/** Twice Node's own; the answers of large services with many cookies stay below. */
+/** Twice Node's default; answers of large services with many cookies stay below. */
 const maxResponseHeaderBytes = 32_768;
 
 /**
- * Sends one request and answers as soon as the response's headers are there. Redirects are answers like any other: they
- * are not followed. Nothing is sent a second time.
- *
+ * Sends one request and resolves at the response's headers. Redirects are returned, not followed. Nothing is sent
+ * twice.
  * @throws EgressError (as a rejection). `delivery` says whether the destination may have seen the request.
  */
 export async function guardedRequest(agents: GuardedAgents, request: GuardedRequest): Promise<GuardedResponse> {
@@ -44,7 +43,7 @@ export async function guardedRequest(agents: GuardedAgents, request: GuardedRequ
     return response;
   } catch (error) {
     noteDestination(error, destination);
-    // The stream was handed over with the call; after a refusal nobody else would end it.
+    // The call owns the stream, so it must end it after a refusal too.
     if (request.body instanceof Readable) request.body.destroy();
     throw error;
   }
@@ -54,7 +53,7 @@ function noteDestination(error: unknown, destination: Destination | undefined): 
   if (destination && error instanceof EgressError) error.at(destination);
 }
 
-/** Connections made are counted where they are made; what never gets that far is counted here. */
+/** Connections are counted where they are made; refusals before that are counted here. */
 function checkedDestination(agents: GuardedAgents, url: string | Destination): Destination {
   if (typeof url !== "string") return url;
   try {
@@ -89,7 +88,7 @@ function startRequest(
       ? https.request({ ...options, agent: agents.https })
       : http.request({ ...options, agent: agents.http });
   } catch (error) {
-    // Node refuses what is no token, and line breaks in values; its message would show the header.
+    // Node refuses invalid header names and line breaks in values; its message would show the header.
     throw new EgressError("invalid_request", "not_sent", error);
   }
 }

@@ -1,9 +1,9 @@
 import { Readable, Transform } from "node:stream";
 
-/** A header as it stands on the wire: the name's case and the order of the list are kept. */
+/** A header for the wire: case and order are kept. */
 export type HeaderPair = readonly [name: string, value: string];
 
-/** Pairs of a list in which names and values take turns, as Node gives the headers that it read. */
+/** Pairs from a list of alternating names and values, which is Node's raw form. */
 export function headerPairs(raw: readonly string[]): HeaderPair[] {
   const pairs: HeaderPair[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([raw[at] ?? "", raw[at + 1] ?? ""]);
@@ -12,20 +12,18 @@ export function headerPairs(raw: readonly string[]): HeaderPair[] {
 
 export interface FramedRequest {
   readonly headers: readonly HeaderPair[];
-  /** The body to send; a stream with a promised length is held to it. */
+  /** The body to send; a stream must match its announced length. */
   readonly body: Uint8Array | Readable | undefined;
 }
 
-/** Methods that need no word about a body they do not have (RFC 9110 8.6). */
+/** Methods that need no Content-Length without a body (RFC 9110 8.6). */
 const bodylessMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "DELETE", "OPTIONS", "TRACE"]);
 
 /**
- * Completes a header list. It stays as given but for the four that say where the request ends and whom it is for: Host,
- * Content-Length, Transfer-Encoding and Trailer follow from the URL and the body. A tenant who could set these apart from
- * each other could put the start of a second request into the body of the first.
- *
- * A Content-Length stays in its place with the true number. A stream goes out with the length its header promises, and
- * fails if it has another; without one it goes out chunked.
+ * Completes a header list. Everything stays as given except the four headers that decide where the request ends and
+ * whom it is for: Host, Content-Length, Transfer-Encoding and Trailer follow from the URL and the body. A tenant who
+ * could set them inconsistently could smuggle a second request into the body of the first. A Content-Length keeps its
+ * position with the true number. A stream with an announced length must have it; one without is chunked.
  */
 export function frameRequest(
   authority: string,
@@ -60,7 +58,7 @@ function bodyLength(body: Uint8Array | Readable | undefined, promised: string | 
   return promised !== undefined && /^[0-9]{1,15}$/.test(promised) ? Number(promised) : undefined;
 }
 
-/** Passes a stream on that must have this many bytes, and never one more. */
+/** Passes a stream through and fails unless it has exactly `length` bytes. */
 function exactly(length: number, source: Readable): Transform {
   let seen = 0;
   const counter = new Transform({
@@ -77,7 +75,7 @@ function exactly(length: number, source: Readable): Transform {
       done(error);
     },
   });
-  // pipe() hands data on but neither errors nor an early end.
+  // pipe() forwards data but neither errors nor an early end.
   source.once("error", (error) => counter.destroy(error));
   source.once("close", () => {
     if (!source.readableEnded) counter.destroy(new Error("The body ended early."));

@@ -1,19 +1,17 @@
 import { promises as dns } from "node:dns";
 import { codeOf, EgressError, type FailureReason } from "./egress-error.js";
 
-/** All addresses of a name, as text. Rejects with {@link EgressError} `name_*` when there are none. */
+/** All addresses of a name, as text. Rejects with {@link EgressError} `name_*` if it has no address. */
 export type ResolveName = (name: string) => Promise<readonly string[]>;
 
 /** Top-level names that the public DNS does not delegate: RFC 6761, 6762, 8375, and ICANN's `internal` of 2024. */
 const privateSuffixes = [".localhost", ".local", ".internal", ".home.arpa", ".test"];
 
 /**
- * The resolver for production. Public names are asked over DNS by c-ares; names of the operator's own network (single
- * labels, private suffixes, hosts named on the allow list) go through the system, which also knows /etc/hosts and
- * search domains.
- *
- * The split keeps tenants apart: getaddrinfo holds one of libuv's four threads until it gives up, and at most two of them
- * at once, so that two names whose servers never answer would stop every look-up of the process.
+ * The resolver for production. c-ares resolves public names over DNS; the system resolves names of the operator's own
+ * network (single labels, private suffixes, hosts on the allow list), with /etc/hosts and search domains. The split
+ * keeps tenants apart: getaddrinfo holds one of libuv's four threads until it gives up, and at most two at once, so two
+ * names with unresponsive servers would stop every look-up of the process.
  */
 export function systemResolver(
   isOperatorsName: (name: string) => boolean,
@@ -27,21 +25,21 @@ export function systemResolver(
     try {
       return await overDns(name);
     } catch (error) {
-      // No name server could be asked, which is the machine's doing and not the name's: some have none but nsswitch.
+      // No name server is reachable: some machines only have nsswitch. The name is not at fault.
       if (error instanceof EgressError && error.systemCode === "ECONNREFUSED") return overSystem(name);
       throw error;
     }
   };
 }
 
-/** A and AAAA records by a given resolver, IPv4 first: of the two a broken IPv6 route is the more common fault. */
+/** Resolves A and AAAA records, IPv4 first: a broken IPv6 route is the more common fault. */
 export function resolveOver(resolver: Pick<dns.Resolver, "resolve4" | "resolve6">): ResolveName {
   return async (name) => {
     const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
     const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
     if (addresses.length > 0) return addresses;
     const errors = answers.flatMap((answer) => (answer.status === "rejected" ? [nameError(answer.reason)] : []));
-    // "No AAAA record" says less than a time-out or a refusal of the other question.
+    // "No AAAA record" is less informative than a time-out or a refusal of the other query.
     throw errors.find(({ reason }) => reason !== "name_not_found") ?? errors[0] ?? new EgressError("name_not_found");
   };
 }

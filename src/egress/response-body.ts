@@ -3,16 +3,16 @@ import { Readable } from "node:stream";
 import { EgressError } from "./egress-error.js";
 
 export interface ResponseBodyLimits {
-  /** Time in which a byte must move, whether the destination or the reader is the one that waits. */
+  /** Milliseconds in which a byte must move, whether the destination or the reader is waiting. */
   readonly idleMs: number;
-  /** Bytes after which the body is cut off with `body_too_large`. */
+  /** Size limit; beyond it the body fails with `body_too_large`. */
   readonly maxBytes: number;
 }
 
 /**
- * The bytes of an answer as they came, undecoded. Ends only if the answer is complete; every other end is an EgressError.
- * A body longer than the stream's buffer holds its connection until it is read or destroyed; left alone, it fails after
- * the idle time.
+ * The raw bytes of an answer, undecoded. Ends only if the answer is complete; any other end is an EgressError. A body
+ * longer than the stream's buffer holds its connection until it is read or destroyed; if neither happens, it fails
+ * after the idle time.
  */
 export class ResponseBody extends Readable {
   readonly #source: IncomingMessage;
@@ -31,9 +31,9 @@ export class ResponseBody extends Readable {
       this.push(null);
     });
     source.on("error", (error) => this.destroy(new EgressError("connection_lost", "unknown", error)));
-    // A body that nobody listens to any more must not bring the process down; who reads it still gets the error.
+    // An error without listeners must not end the process; readers still get it.
     this.on("error", () => {});
-    // Small bodies are taken in at once, so that their connection is free again whether or not they are ever read.
+    // Small bodies are buffered at once, which frees their connection whether or not they are read.
     source.pause();
     this.read(0);
   }
@@ -46,7 +46,7 @@ export class ResponseBody extends Readable {
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     clearTimeout(this.#idle);
-    // A complete answer has given its connection back to the pool; destroying it then would be of no use.
+    // A complete answer has returned its connection to the pool, so destroying it would have no effect.
     if (!this.#source.complete || !this.#source.readableEnded) this.#source.destroy();
     callback(error);
   }

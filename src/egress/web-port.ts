@@ -1,7 +1,7 @@
 /**
- * Ports from 1024 on where no web server of a tenant's partner is expected, but where a line of HTTP could do harm.
- * First the blocked ports of the Fetch standard (https://fetch.spec.whatwg.org/#port-blocking), then data stores, queues
- * and the control ports of container hosts.
+ * Ports from 1024 on that are unlikely to be web servers and where a line of HTTP could do harm. First the blocked
+ * ports of the Fetch standard (https://fetch.spec.whatwg.org/#port-blocking), then data stores, queues and the control
+ * ports of container hosts.
  */
 const closedPorts: ReadonlySet<number> = new Set([
   1719,
@@ -45,8 +45,8 @@ const closedPorts: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Ports that tenants may name without the operator's word: 443, 80 and 1024 to 65535 but for the closed ones. Below
- * 1024 nearly every other number belongs to a protocol that is not HTTP (mail, shells, directories).
+ * Ports that tenants may use without an allow entry: 443, 80 and 1024 to 65535 except the closed ones. Below 1024
+ * nearly every other number belongs to a protocol other than HTTP (mail, shells, directories).
  */
 export function isWebPort(port: number): boolean {
   if (port === 443 || port === 80) return true;

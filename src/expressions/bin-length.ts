@@ -1,6 +1,6 @@
 /**
- * How many digits of a card number name its issuer: eight, as ISO/IEC 7812-1:2017 has it, but six when the number has fewer
- * than 16 digits, as the published interface has it.
+ * Number of digits of a card number that identify its issuer: eight, by ISO/IEC 7812-1:2017, but six if the number has
+ * fewer than 16 digits, by the published interface.
  */
 export function binLength(digits: number): number {
   return digits < 16 ? 6 : 8;

@@ -2,29 +2,28 @@ import type { Json } from "../base/json.js";
 import { Rejection, TOO_MUCH_WORK } from "./rejection.js";
 
 /**
- * Units of work, each at most some 40 ns (measured with the most expensive filters): a character or element that a filter
- * reads, a property access, or a share of a fixed cost. They are counted rather than timed so that the same expression
- * over the same data has the same outcome however busy the machine is.
+ * Units of work, each at most some 40 ns (measured with the most expensive filters): a character or element that a
+ * filter reads, a property access, or a share of a fixed cost. Counted rather than timed, so the outcome of an
+ * expression does not depend on the machine's load.
  */
 export const WORK_LIMIT = 1_000_000;
 
 /**
- * Characters of JSON that results may add up to: two bodies of the largest size accepted (5 MB). Larger objects count as
- * {@link WORK_LIMIT}, so in truth it may become five times as much.
+ * Limit of all results in characters of JSON: two bodies of the largest accepted size (5 MB). Larger objects count as
+ * {@link WORK_LIMIT}, so the true total may be five times as much.
  */
 export const OUTPUT_LIMIT = 10_000_000;
 
 /**
- * A backstop for work that is priced too low: processor time of the process, so that a machine that is busy otherwise does
- * not fail what is allowed. Looked at only after this much work, so never for small expressions.
+ * A backstop for work that is priced too low, in processor time of the process: other load on the machine does not fail
+ * an expression. Checked only after this much work, so never for small expressions.
  */
 const TIME_LIMIT_US = 50_000;
 const UNITS_BETWEEN_LOOKS = 20_000;
 
 /**
- * How much one request may still spend on evaluating expressions. Expressions that belong together (the indexes of a
- * token, the expressions of a mask, the references of a body) share one, so that many small ones cost no more than one
- * large one.
+ * The remaining cost that one request may spend on expressions. Expressions that belong together (a token's indexes, a
+ * mask's expressions, a body's references) share one budget, so many small ones cost no more than one large one.
  */
 export class Budget {
   readonly #limit: number;
@@ -34,7 +33,7 @@ export class Budget {
   #busyUs = 0;
   #since: number | null = null;
   #exhausted = false;
-  // Made when they are needed: most budgets never see an object, and weak tables are costly to make and to collect.
+  // Created on first use: most budgets never see an object, and weak tables are costly to create and collect.
   #sizes: WeakMap<object, number> | undefined;
   #keyCounts: WeakMap<object, number> | undefined;
 
@@ -48,7 +47,10 @@ export class Budget {
     return this.#exhausted;
   }
 
-  /** Runs `work` and counts its time against the limit. Time between two calls (a query, another request) does not count. */
+  /**
+   * Runs `work` and counts its time against the limit. Time between two calls (a query, another request) does not
+   * count.
+   */
   timed<T>(work: () => T): T {
     this.#since = null;
     try {
@@ -58,7 +60,7 @@ export class Budget {
     }
   }
 
-  /** Pays for work that comes next. Throws a rejection if that, or what was done before, is too much. */
+  /** Pays for upcoming work. Throws a rejection if it, or earlier work, exceeds the limit. */
   spend(units: number): void {
     this.account(units);
     if (this.#exhausted || this.#work > this.#limit) this.#refuse();
@@ -68,21 +70,18 @@ export class Budget {
     if (this.#busyUs + processorTimeUs() - this.#since > TIME_LIMIT_US) this.#refuse();
   }
 
-  /** Notes work that is done already, so that the next {@link spend} counts it. */
+  /** Records completed work; the next {@link spend} counts it. */
   account(units: number): void {
     this.#work += units;
   }
 
-  /** Counts a result that goes to the caller. The same object counts each time it is embedded. */
+  /** Counts a result for the caller. The same object counts each time it is embedded. */
   produce(value: Json): void {
     this.#output += this.sizeOf(value);
     if (this.#output > OUTPUT_LIMIT) this.#refuse();
   }
 
-  /**
-   * About the length of `value` as JSON, or a number above the work limit when it is longer: measuring stops there.
-   * Objects are measured once.
-   */
+  /** Approximate length of `value` as JSON. Measuring stops above the work limit. Objects are measured once. */
   sizeOf(value: unknown): number {
     if (typeof value === "string") return value.length + 2;
     if (typeof value !== "object" || value === null) return 8;

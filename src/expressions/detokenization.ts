@@ -11,21 +11,23 @@ import { type ExpressionSpan, expressionSpans } from "./span.js";
 /** A token that a body refers to. */
 export interface TokenReference {
   readonly tokenId: string;
-  /** Some reference asks for the token object and not only for its data. */
+  /** Whether any reference uses the token object and not only its data. */
   readonly wholeToken: boolean;
 }
 
-/** What a caller may see of a token. */
+/** The part of a token that a caller may see. */
 export interface TokenView {
   readonly data: Json;
   /** The token object as `{{ token: <id> }}` shows it, `data` and `enrichments` included. */
   readonly token: JsonObject;
 }
 
-/** Gives the view of a token, or undefined for one that does not exist. */
+/** Returns the view of a token, or undefined if it does not exist. */
 export type TokenLookup = (tokenId: string) => TokenView | undefined;
 
-/** More expressions than any real request has (100 tokens may be detokenized in one), and few enough to be quick about. */
+/**
+ * More expressions than any real request has (100 tokens may be detokenized in one), and few enough to process quickly.
+ */
 const MOST_EXPRESSIONS = 2_000;
 
 /** `root` names the body in errors: `args` of a reactor. Without it, names start at the body's own keys. */
@@ -34,9 +36,9 @@ export interface BodyOptions {
 }
 
 /**
- * The tokens that the texts of `body` refer to, each once, in the order of their first reference.
- *
- * @throws {Fault} validation_failed naming the place of an expression that is malformed or of a form that bodies cannot use.
+ * Finds the tokens that the texts of `body` refer to, each once, in the order of first reference.
+ * @throws {Fault} validation_failed naming the place of an expression that is malformed or has a form that bodies
+ * cannot use.
  */
 export function findReferences(body: Json, options: BodyOptions = {}): TokenReference[] {
   const found = new Map<string, boolean>();
@@ -56,11 +58,10 @@ export function findReferences(body: Json, options: BodyOptions = {}): TokenRefe
 }
 
 /**
- * A copy of `body` with its references replaced. A text that is nothing but one expression takes the result with its type;
- * elsewhere results become text, objects as JSON and null as nothing. Results are not searched for references again.
- *
- * @throws {Fault} validation_failed naming the place of a reference that is malformed, that `lookup` does not know, whose
- * filters fail, or that finds nothing.
+ * Copies `body` with its references replaced. A text that is exactly one expression becomes the result with its type;
+ * elsewhere results become text, objects JSON, and null empty. Results are not searched for references.
+ * @throws {Fault} validation_failed naming the place of a reference that is malformed, unknown to `lookup`, fails in
+ * its filters, or finds nothing.
  */
 export function resolveReferences(body: Json, lookup: TokenLookup, options: BodyOptions = {}): Json {
   const budget = new Budget();
@@ -84,7 +85,7 @@ export function resolveReferences(body: Json, lookup: TokenLookup, options: Body
   });
 }
 
-/** What evaluating a reference needs beside the token. */
+/** Inputs of a reference beside the token. */
 export interface ReferenceSource {
   /** As the caller wrote it, between the braces. */
   readonly expression: string;
@@ -93,10 +94,9 @@ export interface ReferenceSource {
 }
 
 /**
- * The value of one reference to a token. A path that leads nowhere fails unless a `default` stands behind it: an empty text
- * in its place would reach whoever gets the body, and nothing would tell of it.
- *
- * @throws {Fault} validation_failed naming the place when the filters are malformed or fail, or find nothing.
+ * Evaluates one reference to a token. A path without a match fails unless a `default` follows: an empty text would
+ * reach the recipient unnoticed.
+ * @throws {Fault} validation_failed naming the place if the filters are malformed or fail, or find nothing.
  */
 export function evaluateReference(
   reference: ReferenceToToken,
@@ -112,7 +112,7 @@ export function evaluateReference(
   throw expressionFault(placeOf, outcome.rejected);
 }
 
-/** A reference that the data of a token answers. */
+/** A reference to the data of a token. */
 export type ReferenceToToken = Extract<Reference, { readonly tokenId: string }>;
 
 function tokenReference(expression: string, placeOf: PlaceOf): ReferenceToToken {
@@ -122,7 +122,9 @@ function tokenReference(expression: string, placeOf: PlaceOf): ReferenceToToken 
   throw expressionFault(placeOf, `must not use the ${reference.form} expression, which is not available here`);
 }
 
-/** A text that is one expression is named by its field alone; in a longer one the expression's first character counts too. */
+/**
+ * A text that is one expression is named by its field alone; in a longer text, also by the position of the expression.
+ */
 function placeIn(text: string, { start, end }: ExpressionSpan, place: Place | null, { root }: BodyOptions): PlaceOf {
   return () => ({
     field: placeName(place, root ?? null),
@@ -130,7 +132,7 @@ function placeIn(text: string, { start, end }: ExpressionSpan, place: Place | nu
   });
 }
 
-/** The same reference, its result as text. Left to a filter, so that the budget bounds it. */
+/** The same reference with its result as text. A filter converts it, which the budget bounds. */
 function asText(reference: ReferenceToToken): ReferenceToToken {
   const filters = reference.filters === null ? "json_stringify" : `${reference.filters} | json_stringify`;
   return { ...reference, filters };

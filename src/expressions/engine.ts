@@ -16,7 +16,7 @@ import { type Bindings, Scope } from "./scope.js";
 
 type EngineFilter = Extract<FilterImplOptions, (...args: never[]) => unknown>;
 
-/** Characters that the engine's own filters may write in one expression; our budget bounds only what they read. */
+/** Characters that the engine's own filters may write in one expression; our budget bounds only their input. */
 const MEMORY_LIMIT = 2_000_000;
 
 const ours = {
@@ -32,8 +32,8 @@ const ours = {
 const liquid = makeEngine();
 
 /**
- * Parses what stands between `{{` and `}}`: one value and its filters. Stricter than the engine, which skips what it does
- * not understand: a mask in which a comma stands for the `|` before its filter would show the whole value.
+ * Parses the text between `{{` and `}}`: one value and its filters. Stricter than the engine, which skips what it
+ * cannot parse: a mask with a comma in place of `|` would show the whole value.
  */
 export function parseValue(text: string): Value {
   const tokenizer = new Tokenizer(text, liquid.options.operators);
@@ -52,7 +52,7 @@ export function parseValue(text: string): Value {
 }
 
 /**
- * @param mustFind whether a path that leads nowhere fails, unless a `default` stands behind it.
+ * @param mustFind whether a path without a match fails, unless a `default` follows it.
  * @throws {Rejection}
  */
 export function evaluateValue(value: Value, bindings: Bindings, budget: Budget, mustFind: boolean): Operand {
@@ -68,8 +68,8 @@ export function filterNames(): string[] {
 }
 
 /**
- * Tags do not exist here: no documented expression uses one, and they bring files, loops and assignments. Operators do
- * not either: standard Liquid has them in tags only, and comparing lists is not metered.
+ * Removes all tags: no documented expression uses one, and they bring files, loops and assignments. Removes operators
+ * too: standard Liquid has them in tags only, and comparing lists is not metered.
  */
 function makeEngine(): Liquid {
   const engine = new Liquid({
@@ -106,13 +106,13 @@ function metered(name: string, filter: EngineFilter): EngineFilter {
   };
 }
 
-/** Whether `default` gives its argument in place of this input. */
+/** Whether `default` returns its argument for this input. */
 function isReplacedByDefault(input: unknown): boolean {
   const operand = toOperand(input);
   return operand === null || operand === false || operand === "" || (Array.isArray(operand) && operand.length === 0);
 }
 
-/** Filters that look at a whole object only in ways that they meter themselves. */
+/** Filters that read whole objects and meter that themselves. */
 const meteringThemselves: ReadonlySet<string> = new Set(["json", "json_stringify", "stringify", "card_exp"]);
 
 /** Our filters split texts into code points, at about 60 ns each. */
@@ -136,8 +136,8 @@ function scopeOf(context: unknown): Scope {
 }
 
 /**
- * Refuses ranges, which standard Liquid has in tags only and which make large lists from a few characters, and junk in
- * brackets: the engine skips to the `]`, ignoring for example a filter written before it.
+ * Rejects ranges, which standard Liquid has in tags only and which make large lists from a few characters, and junk in
+ * brackets: the engine skips to the `]`, ignoring for example a filter before it.
  */
 function requireKnownForm(token: Token | undefined): void {
   if (TypeGuards.isRangeToken(token)) throw malformed("ranges are not supported");

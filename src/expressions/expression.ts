@@ -11,27 +11,29 @@ import { expressionSpans } from "./span.js";
 
 export type { Bindings } from "./scope.js";
 
-/** Characters of one text with expressions. */
+/** Longest text with expressions, in characters. */
 export const LONGEST_TEMPLATE = 4_096;
 
-/** What evaluating gave: a value, or why there is none, worded to follow a field's name. */
+/** The result of an evaluation: a value, or a reason for its absence, worded to follow a field's name. */
 export type Outcome = { readonly value: Json } | { readonly rejected: string };
 
 export interface EvaluationOptions {
-  /** Fails with {@link FOUND_NOTHING} where a path leads nowhere, unless a `default` stands behind it. Else that is null. */
+  /**
+   * Fails with {@link FOUND_NOTHING} for a path without a match, unless a `default` follows it. Otherwise the result is
+   * null.
+   */
   readonly mustFind?: boolean;
 }
 
-/** Whether `text` is more than a literal. */
+/** Whether `text` has an expression. */
 export function isTemplate(text: string): boolean {
   return text.includes("{{") || text.includes("{%");
 }
 
 /**
- * Evaluates a text that may hold expressions. A text that is exactly one `{{ ... }}` gives its result with its type, any
- * other text a string; an object inside a longer text appears as JSON, null as nothing.
- *
- * Never throws, whatever the text and the data. The result may share objects with `bindings`: do not change it.
+ * Evaluates a text that may have expressions. A text that is exactly one `{{ ... }}` returns its result with its type,
+ * any other text a string; an object inside a longer text becomes JSON, null becomes empty. Never throws. The result
+ * may share objects with `bindings`: do not change it.
  */
 export function evaluate(
   text: string,
@@ -44,22 +46,22 @@ export function evaluate(
     return { value: budget.timed(() => evaluateMetered(text, bindings, budget, mustFind)) };
   } catch (error) {
     if (error instanceof Rejection) return { rejected: error.reason };
-    // The engine wraps what is thrown below it. Its own errors repeat parts of the template or the data: nothing is passed on.
+    // The engine wraps errors from below. Its own errors repeat parts of the template or the data, so no text is passed
+    // on.
     return { rejected: budget.exhausted ? TOO_MUCH_WORK : unevaluable("a filter cannot use what it is given").reason };
   }
 }
 
-/** What keeps a text from ever being evaluated, and the character where it is, from 1. */
+/** Why a text can never be evaluated, and the position of the cause, from 1. */
 export interface TemplateProblem {
   readonly reason: string;
   readonly character: number;
 }
 
 /**
- * Why a text can never be evaluated, whatever the data: it names a filter that does not exist, holds a tag or an open
- * brace, or is too long. Undefined for all others. A text that Liquid reads although it makes no sense of it, such as a
- * comma in place of a `|`, is no problem: published clients store such masks, which then show nothing.
- *
+ * Finds why a text can never be evaluated, whatever the data: an unknown filter, a tag or an open brace, or its length.
+ * Undefined for all others. A text that Liquid accepts without effect, such as a comma in place of a `|`, is not a
+ * problem: published clients store such masks, which then show nothing.
  * @param budget pays as for evaluating the text.
  */
 export function templateProblem(text: string, budget: Budget): TemplateProblem | undefined {
@@ -98,10 +100,10 @@ interface Evaluation {
   readonly mustFind: boolean;
 }
 
-/** The text as a whole cannot be read as literals and expressions. */
+/** The text cannot be parsed as literals and expressions. */
 class UnreadableText extends Rejection {}
 
-/** Pays for compiling a text, whether or not it is in the cache, so that the cache has no say in the outcome. */
+/** Pays for compiling a text even if it is cached, so the cache cannot change the outcome. */
 function payFor(text: string, budget: Budget): void {
   if (text.length > LONGEST_TEMPLATE) {
     throw new UnreadableText(`must be an expression of at most ${LONGEST_TEMPLATE} characters`);
@@ -109,17 +111,17 @@ function payFor(text: string, budget: Budget): void {
   budget.spend(UNITS_PER_TEXT + Math.max(0, text.length - ORDINARY_LENGTH) * UNITS_PER_CHARACTER);
 }
 
-/** A text with one expression and a filter takes 2 to 3 us (measured); a mask or body may hold some 5,000. */
+/** A text with one expression and a filter takes 2 to 3 us (measured); a mask or body may have some 5,000. */
 const UNITS_PER_TEXT = 120;
 
-/** A longer text pays by its length: compiling takes up to 500 ns a character (4,000 opening brackets, measured). */
+/** A longer text pays by length: compiling takes up to 500 ns a character (4,000 opening brackets, measured). */
 const ORDINARY_LENGTH = 100;
 const UNITS_PER_CHARACTER = 12;
 
-/** What each further `{{ }}` of a text costs besides its length. */
+/** Cost of each further `{{ }}` of a text, beside its length. */
 const UNITS_PER_PIECE = 20;
 
-/** A compiled text. Immutable, and shared by all who use the same text. */
+/** A compiled text. Immutable, shared by all users of the same text. */
 class Expression {
   readonly #pieces: readonly (string | Value)[];
 
@@ -141,7 +143,7 @@ class Expression {
       if (typeof piece === "string") return piece;
       const value = this.#evaluatePiece(piece, evaluation);
       const shown = value === null ? "" : stringify(value, budget);
-      // Counted one by one, so that the limit strikes before a huge text is put together.
+      // Counted one by one, to reach the limit before a huge text is joined.
       budget.produce(shown);
       return shown;
     });

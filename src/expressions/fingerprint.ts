@@ -3,15 +3,15 @@ import { Budget } from "./budget.js";
 import { evaluate } from "./expression.js";
 import { scalarText } from "./scalar-text.js";
 
-/** What a fingerprint expression can see of its token. */
+/** The part of a token that its fingerprint expression can see. */
 export interface FingerprintSource {
   readonly data: Json;
   readonly metadata: Readonly<Record<string, string>> | null;
 }
 
 /**
- * The text whose keyed hash is the fingerprint. Text around expressions is kept; an empty result is a text too. Objects
- * have their keys in order, so that equal data has one fingerprint in whatever order it was written.
+ * The text whose keyed hash is the fingerprint. Text around expressions is kept, and an empty result is valid. Object
+ * keys are sorted, so equal data has one fingerprint whatever its key order.
  * @throws {Fault} validation_failed naming `fingerprint_expression`.
  */
 export function evaluateFingerprint(expression: string, source: FingerprintSource, budget = new Budget()): string {
@@ -19,7 +19,7 @@ export function evaluateFingerprint(expression: string, source: FingerprintSourc
   return scalarText(evaluate(expression, bindings, budget), "fingerprint_expression");
 }
 
-/** Values of one token that are put in order, some 50 ms of work. Larger data is taken as it was written. */
+/** Most values that are sorted, some 50 ms of work. Larger data keeps its order. */
 const MAX_ORDERED = 50_000;
 
 function inOrder(data: Json): Json {

@@ -9,27 +9,27 @@ import { Rejection, unevaluable } from "./rejection.js";
 const DEEPEST_DATA = 100;
 
 /**
- * A search pays a unit for each step at each node, and a node has at least two characters. No less, because a size above
- * the work limit is not measured to its end: a search has two steps or more, so it is refused there.
+ * A search pays a unit for each step at each node, and a node has at least two characters. No less, because a size
+ * above the work limit is not measured exactly: a search has two steps or more, so it is rejected there.
  */
 const CHARACTERS_PER_NODE = 2;
 
 /**
- * JSONPath as in RFC 9535, which includes Goessner's syntax but for script expressions: nothing in a path is ever run as
- * code. Functions are off, because `match` and `search` run regular expressions of the caller's making.
+ * JSONPath by RFC 9535, which includes Goessner's syntax except script expressions: no part of a path runs as code.
+ * Functions are off, because `match` and `search` run the caller's regular expressions.
  */
 const environment = new JSONPathEnvironment({ maxRecursionDepth: DEEPEST_DATA });
 environment.functionRegister.clear();
 
 interface CompiledPath {
   readonly query: JSONPathQuery;
-  /** Steps taken at each node; null for a path of names and indexes, which goes straight to its value. */
+  /** Steps at each node; null for a path of names and indexes, which goes straight to its value. */
   readonly searchSteps: number | null;
 }
 
 const compiled = new LRUCache<string, CompiledPath>({ max: 1_000 });
 
-/** The one value that `path` leads to in `value`, or undefined where it leads to none. Several values are refused. */
+/** The one value that `path` selects in `value`, or undefined if it selects nothing. Several values are rejected. */
 export function selectOne(value: Json, path: string, budget: Budget): Json | undefined {
   const { query, searchSteps } = compile(path);
   budget.spend(
@@ -51,7 +51,7 @@ function compile(path: string): CompiledPath {
   return entry;
 }
 
-/** Paths nested deeper than this allows take the parser longer than they are worth. */
+/** Longer paths would cost the parser too much time. */
 export const LONGEST_PATH = 1_000;
 
 function parse(path: string): JSONPathQuery {
@@ -59,14 +59,14 @@ function parse(path: string): JSONPathQuery {
   try {
     return environment.compile(path);
   } catch {
-    // The parser's message repeats the path, which may have been built from data.
+    // The parser's message repeats the path, which may come from data.
     throw unevaluable("json needs a JSON path that starts with $");
   }
 }
 
 /**
- * Counts the steps of a searching path, and refuses what would visit a node more than once for each of them: a second
- * `..` multiplies by the depth of the data, a union such as `[0,0]` doubles at each use.
+ * Counts the steps of a searching path, and rejects paths that visit a node more than once per step: a second `..`
+ * multiplies by the depth of the data, a union such as `[0,0]` doubles at each use.
  */
 function searchSteps(query: JSONPathQuery): number {
   let steps = 1;

@@ -1,15 +1,18 @@
 import { type Json, type JsonObject, setOwn } from "../base/json.js";
 
-/** Where in a body a text stands, from the inside out; made into a name only when something is wrong there. */
+/** The path of a text in a body, from the inside out; formatted only for errors. */
 export interface Place {
   readonly parent: Place | null;
   readonly key: string | number;
 }
 
-/** Keys are the caller's and may be long; a name of this many characters still tells where to look. */
+/** Keys are the caller's and may be long; 200 characters identify the place. */
 const LONGEST_NAME = 200;
 
-/** The name of a place as errors give it: `card.number`, `items[0]`. `root` names the body itself, and only itself if `null`. */
+/**
+ * The name of a place in errors: `card.number`, `items[0]`. `root` names the body itself; with `null` paths begin at
+ * its keys.
+ */
 export function placeName(place: Place | null, root: string | null): string {
   const keys: (string | number)[] = [];
   for (let at = place; at !== null; at = at.parent) keys.unshift(at.key);
@@ -20,7 +23,7 @@ export function placeName(place: Place | null, root: string | null): string {
   return name === "" ? "body" : name.slice(0, LONGEST_NAME);
 }
 
-/** A copy of `value` in which each text (not the keys) is replaced by what `replace` makes of it. */
+/** Copies `value` with each text (not the keys) replaced by the result of `replace`. */
 export function mapTexts(
   value: Json,
   replace: (text: string, place: Place | null) => Json,

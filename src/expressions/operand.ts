@@ -2,13 +2,13 @@ import { Drop, toValue } from "liquidjs";
 import type { Json, JsonObject } from "../base/json.js";
 import { unevaluable } from "./rejection.js";
 
-/** What flows between filters: JSON, or the bytes that `hmac` makes and an encoder turns into text. */
+/** The values between filters: JSON, or the bytes that `hmac` returns and an encoder converts to text. */
 export type Operand = Json | Uint8Array;
 
 /**
- * Takes over a value from the template engine. What it has is data we bound, or what a filter made of it, so objects are
- * trusted to be JSON; a missing value becomes null, the zero with a sign plain zero, and what JSON cannot say at all (NaN,
- * infinities) is refused.
+ * Accepts a value from the template engine. Its values are our data or filter results, so objects are trusted to be
+ * JSON; a missing value becomes null, negative zero becomes zero, and values without JSON form (NaN, infinities) are
+ * rejected.
  */
 export function toOperand(value: unknown): Operand {
   if (value === undefined || value === null) return null;
@@ -21,14 +21,14 @@ export function toOperand(value: unknown): Operand {
   throw unevaluable("the result is not a JSON value");
 }
 
-/** As {@link toOperand}, for a place where bytes make no sense. */
+/** As {@link toOperand}, where bytes are invalid. */
 export function toJson(value: unknown): Json {
   const operand = toOperand(value);
   if (operand instanceof Uint8Array) throw unevaluable("bytes must be encoded by to_base16 or to_base64");
   return operand;
 }
 
-/** The text of a scalar; `filter` names who needs one. */
+/** The text of a scalar; `filter` is named in the error. */
 export function textOf(operand: Operand, filter: string): string {
   if (typeof operand === "string") return operand;
   if (typeof operand === "number" || typeof operand === "boolean") return String(operand);

@@ -1,8 +1,8 @@
 import { isTokenId } from "./token-id.js";
 
 /**
- * What one `{{ ... }}` of a detokenization request asks for. `filters` is the text after the first `|`, or null without
- * one.
+ * The content of one `{{ ... }}` of a detokenization request. `filters` is the text after the first `|`, or null
+ * without one.
  */
 export type Reference =
   /** `{{ <id> }}`: the token's data. */
@@ -11,23 +11,23 @@ export type Reference =
   | { readonly form: "token"; readonly tokenId: string; readonly filters: string | null }
   /** `{{ config: NAME }}`: an entry of the configuration of a proxy or reactor. */
   | { readonly form: "config"; readonly name: string; readonly filters: string | null }
-  /** `{{ transform_identifier: 'name' }}`: what the named transform of a proxy made. */
+  /** `{{ transform_identifier: 'name' }}`: the result of the named transform of a proxy. */
   | { readonly form: "transform_identifier"; readonly name: string; readonly filters: string | null }
   /** `{{ encrypted | json: '$.data' }}`: the decrypted BT-ENCRYPTED header. Shadows the data of a token of that id. */
   | { readonly form: "encrypted"; readonly filters: string | null };
 
-/** A name and a colon. An id that looks like that (`ab:cd`) can only be written as `token: ab:cd`. */
+/** A name and a colon. An id of that form (`ab:cd`) can only be written as `token: ab:cd`. */
 const PREFIXED = /^([A-Za-z_]\w*)\s*:\s*(.*)$/s;
 
-/** Why a text is no reference, worded to follow a field's name. It does not repeat the text. */
+/** Why a text is not a reference, worded to follow a field's name. It does not repeat the text. */
 export interface NoReference {
   readonly rejected: string;
 }
 
 /**
- * Parses the text between `{{` and `}}`. Ids are not Liquid identifiers (they may start with a digit and hold blanks,
- * quotes or dots), so they are taken out here; the filters are left for the expression language. Gives a reason instead of
- * throwing, since a large binary body may hold many braces that mean nothing.
+ * Parses the text between `{{` and `}}`. Ids are not Liquid identifiers (they may start with a digit and have blanks,
+ * quotes or dots), so they are extracted here; the expression language parses the filters. Returns a reason instead of
+ * throwing, because a large binary body may have many meaningless braces.
  */
 export function parseReference(text: string): Reference | NoReference {
   const bar = text.indexOf("|");

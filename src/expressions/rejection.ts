@@ -1,9 +1,7 @@
 /**
- * Why an expression cannot be used. It stays inside the expression code: callers of this folder get an
- * {@link Outcome}, or a fault that names the field.
- *
- * `reason` reads on from a field's name ("id: must be a valid expression: ...") and holds no evaluated value, because it
- * is sent to callers who may not be allowed to see the data.
+ * Why an expression cannot be used. It stays inside this folder: callers get an {@link Outcome}, or a fault that names
+ * the field. `reason` follows a field's name ("id: must be a valid expression: ...") and has no evaluated value,
+ * because callers who see it may not be allowed to see the data.
  */
 export class Rejection extends Error {
   override readonly name = "Rejection";
@@ -17,7 +15,7 @@ export class Rejection extends Error {
 
 /** The expression names a filter that does not exist. */
 export class UnknownFilter extends Rejection {
-  /** Where in the expression its name begins. */
+  /** Position of its name in the expression. */
   readonly at: number;
 
   constructor(filter: string, at: number) {
@@ -36,8 +34,8 @@ export function unevaluable(detail: string): Rejection {
   return new Rejection(`could not be evaluated: ${detail}`);
 }
 
-/** The reason of an expression that must find something and does not. Callers of this folder are told which it is. */
+/** The reason of an expression that must find something and does not. Exported for callers to recognize it. */
 export const FOUND_NOTHING = "could not be evaluated: the expression found nothing";
 
-/** The expression would keep the server busy for too long, or its result would be too large. */
+/** The expression would take too much time, or its result would be too large. */
 export const TOO_MUCH_WORK = "must be an expression that can be evaluated with less work";

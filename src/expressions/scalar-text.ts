@@ -1,7 +1,7 @@
 import { invalid } from "../base/fault.js";
 import type { Outcome } from "./expression.js";
 
-/** The text of a result that must be one: numbers and booleans count, null and objects do not. Throws a fault on `field`. */
+/** The text of a scalar result: numbers and booleans count, null and objects do not. Throws a fault on `field`. */
 export function scalarText(outcome: Outcome, field: string): string {
   if ("rejected" in outcome) throw invalid(field, outcome.rejected);
   const { value } = outcome;

@@ -9,15 +9,13 @@ export type Bindings = Readonly<Record<string, Json>>;
 const UNITS_PER_SCOPE = 50;
 
 /**
- * What an expression can see: the bound values and the own properties below them, each access paid for.
- *
- * The engine's own reader is replaced as a whole because it reads `size` through the prototype, turns any key into a
- * text (an array of 5 MB used as a key is joined) and counts the keys of an object at each `size`, none of which its
- * limits cover.
+ * The data visible to an expression: bound values and their own properties, each access paid for. Replaces the engine's
+ * reader, which reads `size` through the prototype, converts any key to text (joining an array of 5 MB used as a key)
+ * and counts an object's keys at each `size`; its limits cover none of that.
  */
 export class Scope extends Context {
   readonly budget: Budget;
-  /** A filter looked for something that is not there, and no `default` stands behind it. */
+  /** A filter found nothing, and no `default` follows it. */
   foundNothing = false;
   readonly #engine: Liquid;
 
@@ -31,7 +29,7 @@ export class Scope extends Context {
     return yield* this._getFromScope(this.environments, path, false);
   }
 
-  /** The scope in which `where`, `find` and their like read one item of a list. */
+  /** The scope in which `where`, `find` and similar filters read one item of a list. */
   override spawn(item: object = {}): Scope {
     this.budget.spend(UNITS_PER_SCOPE);
     return new Scope(this.#engine, item, this.budget);

@@ -5,8 +5,8 @@ import { evaluate } from "./expression.js";
 import { scalarText } from "./scalar-text.js";
 
 /**
- * The values under which a token is found, in the order of their expressions and each only once. Every expression must
- * give one value that is not empty. Throws a fault on `search_indexes[n]`.
+ * The values that make a token findable, in the order of their expressions and without duplicates. Every expression
+ * must give one non-empty value. Throws a fault on `search_indexes[n]`.
  */
 export function evaluateSearchIndexes(expressions: readonly string[], data: Json, budget = new Budget()): string[] {
   const values = expressions.map((expression, position) => {

@@ -2,15 +2,14 @@
 export interface ExpressionSpan {
   readonly start: number;
   readonly end: number;
-  /** What stands between the braces, blanks included. */
+  /** The text between the braces, blanks included. */
   readonly expression: string;
 }
 
 /**
- * Finds the expressions of a text, from left to right, in time linear in its length whatever it holds.
- *
- * As in Liquid, an expression ends at the first `}}`, also inside quotes. It begins at the last `{{` before that, so that
- * stray braces before an expression (`{"a":{{ id }}}`) do not hide it. Braces without a partner are plain text.
+ * Finds the expressions of a text, from left to right, in linear time for any text. As in Liquid, an expression ends at
+ * the first `}}`, even inside quotes. It begins at the last `{{` before that, so stray braces before it (`{"a":{{ id
+ * }}}`) do not hide it. Unpaired braces are plain text.
  */
 export function* expressionSpans(text: string): Generator<ExpressionSpan> {
   let from = 0;

@@ -3,7 +3,7 @@ import type { Uuid } from "../base/ids.js";
 import { readApplication } from "../store/applications.js";
 import type { Transaction } from "../store/transaction.js";
 
-/** Code may act as a public or private application of the tenant, and as no other. @throws {Fault} validation_failed. */
+/** Code may act only as a public or private application of the tenant. @throws {Fault} validation_failed. */
 export async function requireApplication(tx: Transaction, id: Uuid | undefined): Promise<void> {
   if (id === undefined) return;
   const application = await tx.query(readApplication, id);

@@ -4,16 +4,16 @@ import { CODE_CHARACTERS } from "../sandbox/limits.js";
 import type { CompileProblem } from "../sandbox/run.js";
 import { SandboxUnavailable } from "../sandbox/sandbox.js";
 
-/** Says where code does not compile, without running any of it. */
+/** Finds the first syntax error of code without running it. */
 export type CompileCode = (code: string) => Promise<CompileProblem | undefined>;
 
-/** Compiles as a tenant: compilations share the sandbox by tenants, as runs do. */
+/** Compiles for a tenant: compilations share the sandbox among tenants, as runs do. */
 export type CompileFor = (tenantId: TenantId) => CompileCode;
 
 /**
- * Code is refused where it is saved, with the place of the first mistake.
- * @throws {Fault} validation_failed for code that is too long; unprocessable with line and column for code that does not
- * compile; unavailable when that could not be found out now.
+ * Rejects code that does not compile when it is saved.
+ * @throws {Fault} validation_failed for code that is too long; unprocessable with line and column for code that does
+ * not compile; unavailable if the check is not possible now.
  */
 export async function requireCompiling(compile: CompileCode, field: string, code: string): Promise<void> {
   requireShort(field, code);
@@ -26,7 +26,7 @@ export async function requireCompiling(compile: CompileCode, field: string, code
   throw new Fault("unprocessable", `The code ${text}.`, { fields: { [field]: [text] } });
 }
 
-/** @throws {Fault} validation_failed for code that is too long to be run. */
+/** @throws {Fault} validation_failed for code that is too long to run. */
 export function requireShort(field: string, code: string): void {
   if (code.length > CODE_CHARACTERS) throw invalid(field, `must have at most ${CODE_CHARACTERS} characters`);
 }

@@ -3,10 +3,10 @@ import { FieldFaultList } from "../base/field-fault-list.js";
 import { isJsonObject, type Json, setOwn } from "../base/json.js";
 import { mergePatch } from "../base/merge-patch.js";
 
-/** As the protos have it for new ones. */
+/** The same limit as in the protos. */
 const MAX_ENTRIES = 100;
 
-/** RFC 7386 on a map of texts: null deletes an entry, null as a whole deletes all. */
+/** Merges by RFC 7386: a null entry deletes an entry, a null patch deletes all. */
 export function mergeConfiguration(current: Readonly<Record<string, string>>, patch: Json): Record<string, string> {
   if (patch === null) return {};
   if (!isJsonObject(patch)) throw invalid("configuration", "must be an object of texts");

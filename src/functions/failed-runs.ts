@@ -17,7 +17,7 @@ import { FunctionFailed, readFunctionFailed } from "./function-failed.js";
 import type { TenantFunction } from "./function-runner.js";
 import { type ObservedRun, observedRun } from "./observed-run.js";
 
-/** A run that failed, as it is kept. */
+/** A stored failed run. */
 export interface FailedRun extends ObservedRun {
   readonly id: Uuid;
   readonly failure: FunctionFailed;
@@ -25,14 +25,17 @@ export interface FailedRun extends ObservedRun {
 }
 
 const KEPT_MS = 24 * 60 * 60 * 1_000;
-/** Of one function, and of one tenant, that one process keeps in a minute: code that always fails is not to fill the disk. */
+/**
+ * Failed runs that one process stores per minute, of one function and of one tenant: code that always fails must not
+ * fill the disk.
+ */
 const PER_FUNCTION = 10;
 const PER_TENANT = 60;
-/** Being stored at one time. More are not kept: the database does not keep up. */
+/** Runs being stored at a time. Further ones are dropped, because the database cannot keep up. */
 const MOST_UNDER_WAY = 100;
-/** A caller is answered after this at the latest. */
-const PATIENCE_MS = 250;
-/** Texts of an error that are kept, and characters of each. */
+/** Longest delay of the caller's answer by storing, in milliseconds. */
+const TIMEOUT_MS = 250;
+/** Limits of stored error texts, and of characters of each. */
 const MOST_TEXTS = 50;
 const MOST_CHARACTERS = 2_000;
 
@@ -43,7 +46,7 @@ export interface FailedRunParts {
   readonly onFailure: (tenantId: TenantId) => void;
 }
 
-/** Keeps runs that failed for their tenant to read. What goes wrong with that changes no answer. */
+/** Stores failed runs for their tenant to read. Errors in storing do not change the answer. */
 export class FailedRuns {
   readonly #parts: FailedRunParts;
   readonly #underWay = new Set<Promise<void>>();
@@ -61,12 +64,12 @@ export class FailedRuns {
     const storing = this.#store(fn, run, run.failure).catch(() => onFailure(fn.tenantId));
     this.#underWay.add(storing);
     void storing.finally(() => this.#underWay.delete(storing));
-    const patience = new AbortController();
-    await Promise.race([storing, elapsed(PATIENCE_MS, patience.signal)]);
-    patience.abort();
+    const timeout = new AbortController();
+    await Promise.race([storing, elapsed(TIMEOUT_MS, timeout.signal)]);
+    timeout.abort();
   }
 
-  /** Waits for what is being stored. */
+  /** Waits for pending writes. */
   async settle(): Promise<void> {
     await Promise.all(this.#underWay);
   }
@@ -114,7 +117,7 @@ function shortened({ status, detail, errors, position }: FunctionFailed): Functi
   return new FunctionFailed(status, cut(detail), Object.fromEntries(kept), position);
 }
 
-/** The failed runs of a reactor or proxy that is there, newest first, with a row of the log for who reads them. */
+/** Lists the failed runs of an existing reactor or proxy, newest first, and logs the access. */
 export async function readFailedRuns(
   tx: Transaction,
   caller: Caller,
@@ -127,10 +130,10 @@ export async function readFailedRuns(
   return rows.map((row) => openFailedRun(keys, tx.tenantId, row));
 }
 
-/** @throws {Error} when the row is not what {@link FailedRuns} wrote. */
+/** @throws {Error} if the row was not written by {@link FailedRuns}. */
 function openFailedRun(keys: TenantKeys, tenantId: TenantId, row: FailedRunRow): FailedRun {
   const stored: Json = JSON.parse(open(keys.data, placeOf(tenantId, row.id), row.record).toString());
-  if (!isJsonObject(stored) || !isJsonObject(stored.error)) throw new Error("a failed run is no object");
+  if (!isJsonObject(stored) || !isJsonObject(stored.error)) throw new Error("a failed run is not an object");
   const { kind, error, console, usage } = stored;
   return {
     id: row.id,
@@ -147,7 +150,7 @@ const LEVELS: readonly ConsoleLine["level"][] = ["debug", "log", "info", "warn",
 
 function readKind(stored: Json | undefined): FunctionKind {
   const kind = KINDS.find((known) => known === stored);
-  if (!kind) throw new Error("a failed run is of an unknown kind");
+  if (!kind) throw new Error("a failed run has an unknown kind");
   return kind;
 }
 

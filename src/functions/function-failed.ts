@@ -1,11 +1,11 @@
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
 import type { SourcePosition } from "../sandbox/source-position.js";
 
-/** Texts by field, as tenant code gave them. */
+/** Texts by field, from tenants' code. */
 export type FunctionErrors = Readonly<Record<string, readonly string[]>>;
 
 /**
- * A tenant's code threw, or could not be run to its end. What it said goes to its caller as it is: it is the tenant's own
+ * A tenant's code threw, or could not finish. Its texts go to the caller unchanged, because they are the tenant's own
  * (api-facts 7.3, 8.3).
  */
 export class FunctionFailed extends Error {
@@ -13,7 +13,7 @@ export class FunctionFailed extends Error {
   readonly status: number;
   readonly detail: string;
   readonly errors: FunctionErrors;
-  /** Where the error was made in the tenant's code, as far as that is known. */
+  /** Where the tenant's code created the error, if known. */
   readonly position: SourcePosition | undefined;
 
   constructor(status: number, detail: string, errors: FunctionErrors, position?: SourcePosition) {
@@ -32,13 +32,13 @@ export class FunctionFailed extends Error {
   }
 }
 
-/** Reads what {@link FunctionFailed.toJson} wrote. */
+/** Parses the result of {@link FunctionFailed.toJson}. */
 export function readFunctionFailed({ status, detail, errors, position }: JsonObject): FunctionFailed {
   const place = isJsonObject(position) ? { line: Number(position.line), column: Number(position.column) } : undefined;
   return new FunctionFailed(Number(status), String(detail), readErrors(errors), place);
 }
 
-/** Texts by field, out of JSON. */
+/** Parses texts by field from JSON. */
 export function readErrors(json: Json | undefined): Record<string, string[]> {
   const entries = Object.entries(isJsonObject(json) ? json : {});
   return Object.fromEntries(

@@ -12,22 +12,22 @@ import { FunctionFailed } from "./function-failed.js";
 /** A tenant's code, ready to run. */
 export interface TenantFunction {
   readonly tenantId: TenantId;
-  /** The proxy, reactor or formula that it belongs to. */
+  /** The proxy, reactor or formula that owns the code. */
   readonly id: Uuid;
   readonly kind: FunctionKind;
   readonly code: string;
-  /** Whose permissions `bt` has. */
+  /** The application whose permissions `bt` has. */
   readonly application: Caller | undefined;
   readonly configuration: Readonly<Record<string, Json>>;
-  /** Changes whenever code or configuration does: state that the code keeps does not outlive them. */
+  /** Changes with code and configuration: the code's state does not outlive them. */
   readonly version: number;
-  /** Milliseconds that a run may take, where that is less than usual. */
+  /** Time limit in milliseconds, if shorter than the default. */
   readonly timeoutMs?: number | undefined;
 }
 
 export type FunctionResult =
   | { readonly kind: "returned"; readonly value: Json }
-  /** The code answers in place of everybody else: CustomHttpResponseError. */
+  /** The code answers the caller itself: CustomHttpResponseError. */
   | { readonly kind: "answered"; readonly answer: FunctionAnswer };
 
 export interface FunctionAnswer {
@@ -39,16 +39,16 @@ export interface FunctionAnswer {
 export interface FunctionRunner {
   /**
    * Runs a function once.
-   * @throws {FunctionFailed} when it throws, or takes too long, too much memory ...
-   * @throws {Fault} unavailable when it could not be run now.
+   * @throws {FunctionFailed} if it throws, takes too long or too much memory ...
+   * @throws {Fault} unavailable if it could not run now.
    */
   run(fn: TenantFunction, args: Json, signal: AbortSignal): Promise<FunctionResult>;
 }
 
-/** What code reaches of the outside, under which rights. */
+/** Builds the host calls of code with the given rights. */
 export type HostCallsFor = (tenantId: TenantId, application: Caller | undefined) => HostCalls;
 
-/** Sees each run when it has ended, before its caller does. */
+/** Called when a run has ended, before its caller gets the result. */
 export type ObserveRun = (fn: TenantFunction, outcome: RunOutcome) => Promise<void> | void;
 
 export function createFunctionRunner(
@@ -78,7 +78,7 @@ function runRequest(fn: TenantFunction, args: Json, hasApplication: boolean): Ru
   };
 }
 
-/** What a run came to for its caller. @throws as {@link FunctionRunner.run}. */
+/** The result of a run for its caller. @throws as {@link FunctionRunner.run}. */
 export function resultOf(outcome: RunOutcome): FunctionResult {
   switch (outcome.kind) {
     case "returned":
@@ -86,7 +86,7 @@ export function resultOf(outcome: RunOutcome): FunctionResult {
     case "threw": {
       const { error } = outcome;
       if (error.type === "custom_http_response") return { kind: "answered", answer: answerOf(error) };
-      // Where a published error was thrown is the business of its code alone.
+      // Callers do not see where code threw a published error; only its authors do.
       const position = error.type === "other" ? error.position : undefined;
       throw new FunctionFailed(error.status, error.detail, error.errors, position);
     }
@@ -97,10 +97,10 @@ export function resultOf(outcome: RunOutcome): FunctionResult {
 
 const RUNTIME_ERROR = "Reactor Runtime Error";
 
-/** Headers that say how an answer is framed: that is not the code's to say. */
+/** Headers that frame an answer, which code may not set. */
 const FRAMING = new Set(["connection", "content-length", "keep-alive", "trailer", "transfer-encoding", "upgrade"]);
 
-/** @throws {FunctionFailed} for what cannot be sent: an interim status, or headers that are none. */
+/** @throws {FunctionFailed} for an answer that cannot be sent: an interim status, or invalid headers. */
 function answerOf({ status, headers, body }: FunctionAnswer): FunctionAnswer {
   const kept = Object.entries(headers).filter(([name]) => !FRAMING.has(name.toLowerCase()));
   try {
@@ -119,7 +119,7 @@ function unsendable(why: string): FunctionFailed {
   return new FunctionFailed(500, RUNTIME_ERROR, { error: [`CustomHttpResponseError cannot be sent: ${why}.`] });
 }
 
-/** What callers are told of runs that came to no end of their own. */
+/** Errors that callers see for runs that did not finish. */
 const TOLD: Readonly<
   Record<Exclude<RunFailure, "held" | "overloaded" | "runner_restarted">, readonly [number, string, string]>
 > = {
@@ -128,7 +128,7 @@ const TOLD: Readonly<
   killed: [500, RUNTIME_ERROR, "The code had to be stopped."],
   result_too_large: [500, RUNTIME_ERROR, "The code returned too much."],
   args_too_large: [413, RUNTIME_ERROR, "The arguments are too large."],
-  unsettled: [500, RUNTIME_ERROR, "The code waits for a promise that nothing can settle."],
+  unsettled: [500, RUNTIME_ERROR, "The code waits for a promise that can never settle."],
   not_a_function: [
     422,
     "Invalid Reactor Formula",

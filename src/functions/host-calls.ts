@@ -17,21 +17,21 @@ import {
 import { FunctionFailed, readErrors } from "./function-failed.js";
 import type { HostCallsFor } from "./function-runner.js";
 
-/** What an operation of the API answers: its REST status and body. */
+/** The response of an API operation: its REST status and body. */
 export interface ApiAnswer {
   readonly status: number;
   readonly body: Json;
-  /** The body without what may not be kept, such as a card's verification code. */
+  /** The body without data that may not be stored, such as a card's verification code. */
   lasting(): Json;
 }
 
-/** Runs an operation of the API as an application, exactly as over REST: rights, validation and log rows included. */
+/** Runs an API operation as an application, exactly as over REST: rights, validation and log rows included. */
 export type CallApi = (caller: Caller, method: BtMethod, args: Json, signal: AbortSignal) => Promise<ApiAnswer>;
 
-/** Larger than any answer that code could take into its memory. */
+/** Larger than any answer that fits into the code's memory. */
 const MAX_FETCHED = 10 * 1024 * 1024;
 
-/** `bt` is the API under the application's rights; `fetch` goes the guarded way out, in the tenant's own pool. */
+/** `bt` is the API under the application's rights; `fetch` goes through the egress guard in the tenant's own pool. */
 export function hostCallsOver(callApi: CallApi, agents: GuardedAgents): HostCallsFor {
   return (tenantId, application) => ({
     ...(application
@@ -47,12 +47,12 @@ export function hostCallsOver(callApi: CallApi, agents: GuardedAgents): HostCall
   });
 }
 
-/** Makes requests in the tenant's own pool, under the rules that hold for all code. */
+/** Makes requests in the tenant's own pool, under the rules for all tenants' code. */
 export function guardedFetch(agents: GuardedAgents, tenantId: TenantId): HostCalls["fetch"] {
   return (request, signal) => fetchGuarded(agents, tenantId, request, signal);
 }
 
-/** Makes a token as an application. @throws {FunctionFailed} with what the API answered. */
+/** Creates a token as an application. @throws {FunctionFailed} with the API's error. */
 export async function createTokenFor(
   callApi: CallApi,
   application: Caller,
@@ -64,7 +64,7 @@ export async function createTokenFor(
   const { detail, errors } = isJsonObject(body) ? body : {};
   throw new FunctionFailed(
     status,
-    typeof detail === "string" ? detail : "A token could not be made.",
+    typeof detail === "string" ? detail : "A token could not be created.",
     readErrors(errors),
   );
 }
@@ -75,10 +75,10 @@ async function fetchGuarded(
   { url, method, headers, body, timeoutMs }: HostFetchRequest,
   signal: AbortSignal,
 ): Promise<HostFetchResponse> {
-  const patience = timeoutMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const cancelled = timeoutMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   try {
     const response = await guardedRequest(agents, {
-      ...{ url, method, headers, pool, signal: patience, maxBodyBytes: MAX_FETCHED },
+      ...{ url, method, headers, pool, signal: cancelled, maxBodyBytes: MAX_FETCHED },
       body: body && bytesOf(body),
     });
     return {
@@ -89,7 +89,7 @@ async function fetchGuarded(
     };
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
-    // A time-out of the code's own is one, not a cancelled call.
+    // A time-out set by the code is a time-out, not a cancelled call.
     const isLate = error.reason === "aborted" && !signal.aborted;
     throw new HostFailure(isLate ? "ETIMEDOUT" : (error.systemCode ?? "EREFUSED"), error.message);
   }
@@ -105,7 +105,7 @@ async function readAll(body: Readable): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Text where it is UTF-8: most answers are, and base64 costs the code a third more. */
+/** Text if the bytes are UTF-8: most answers are, and base64 costs the code a third more. */
 function shownBody(bytes: Buffer): HostBody {
   const text = bytes.toString("utf8");
   return Buffer.from(text).equals(bytes) ? { text } : { base64: bytes.toString("base64") };

@@ -3,10 +3,10 @@ import type { ConsoleLine, RunOutcome, RunUsage } from "../sandbox/run.js";
 import { FunctionFailed } from "./function-failed.js";
 import { resultOf } from "./function-runner.js";
 
-/** A run as the authors of its code may see it. */
+/** A run as its authors see it. */
 export interface ObservedRun {
   readonly kind: FunctionKind;
-  /** Undefined where the code returned or answered, and where it could not be run now. */
+  /** Undefined if the code returned or answered, and if it could not run now. */
   readonly failure: FunctionFailed | undefined;
   readonly console: readonly ConsoleLine[];
   readonly usage: RunUsage | undefined;
@@ -26,7 +26,7 @@ function failureOf(outcome: RunOutcome): FunctionFailed | undefined {
   }
 }
 
-/** Callers are not told where code threw one of the published errors. Its authors are. */
+/** Adds the position of a published error, which only authors see. */
 function withPosition(failed: FunctionFailed, outcome: RunOutcome): FunctionFailed {
   if (outcome.kind !== "threw" || outcome.error.type === "custom_http_response") return failed;
   return new FunctionFailed(failed.status, failed.detail, failed.errors, outcome.error.position);

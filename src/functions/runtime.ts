@@ -2,8 +2,8 @@ import { invalid } from "../base/fault.js";
 import { isEmptyJson, isJsonObject, type Json, type JsonObject } from "../base/json.js";
 
 /**
- * The runtime that a caller asked for, in the names of the interface. It holds only what is served: one image, one size, and
- * a shorter time limit.
+ * The requested runtime, in the interface's names. Holds only supported options: one image, one size, and a shorter
+ * time limit.
  */
 export interface Runtime {
   readonly image?: typeof IMAGE;
@@ -16,12 +16,12 @@ export interface Runtime {
 const IMAGE = "node-bt";
 const RESOURCES = "standard";
 
-/** Of synchronous runs (specification, Limits). */
+/** Limit of synchronous runs (specification, Limits). */
 const MOST_SECONDS = 30;
 
 /**
- * Reads a runtime. Clients send empty strings, zeros and empty lists for what they leave open.
- * @throws {Fault} validation_failed naming the first field that asks for something that is not served.
+ * Parses a runtime. Clients send empty strings, zeros and empty lists for options that they do not set.
+ * @throws {Fault} validation_failed naming the first field with an unsupported option.
  */
 export function parseRuntime(given: Json, field: string): Runtime {
   if (!isJsonObject(given)) throw invalid(field, "must be an object");
@@ -35,7 +35,7 @@ export function parseRuntime(given: Json, field: string): Runtime {
   };
 }
 
-/** The time that a run may take, in milliseconds; undefined where the usual limit holds. */
+/** Time limit of a run in milliseconds; undefined for the default. */
 export function timeoutMsOf(runtime: Runtime | undefined): number | undefined {
   return runtime?.timeout === undefined ? undefined : runtime.timeout * 1_000;
 }

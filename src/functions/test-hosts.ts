@@ -8,9 +8,9 @@ import {
   type HostFetchResponse,
 } from "../sandbox/host-calls.js";
 
-/** What stands for the world outside in a test run. */
+/** Replaces the outside world in a test run. */
 export interface TestOutside {
-  /** Requests without an answer of the test go to their destination. */
+  /** Requests without a prepared answer go to their destination. */
   readonly network: boolean;
   readonly fetch: readonly TestFetch[];
   readonly bt: readonly TestBt[];
@@ -18,9 +18,9 @@ export interface TestOutside {
 }
 
 export interface TestFetch {
-  /** Any, where undefined. */
+  /** Undefined matches any method. */
   readonly method: string | undefined;
-  /** The whole address, or its beginning with `*` behind it. */
+  /** The whole address, or a prefix followed by `*`. */
   readonly url: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ export interface TestBt {
   readonly body: Json;
 }
 
-/** A call that code made, and what answered it. */
+/** A call by the code, and its answer. */
 export interface TestedCall {
   readonly to: "fetch" | "bt";
   readonly method: string;
@@ -42,17 +42,17 @@ export interface TestedCall {
   readonly status: number | undefined;
 }
 
-/** Calls that are shown. */
+/** Number of calls that the result lists. */
 const MOST_CALLS = 100;
 
-/** Answers the host calls of a test run, and keeps what was asked. */
+/** Answers the host calls of a test run, and records them. */
 export class TestHosts {
   readonly calls: TestedCall[] = [];
   readonly #outside: TestOutside;
   readonly #network: HostCalls["fetch"];
   readonly #askedOfBt = new Map<string, number>();
 
-  /** @param network makes real requests, under the rules that hold for all tenants' code. */
+  /** @param network makes real requests, under the rules for all tenants' code. */
   constructor(outside: TestOutside, network: HostCalls["fetch"]) {
     this.#outside = outside;
     this.#network = network;
@@ -113,7 +113,7 @@ function matches(answer: TestFetch, { method, url }: HostFetchRequest): boolean 
   return answer.url.endsWith("*") ? url.startsWith(answer.url.slice(0, -1)) : sameAddress(answer.url, url);
 }
 
-/** Clients write the address of a host with a slash behind it. */
+/** Clients add a slash to an address without a path. */
 function sameAddress(given: string, asked: string): boolean {
   return given === asked || (URL.canParse(given) && URL.canParse(asked) && new URL(given).href === new URL(asked).href);
 }

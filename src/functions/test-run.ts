@@ -12,7 +12,7 @@ import {
 import { type ObservedRun, observedRun } from "./observed-run.js";
 import type { TestHosts, TestOutside } from "./test-hosts.js";
 
-/** What a test needs to run code: the sandbox, and what answers its calls. */
+/** Parts that run code in a test: the sandbox, and the answers to its calls. */
 export interface TestSetup {
   readonly runner: TestRunner;
   readonly hosts: TestHosts;
@@ -21,10 +21,10 @@ export interface TestSetup {
 /** Sets up a test for a tenant. */
 export type SetUpTest = (tenantId: TenantId, outside: TestOutside) => TestSetup;
 
-/** All code that a tenant tests counts as one function, with one circuit breaker. */
+/** Function id of all tested code of a tenant: it shares one circuit breaker. */
 export const TESTED_ID: Uuid = uuid("00000000-0000-4000-8000-000000000000");
 
-/** Code that is not saved, as a function. */
+/** Unsaved code as a function. */
 export function testedFunction(
   tenantId: TenantId,
   kind: FunctionKind,
@@ -34,7 +34,7 @@ export function testedFunction(
   return { tenantId, id: TESTED_ID, kind, code, application: undefined, configuration, version: 0 };
 }
 
-/** Runs code in the sandbox that all code runs in, with the hosts of a test, and keeps what came of each run. */
+/** Runs code in the same sandbox as all code, with the hosts of a test, and records each run. */
 export class TestRunner implements FunctionRunner {
   readonly runs: ObservedRun[] = [];
   readonly #runner: FunctionRunner;
@@ -49,7 +49,7 @@ export class TestRunner implements FunctionRunner {
     );
   }
 
-  /** Each run has an instance of its own: a version that no other run has keeps it from finding one that is warm. */
+  /** A unique version gives each run an instance of its own instead of a warm one. */
   run(fn: TenantFunction, args: Json, signal: AbortSignal): Promise<FunctionResult> {
     return this.#runner.run({ ...fn, version: randomInt(2 ** 47) }, args, signal);
   }

@@ -16,7 +16,7 @@ const TOLD_EVERY_MS = 60 * 60_000;
 
 export interface LogSealsParts extends SealParts {
   readonly clock: Clock;
-  /** Days that rows are kept for; 0: for ever. */
+  /** Days for which rows are kept; 0 for ever. */
   readonly retentionDays: number;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
   /**

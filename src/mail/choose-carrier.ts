@@ -14,7 +14,7 @@ export interface MailSettings {
   readonly dataDir: string;
 }
 
-/** The mail server that is configured, or else files below the data directory; the operator is told of the latter. */
+/** The configured mail server, or files below the data directory; `announce` tells the operator about the files. */
 export function chooseCarrier(config: MailSettings, announce: (line: string) => void): MailCarrier {
   const from = config.mailFrom ?? `Cloakroom <no-reply@${hostOf(config.publicUrl)}>`;
   if (config.smtpUrl) return smtpCarrier(config.smtpUrl, from);
@@ -23,7 +23,7 @@ export function chooseCarrier(config: MailSettings, announce: (line: string) => 
   return fileCarrier(directory, from);
 }
 
-/** Numbers are no domain to send from. */
+/** An IP address is not a domain to send from. */
 function hostOf(publicUrl: string | undefined): string {
   const host = publicUrl === undefined ? "localhost" : new URL(publicUrl).hostname;
   return /^\[|^[\d.]+$/.test(host) ? "localhost" : host;

@@ -6,8 +6,7 @@ import type { Sensitive } from "../crypto/sensitive.js";
 import type { MailCarrier } from "./carrier.js";
 
 /**
- * Without a mail server: writes each message to a file that only the operator can read, `<directory>/<id>.eml`, whole or
- * not at all.
+ * Without a mail server: writes each message to `<directory>/<id>.eml`, atomically and readable only by the operator.
  */
 export function fileCarrier(directory: string, from: string): MailCarrier {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: "unix" });
@@ -26,7 +25,7 @@ export function fileCarrier(directory: string, from: string): MailCarrier {
         await rename(draft, file);
         return "sent";
       } catch {
-        // A disk that is full takes no more for each message that is tried again.
+        // Otherwise every retry would take more space on a full disk.
         await rm(draft, { force: true }).catch(() => {});
         return "not_written";
       }
@@ -35,8 +34,8 @@ export function fileCarrier(directory: string, from: string): MailCarrier {
 }
 
 /**
- * A part as it is. The transport would encode lines above 76 characters as quoted-printable, which breaks links for a reader
- * of the file.
+ * A MIME part without transfer encoding. The transport would encode lines above 76 characters as quoted-printable,
+ * which breaks links for a reader of the file.
  */
 function eightBit(type: string, content: Sensitive<string>): string {
   return `Content-Type: ${type}; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n${content.reveal()}`;

@@ -2,17 +2,17 @@ import { createTransport } from "nodemailer";
 import type { Sensitive } from "../crypto/sensitive.js";
 import type { Carried, MailCarrier } from "./carrier.js";
 
-/** How long one attempt may take, whatever the server does: less than the message is leased for. */
+/** Time limit of one attempt: less than the lease of the message. */
 const LIMIT_MS = 60_000;
-/** How long it may still take once the server is stopping: one that was taken and not acknowledged yet would be sent twice. */
+/** Time limit once the server is stopping: a message that was accepted but not acknowledged yet would be sent twice. */
 const LAST_WORDS_MS = 3_000;
 
-/** Errors about the message or whom it is for. All others come before anything is said of either. */
+/** Errors about the message or its recipient. All others precede both. */
 const OF_MESSAGE = ["EENVELOPE", "EMESSAGE"];
 
 /**
- * Sends over SMTP, a connection for each message. `smtps:` is TLS from the start; `smtp:` takes up STARTTLS where it is
- * offered, and with `?requireTLS=true` nothing else.
+ * Sends over SMTP, with one connection per message. `smtps:` is TLS from the start; `smtp:` uses STARTTLS if it is
+ * offered, and requires it with `?requireTLS=true`.
  */
 export function smtpCarrier(url: Sensitive<string>, from: string): MailCarrier {
   const transport = createTransport({
@@ -20,7 +20,7 @@ export function smtpCarrier(url: Sensitive<string>, from: string): MailCarrier {
     connectionTimeout: 10_000,
     greetingTimeout: 10_000,
     socketTimeout: 20_000,
-    // A server that does not close its side would keep this process from ending.
+    // Otherwise a server that does not close its side would keep this process from ending.
     socketCloseTimeout: 1_000,
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -48,13 +48,13 @@ export function smtpCarrier(url: Sensitive<string>, from: string): MailCarrier {
   };
 }
 
-/** Texts of the server are not looked at: they may quote the address. */
+/** Ignores the server's texts: they may quote the address. */
 function endOf(error: unknown): Carried {
   const { code, responseCode, command } = readError(error);
   if (code === "EAUTH") return "login_refused";
   if (!OF_MESSAGE.includes(code)) return "unreachable";
   if (responseCode < 500) return "later";
-  // Whom messages come from is the operator's to correct, so that the same message may go later.
+  // The operator can correct the sender, after which the same message may go.
   return command === "MAIL FROM" ? "sender_refused" : "refused";
 }
 

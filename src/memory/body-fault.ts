@@ -1,21 +1,21 @@
 import { Fault, type FaultCode, type FaultOptions, Reason } from "../base/fault.js";
 
-/** Why a body was not taken, as the metrics name it. */
+/** Reasons for refusing a body, as metrics name them. */
 export const BODY_REFUSALS = [
-  /** The share of the caller is in use. */
+  /** The caller's share is in use. */
   "no_memory",
-  /** So it was, and stayed so for as long as a request waits. */
+  /** The same, for as long as a request may wait. */
   "waited_too_long",
   /** The body did not arrive fast enough. */
   "too_slow",
   "too_large",
-  /** It has too many values, names or levels. */
+  /** The body has too many values, names or levels. */
   "structure",
 ] as const;
 
 export type BodyRefusal = (typeof BODY_REFUSALS)[number];
 
-/** A body that is not taken, for a reason that is counted. */
+/** A refused body, with a reason that is counted. */
 export class BodyFault extends Fault {
   readonly refusal: BodyRefusal;
 
@@ -25,12 +25,12 @@ export class BodyFault extends Fault {
   }
 }
 
-/** A share of the memory for bodies is in use. Others are served. */
+/** The caller's share of the memory for bodies is in use. */
 export function noMemory(refusal: "no_memory" | "waited_too_long"): BodyFault {
   return new BodyFault(
     refusal,
     "unavailable",
-    "Other bodies take up the memory that there is for you. Try again shortly.",
+    "Your share of the memory for request bodies is in use. Try again shortly.",
     {
       retryAfter: 1,
       cause: new Reason(`the memory for bodies is in use: ${refusal}`),

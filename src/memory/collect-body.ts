@@ -5,17 +5,17 @@ import type { RequestMemory } from "./memory-lease.js";
 
 export interface BodyLimits {
   readonly maxBytes: number;
-  /** Bytes that were announced; undefined where they were not. */
+  /** Announced length in bytes; undefined if unknown. */
   readonly announced: number | undefined;
-  /** Ends the reading. The body is then refused with its reason. */
+  /** Ends the reading; its reason becomes the error. */
   readonly end?: ReadingEnd;
 }
 
-/** What may end the reading of a body before its end: a deadline, for one. */
+/** A condition that ends the reading of a body early, such as a deadline. */
 export interface ReadingEnd {
   /** Undefined while the body may be read. */
   readonly reason: unknown;
-  /** Has one listener hear of the end; undefined removes it. */
+  /** Sets the one listener; undefined removes it. */
   listen(listener: ((reason: unknown) => void) | undefined): void;
 }
 
@@ -41,7 +41,7 @@ export class IncompleteBody extends Error {
   override readonly name = "IncompleteBody";
 }
 
-/** The body has more bytes than are taken. */
+/** The body exceeds the size limit. */
 export class BodyTooLarge extends Error {
   override readonly name = "BodyTooLarge";
   readonly maxBytes: number;
@@ -53,12 +53,10 @@ export class BodyTooLarge extends Error {
 }
 
 /**
- * Reads the whole body of a caller, within the caller's share of the memory. What is announced is reserved before anything is
- * read: otherwise bodies would wait for each other's memory with half of it in hand. A body of unknown length is reserved as a
- * tiny one, then as a small one, then as the largest.
- *
- * A body that is refused is left unread, and not destroyed.
- * @throws {BodyTooLarge} or {IncompleteBody}; {BodyFault} where there is no memory for it or it does not arrive in time.
+ * Reads the whole body of a caller within the caller's share of the memory. Reserves the announced length before it
+ * reads: otherwise bodies would wait for each other's memory with half of it in hand. For an unknown length it reserves
+ * a tiny, then a small, then the largest size. A refused body is left unread, and not destroyed.
+ * @throws {BodyTooLarge} or {IncompleteBody}; {BodyFault} if there is no memory for it or it does not arrive in time.
  */
 export async function collectBody(body: Readable, memory: RequestMemory, limits: BodyLimits): Promise<Buffer> {
   const maxBytes = Math.min(limits.maxBytes, memory.allowance.maxBytes);
@@ -70,17 +68,18 @@ export async function collectBody(body: Readable, memory: RequestMemory, limits:
   return new ArrivingBody(body, memory, maxBytes, expected).collect(end);
 }
 
-/** The first bytes of a body, and the stream of the others, which waits. */
+/** The first bytes of a body, and the paused stream of the rest. */
 export interface BodyHead {
   readonly bytes: Buffer;
-  /** Undefined where the body has ended. */
+  /** Undefined if the body has ended. */
   readonly rest: Readable | undefined;
 }
 
 /**
- * Reads the first bytes of a body: at least as many as are wanted, unless it ends before. The stream of the others is paused.
- * @param announced bytes to come; undefined where nobody said.
- * @throws {IncompleteBody}; {BodyFault} where there is no memory for it or it does not arrive in time.
+ * Reads the first bytes of a body: at least as many as requested, unless it ends before. The stream of the rest is
+ * paused.
+ * @param announced remaining bytes; undefined if unknown.
+ * @throws {IncompleteBody}; {BodyFault} if there is no memory for it or it does not arrive in time.
  */
 export async function collectHead(
   body: Readable,
@@ -94,7 +93,10 @@ export async function collectHead(
   return { bytes, rest: bytes.length < wanted ? undefined : body };
 }
 
-/** @throws what ended the reading meanwhile. What is granted later is given back with the rest of the request's memory. */
+/**
+ * @throws the reason that ended the reading meanwhile. A reservation granted later is released with the request's other
+ * memory.
+ */
 async function reservedBefore(end: ReadingEnd | undefined, memory: RequestMemory, bytes: number): Promise<void> {
   if (!end) return reserved(memory, bytes);
   const ended = new Promise<never>((_, reject) => end.listen(reject));
@@ -105,16 +107,16 @@ async function reservedBefore(end: ReadingEnd | undefined, memory: RequestMemory
   }
 }
 
-/** Most messages of RPC, whose length is not announced, have fewer bytes. */
+/** Most RPC messages of unknown length are smaller. */
 const TINY_BODY_BYTES = 4 * 1024;
 
-/** What is reserved for a body of unknown length of which so many bytes have come. */
+/** The reservation for a body of unknown length after `size` bytes. */
 export function stepFor(size: number, maxBytes: number): number {
   const step = [TINY_BODY_BYTES, SMALL_BODY_BYTES].find((bytes) => size <= bytes) ?? maxBytes;
   return Math.min(step, maxBytes);
 }
 
-/** @throws {IncompleteBody} where the caller leaves meanwhile. */
+/** @throws {IncompleteBody} if the caller disconnects meanwhile. */
 async function reserved(memory: RequestMemory, bytes: number): Promise<void> {
   try {
     await memory.reserve(bytes);
@@ -123,11 +125,11 @@ async function reserved(memory: RequestMemory, bytes: number): Promise<void> {
   }
 }
 
-/** A body that is not complete must grow by so many bytes within such a time: 6.5 KB/s. */
+/** An incomplete body must grow by PROGRESS_BYTES in this time: 6.5 KB/s. */
 const PROGRESS_MS = 5_000;
 const PROGRESS_BYTES = 32 * 1024;
 
-/** How often bodies are looked over, in milliseconds. */
+/** Interval between checks of all bodies, in milliseconds. */
 const LOOK_EVERY_MS = 1_000;
 
 const arriving = new Set<ArrivingBody>();
@@ -148,7 +150,7 @@ function unwatch(body: ArrivingBody): void {
   looks = undefined;
 }
 
-/** A body of which not all is there yet. */
+/** A body that has not arrived completely. */
 class ArrivingBody {
   readonly #body: Readable;
   readonly #memory: RequestMemory;
@@ -157,9 +159,9 @@ class ArrivingBody {
   readonly #whole = Promise.withResolvers<Buffer>();
   #reserved: number;
   #size = 0;
-  /** For memory: nothing is read meanwhile. */
+  /** Waits for memory, without reading. */
   #isWaiting = false;
-  /** Bytes that are enough. */
+  /** Number of bytes after which to stop. */
   #enough = Number.POSITIVE_INFINITY;
   #since = performance.now();
   #progressAt = this.#since;
@@ -172,7 +174,7 @@ class ArrivingBody {
     this.#reserved = reserved;
   }
 
-  /** @param enough bytes after which the others are left unread. */
+  /** @param enough number of bytes after which the rest is left unread. */
   async collect(end: ReadingEnd | undefined, enough = Number.POSITIVE_INFINITY): Promise<Buffer> {
     this.#enough = enough;
     end?.listen((reason) => this.#whole.reject(reason));
@@ -181,9 +183,9 @@ class ArrivingBody {
       .once("end", this.#end)
       .once("error", this.#breakOff)
       .once("close", this.#breakOff);
-    // What had come of a body whose caller has left is gone, and nothing more is told of it.
+    // If the caller disconnected, the bytes are lost and the stream emits no further event.
     if (this.#body.closed || this.#body.readableEnded || isAborted(this.#body)) this.#end();
-    // A listener starts no stream that was paused.
+    // Adding a listener does not resume a paused stream.
     else this.#body.resume();
     watch(this);
     try {
@@ -200,7 +202,7 @@ class ArrivingBody {
     }
   }
 
-  /** Refuses a body that takes too long, so that nobody keeps a share by holding back its last byte. */
+  /** Refuses a body that takes too long: otherwise a caller could keep its share by withholding the last byte. */
   endOverdue(now: number): void {
     if (this.#isWaiting) return;
     const isLate = now - this.#since > this.#memory.allowance.timeMs;
@@ -217,7 +219,7 @@ class ArrivingBody {
     else if (this.#size > this.#reserved && !this.#isWaiting) void this.#reserveMore();
   };
 
-  /** The body turned out to be larger than expected. */
+  /** The body is larger than its reservation. */
   async #reserveMore(): Promise<void> {
     this.#body.pause();
     this.#isWaiting = true;
@@ -235,7 +237,7 @@ class ArrivingBody {
     this.#body.resume();
   }
 
-  /** What comes from now on is for others to read: no further chunk may be taken in this turn of the event loop. */
+  /** Another reader takes the rest, so no further chunk may be consumed in this turn of the event loop. */
   #stopAt(bytes: Buffer): void {
     this.#body.off("data", this.#take).pause();
     this.#whole.resolve(bytes);
@@ -251,7 +253,7 @@ class ArrivingBody {
     this.#progressSize = this.#size;
   }
 
-  /** A stream of HTTP/2 that its caller resets, or whose connection breaks, ends like one that is complete. */
+  /** A reset HTTP/2 stream, or one whose connection breaks, emits `end` like a complete one. */
   readonly #end = (): void => {
     if (isAborted(this.#body) || !this.#body.readableEnded) this.#breakOff();
     else this.#whole.resolve(this.#bytes());
@@ -262,7 +264,7 @@ class ArrivingBody {
   };
 }
 
-/** Requests of both versions of HTTP say so, and other streams do not. */
+/** Only requests of HTTP/1.1 and HTTP/2 report this. */
 function isAborted(body: Readable): boolean {
   return "aborted" in body && body.aborted === true;
 }

@@ -7,23 +7,26 @@ const MB = 1024 * 1024;
 /** 128 bodies of 64 KB. */
 const SMALL_POOL_BYTES = 64 * MB;
 
-/** Bodies of the largest size that are worked on at a time, of all callers. */
-const LARGE_BODIES = 6;
+/**
+ * Number of largest bodies in progress at a time, of all callers. An application may hold a third of the free memory. A compressed
+ * message counts twice, compressed and decompressed: with 6, an idle server rejected every one above 64 KB.
+ */
+const LARGE_BODIES = 8;
 
 /**
- * The memory for bodies, of all requests together: for those that arrive, and for those that are worked on. Each client address,
- * tenant, application and session has a share, and callers that have proved nothing have a small one together.
+ * The memory for bodies that arrive or are in progress, of all requests together. Each client address, tenant,
+ * application and session has a share; unauthenticated callers share a small part.
  */
 export class MemoryBudget implements MemoryPools {
   readonly small = new MemoryPool(SMALL_POOL_BYTES);
   readonly large: MemoryPool;
 
-  /** @param largestBody bytes of the largest body that is taken. */
+  /** @param largestBody size limit of a body, in bytes. */
   constructor(largestBody: number) {
     this.large = new MemoryPool(LARGE_BODIES * BYTES_FOR_EACH * largestBody);
   }
 
-  /** @param readClient the client's address, asked for when it is first needed. */
+  /** @param readClient returns the client's address; called at first use. */
   open(readClient: () => string): MemoryLease {
     return new MemoryLease(this, readClient);
   }

@@ -3,7 +3,7 @@ import { noMemory } from "./body-fault.js";
 import { BYTES_FOR_EACH, SMALL_BODY_BYTES } from "./body-sizes.js";
 import type { Holder, MemoryPool, MemoryPools, PendingReservation } from "./memory-pool.js";
 
-/** How a caller has proved that it may send a body. */
+/** How a caller is identified. */
 export type Proof =
   | {
       readonly kind: "key";
@@ -11,19 +11,22 @@ export type Proof =
       readonly applicationId: Uuid;
       readonly sessionId: Uuid | undefined;
     }
-  /** By an address or link that we made, which says whose it is but not who came with it. `name` is what it leads to. */
+  /**
+   * By a URL or link that the vault issued, which identifies its owner but not the caller. `name` identifies its
+   * target.
+   */
   | { readonly kind: "address"; readonly tenantId: TenantId; readonly name: string };
 
-/** What one request may use of the memory for bodies. */
+/** The memory for bodies that one request may use. */
 export interface RequestMemory {
-  /** The request is answered, or its caller has left. */
+  /** The request is answered, or its caller disconnected. */
   readonly isClosed: boolean;
-  /** What a body may take, as far as its sender is known by now. */
+  /** Limits of a body, by what is known of its sender. */
   readonly allowance: BodyAllowance;
-  /** Notes who the caller turned out to be. From now on what it has reserved already counts for its own share. */
+  /** Records the caller's identity. Existing reservations now count towards its own share. */
   prove(proof: Proof): void;
   /**
-   * Reserves the memory for a body of so many bytes. A caller that has proved who it is waits for its share.
+   * Reserves memory for a body of `bodyBytes`. An authenticated caller waits for its share.
    * @throws {BodyFault} no_memory or waited_too_long.
    */
   reserve(bodyBytes: number): Promise<void>;
@@ -33,18 +36,18 @@ export interface RequestMemory {
 
 export interface BodyAllowance {
   readonly maxBytes: number;
-  /** Milliseconds for the whole body to arrive. */
+  /** Time limit for the whole body, in milliseconds. */
   readonly timeMs: number;
 }
 
-/** By what the caller has proved. Node itself ends a request that takes more than 60 s to arrive. */
+/** By kind of proof. Node itself ends a request that takes more than 60 s to arrive. */
 const ALLOWANCES: Readonly<Record<Proof["kind"] | "nothing", BodyAllowance>> = {
   nothing: { maxBytes: 64 * 1024, timeMs: 5_000 },
   address: { maxBytes: Number.POSITIVE_INFINITY, timeMs: 10_000 },
   key: { maxBytes: Number.POSITIVE_INFINITY, timeMs: 60_000 },
 };
 
-/** For bodies that are bounded by other means: calls of tenants' code. */
+/** For bodies that other limits bound: calls of tenants' code. */
 export const UNCOUNTED: RequestMemory = {
   isClosed: false,
   allowance: ALLOWANCES.key,
@@ -53,7 +56,7 @@ export const UNCOUNTED: RequestMemory = {
   reserveNow: () => {},
 };
 
-/** A request's part of the memory budget. */
+/** One request's reservations in the memory budget. */
 export class MemoryLease implements RequestMemory {
   readonly #budget: MemoryPools;
   readonly #readClient: () => string;
@@ -89,7 +92,7 @@ export class MemoryLease implements RequestMemory {
     const { pool, bytes } = this.#placeFor(bodyBytes);
     const reservation = pool.reserve(this.#heldBy(), bytes);
     if (reservation !== true) await this.#granted(reservation);
-    // It may have been granted in the turn in which the caller left.
+    // The reservation may have been granted in the turn in which the caller disconnected.
     if (this.#isClosed) return pool.release(this.#heldBy(), bytes);
     this.#reserved.push({ pool, bytes });
   }
@@ -101,7 +104,7 @@ export class MemoryLease implements RequestMemory {
     this.#reserved.push({ pool, bytes });
   }
 
-  /** Gives everything back. What is reserved afterwards is not counted: there is nobody to answer. */
+  /** Releases everything. Later reservations are not counted, because the request has no response to send. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -127,7 +130,7 @@ export class MemoryLease implements RequestMemory {
   }
 }
 
-/** From the widest to the most specific one, by which requests wait. */
+/** From the widest to the most specific holder; requests queue by the latter. */
 function holdersOf(client: string, proof: Proof | undefined): readonly Holder[] {
   const address = { name: `client ${client}`, share: 1, mayStart: true };
   if (!proof) {

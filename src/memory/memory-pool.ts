@@ -1,27 +1,30 @@
-/** Somebody on whose behalf memory is reserved: a client address, a tenant, an application ... */
+/** An owner of reservations: a client address, a tenant, an application ... */
 export interface Holder {
   /** Unique among the holders of all kinds. */
   readonly name: string;
   /**
-   * What the holder may have, as a multiple of the memory that is left then: with 1, a holder alone has half of the pool, and
-   * each of n holders has 1/(n + 1). Something is always left for a newcomer (dynamic thresholds; Choudhury and Hahne, IEEE/ACM
-   * Transactions on Networking 6(2), 1998).
+   * The holder's limit, as a multiple of the memory that is free at the time: with 1, a single holder gets half of the
+   * pool, and each of n holders 1/(n + 1). Something is always left for a newcomer (dynamic thresholds; Choudhury and
+   * Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
    */
   readonly share: number;
-  /** A holder of nothing gets its first reservation whatever its share is, while there is memory. */
+  /** A holder without reservations gets its first one whatever its share, while there is memory. */
   readonly mayStart: boolean;
 }
 
-/** Reservations that wait, of all holders and of one. Each has a connection, and up to 64 KB that its socket has read. */
+/**
+ * Limits of waiting reservations, of all holders and of one. Each keeps a connection, and up to 64 KB read by its
+ * socket.
+ */
 const MAX_WAITING = 512;
 const MAX_WAITING_OF_ONE = 128;
 
-/** How long a reservation waits, in milliseconds. */
+/** Longest wait of a reservation, in milliseconds. */
 export const MAX_WAIT_MS = 20_000;
 
 /** A reservation that is not granted yet. */
 export interface PendingReservation {
-  /** False where it was not granted: too many waited, it took too long, or it was cancelled. */
+  /** False if too many waited, the wait was too long, or it was cancelled. */
   readonly granted: Promise<boolean>;
   cancel(): void;
 }
@@ -32,11 +35,11 @@ interface Waiter {
   settle(isGranted: boolean): void;
 }
 
-/** A number of bytes that holders share fairly. Nothing is allocated here: it is counted. */
+/** A number of bytes that holders share fairly. It counts; it allocates nothing. */
 export class MemoryPool {
   #left: number;
   readonly #held = new Map<string, number>();
-  /** By the most specific holder. Lines take turns, and each is served in the order of arrival. */
+  /** Queues by the most specific holder. Queues take turns, and each is first come, first served. */
   readonly #lines = new Map<string, Waiter[]>();
   #waiting = 0;
 
@@ -52,7 +55,7 @@ export class MemoryPool {
     return this.#waiting;
   }
 
-  /** Reserves at once, or not at all. */
+  /** Reserves at once, or returns false. */
   tryReserve(holders: readonly Holder[], bytes: number): boolean {
     const left = this.#left - bytes;
     const isWithin = ({ name, share, mayStart }: Holder) => {
@@ -64,7 +67,7 @@ export class MemoryPool {
     return true;
   }
 
-  /** Reserves as soon as the shares of the holders allow it. Whoever asks later for the same last holder waits behind. */
+  /** Reserves as soon as the holders' shares allow it. Later reservations with the same last holder wait behind it. */
   reserve(holders: readonly Holder[], bytes: number): PendingReservation | true {
     const name = holders.at(-1)?.name ?? "";
     const line = this.#lines.get(name) ?? [];
@@ -91,7 +94,7 @@ export class MemoryPool {
     this.#serveWaiting();
   }
 
-  /** Has others answer for what is reserved already: it became known who holds it. */
+  /** Moves a reservation to other holders, when the caller's identity becomes known. */
   move(from: readonly Holder[], to: readonly Holder[], bytes: number): void {
     this.#count(from, -bytes);
     this.#count(to, bytes);
@@ -106,7 +109,7 @@ export class MemoryPool {
     }
   }
 
-  /** Grants what may be granted now, one of each line in turn. A line that was served is visited again as the last. */
+  /** Grants what fits, one reservation per queue in turn. A served queue moves to the end. */
   #serveWaiting(): void {
     for (const [name, line] of this.#lines) {
       const [first] = line;

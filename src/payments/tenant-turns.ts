@@ -26,7 +26,7 @@ export class TenantTurns {
     else if (this.#working.size < TENANTS_AT_ONCE) this.#working.set(tenantId, this.#take(tenantId));
   }
 
-  /** Begins nothing more, and waits for what is under way. */
+  /** Starts nothing more, and waits for work in progress. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#working.values());

@@ -11,8 +11,8 @@ import type { ReadableToken } from "../tokens/read.js";
 import type { Route } from "./route.js";
 
 /**
- * Refuses a caller who may not call at all, with its row in the log. Asked before anything of a body is read: the key of a
- * page, which may do nothing here, could otherwise have the server hold 5 MB for each of its requests.
+ * Refuses a caller without any right to call, with a row in the log. Runs before any of the body is read: otherwise a
+ * page's key without rights could make the server hold 5 MB for each request.
  * @throws {Fault} permission_denied; {StaleAuthorization}.
  */
 export async function requireRight(database: Database, route: Route): Promise<void> {
@@ -20,7 +20,7 @@ export async function requireRight(database: Database, route: Route): Promise<vo
 }
 
 /**
- * Checks rights, finds the tokens and writes the log rows, all in one transaction.
+ * Checks rights, loads the tokens and writes the log rows, in one transaction.
  * @throws {Fault} permission_denied, or validation_failed for tokens that do not exist; {StaleAuthorization}.
  */
 export async function authorize(
@@ -55,7 +55,7 @@ function barOf({ caller, proxy }: Route): Denied | Fault | undefined {
   return deniedWith(caller, fault, "proxy", ALL, "ephemeral");
 }
 
-/** Finds tokens under the caller's rights, or where they do not reach, under those of the proxy's application. */
+/** Loads tokens under the caller's rights, or else under those of the proxy's application. */
 async function useTokens(
   tx: Transaction,
   route: Route,
@@ -73,12 +73,12 @@ async function useTokens(
 const NO_RIGHTS =
   "References need rights: send a BT-API-KEY whose application has token:use, or give this proxy an application that has it.";
 
-/** Says whose rights were missing: a caller can mend its own, and the proxy's owner those of the proxy's application. */
+/** Names whose rights are missing: a caller can fix its own, the proxy's owner those of the proxy's application. */
 function deniedTokens({ caller, application }: Route, { denied: token }: DeniedToken, last: Caller): Denied {
   if (!application) return denied(last, "token:use", token.type, token.id);
   const text = caller
-    ? "Neither the key used nor the application of this proxy may do this: one of them needs token:use here."
-    : "The application of this proxy may not do this: it needs token:use here.";
+    ? "Neither the key used nor the application of this proxy has token:use for this container."
+    : "The application of this proxy lacks token:use for this container.";
   const fault = new Fault("permission_denied", text);
   return deniedWith(caller ?? last, fault, token.type, token.id, "token:use");
 }

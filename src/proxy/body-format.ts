@@ -10,18 +10,21 @@ export type BodyFormat =
   | { readonly kind: "text"; readonly find: FindPlaces }
   /** Parts, each with a format of its own (RFC 2046). */
   | { readonly kind: "multipart"; readonly boundary: string }
-  /** The type says nothing, so the bytes do: text where they are text, else bytes in which a reference may be all the same. */
+  /**
+   * The type is unknown, so the bytes decide: text if they are text, otherwise binary data that may still have
+   * references.
+   */
   | { readonly kind: "unknown" };
 
 const UNKNOWN: BodyFormat = { kind: "unknown" };
 
-/** One value, one line each, or a sequence of values: strings are alike in all of them. */
+/** One value, one per line, or a sequence of values: strings have the same syntax in all. */
 const JSON_TYPE = /^(?:application|text)\/(?:x-)?(?:json|ndjson|jsonl|jsonlines|json-seq|json5)$|\+json(?:-seq)?$/;
 const XML_TYPE = /^(?:application|text)\/xml$|\+xml$/;
-/** Strings of GraphQL are those of JSON; block strings, in three quotes, are taken for one that holds quotes. */
+/** GraphQL strings have JSON's syntax; a block string, in three quotes, is read as one that contains quotes. */
 const GRAPHQL_TYPE = /^application\/graphql$/;
 
-/** Characters of a boundary (RFC 2046, 5.1.1). One with others cannot separate anything. */
+/** Characters of a boundary (RFC 2046, 5.1.1). A boundary with other characters is invalid. */
 const BOUNDARY = /^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/;
 
 export function bodyFormatOf(contentType: string | undefined): BodyFormat {
@@ -37,13 +40,13 @@ export function bodyFormatOf(contentType: string | undefined): BodyFormat {
   return boundary !== undefined && BOUNDARY.test(boundary) ? { kind: "multipart", boundary } : UNKNOWN;
 }
 
-/** What a body is packed with, from the inside out (RFC 9110, 8.4). Empty for one that is not. */
+/** Content codings of a body, from the inside out (RFC 9110, 8.4). Empty if it has none. */
 export function contentCodingsOf(contentEncoding: string | undefined): readonly string[] {
   const names = contentEncoding?.split(",").map((name) => name.trim().toLowerCase()) ?? [];
   return names.filter((name) => name !== "" && name !== "identity");
 }
 
-/** The encoding that a type names for its characters, in lower case. */
+/** The charset of a content type, in lower case. */
 export function charsetOf(contentType: string | undefined): string | undefined {
   return parameterOf(contentType ?? "", "charset")?.toLowerCase();
 }
@@ -57,7 +60,7 @@ export function mediaTypeOf(contentType: string | undefined): string | undefined
   return contentType?.split(";", 1)[0]?.trim().toLowerCase() || undefined;
 }
 
-/** A parameter of a type or of a Content-Disposition, without the quotes around it. */
+/** A parameter of a type or of a Content-Disposition, without quotes. */
 export function parameterOf(header: string, name: string): string | undefined {
   for (const [, key, quoted, plain] of header.matchAll(
     /;\s*([\w!#$&^.+*-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/g,

@@ -8,7 +8,7 @@ import { type BodyHead, BodyTooLarge, collectBody, collectHead } from "../memory
 import type { RequestMemory } from "../memory/memory-lease.js";
 import { headerValue } from "./forward.js";
 
-/** A body as its caller sends it. */
+/** A body from the caller. */
 export interface CallerBody {
   readonly headers: readonly HeaderPair[];
   readonly body: Readable | Buffer;
@@ -16,8 +16,9 @@ export interface CallerBody {
 }
 
 /**
- * Reads the caller's body to its end. One that is no stream is in memory already, and has its room.
- * @throws {Fault} body_too_large; unavailable where there is no memory for it; malformed_body when it ends early or too slowly.
+ * Reads the caller's body to its end. A body that is not a stream is in memory and reserved already.
+ * @throws {Fault} body_too_large; unavailable if there is no memory for it; malformed_body if it ends early or arrives
+ * too slowly.
  */
 export async function readCallerBody({ body, headers, memory }: CallerBody, maxBytes: number): Promise<Buffer> {
   if (Buffer.isBuffer(body)) return withinLimit(body, maxBytes);
@@ -26,8 +27,8 @@ export async function readCallerBody({ body, headers, memory }: CallerBody, maxB
 
 /**
  * Reads the first bytes of the caller's body.
- * @param announced bytes to come; undefined where nobody said.
- * @throws {Fault} as {@link readCallerBody}, but for the length.
+ * @param announced remaining bytes; undefined if unknown.
+ * @throws {Fault} as {@link readCallerBody}, except for its length.
  */
 export async function readCallerHead(
   body: Readable | Buffer,
@@ -49,17 +50,17 @@ async function refusing<T>(body: Readable, reading: Promise<T>): Promise<T> {
   }
 }
 
-/** A body that came with headers, and is to be read to its end. */
+/** A body with its headers, to be read to its end. */
 export interface HeadedBody {
   readonly headers: readonly HeaderPair[];
   readonly body: Readable | Buffer;
 }
 
 /**
- * Reads a destination's answer to its end. It does not wait for memory: the destination has done its work, and the caller must
- * hear of it.
- * @throws {Fault} body_too_large; unavailable where there is no memory for it; destination_unreachable or destination_timeout
- * when it ends early.
+ * Reads a destination's answer to its end. It does not wait for memory: the destination has acted, and the caller must
+ * learn of it.
+ * @throws {Fault} body_too_large; unavailable if there is no memory for it; destination_unreachable or
+ * destination_timeout if it ends early.
  */
 export async function readAnswerBody(
   { headers, body }: HeadedBody,
@@ -74,13 +75,16 @@ export async function readAnswerBody(
   }
 }
 
-/** What a caller is told of a body that could not be read. */
+/** The caller's fault for a body that could not be read. */
 function readFault(error: unknown): Fault {
   if (error instanceof EgressError) return error.toFault();
   return error instanceof Fault ? error : new Fault("malformed_body", "The body ended before it was complete.");
 }
 
-/** By its events: an iterator makes promises for each chunk, and a watch over the stream's end: 20 us for a small body. */
+/**
+ * Uses events: an iterator creates promises for each chunk and a watch on the stream's end, which cost 20 us for a
+ * small body.
+ */
 function collectAnswer(
   body: Readable,
   maxBytes: number,
@@ -96,9 +100,9 @@ function collectAnswer(
     reserved = bytes;
   };
   const end = () => resolve(Buffer.concat(chunks));
-  // Comes after the end too.
+  // Also emitted after the end.
   const close = () => {
-    if (!body.readableEnded) reject(body.errored ?? new Error("The body was given up."));
+    if (!body.readableEnded) reject(body.errored ?? new Error("The body was abandoned."));
   };
   const keep = (bytes: Buffer) => {
     size += bytes.length;

@@ -5,39 +5,42 @@ import type { HeaderPair } from "../egress/request-framing.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
 import type { LoadedProxy } from "./load-proxy.js";
 
-/** A request that is to go through a proxy. */
+/** A request through a proxy. */
 export interface ProxyCall {
   readonly method: string;
-  /** Behind /proxy: empty, or with its leading slash, as it came. */
+  /** The raw path behind /proxy: empty, or with its leading slash. */
   readonly path: string;
-  /** Empty, or with its leading question mark, as it came. */
+  /** The raw query: empty, or with its leading question mark. */
   readonly query: string;
-  /** In the case and order in which they came. */
+  /** In their original case and order. */
   readonly headers: readonly HeaderPair[];
   readonly body: Readable | Buffer;
   readonly apiKey: string | undefined;
   readonly target: ProxyTarget | undefined;
   readonly signal: AbortSignal;
-  /** What may be kept of bodies, the caller's and the destination's. */
+  /** Memory for the caller's and the destination's bodies. */
   readonly memory: RequestMemory;
-  /** Told whose call this is as soon as that is known, and again whenever it is read anew. */
+  /** Called with the owner of the call once it is known, and again after each reload. */
   readonly onOwner?: (owner: CallOwner) => void;
 }
 
-/** Whose tenant a call is of, and under whose rights it goes on: nobody's for a proxy that asks for no key and has no application. */
+/**
+ * The tenant of a call, and the caller whose rights apply: none for a proxy that requires no key and has no
+ * application.
+ */
 export interface CallOwner {
   readonly tenantId: TenantId;
   readonly caller: Caller | undefined;
-  /** The caller by the request's own key, where it has a valid one. */
+  /** The caller of the request's own key, if that is valid. */
   readonly keyHolder: Caller | undefined;
-  /** Undefined for an ephemeral one. */
+  /** Undefined for an ephemeral proxy. */
   readonly proxy: LoadedProxy | undefined;
 }
 
-/** Which proxy a call goes through. */
+/** The proxy of a call. */
 export type ProxyTarget =
   | { readonly kind: "configured"; readonly key: string }
-  /** Made up by the caller for this call. */
+  /** Named by a URL in the request. */
   | { readonly kind: "ephemeral"; readonly url: string };
 
 export interface ProxyAnswer {

@@ -14,9 +14,9 @@ const DECODERS: Readonly<Record<string, (bytes: Buffer, most: number) => Promise
 };
 
 /**
- * The answer of a destination as code sees it: unpacked, in which form it goes on to the caller.
- * @throws {Fault} destination_unreachable for one that is too large, which no caller can mend; unprocessable for one that is
- * not packed as it says; what {@link readAnswerBody} throws.
+ * A destination's answer as code sees it and the caller gets it: decompressed.
+ * @throws {Fault} destination_unreachable for one that is too large, which no caller can fix; unprocessable for one
+ * that does not match its coding; errors of {@link readAnswerBody}.
  */
 export async function decodedBody(
   answer: HeadedBody,

@@ -1,11 +1,11 @@
-/** Something failed after the destination had answered: the caller is told its status too. */
+/** An error after the destination had answered: the caller also gets the destination's status. */
 export class DestinationFailed extends Error {
   override readonly name = "DestinationFailed";
   readonly reason: unknown;
   readonly destinationStatus: number;
 
   constructor(reason: unknown, destinationStatus: number) {
-    super("a proxied answer could not be handed on");
+    super("the destination's answer could not be returned");
     this.reason = reason;
     this.destinationStatus = destinationStatus;
   }

@@ -2,12 +2,12 @@ import { invalid } from "../base/fault.js";
 import { hasDotSegment } from "./dot-segments.js";
 
 /**
- * Path and query at the destination: the proxy's own, with the caller's behind them, byte for byte. The result always
- * begins with a slash: nothing of it can become a part of the host.
+ * Path and query at the destination: the proxy's own followed by the caller's, byte for byte. The result always begins
+ * with a slash, so no part of it can become part of the host.
  * @param path empty, or with its leading slash.
  * @param query empty, or with its leading question mark.
- * @throws {Fault} validation_failed for a path that leads out of the proxy's own ({@link hasDotSegment}), and for what no
- * request line can carry.
+ * @throws {Fault} validation_failed for a path that leaves the proxy's own ({@link hasDotSegment}), and for characters
+ * that a request line cannot carry.
  */
 export function destinationTarget(base: string, path: string, query: string): string {
   if (path !== "" && !path.startsWith("/")) throw invalid("path", "must begin with a slash");

@@ -1,6 +1,6 @@
 /**
- * Percent-encoding is undone so many times. Chains of servers decode twice at most; a path that still changes after that
- * is refused, as nothing can be said about where it leads.
+ * Rounds of percent-decoding. Chains of servers decode twice at most; a path that still changes after four rounds is
+ * refused, because its target is unknown.
  */
 const MOST_DECODINGS = 4;
 
@@ -8,34 +8,32 @@ const MOST_DECODINGS = 4;
 const ENCODED = /%(?:u([0-9a-f]{4})|([0-9a-f]{2}))/gi;
 
 /**
- * ASCII characters in more bytes than they need, which lenient decoders accept: two bytes from C0 or C1 on, three from E0,
- * up to six from FC (Unicode 3.0, corrigendum 1; CVE-2000-0884, CVE-2008-2938). Behind C0 and C1 any byte was taken.
+ * ASCII characters in more bytes than necessary, which lenient decoders accept: two bytes from C0 or C1 on, three from
+ * E0, up to six from FC (Unicode 3.0, corrigendum 1; CVE-2000-0884, CVE-2008-2938). Some decoders accept any byte after
+ * C0 and C1.
  */
 const OVERLONG = /[\xc0\xc1][\0-\xff]|(?:\xe0|\xf0\x80|\xf8\x80\x80|\xfc\x80\x80\x80)[\x80\x81][\x80-\xbf]/g;
 
 /** Slashes of other scripts that best-fit mappings turn into `/` or `\`; Unicode's own (NFKC) keeps them. */
 const OTHER_SLASHES = /[\u2044\u2215\u2216\u29f5\u29f8\u29f9]/g;
 
-/** What servers leave out of a segment: white space, control characters, characters that show nothing, broken bytes. */
+/** What servers ignore in a segment: white space, control characters, invisible characters, invalid bytes. */
 const IGNORED = /[\p{Cc}\p{Z}\p{Default_Ignorable_Code_Point}\ufffd]/gu;
 
 /** Where servers end a segment's name: at its parameters, an encoded query or fragment, a NUL, or a line break. */
 const END_OF_NAME = /[;?#\0\r\n]/;
 
 /**
- * Whether any server that we know of would read a segment of the path as `.` or `..`, and leave the directory that the
- * path is appended to. Read as one or the other:
- *
+ * Whether any known server would read a segment of the path as `.` or `..`, and leave the directory that the path is
+ * appended to. Spellings that count as dots:
  * - percent-encoded, also repeatedly: `%2e%2e`, `%252e%252e`, `.%2E`, `%u002e%u002e`
  * - with parameters, which Java servers strip: `..;`, `..;a=b`, `%2e%2e;`, `..%3b`
  * - between backslashes or encoded slashes: `a\..\b`, `a%2f..%2fb`, `..%5c`
  * - in overlong UTF-8 or as full-width characters: `%c0%ae%c0%ae`, `..%c0%af`, `%ef%bc%8e%ef%bc%8e`
  * - with white space or control characters: `..%09`, `.%00.`, `..%20`
- * - before what ends the path for a server that decodes first: `..%3f`, `..%23`, `..%00a`
- *
- * All else passes: `...`, `..a`, `a..`, `;`, `;a=b`, `//`, encoded slashes, and bytes that are no UTF-8. RFC 3986, 5.2.4 has
- * dot segments resolved by the client, so that no path of an API needs one.
- *
+ * - before an encoded end of the path, for a server that decodes first: `..%3f`, `..%23`, `..%00a`
+ * Everything else passes: `...`, `..a`, `a..`, `;`, `;a=b`, `//`, encoded slashes, and bytes that are not UTF-8. By RFC
+ * 3986, 5.2.4 clients resolve dot segments, so no API path needs one.
  * @param path the bytes of the path as latin1 characters.
  */
 export function hasDotSegment(path: string): boolean {
@@ -51,7 +49,7 @@ export function hasDotSegment(path: string): boolean {
   return true;
 }
 
-/** The texts that servers may take the same bytes for. */
+/** The texts that servers may decode the same bytes to. */
 function readings(bytes: string): string[] {
   if (!/[\x80-\xff]/.test(bytes)) return [bytes];
   const lenient = bytes.replace(OVERLONG, asciiOf);
@@ -68,7 +66,7 @@ function isDots(segment: string): boolean {
   return /^\.\.?$/.test(name.replace(IGNORED, ""));
 }
 
-/** Code units above a byte become UTF-8, so that the result is bytes again. */
+/** Code units above a byte become UTF-8, which keeps the result a byte string. */
 function decodeOnce(path: string): string {
   return path.replace(ENCODED, (_, unit: string | undefined, byte: string | undefined) =>
     unit === undefined
@@ -77,7 +75,7 @@ function decodeOnce(path: string): string {
   );
 }
 
-/** The character that an overlong sequence stands for: its last six bits and those of the byte before. */
+/** The character of an overlong sequence: its last six bits and those of the byte before. */
 function asciiOf(sequence: string): string {
   const [before = 0, last = 0] = [...sequence].slice(-2).map((char) => char.charCodeAt(0));
   return String.fromCharCode(((before & 1) << 6) | (last & 0x3f));

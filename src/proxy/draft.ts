@@ -10,14 +10,14 @@ import { placesInHeader } from "./splice/header.js";
 import type { FindPlaces } from "./splice/place.js";
 import { placesInPath, placesInQuery } from "./splice/url.js";
 
-/** What stands before the body of a request. Values are put in where they are. */
+/** The part of a request before the body. References in it are replaced in place. */
 export interface DraftHead {
   path: string;
   query: string;
   readonly headers: HeaderPair[];
 }
 
-/** A request on its way: what was read of it, and what is replaced in it. */
+/** A request in progress: the parts that were read, and their references. */
 export interface Draft {
   readonly head: DraftHead;
   readonly body: SendableBody;
@@ -25,8 +25,9 @@ export interface Draft {
 }
 
 /**
- * Finds the references in all parts of a request, unless the proxy leaves them alone.
- * @throws {Fault} validation_failed naming the part of a malformed expression; for the body what {@link searchBody} throws.
+ * Finds the references in all parts of a request, unless the proxy does not detokenize.
+ * @throws {Fault} validation_failed naming the part with a malformed expression; for the body, errors of {@link
+ * searchBody}.
  */
 export async function scan(call: ProxyCall, definition: ProxyDefinition): Promise<Draft> {
   const references = new RequestReferences();
@@ -54,7 +55,7 @@ function scanHead(references: RequestReferences, head: DraftHead): void {
   }
 }
 
-/** A value must not start a header of its own. */
+/** A value must not start another header. */
 function requireHeaderValue(name: string, value: string): void {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   if (/[\0-\x08\x0a-\x1f\x7f]/.test(value)) {

@@ -2,17 +2,17 @@ import { isExact } from "../base/exact-number.js";
 import type { Json } from "../base/json.js";
 import { endOfJsonString } from "../base/json-string.js";
 
-/** Numbers of 16 digits and more, or with an exponent: of all others a double keeps the value. */
+/** Numbers of 16 digits and more, or with an exponent: a double keeps the value of all others. */
 const SUSPECT = /(?:^|[:,[\s])-?(?:[\d.]{16}|[\d.]+[eE])/;
 
 const NUMBER = /-?\d[\d.eE+-]*/g;
 
 /**
- * The numbers of a JSON text that a double does not hold, such as ids of 64 bits. Code that changes a body is shown the
- * nearest double of them and gives that back. It is written with the digits that it came with, wherever it ends up.
+ * The numbers of a JSON text that a double cannot represent, such as ids of 64 bits. Code that changes a body sees and
+ * returns their nearest doubles. Each is written with its original digits, wherever it ends up.
  */
 export class ExactNumbers {
-  /** The text of each such number by its double. Undefined where others of the text have the same double. */
+  /** The text of each such number by its double. Undefined if several texts have the same double. */
   readonly #texts: ReadonlyMap<number, string | undefined>;
 
   /** @param json must be valid. */
@@ -20,10 +20,10 @@ export class ExactNumbers {
     this.#texts = SUSPECT.test(json) ? inexactNumbers(json) : new Map();
   }
 
-  /** The value as JSON. Undefined where it holds a number whose digits nobody can tell any more. */
+  /** Writes the value as JSON. Returns undefined if the digits of a number are ambiguous. */
   write(value: Json): string | undefined {
     if (this.#texts.size === 0) return JSON.stringify(value);
-    // Code is shown null for what is beyond the range of doubles, and null may be anything afterwards.
+    // Code sees null for numbers beyond the range of doubles, and any null may then be one of them.
     let isAmbiguous = this.#texts.has(Number.POSITIVE_INFINITY) || this.#texts.has(Number.NEGATIVE_INFINITY);
     const text = JSON.stringify(value, (_, member: unknown) => {
       if (typeof member !== "number" || !this.#texts.has(member)) return member;
@@ -49,7 +49,7 @@ function inexactNumbers(json: string): Map<number, string | undefined> {
   return texts;
 }
 
-/** The numbers of a text of JSON, which lie between its strings. */
+/** The numbers of a JSON text, skipping its strings. */
 function* numbersIn(json: string): Generator<string> {
   for (let at = 0; at < json.length; ) {
     const quote = json.indexOf('"', at);

@@ -3,7 +3,7 @@ import type { HeaderPair } from "../egress/request-framing.js";
 /** Names that reach the destination: all others are dropped silently (specification, Invoke a proxy). */
 const FORWARDED = /^[A-Za-z0-9_-]+$/;
 
-/** Of one connection only (RFC 9110, 7.6.1), or made anew for the other side. */
+/** Headers of one connection only (RFC 9110, 7.6.1), or generated for the other side. */
 const OF_CONNECTION = new Set([
   "connection",
   "keep-alive",
@@ -17,12 +17,12 @@ const OF_CONNECTION = new Set([
   "http2-settings",
 ]);
 
-/** Our own headers: read here, and nobody else's business. */
+/** Our own headers, which are never forwarded. */
 const OURS = /^bt-/i;
 
 /**
- * The caller's headers as the destination gets them, in the case and order in which they came. BT-PROXY-KEEP-ALIVE and
- * BT-PROXY-CONNECTION become the headers that no client may send itself.
+ * The caller's headers for the destination, in their original case and order. BT-PROXY-KEEP-ALIVE and
+ * BT-PROXY-CONNECTION become the headers that clients cannot send themselves.
  */
 export function forwardedHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
   const forwarded = headers.filter(
@@ -35,7 +35,7 @@ export function forwardedHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
   return forwarded;
 }
 
-/** The destination's headers as the caller gets them: all but those of the connection between us and it. */
+/** The destination's headers for the caller: all except those of the connection. */
 export function returnedHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
   return headers.filter(([name]) => !OF_CONNECTION.has(name.toLowerCase()));
 }
@@ -44,10 +44,13 @@ export function headerValue(headers: readonly HeaderPair[], lowerName: string): 
   return headers.find(([name]) => name.toLowerCase() === lowerName)?.[1];
 }
 
-/** The parameter that names a proxy. It is found in every spelling that is read as its name: a key must not travel on. */
+/**
+ * The parameter that names a proxy. Every spelling that decodes to its name is found, because a key must not be
+ * forwarded.
+ */
 const KEY_PARAMETER = "bt-proxy-key";
 
-/** The query as the destination gets it: what the caller wrote, without the parameter that is ours. */
+/** The caller's query for the destination, without our parameter. */
 export function forwardedQuery(query: string): string {
   if (!query.includes("%") && !query.includes(KEY_PARAMETER)) return query;
   const pairs = query.slice(1).split("&");
@@ -56,7 +59,7 @@ export function forwardedQuery(query: string): string {
   return kept.length === 0 ? "" : `?${kept.join("&")}`;
 }
 
-/** The key of the proxy that a query names. */
+/** The key of the proxy in a query. */
 export function proxyKeyIn(query: string): string | undefined {
   return new URLSearchParams(query).get(KEY_PARAMETER) ?? undefined;
 }

@@ -15,8 +15,8 @@ import type { ProxyAnswer, ProxyCall } from "./call.js";
 import { destinationTarget } from "./destination.js";
 import { DestinationFailed } from "./destination-failed.js";
 import { type Draft, scan } from "./draft.js";
+import { failureOf } from "./exchange-failure.js";
 import { returnedHeaders } from "./forward.js";
-import { failureOf } from "./given-up.js";
 import type { ProxyLoader } from "./load-proxy.js";
 import { baseUrl, requestSteps, responseSteps } from "./proxy.js";
 import { chooseRoute, forgetRoute, type Route } from "./route.js";
@@ -35,8 +35,8 @@ export interface ProxyParts {
 const STALE_ATTEMPTS = 5;
 
 /**
- * Sends a request on with the real values in it.
- * @throws {Fault} for everything that is not the destination's own answer; {@link DestinationFailed} once that answered.
+ * Forwards a request with its references replaced.
+ * @throws {Fault} for everything except the destination's own answer; {@link DestinationFailed} after an answer.
  */
 export async function invokeProxy(parts: ProxyParts, call: ProxyCall): Promise<ProxyAnswer> {
   const { route, draft } = await admit(parts, call);
@@ -45,11 +45,11 @@ export async function invokeProxy(parts: ProxyParts, call: ProxyCall): Promise<P
 
 interface Admitted {
   readonly route: Route;
-  /** With the values in it. */
+  /** With references replaced. */
   readonly draft: Draft;
 }
 
-/** Finds out who calls through what, reads what is to be read, and puts the values in, unless any of it is refused. */
+/** Chooses the route, reads the request and replaces its references, unless any of that is refused. */
 async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
   const { database, keyring, authenticator, loader, agents, bins } = parts;
   const finders = { authenticator, loader, policy: agents.policy };
@@ -112,7 +112,7 @@ async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: 
   }
 }
 
-/** Where a request goes is checked when it is saved and whenever it is called: lists and names change. */
+/** A destination is checked when it is saved and at every call, because lists and names change. */
 function checkedAgain({ policy }: GuardedAgents, url: string): Destination {
   try {
     const destination = readDestination(url, policy);

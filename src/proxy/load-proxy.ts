@@ -10,21 +10,21 @@ import { findProxyByKey } from "../store/proxies.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ConfiguredProxy, openProxy } from "./proxy.js";
 
-/** A proxy with the revision of its tenant that it was read at. */
+/** A proxy with the tenant's revision at which it was read. */
 export interface LoadedProxy {
   readonly tenantId: TenantId;
   readonly proxy: ConfiguredProxy;
   readonly revision: number;
 }
 
-/** As for callers: remembered for four seconds, and never used after a change all the same. */
+/** As for callers: cached for four seconds, and never used after a change. */
 const FRESH_MS = 4_000;
 
 /** Finds proxies by their keys. */
 export class ProxyLoader {
   readonly #database: Database;
   readonly #keyring: Keyring;
-  /** By a digest of the key, so that no key text stays in memory; the whole key is read only where it is not found. */
+  /** By a digest of the key, to keep key texts out of memory; the whole key is used only for a miss. */
   readonly #loaded = new LRUCache<string, LoadedProxy>({ max: 5_000, ttl: FRESH_MS });
 
   constructor(database: Database, keyring: Keyring) {
@@ -32,7 +32,7 @@ export class ProxyLoader {
     this.#keyring = keyring;
   }
 
-  /** @throws {Fault} not_found for every key that is not good. */
+  /** @throws {Fault} not_found for every invalid key. */
   async find(keyText: string): Promise<LoadedProxy> {
     const name = digest("sha256", keyText, "base64");
     const known = this.#loaded.get(name);
@@ -40,14 +40,14 @@ export class ProxyLoader {
     const key = parseKey(keyText);
     if (key?.kind !== "prx") throw unknownProxy();
     const loaded = await this.#load(key);
-    // The hash in the database only finds the proxy. The key itself is in what is sealed.
+    // The hash in the database only finds the proxy. The sealed definition has the key itself.
     if (!loaded.proxy.key.equals(new Sensitive(keyText)))
       throw new SealBroken("a proxy is stored under the hash of another key");
     this.#loaded.set(name, loaded);
     return loaded;
   }
 
-  /** Drops what is remembered: the tenant's rights or proxies changed. */
+  /** Drops a cached proxy after the tenant's rights or proxies changed. */
   forget(keyText: string): void {
     this.#loaded.delete(digest("sha256", keyText, "base64"));
   }

@@ -2,9 +2,8 @@ import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import type { MaskMatcher } from "./transform.js";
 
 /**
- * Masking runs in the sandbox like any other transform: the pattern is the tenant's, and one that backtracks for ever
- * must be stopped where it harms nobody. Within each match, every occurrence of a captured text is replaced character by
- * character.
+ * Code of a mask transform. It runs in the sandbox like any other, because the tenant's pattern may backtrack for ever
+ * and must be stoppable. Within each match, every occurrence of a captured text is replaced character by character.
  */
 export const MASK_CODE = `
 module.exports = function ({ args }) {

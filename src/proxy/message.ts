@@ -8,16 +8,16 @@ import { isJsonBody } from "./body-format.js";
 import { ExactNumbers } from "./exact-json.js";
 import { headerValue } from "./forward.js";
 
-/** Twice the levels that the API takes. Each level of a value is a call of the function that walks through it. */
+/** Twice the depth that the API accepts. Each level of a value is a recursive call. */
 const DEPTH_LIMIT: JsonLimits = { depth: 128, values: Number.POSITIVE_INFINITY, names: Number.POSITIVE_INFINITY };
 
-/** As many values as JSON of 5 MB has. Parsing and writing so many holds the event loop for 80 ms each. */
+/** As many values as JSON of 5 MB has. Parsing and writing this many holds the event loop for 80 ms each. */
 const TRANSFORM_LIMITS: JsonLimits = { depth: Number.POSITIVE_INFINITY, values: MAX_RESULT_VALUES, names: MAX_NAMES };
 
-/** Headers that code may return: as many as a request to us may have. */
+/** Headers that code may return: the limit of a request to us. */
 const MAX_HEADERS = 200;
 
-/** What a body must be for transforms to see it as an object; undefined where it is, or where they see it as text. */
+/** Why transforms cannot see a body as an object; undefined if they can, or if they see it as text. */
 export function structureProblem(headers: readonly HeaderPair[], bytes: Buffer): string | undefined {
   if (!isJsonBody(headerValue(headers, "content-type"))) return undefined;
   switch (exceededLimit(bytes, TRANSFORM_LIMITS)) {
@@ -31,14 +31,14 @@ export function structureProblem(headers: readonly HeaderPair[], bytes: Buffer):
 }
 
 /**
- * Headers and a body on their way through transforms. A body that no step has changed leaves with the bytes it came with:
- * written anew, JSON would have other spellings, and what is not text would be destroyed. A changed body keeps the numbers
- * that a double does not hold: see {@link ExactNumbers}.
+ * Headers and a body on their way through transforms. A body that no step changed keeps its bytes: writing it again
+ * would change JSON's spelling and destroy data that is not text. A changed body keeps the numbers that a double cannot
+ * represent: see {@link ExactNumbers}.
  */
 export class Message {
   headers: readonly HeaderPair[];
   #body: Json;
-  /** As it came, or as it was last rewritten. */
+  /** The original body, or its last rewrite. */
   #source: Buffer;
   #isSourceJson: boolean;
   #isChanged = false;
@@ -50,7 +50,7 @@ export class Message {
     this.#isSourceJson = typeof this.#body !== "string";
   }
 
-  /** Parsed, where the body is JSON; else its text. Not to be changed in place. */
+  /** Parsed if the body is JSON; otherwise its text. Do not change it in place. */
   get body(): Json {
     return this.#body;
   }
@@ -61,7 +61,7 @@ export class Message {
     this.#isChanged = true;
   }
 
-  /** @throws {Fault} unprocessable for a changed body whose numbers cannot be told apart any more. */
+  /** @throws {Fault} unprocessable for a changed body with ambiguous numbers. */
   get bytes(): Buffer {
     if (!this.#isChanged) return this.#source;
     if (this.#body === null) return Buffer.alloc(0);
@@ -74,11 +74,11 @@ export class Message {
     if (text !== undefined) return text;
     throw new Fault(
       "unprocessable",
-      "The body holds numbers with more digits than code is shown, and they cannot be told apart after the change. Send them as strings.",
+      "The body holds numbers with more digits than code is shown, and they are ambiguous after the change. Send them as strings.",
     );
   }
 
-  /** Changes the text of the body, whatever its type, which it keeps as far as it still is JSON. */
+  /** Changes the text of the body, whatever its type. */
   rewrite(text: string): void {
     if (text === this.bytes.toString("utf8")) return;
     this.#source = Buffer.from(text);
@@ -88,8 +88,8 @@ export class Message {
   }
 
   /**
-   * Headers as code sees them: the values of one name in one text, but for those of Set-Cookie, which could not be told
-   * apart then. A cookie that came in pieces is put together as a browser would (RFC 6265, 4.2.1).
+   * Headers as code sees them: the values of one name joined, except Set-Cookie, whose values could not be separated
+   * again. Multiple Cookie headers are joined as a browser does (RFC 6265, 4.2.1).
    */
   headersObject(): JsonObject {
     const object: JsonObject = {};
@@ -103,9 +103,9 @@ export class Message {
   }
 
   /**
-   * Takes what code returned. A body that is equal to what code was shown, in the same order, is not changed. One that is
-   * not text is JSON, and says so where the code names no type.
-   * @throws {FunctionFailed} when that is no body with headers, or the headers cannot be sent.
+   * Takes the result of code. A body that equals the one code received, in the same order, counts as unchanged. A body
+   * that is not text is JSON, with that content type unless the code names another.
+   * @throws {FunctionFailed} if the result is not a body with headers, or the headers cannot be sent.
    */
   take(returned: Json): void {
     const headers = isJsonObject(returned) ? returned.headers : undefined;
@@ -131,7 +131,7 @@ function isSame(one: Json, other: Json): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** A header as it is sent, with characters beyond one byte as UTF-8. @throws {FunctionFailed} for one that cannot be. */
+/** A header for sending, with characters beyond one byte as UTF-8. @throws {FunctionFailed} if it is invalid. */
 export function headerPair(name: string, text: string): HeaderPair {
   const value = /^[\0-\xff]*$/.test(text) ? text : Buffer.from(text).toString("latin1");
   try {
@@ -147,7 +147,7 @@ function failed(text: string): FunctionFailed {
   return new FunctionFailed(500, "Reactor Runtime Error", { error: [text] });
 }
 
-/** A body that calls itself JSON and is none, or is nested too deep to be walked through, is the text that it is. */
+/** Returns the text of a body with a JSON type that is not valid JSON, or is nested too deep to walk. */
 function parsedOr(bytes: Buffer): Json {
   const text = bytes.toString("utf8");
   if (exceededLimit(bytes, DEPTH_LIMIT) === "depth") return text;

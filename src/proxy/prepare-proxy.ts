@@ -8,7 +8,7 @@ import { mergeConfiguration } from "../functions/configuration.js";
 import type { ProxyDefinition } from "./proxy.js";
 import { parseTransform, type Transform, type TransformDraft } from "./transform.js";
 
-/** A proxy as a caller wrote it. */
+/** A proxy from a caller, unparsed. */
 export interface ProxyDraft {
   readonly destinationUrl: string;
   readonly requestReactorId: Uuid | undefined;
@@ -21,7 +21,7 @@ export interface ProxyDraft {
   readonly disableDetokenization: boolean;
 }
 
-/** A patch as a caller sent it. A field that is there and null is cleared; one that is absent stays. */
+/** A caller's patch. A null field is cleared; an absent one stays. */
 export interface ProxyDefinitionPatch {
   readonly destinationUrl?: string | null;
   readonly requestReactorId?: Uuid | null;
@@ -40,7 +40,7 @@ export interface ProxyChecks {
 }
 
 /**
- * Checks a proxy before it is saved: where it goes, what its transforms say, and that their code compiles.
+ * Checks a proxy before it is saved: its destination, its transforms, and that their code compiles.
  * @throws {Fault} validation_failed naming fields; unprocessable with line and column for code.
  */
 export async function checkProxy(checks: ProxyChecks, draft: ProxyDraft): Promise<ProxyDefinition> {
@@ -59,7 +59,7 @@ export async function checkProxy(checks: ProxyChecks, draft: ProxyDraft): Promis
   return definition;
 }
 
-/** The same for a patch: what it names is checked, what it leaves alone was. */
+/** Checks the fields of a patch; other fields were checked before. */
 export async function checkPatch(
   checks: ProxyChecks,
   patch: ProxyDefinitionPatch,

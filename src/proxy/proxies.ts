@@ -12,11 +12,11 @@ import { deleteFailedRuns } from "../store/failed-runs.js";
 import {
   deleteProxyRow,
   insertProxy,
-  listProxies,
+  listProxies as listProxyRows,
   lockProxy,
   namesOfProxies,
   readProxy,
-  updateProxy,
+  updateProxy as updateProxyRow,
 } from "../store/proxies.js";
 import { readReactor } from "../store/reactors.js";
 import { raiseAuthRevision } from "../store/tenants.js";
@@ -24,7 +24,7 @@ import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { pageByName } from "../tenancy/name-search.js";
 import { type ConfiguredProxy, openProxy, type ProxyDefinition, proxyRowOf } from "./proxy.js";
 
-/** What a proxy is beside its definition. */
+/** The properties of a proxy beside its definition. */
 export interface ProxyProperties {
   readonly name: string;
   readonly applicationId: Uuid | undefined;
@@ -61,7 +61,7 @@ export async function getProxy(tx: Transaction, caller: Caller, keys: TenantKeys
   return openProxy(keys, tx.tenantId, row);
 }
 
-export async function pageOfProxies(
+export async function listProxies(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
@@ -69,14 +69,14 @@ export async function pageOfProxies(
 ): Promise<Page<ConfiguredProxy>> {
   const { items, total } =
     name === undefined
-      ? await tx.query(listProxies, listing)
+      ? await tx.query(listProxyRows, listing)
       : await pageByName(tx, keys, { names: namesOfProxies, read: readProxy }, { ...listing, name });
   writeLog(tx, logEntry(actorOf(caller), "proxy", ALL, "list"));
   return { items: items.map((row) => openProxy(keys, tx.tenantId, row)), total };
 }
 
 /** Changes a proxy. What is in use anywhere is loaded again, since the tenant's revision rises. */
-export async function changeProxy(
+export async function updateProxy(
   tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
@@ -92,12 +92,12 @@ export async function changeProxy(
   const columns = proxyRowOf(keys, tx.tenantId, { id, key: current.key, ...properties });
   const modifiedBy = caller.application.id;
   tx.enqueue(raiseAuthRevision, tx.tenantId);
-  tx.enqueue(updateProxy, { ...columns, revision: row.revision, modified_by: modifiedBy });
+  tx.enqueue(updateProxyRow, { ...columns, revision: row.revision, modified_by: modifiedBy });
   writeLog(tx, logEntry(actorOf(caller), "proxy", id, "update"));
   return { ...current, ...properties, modifiedBy, modifiedAt: tx.now };
 }
 
-/** A proxy that is changed elsewhere keeps a reactor that is gone by now: its calls are refused, with the reason. */
+/** A proxy changed elsewhere keeps a deleted reactor: its calls are refused, with the reason. */
 async function requireNewReactors(tx: Transaction, next: ProxyDefinition, last: ProxyDefinition): Promise<void> {
   for (const [field, name] of [
     ["request_reactor_id", "requestReactorId"],
@@ -119,7 +119,7 @@ export async function deleteProxy(tx: Transaction, caller: Caller, id: Uuid): Pr
   writeLog(tx, logEntry(actorOf(caller), "proxy", id, "delete"));
 }
 
-/** The runs of the proxy's transforms that failed within the last day, newest first. */
+/** The failed runs of the proxy's transforms of the last day, newest first. */
 export async function failedRunsOfProxy(
   tx: Transaction,
   caller: Caller,

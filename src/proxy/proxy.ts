@@ -8,20 +8,20 @@ import type { ProxyColumns, ProxyRow } from "../store/proxies.js";
 import { BOUND } from "../store/sealed-rows.js";
 import { parseTransform, readTransform, type Transform, writeTransform } from "./transform.js";
 
-/** What a proxy does with requests. Sealed where it is stored. */
+/** What a proxy does with requests. Stored sealed. */
 export interface ProxyDefinition {
-  /** As it was given. */
+  /** As given by the caller. */
   readonly destinationUrl: string;
-  /** The older form of transforms: reactors that requests and answers pass first. */
+  /** The older form of transforms: a reactor for requests and one for answers. */
   readonly requestReactorId: Uuid | undefined;
   readonly responseReactorId: Uuid | undefined;
-  /** The published interface has one transform a direction, and newer clients a list: each is shown as it was given. */
+  /** The published interface has one transform per direction, newer clients a list: each is shown as given. */
   readonly requestTransform: Transform | undefined;
   readonly responseTransform: Transform | undefined;
   readonly requestTransforms: readonly Transform[];
   readonly responseTransforms: readonly Transform[];
   readonly configuration: Readonly<Record<string, string>>;
-  /** Token expressions in requests are left as they are. */
+  /** Leaves references in requests unchanged. */
   readonly disableDetokenization: boolean;
 }
 
@@ -37,7 +37,7 @@ export type ProxyStep = Transform | ReactorStep;
 export interface ConfiguredProxy {
   readonly id: Uuid;
   readonly name: string;
-  /** Goes into BT-PROXY-KEY. It is shown in every answer. */
+  /** Sent in BT-PROXY-KEY. Every response shows it. */
   readonly key: Sensitive<string>;
   readonly definition: ProxyDefinition;
   /** The application that transforms act as, and anonymous calls detokenize as. */
@@ -50,10 +50,10 @@ export interface ConfiguredProxy {
   readonly modifiedAt: Date | null;
 }
 
-/** What a proxy is made of, or changed to. */
+/** Properties for creating or changing a proxy. */
 export type NewProxy = Pick<ConfiguredProxy, "id" | "name" | "key" | "definition" | "applicationId" | "requireAuth">;
 
-/** All steps of a direction, in the order in which they run: the oldest form first. */
+/** All steps of a direction in order of execution: the oldest form first. */
 export function requestSteps({ requestReactorId, requestTransform, requestTransforms }: ProxyDefinition): ProxyStep[] {
   return stepsOf(requestReactorId, requestTransform, requestTransforms);
 }
@@ -66,12 +66,14 @@ function stepsOf(reactorId: Uuid | undefined, single: Transform | undefined, lis
   return [...(reactorId ? [{ type: "reactor", reactorId } as const] : []), ...(single ? [single] : []), ...list];
 }
 
-/** The address that a configured proxy calls: paths are put behind it, so that it ends without slashes. A query keeps them. */
+/**
+ * The address that a configured proxy calls, without trailing slashes because paths are appended. A query keeps them.
+ */
 export function baseUrl({ destinationUrl }: ProxyDefinition): string {
   return destinationUrl.includes("?") ? destinationUrl : destinationUrl.replace(/\/+$/, "");
 }
 
-/** The columns of a proxy that a caller decides on. */
+/** The columns of a proxy that a caller chooses. */
 export function proxyRowOf(
   keys: TenantKeys,
   tenantId: TenantId,
@@ -105,7 +107,7 @@ export function openProxy(keys: TenantKeys, tenantId: TenantId, row: ProxyRow): 
   const place = { tenantId, entity: row.id };
   const bound = boundTo(row, BOUND.proxies);
   const written: Json = JSON.parse(open(keys.data, { ...place, field: "proxy", bound }, row.definition).toString());
-  if (!isJsonObject(written)) throw new Error("the definition of a proxy is no object");
+  if (!isJsonObject(written)) throw new Error("the definition of a proxy is not an object");
   return {
     id: row.id,
     name: openName(keys, place, row),

@@ -27,10 +27,10 @@ export interface ReactorStepCall {
 }
 
 /**
- * Runs a reactor as a transform, in the form that came before transforms had code of their own: the reactor gets body and
- * headers as `args` and returns both in `raw`. It acts as its own application, with its own configuration.
- * @throws {FunctionFailed} as the code says, or for another result; {Fault} where the reactor or its application is gone:
- * nothing leaves without the change that it was to make.
+ * Runs a reactor as a transform, the form that preceded transforms with code: the reactor gets body and headers as
+ * `args` and returns both in `raw`. It acts as its own application, with its own configuration.
+ * @throws {FunctionFailed} by the code, or for an invalid result; {Fault} if the reactor or its application was
+ * deleted: the request must not pass without its change.
  */
 export type RunReactorStep = (
   call: ReactorStepCall,
@@ -54,7 +54,7 @@ export function runReactorStep({ database, keyring, authenticator, functions }: 
     const formula = formulaRow ? openFormula(keys, tenantId, formulaRow) : undefined;
     if (formula) checkArguments(formula, args);
     const application = await applicationOf(authenticator, tenantId, reactor);
-    // The limits are those of a transform, which sees bodies of up to 5 MB.
+    // The limits of a transform, which sees bodies of up to 5 MB.
     const result = await functions.run(
       { ...reactorFunction(tenantId, reactor, formula, application), kind },
       args,
@@ -64,7 +64,7 @@ export function runReactorStep({ database, keyring, authenticator, functions }: 
   };
 }
 
-/** Read for each call: a reactor that was changed runs as it is now. The log tells of the run. */
+/** Read for each call, so changes to the reactor apply at once. Logs the run. */
 function readStep(database: Database, tenantId: TenantId, caller: Caller | undefined, reactorId: Uuid) {
   return database.fast.run(tenantId, "unguarded", async (tx) => {
     const row = await tx.query(readReactor, reactorId);
@@ -87,7 +87,7 @@ function messageIn(returned: Json): Json {
   if (!isJsonObject(raw)) throw failed("A reactor of a proxy must return raw, an object with body and headers.");
   if (tokenize !== undefined) {
     throw failed(
-      "A reactor of a proxy must not return tokenize: its tokens would reach nobody. Use bt.tokenize instead.",
+      "A reactor of a proxy must not return tokenize: no caller would get its tokens. Use bt.tokenize instead.",
     );
   }
   return raw;

@@ -8,18 +8,18 @@ import { type FindPlaces, MAX_EXPRESSIONS, type Place, splice, UnwritableValue }
 
 /** Tokens that one request may refer to. */
 export const MAX_TOKENS = 100;
-/** Each pair of opening braces is looked at for an expression: a million of them take 0.3 s. */
+/** Each pair of opening braces is checked for an expression: a million of them take 0.3 s. */
 const MAX_OPENINGS = 10_000;
 
-/** A text of the request in which expressions are looked for. */
+/** A text of the request that is searched for expressions. */
 export interface SearchedText {
   /** As errors name it: `body`, `headers.X-Card`. */
   readonly field: string;
   readonly text: string;
   readonly find: FindPlaces;
-  /** Where in the field a character of the text is, for errors: "line 3, column 14". */
+  /** The position of a character of the text in its field, for errors: "line 3, column 14". */
   positionOf(offset: number): string;
-  /** Told the text with the values in it. Told again where resolving is repeated. */
+  /** Receives the text with references replaced; again if resolving is repeated. */
   take(text: string): void;
 }
 
@@ -34,7 +34,7 @@ interface ScannedText {
   readonly found: readonly FoundReference[];
 }
 
-/** What a request refers to, in all of its parts: found first, looked up once, put in last. */
+/** The references in all parts of a request: first found, then loaded once, then replaced. */
 export class RequestReferences {
   readonly #texts: ScannedText[] = [];
   readonly #afterwards: (() => void)[] = [];
@@ -62,7 +62,7 @@ export class RequestReferences {
     if (found.length > 0) this.#texts.push({ searched, found });
   }
 
-  /** Has this run whenever all values have been put in, in the order in which it is asked for. */
+  /** Registers a callback that runs after all references were replaced, in the order of registration. */
   afterwards(run: () => void): void {
     this.#afterwards.push(run);
   }
@@ -82,7 +82,10 @@ export class RequestReferences {
     return [...ids];
   }
 
-  /** Puts the values in. @throws {Fault} validation_failed naming the field where an expression fails or finds nothing. */
+  /**
+   * Replaces references. @throws {Fault} validation_failed naming the field of an expression that fails or finds
+   * nothing.
+   */
   resolve(lookup: TokenLookup, configuration: Readonly<Record<string, string>>): void {
     const budget = new Budget();
     for (const { searched, found } of this.#texts) {
@@ -102,7 +105,7 @@ function spliced({ field, text }: SearchedText, places: readonly Place[], values
   }
 }
 
-/** Whether a text holds more than so many opening braces, as they are or percent-encoded. Looks no further than that. */
+/** Whether a text has more than `most` opening braces, plain or percent-encoded. Stops counting there. */
 function hasMoreOpenings(text: string, most: number): boolean {
   let count = 0;
   for (let at = text.indexOf("{{"); at >= 0 && count <= most; at = text.indexOf("{{", at + 2)) count += 1;
@@ -127,7 +130,7 @@ function evaluated(
       const view = lookup(reference.tokenId);
       if (!view) throw expressionFault(placeOf, "must refer to tokens that exist");
       const value = evaluateReference(reference, view, { expression, placeOf, budget });
-      // A rule hides the value: the destination would be sent an empty text in its place.
+      // A rule hides the value: the destination would get an empty text.
       if (value === null && view.data === null) throw foundNothing(placeOf, expression);
       return value;
     }

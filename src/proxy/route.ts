@@ -15,25 +15,25 @@ export interface RouteParts {
   readonly policy: EgressPolicy;
 }
 
-/** Who calls through what. */
+/** The caller and proxy of a call. */
 export interface Route {
   readonly tenantId: TenantId;
-  /** The holder of the key that came with the call. Undefined where a proxy asks for none and no valid one came. */
+  /** The holder of the request's key. Undefined if the proxy requires none and the request has no valid one. */
   readonly caller: Caller | undefined;
-  /** The application of a proxy that asks for no key. Its rights count where the caller's do not reach. */
+  /** The application of a proxy that requires no key. Its rights apply where the caller's do not suffice. */
   readonly application: Caller | undefined;
   readonly proxy: LoadedProxy | undefined;
   readonly definition: ProxyDefinition;
   /**
-   * The oldest at which any of them was read. They are remembered apart: guarded by a newer one, a call would go where the
-   * proxy led before it was changed, or with rights that its application has lost.
+   * The lowest revision of the cached parts, which are cached separately: under a higher one a call could use a former
+   * destination of the proxy, or rights that its application has lost.
    */
   readonly revision: number;
 }
 
 /**
- * Finds out who calls through what, from what is remembered of both.
- * @throws {Fault} unauthenticated; not_found for a proxy of nobody's; validation_failed where no destination is named.
+ * Finds the caller and proxy of a call, using the caches.
+ * @throws {Fault} unauthenticated; not_found for an unknown proxy; validation_failed without a destination.
  */
 export async function chooseRoute(parts: RouteParts, { target, apiKey }: ProxyCall): Promise<Route> {
   if (!target) {
@@ -64,7 +64,7 @@ export async function chooseRoute(parts: RouteParts, { target, apiKey }: ProxyCa
   return { tenantId, caller, application: undefined, proxy, definition, revision };
 }
 
-/** Whoever calls a proxy that asks for no key may send one. One that is not good is the same as none. */
+/** A proxy that requires no key accepts one. An invalid key counts as absent. */
 async function validCaller(
   { authenticator }: RouteParts,
   tenantId: TenantId,
@@ -93,7 +93,7 @@ function ephemeralDefinition(url: string): ProxyDefinition {
   };
 }
 
-/** Has all that a route was chosen from read again: something of it changed since. */
+/** Drops the cached parts of a route after one of them changed. */
 export function forgetRoute({ authenticator, loader }: RouteParts, { target, apiKey }: ProxyCall, route: Route): void {
   if (target?.kind === "configured") loader.forget(target.key);
   if (apiKey) authenticator.forget(apiKey);

@@ -28,7 +28,7 @@ export interface TransformableRequest {
   readonly body: Readable | Buffer;
 }
 
-/** What is asked of the call that transforms are a part of. */
+/** The properties of the call that transforms need. */
 export interface TransformedCall {
   readonly signal: AbortSignal;
   readonly memory: RequestMemory;
@@ -43,13 +43,13 @@ export interface TransformedAnswer {
 
 export type TransformedRequest =
   | { readonly kind: "request"; readonly headers: readonly HeaderPair[]; readonly body: Readable | Buffer }
-  /** A transform answered in place of the destination. */
+  /** A transform answered instead of the destination. */
   | { readonly kind: "answer"; readonly answer: TransformedAnswer };
 
-/** On whose behalf transforms run. */
+/** The rights and memory that transforms run with. */
 export interface TransformScope {
   readonly tenantId: TenantId;
-  /** Who called the proxy, where that is known. */
+  /** The caller of the proxy, if known. */
   readonly caller?: Caller | undefined;
   readonly proxy: LoadedProxy | undefined;
 }
@@ -58,7 +58,7 @@ export interface TransformParts {
   readonly functions: FunctionRunner;
   /** The proxy's application as a caller. */
   application(tenantId: TenantId, proxy: LoadedProxy): Promise<Caller | undefined>;
-  /** Makes a token as that application; answers the token as REST shows it. */
+  /** Creates a token as that application and returns it in REST form. */
   createToken(application: Caller, request: JsonObject, signal: AbortSignal): Promise<Json>;
   runReactor: RunReactorStep;
 }
@@ -66,10 +66,12 @@ export interface TransformParts {
 /** The largest body that transforms see (specification, Limits). */
 const MAX_BODY = 5 * 1024 * 1024;
 
-/** Each run of code may take 30 s (specification, Limits). Behind one that did no other is started: a list has up to 20. */
+/**
+ * Each run of code may take 30 s (specification, Limits). After this time no further step starts: a list has up to 20.
+ */
 const MOST_MS = 30_000;
 
-/** Runs the transforms of a proxy, in order, each on what the one before left. */
+/** Runs the transforms of a proxy in order, each on the result of the one before. */
 export class RunTransforms {
   readonly #parts: TransformParts;
 
@@ -160,7 +162,7 @@ export class RunTransforms {
         }
         case "tokenize": {
           if (!application)
-            throw new Fault("permission_denied", "This proxy has no application, so that it may not create tokens.");
+            throw new Fault("permission_denied", "This proxy has no application, so it may not create tokens.");
           const token = expressions.object(step.token, "token");
           remembered.set(step.identifier, await this.#parts.createToken(application, token, signal));
           break;

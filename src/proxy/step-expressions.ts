@@ -6,12 +6,12 @@ import { parseReference } from "../expressions/reference.js";
 import { expressionSpans } from "../expressions/span.js";
 import { asText } from "./splice/place.js";
 
-/** What earlier steps made, by the identifier that they gave it. */
+/** Results of earlier steps, by their identifiers. */
 export type Remembered = Map<string, Json>;
 
 /**
- * Expressions of declarative transforms (api-facts 7.4): `{{ res.<field> }}` is the destination's answer,
- * `{{ transform_identifier: '<identifier>' | json: '$.id' }}` what an earlier step made.
+ * Expressions of declarative transforms (api-facts 7.4): `{{ res.<field> }}` is the destination's answer, `{{
+ * transform_identifier: '<identifier>' | json: '$.id' }}` the result of an earlier step.
  */
 export class StepExpressions {
   readonly #remembered: Remembered;
@@ -31,7 +31,7 @@ export class StepExpressions {
     return asText(this.#resolve(value, field));
   }
 
-  /** Puts a value into a JSON body, at a path of names and indexes: `$.card.token`. */
+  /** Sets a value in a JSON body, at a path of names and indexes: `$.card.token`. */
   append(body: Json, location: string, value: Json): Json {
     const steps = readPath(location);
     return setAt(body, steps, this.#resolve(value, "value"));
@@ -90,7 +90,7 @@ function readPath(location: string): string[] {
   return steps;
 }
 
-/** Objects on the way are made; an index goes into a list, or behind its end. */
+/** Creates missing objects on the way; an index addresses a list entry, or appends at its end. */
 function setAt(target: Json, [step = "", ...rest]: readonly string[], value: Json): Json {
   if (Array.isArray(target)) {
     const index = /^\d+$/.test(step) ? Math.min(Number(step), target.length) : target.length;

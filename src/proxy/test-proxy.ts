@@ -12,21 +12,21 @@ import { TESTED_ID, type TestRunner } from "../functions/test-run.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
 import { readAnswerBody } from "./buffered-body.js";
 import { destinationTarget } from "./destination.js";
+import { failureOf } from "./exchange-failure.js";
 import { forwardedHeaders, returnedHeaders } from "./forward.js";
-import { failureOf } from "./given-up.js";
 import type { LoadedProxy } from "./load-proxy.js";
 import { RunTransforms, type TransformedAnswer } from "./run-transforms.js";
 import type { Transform } from "./transform.js";
 
-/** Transforms that are not saved, with what they are to run on. */
+/** Unsaved transforms, with their input. */
 export interface ProxySample {
   readonly requestSteps: readonly Transform[];
   readonly responseSteps: readonly Transform[];
   readonly configuration: Readonly<Record<string, string>>;
   readonly request: SampleRequest;
-  /** What the destination answers. */
+  /** The destination's answer. */
   readonly answer: SampleAnswer | undefined;
-  /** A destination that is called in place of a made-up answer. */
+  /** A real destination to call instead of using a sample answer. */
   readonly destinationUrl: string | undefined;
 }
 
@@ -45,14 +45,14 @@ export interface SampleAnswer {
 }
 
 export interface ProxyTest {
-  /** As it leaves for the destination; undefined where a transform failed, or answered in its place. */
+  /** The request for the destination; undefined if a transform failed, or answered itself. */
   readonly request: SampleRequest | undefined;
-  /** As its caller gets it; undefined where a transform failed, or there was no answer to transform. */
+  /** The answer for the caller; undefined if a transform failed, or there was no answer to transform. */
   readonly answer: SampleAnswer | undefined;
   readonly failure: FunctionFailed | undefined;
 }
 
-/** What a test is run with. */
+/** The parts that run a test. */
 export interface ProxyTesting {
   readonly runner: TestRunner;
   readonly agents: GuardedAgents;
@@ -63,12 +63,12 @@ export interface ProxyTesting {
 
 const MOST_ANSWER_BYTES = 5 * 1024 * 1024;
 
-/** Where the request goes to where no destination is called. */
+/** The destination of the request if none is called. */
 const NOWHERE = "https://destination.invalid";
 
 /**
  * Sends a request through transforms as a proxy would.
- * @throws {Fault} validation_failed naming fields; unavailable when code could not be run now; what a proxy throws where a
+ * @throws {Fault} validation_failed naming fields; unavailable if code could not run now; errors of a proxy whose
  * destination does not answer.
  */
 export async function testProxy(testing: ProxyTesting, sample: ProxySample): Promise<ProxyTest> {
@@ -92,14 +92,14 @@ export async function testProxy(testing: ProxyTesting, sample: ProxySample): Pro
   }
 }
 
-/** What the caller of a proxy is told of transforms is a result here, and not an error of the test. */
+/** An error of transforms that a proxy's caller would get is a result here, not an error of the test. */
 function failureToTell({ runs }: TestRunner, error: unknown): FunctionFailed {
   if (error instanceof FunctionFailed) return runs.at(-1)?.failure ?? error;
   if (error instanceof StepRefused) return new FunctionFailed(400, error.fault.message, error.fault.fields ?? {});
   throw error;
 }
 
-/** A declarative step cannot be done: its expression finds nothing, for example. */
+/** A declarative step failed: for example, its expression found nothing. */
 class StepRefused extends Error {
   readonly fault: Fault;
 
@@ -123,7 +123,7 @@ function transformRequest(testing: ProxyTesting, { requestSteps, request, config
   return asSteps(transforms.request({ tenantId, proxy }, requestSteps, { ...request, headers }, { signal, memory }));
 }
 
-/** As a proxy does: only what answers a success is transformed. */
+/** As in a proxy, only successful answers are transformed. */
 async function transformAnswer(
   testing: ProxyTesting,
   sample: ProxySample,
@@ -151,15 +151,15 @@ async function wholeAnswer(
 }
 
 /**
- * A proxy that is nowhere, and transforms under which nothing acts as anyone: the test answers all calls, and a step that
- * makes a token gets one that is made up. The caller takes the place of the application, which such a step must have.
+ * A proxy without a destination, and transforms that act as no one: the test answers all calls, and a step that creates
+ * a token gets a made-up one. The caller takes the place of the application that such a step requires.
  */
 function madeUp({ runner, caller }: ProxyTesting, configuration: Readonly<Record<string, string>>) {
   const transforms = new RunTransforms({
     functions: runner,
     application: async () => caller,
     createToken: async (_application, token): Promise<Json> => madeUpToken(token),
-    runReactor: () => Promise.reject(new Error("the transforms of a test are no reactors")),
+    runReactor: () => Promise.reject(new Error("transforms under test cannot be reactors")),
   });
   const proxy: LoadedProxy = {
     tenantId: caller.tenantId,

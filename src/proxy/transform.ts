@@ -2,15 +2,15 @@ import { invalid } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { parseRuntime, type Runtime } from "../functions/runtime.js";
 
-/** A step that changes a request or an answer on its way. */
+/** A step that changes a request or an answer. */
 export type Transform =
   /** The tenant's own code, in the sandbox. */
   | CodeTransform
-  /** Replaces what a pattern captures, character by character. Of answers only. */
+  /** Replaces the captures of a pattern, character by character. For answers only. */
   | { readonly type: "mask"; readonly matcher: MaskMatcher; readonly replacement: string }
-  /** Makes a token and remembers it for later steps. */
+  /** Creates a token and stores it for later steps. */
   | { readonly type: "tokenize"; readonly identifier: string; readonly token: JsonObject }
-  /** Puts a value into a JSON body. */
+  /** Sets a value in a JSON body. */
   | { readonly type: "append_json"; readonly value: Json; readonly location: string }
   /** Adds a header. */
   | { readonly type: "append_header"; readonly value: string; readonly location: string };
@@ -18,7 +18,7 @@ export type Transform =
 export interface CodeTransform {
   readonly type: "code";
   readonly code: string;
-  /** Whether the caller named the type. It is the default, and clients of 2023 know neither it nor any other. */
+  /** Whether the caller named the type. It is the default, and clients of 2023 do not know it. */
   readonly isTypeGiven: boolean;
   readonly runtime: Runtime | undefined;
 }
@@ -28,7 +28,7 @@ export type MaskMatcher =
   /** Any card number with a valid check digit. */
   | { readonly kind: "chase_stratus_pan" };
 
-/** A transform as a caller wrote it. */
+/** A transform from a caller, unparsed. */
 export interface TransformDraft {
   readonly type: string | undefined;
   readonly code: string | undefined;
@@ -70,7 +70,7 @@ export function parseTransform(draft: TransformDraft, field: string, isResponse:
 function parseCode({ type, code, options, ...others }: TransformDraft, field: string): CodeTransform {
   if (!code) throw invalid(`${field}.code`, "must be JavaScript: module.exports = async function (req) { ... }");
   for (const name of ["matcher", "expression", "replacement"] as const) {
-    // A mask that is not applied would let through what it was to hide.
+    // A mask that is ignored would reveal what it was to hide.
     if (others[name]) throw invalid(`${field}.${name}`, "must not be given with code: it belongs to the type mask");
   }
   const runtime = options?.runtime;
@@ -93,8 +93,8 @@ function parseMask({ matcher, expression, replacement }: TransformDraft, field: 
 }
 
 /**
- * Whether the pattern compiles and captures something. An empty alternative before it tells the number of its groups and
- * matches at once: of the pattern itself nothing is run here, where one that backtracks for ever would stop the server.
+ * Whether the pattern compiles and has a capture group. An empty alternative before it matches at once and counts the
+ * groups: the pattern itself does not run here, where backtracking would stop the server.
  */
 function hasGroup(expression: string): boolean {
   try {
@@ -111,7 +111,7 @@ function textOption({ options }: TransformDraft, name: string, field: string): s
   return value;
 }
 
-/** A transform as it is stored. */
+/** Encodes a transform for storage. */
 export function writeTransform(transform: Transform): JsonObject {
   switch (transform.type) {
     case "code": {
@@ -119,7 +119,7 @@ export function writeTransform(transform: Transform): JsonObject {
       return {
         type: "code",
         code,
-        // Transforms stored by earlier versions have the type always, and this never.
+        // Transforms stored by earlier versions always have the type, and never this.
         ...(isTypeGiven ? { is_type_given: true } : {}),
         ...(runtime ? { options: { runtime: { ...runtime } } } : {}),
       };
@@ -141,7 +141,7 @@ export function writeTransform(transform: Transform): JsonObject {
   }
 }
 
-/** What {@link writeTransform} wrote, as a draft to be checked again. */
+/** Decodes the result of {@link writeTransform} as a draft to be checked again. */
 export function readTransform(stored: Json): TransformDraft {
   const object = isJsonObject(stored) ? stored : {};
   const text = (name: string) => {

@@ -1,33 +1,33 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { BLOCK_SECONDS, RATE_SCOPES, type RatePoints, type RateScope, WINDOW_SECONDS } from "./rate-scope.js";
 
-/** How a client stands in a scope after one more request. */
+/** A client's state in a scope after one more request. */
 export interface RateVerdict {
   readonly scope: RateScope;
-  /** Requests that a window takes. */
+  /** Requests per window. */
   readonly limit: number;
   readonly remaining: number;
-  /** Seconds to the end of the window; of the block, where the limit is exceeded. */
+  /** Seconds to the end of the window, or of the block if the limit is exceeded. */
   readonly resetAfter: number;
   readonly isExceeded: boolean;
 }
 
-/** Counts the requests of clients. */
+/** Counts requests per client. */
 export interface RateLimits extends AsyncDisposable {
   /**
-   * Counts a request, as `global` and in its own scope. Where one is exceeded the verdict is of that, else of the one in
-   * which least is left.
+   * Counts a request in `global` and in its own scope. Returns the verdict of an exceeded limit, otherwise of the scope
+   * with the least left.
    */
   count(client: string, scope: RateScope | undefined): Promise<RateVerdict>;
 }
 
-/** What counts for one scope: a limiter of the library, whatever it keeps its counters in. */
+/** The counter of one scope: a limiter of the library, whatever its storage. */
 export interface RateCounter {
-  /** Rejects with a RateLimiterRes when the client has none left. */
+  /** Rejects with a RateLimiterRes if the client has no requests left. */
   consume(client: string): Promise<RateLimiterRes>;
 }
 
-/** The settings that a scope's counters have, wherever they are. */
+/** The settings of a scope's counters, for every storage. */
 export function counterSettings(scope: RateScope, points: RatePoints) {
   return {
     points: points[scope],
@@ -37,7 +37,7 @@ export function counterSettings(scope: RateScope, points: RatePoints) {
   };
 }
 
-/** Counters in this process: a request costs under a microsecond. */
+/** Counters in this process: a request costs less than a microsecond. */
 export function memoryRateLimits(points: RatePoints): RateLimits {
   return rateLimits(
     points,
@@ -80,7 +80,7 @@ export function rateLimits(
   };
 }
 
-/** At least one: a wait of zero seconds would be no wait. */
+/** At least one, because a wait of zero seconds means no wait. */
 function seconds(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1_000));
 }

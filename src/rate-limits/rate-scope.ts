@@ -1,15 +1,15 @@
-/** What is counted apart. Every request counts as `global`, and some as one more. */
+/** Scopes that are counted separately. Every request counts as `global`, and some in one more. */
 export const RATE_SCOPES = ["global", "portal", "token_read", "token_write", "token_search"] as const;
 export type RateScope = (typeof RATE_SCOPES)[number];
 
-/** Requests of one client in {@link WINDOW_SECONDS}, by scope. */
+/** Requests of one client per {@link WINDOW_SECONDS}, by scope. */
 export type RatePoints = Readonly<Record<RateScope, number>>;
 
 export const WINDOW_SECONDS = 10;
-/** How long a client that asks for more is refused in that scope. */
+/** How long a client that exceeds a limit is refused in that scope. */
 export const BLOCK_SECONDS = 10;
 
-/** The limits of the specification's table; `portal` are the pages that people open. */
+/** The limits of the specification's table; `portal` is for pages that people open. */
 export const DOCUMENTED_POINTS: RatePoints = {
   global: 1_000,
   portal: 600,
@@ -21,7 +21,7 @@ export const DOCUMENTED_POINTS: RatePoints = {
 const MOST_POINTS = 1_000_000_000;
 
 /**
- * Reads what an operator changes of the documented limits: `global=5000,token_search=200`.
+ * Parses the operator's changes to the documented limits: `global=5000,token_search=200`.
  * @throws Error with one line that names the entry and what is expected.
  */
 export function readRatePoints(text: string): RatePoints {
@@ -33,7 +33,7 @@ export function readRatePoints(text: string): RatePoints {
     if (!scope || value < 1 || value > MOST_POINTS) {
       throw new Error(
         `CLOAKROOM_RATE_LIMITS must be off, or scope=requests separated by commas, with the scopes ${RATE_SCOPES.join(", ")} ` +
-          `and 1 to ${MOST_POINTS} requests in ${WINDOW_SECONDS} seconds; "${entry}" is none.`,
+          `and 1 to ${MOST_POINTS} requests in ${WINDOW_SECONDS} seconds; "${entry}" is not valid.`,
       );
     }
     points[scope] = value;

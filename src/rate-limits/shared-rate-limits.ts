@@ -3,22 +3,22 @@ import type { Sensitive } from "../crypto/sensitive.js";
 import { counterSettings, type RateLimits, rateLimits } from "./rate-limits.js";
 import type { RatePoints } from "./rate-scope.js";
 
-/** Milliseconds. A counter is worth no more of a request's time: after it, memory counts. */
+/** Milliseconds. After this time the request is counted in memory instead. */
 const COMMAND_TIMEOUT = 100;
 const CONNECT_TIMEOUT = 2_000;
-/** Milliseconds between attempts to reach a server that is away. */
+/** Milliseconds between attempts to reconnect. */
 const RETRY_EVERY = 500;
 
-/** What is told of the server that keeps the counters. */
+/** Events of the connection to the shared counters. */
 export interface SharedCountersEvents {
-  /** Requests are counted in this process alone until it is back. */
+  /** Until it is back, requests are counted in this process alone. */
   onLost(): void;
   onBack(): void;
 }
 
 /**
- * Counters in a Valkey or Redis that all replicas use. While it does not answer each process counts by itself, in memory:
- * a vault that stops when its counters are away would be less safe, not more.
+ * Counters in a Valkey or Redis that all replicas use. While it does not answer, each process counts in memory: a vault
+ * that stops together with its counters would be less safe, not more.
  */
 export async function sharedRateLimits(
   url: Sensitive<string>,
@@ -38,14 +38,14 @@ export async function sharedRateLimits(
     if (!isLost) onLost();
     isLost = true;
   };
-  // Its errors name addresses; what matters of them is that the server is away.
+  // The errors contain addresses, and only the loss of the connection matters.
   client.on("error", lost);
   client.on("close", lost);
   client.on("ready", () => {
     if (isLost) onBack();
     isLost = false;
   });
-  // What came before would be counted by each replica alone, without a word.
+  // Otherwise each replica would silently count the first requests alone.
   await new Promise<void>((resolve) => {
     client
       .once("ready", resolve)

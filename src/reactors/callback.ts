@@ -5,17 +5,17 @@ import { EgressError } from "../egress/egress-error.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { guardedRequest } from "../egress/guarded-request.js";
 
-/** Ten more times after the first, over two and a half hours (api-facts 8.2). */
+/** Ten retries after the first attempt, over two and a half hours (api-facts 8.2). */
 export const RETRIES = 10;
 
-/** 8.8 s, 17.6 s ... 75 min: together 2 h 30 min. Milliseconds after the failed attempt, counted from 0. */
+/** Milliseconds to wait after a failed attempt, counted from 0: 8.8 s, 17.6 s ... 75 min, together 2 h 30 min. */
 export function retryDelay(attempt: number): number {
   return 8_800 * 2 ** attempt;
 }
 
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
-/** Posts the result of a run to its callback address. Any 2xx takes it: returns undefined then, else why it was not taken. */
+/** Posts the result of a run to its callback address. Returns undefined for any 2xx, otherwise the error. */
 export async function postResult(
   agents: GuardedAgents,
   tenantId: TenantId,
@@ -34,7 +34,7 @@ export async function postResult(
       body: Buffer.from(JSON.stringify(body)),
       pool: tenantId,
       signal,
-      timeouts: { headersMs: PATIENCE_MS, bodyIdleMs: PATIENCE_MS },
+      timeouts: { headersMs: TIMEOUT_MS, bodyIdleMs: TIMEOUT_MS },
     });
     response.body.destroy();
     const isTaken = response.status >= 200 && response.status < 300;

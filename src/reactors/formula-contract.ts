@@ -3,19 +3,19 @@ import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.j
 
 export type ValueType = "string" | "boolean" | "number";
 
-/** A value that every reactor made from a formula must configure. */
+/** A configuration value that every reactor of a formula must have. */
 export interface ConfigurationEntry {
   readonly name: string;
   readonly description: string | undefined;
   readonly type: ValueType;
 }
 
-/** An argument that every call must bring. `parent.child` is a property of an object. */
+/** An argument that every call must have. `parent.child` is a property of an object. */
 export interface RequestParameter extends ConfigurationEntry {
   readonly optional: boolean;
 }
 
-/** What a formula asks of its reactors and their callers. */
+/** The configuration and arguments that a formula requires. */
 export interface FormulaContract {
   readonly configuration: readonly ConfigurationEntry[];
   readonly requestParameters: readonly RequestParameter[];
@@ -36,7 +36,7 @@ export function checkContract({ configuration, requestParameters }: FormulaContr
 }
 
 /**
- * A reactor's configuration with the types that the formula declares. Entries that it does not declare are kept as texts.
+ * A reactor's configuration with the types that the formula declares. Undeclared entries stay texts.
  * @throws {Fault} validation_failed naming every entry that is missing or of another type.
  */
 export function typedConfiguration(contract: FormulaContract, given: Readonly<Record<string, string>>): JsonObject {
@@ -61,7 +61,7 @@ function readAs(type: ValueType, text: string): Json | undefined {
 }
 
 /**
- * Checks the arguments of a call, after references were replaced. What the formula does not declare is passed on.
+ * Checks the arguments of a call, after references were replaced. Undeclared arguments are passed on.
  * @throws {Fault} validation_failed naming every argument that is missing or of another type.
  */
 export function checkArguments(contract: FormulaContract, args: Json): void {

@@ -14,19 +14,19 @@ import {
   type FormulaRow,
   formulaInUse,
   insertFormula,
-  listFormulas,
+  listFormulas as listFormulaRows,
   namesOfFormulas,
   readFormula,
-  updateFormula,
+  updateFormula as updateFormulaRow,
 } from "../store/reactor-formulas.js";
 import type { Transaction } from "../store/transaction.js";
 import { pageByName } from "../tenancy/name-search.js";
 import type { ConfigurationEntry, FormulaContract, RequestParameter, ValueType } from "./formula-contract.js";
 
-/** Whether reactors can be made from it already. */
+/** Whether reactors can be created from it already. */
 export type FormulaStatus = "verified" | "coming_soon";
 
-/** Code with a contract, that reactors can be made from. */
+/** Code with a contract, shared by reactors. */
 export interface Formula extends FormulaContract {
   readonly id: Uuid;
   readonly name: string;
@@ -83,7 +83,7 @@ export async function getFormula(tx: Transaction, caller: Caller, keys: TenantKe
   return openFormula(keys, tx.tenantId, row);
 }
 
-export async function pageOfFormulas(
+export async function listFormulas(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
@@ -91,14 +91,14 @@ export async function pageOfFormulas(
 ): Promise<Page<Formula>> {
   const { items, total } =
     name === undefined
-      ? await tx.query(listFormulas, listing)
+      ? await tx.query(listFormulaRows, listing)
       : await pageByName(tx, keys, { names: namesOfFormulas, read: readFormula }, { ...listing, name });
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", ALL, "list"));
   return { items: items.map((row) => openFormula(keys, tx.tenantId, row)), total };
 }
 
-/** Replaces a formula of the tenant. Official ones are the operator's. */
-export async function replaceFormula(
+/** Replaces a formula of the tenant. Only the operator changes official ones. */
+export async function updateFormula(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
@@ -109,14 +109,14 @@ export async function replaceFormula(
   if (!row) throw notFound("reactor formula");
   if (row.official) throw deniedOfficial(caller, id);
   const change = { ...rowOf(keys, tx.tenantId, id, draft), modified_by: caller.application.id };
-  if (!(await tx.query(updateFormula, change))) throw notFound("reactor formula");
+  if (!(await tx.query(updateFormulaRow, change))) throw notFound("reactor formula");
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "update"));
   const current = openFormula(keys, tx.tenantId, row);
   return { ...current, ...draft, modifiedBy: caller.application.id, modifiedAt: tx.now };
 }
 
-/** Deletes a formula of the tenant, unless reactors are made from it: they would lose their code. */
-export async function removeFormula(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
+/** Deletes a formula of the tenant, unless a reactor uses it: that would lose its code. */
+export async function deleteFormula(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
   const [row, isUsed] = await Promise.all([tx.query(readFormula, id), tx.query(formulaInUse, id)]);
   if (!row) throw notFound("reactor formula");
   if (row.official) throw deniedOfficial(caller, id);
@@ -131,7 +131,7 @@ function usedFormula(): Fault {
   return new Fault("conflict", "Reactors are made from this formula. Delete them first.");
 }
 
-/** @param id of the formula that is to be official, or is; undefined for a new one that is given none. */
+/** @param id of an existing or new official formula; undefined for a new one without an id. */
 export function deniedOfficial(caller: Caller, id: Uuid | undefined): Denied {
   const fault = new Fault(
     "permission_denied",
@@ -150,7 +150,7 @@ function rowOf(keys: TenantKeys, tenantId: TenantId, id: Uuid, draft: FormulaDra
   };
 }
 
-/** A formula as it is stored, sealed for a tenant or plain for all. */
+/** Encodes a formula for storage, sealed for a tenant or plain for all. */
 export function writeFormula({ description, icon, code, configuration, requestParameters }: FormulaDraft): JsonObject {
   const entry = ({ name, description: text, type }: ConfigurationEntry): JsonObject => ({
     name,
@@ -171,7 +171,7 @@ export function openFormula(keys: TenantKeys, tenantId: TenantId, row: FormulaRo
   const stored: Json = row.sealed
     ? JSON.parse(open(keys.data, { ...place, field: "formula" }, row.sealed).toString())
     : row.official;
-  if (!isJsonObject(stored)) throw new Error("the definition of a formula is no object");
+  if (!isJsonObject(stored)) throw new Error("the definition of a formula is not an object");
   return {
     id: row.id,
     name: openName(keys, place, row),

@@ -3,39 +3,39 @@ import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { FunctionFailed, readErrors, readFunctionFailed } from "../functions/function-failed.js";
 import type { FunctionAnswer } from "../functions/function-runner.js";
 
-/** What became of what the code wanted tokenized. */
+/** The tokens created from the code's `tokenize`. */
 export interface MadeTokens {
   readonly shown: Json;
-  /** Without verification codes of cards, which live for an hour, and results for a day. */
+  /** Without verification codes, which live for an hour, because results are kept for a day. */
   readonly kept: Json;
 }
 
-/** What a run gives back to its caller. */
+/** The result of a run for its caller. */
 export type ReactOutcome =
   | { readonly kind: "result"; readonly tokens: MadeTokens | undefined; readonly raw: Json | undefined }
-  /** The code answers in its own words: CustomHttpResponseError. */
+  /** The code answers the caller itself: CustomHttpResponseError. */
   | { readonly kind: "answered"; readonly answer: FunctionAnswer };
 
-/** How a run ended, as it is kept for whoever asks later. */
+/** The stored end of a run. */
 export type RunEnd =
   | ReactOutcome
   | { readonly kind: "failed"; readonly failure: FunctionFailed }
   | { readonly kind: "refused"; readonly fault: Fault };
 
-/** The end of a run that threw; undefined for what its caller would not be told of. */
+/** The end of a run that threw; undefined for errors that callers do not see. */
 export function endOf(error: unknown): RunEnd | undefined {
   if (error instanceof FunctionFailed) return { kind: "failed", failure: error };
   return error instanceof Fault ? { kind: "refused", fault: error } : undefined;
 }
 
-/** What a waiting caller would have got. @throws {FunctionFailed | Fault} when that was an error. */
+/** The result that a waiting caller would get. @throws {FunctionFailed | Fault} if it is an error. */
 export function outcomeOf(end: RunEnd): ReactOutcome {
   if (end.kind === "failed") throw end.failure;
   if (end.kind === "refused") throw end.fault;
   return end;
 }
 
-/** The body that a waiting caller would have got over REST. */
+/** The REST body that a waiting caller would get. */
 export function bodyOf(end: RunEnd, show: (error: Fault | FunctionFailed) => Json): Json {
   switch (end.kind) {
     case "result":
@@ -53,7 +53,7 @@ function resultJson(tokens: Json | undefined, raw: Json | undefined): JsonObject
   return { ...(tokens === undefined ? {} : { tokens }), ...(raw === undefined ? {} : { raw }) };
 }
 
-/** As it is kept. */
+/** Encodes the end of a run for storage. */
 export function writeEnd(end: RunEnd): JsonObject {
   switch (end.kind) {
     case "result":
@@ -71,9 +71,9 @@ export function writeEnd(end: RunEnd): JsonObject {
   }
 }
 
-/** Reads what {@link writeEnd} wrote. */
+/** Decodes the result of {@link writeEnd}. */
 export function readEnd(stored: Json): RunEnd {
-  if (!isJsonObject(stored)) throw new Error("the end of a run is no object");
+  if (!isJsonObject(stored)) throw new Error("the end of a run is not an object");
   const { kind } = stored;
   if (kind === "result") {
     const { tokens, raw } = stored;
@@ -87,7 +87,7 @@ export function readEnd(stored: Json): RunEnd {
   }
   if (kind === "failed") return { kind, failure: readFunctionFailed(stored) };
   const code = String(stored.code);
-  if (kind !== "refused" || !isFaultCode(code)) throw new Error("the end of a run is of an unknown kind");
+  if (kind !== "refused" || !isFaultCode(code)) throw new Error("the end of a run has an unknown kind");
   const fields = stored.fields === undefined ? {} : { fields: readErrors(stored.fields) };
   return { kind, fault: new Fault(code, String(stored.message), fields) };
 }

@@ -29,7 +29,7 @@ export interface ReactParts {
   readonly bins: BinTable | undefined;
 }
 
-/** A run that may start: the reactor and the tokens in its arguments, found and logged. */
+/** A run that may start: the reactor and its arguments' tokens, loaded and logged. */
 export interface AdmittedRun {
   readonly reactor: ReactorRow;
   readonly formula: FormulaRow | undefined;
@@ -41,7 +41,7 @@ export function tokensOfArgs(args: Json): string[] {
   return referencedTokens(args, "args");
 }
 
-/** Checks rights, finds the tokens and writes the log rows, all in one transaction. */
+/** Checks rights, loads the tokens and writes the log rows, in one transaction. */
 export async function admitRun(
   tx: Transaction,
   caller: Caller,
@@ -59,8 +59,8 @@ export async function admitRun(
 }
 
 /**
- * Runs a reactor: the values go in with their types, what it returns as `tokenize` comes back as tokens.
- * @throws {FunctionFailed} as the code or its limits say; {Fault} for arguments that the formula does not take.
+ * Runs a reactor: values replace references with their types, and tokens replace the returned `tokenize`.
+ * @throws {FunctionFailed} by the code or its limits; {Fault} for arguments that the formula does not accept.
  */
 export async function react(
   parts: ReactParts,
@@ -79,7 +79,7 @@ export async function react(
   const result = await parts.functions.run(reactorFunction(tenantId, reactor, formula, application), values, signal);
   if (result.kind === "answered") return result;
   const { raw, tokenize } = returnedObject(result.value);
-  // What the code wants tokenized becomes tokens of its own application, or of whoever called it.
+  // Tokens belong to the application of the code, or to the caller if it has none.
   const made = tokenize === undefined ? undefined : await tokenizeAs(parts, application ?? caller, tokenize, signal);
   return { kind: "result", tokens: made, raw };
 }

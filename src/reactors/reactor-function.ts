@@ -9,8 +9,9 @@ import { typedConfiguration } from "./formula-contract.js";
 import type { Reactor } from "./reactor.js";
 
 /**
- * A reactor as the sandbox runs it: its own code or that of its formula, with the configuration typed as the formula says.
- * @throws {Fault} validation_failed for a configuration that the formula, changed since, does not take.
+ * A reactor as a function of the sandbox: its own code or its formula's, with the configuration typed as the formula
+ * declares.
+ * @throws {Fault} validation_failed for a configuration that the formula, changed since, does not accept.
  */
 export function reactorFunction(
   tenantId: TenantId,
@@ -31,8 +32,8 @@ export function reactorFunction(
 }
 
 /**
- * The application that the code of a reactor acts as; undefined where it has none.
- * @throws {Fault} permission_denied where it is gone: code does not run on as its caller.
+ * The application that the code of a reactor acts as; undefined if it has none.
+ * @throws {Fault} permission_denied if it was deleted: code does not fall back to its caller's rights.
  */
 export async function applicationOf(
   authenticator: Authenticator,

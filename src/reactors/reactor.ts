@@ -16,13 +16,13 @@ import { holdFormula, readFormula } from "../store/reactor-formulas.js";
 import {
   deleteReactorRow,
   insertReactor,
-  listReactors,
+  listReactors as listReactorRows,
   lockReactor,
   namesOfReactors,
   type ReactorColumns,
   type ReactorRow,
   readReactor,
-  updateReactor,
+  updateReactor as updateReactorRow,
 } from "../store/reactors.js";
 import { BOUND } from "../store/sealed-rows.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
@@ -30,7 +30,7 @@ import { pageByName } from "../tenancy/name-search.js";
 import { type Formula, openFormula } from "./formula.js";
 import { typedConfiguration } from "./formula-contract.js";
 
-/** What a reactor runs: code of its own, or that of a formula. */
+/** The code of a reactor: its own, or that of a formula. */
 export type ReactorCode =
   | { readonly kind: "code"; readonly code: string }
   | { readonly kind: "formula"; readonly formulaId: Uuid };
@@ -53,13 +53,13 @@ export interface Reactor extends ReactorProperties {
   readonly modifiedAt: Date | null;
 }
 
-/** A reactor as answers show it: with its formula as that is now. */
+/** A reactor with the current version of its formula. */
 export interface ShownReactor extends Reactor {
   readonly formula: Formula | undefined;
 }
 
 /**
- * What a caller gave of code and formula; undefined for neither.
+ * The code or formula in a request; undefined for neither.
  * @throws {Fault} validation_failed for both.
  */
 export function chooseCode(code: string | undefined, formulaId: Uuid | undefined): ReactorCode | undefined {
@@ -69,7 +69,7 @@ export function chooseCode(code: string | undefined, formulaId: Uuid | undefined
   return hasCode ? { kind: "code", code } : undefined;
 }
 
-/** The refusal of a reactor that would run nothing. */
+/** The fault of a reactor without code. */
 export function lacksCode(): Fault {
   return invalid("code", "must be given, or a formula");
 }
@@ -96,7 +96,7 @@ export async function getReactor(tx: Transaction, caller: Caller, keys: TenantKe
   return withFormula(tx, keys, row);
 }
 
-export async function pageOfReactors(
+export async function listReactors(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
@@ -104,7 +104,7 @@ export async function pageOfReactors(
 ): Promise<Page<ShownReactor>> {
   const { items, total } =
     name === undefined
-      ? await tx.query(listReactors, listing)
+      ? await tx.query(listReactorRows, listing)
       : await pageByName(tx, keys, { names: namesOfReactors, read: readReactor }, { ...listing, name });
   writeLog(tx, logEntry(actorOf(caller), "reactor", ALL, "list"));
   return { items: await Promise.all(items.map((row) => withFormula(tx, keys, row))), total };
@@ -118,7 +118,7 @@ async function withFormula(tx: Transaction, keys: TenantKeys, row: ReactorRow): 
   };
 }
 
-export async function changeReactor(
+export async function updateReactor(
   tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
@@ -133,7 +133,7 @@ export async function changeReactor(
   const formula = await requireContract(tx, keys, properties);
   const { id: _, ...changed } = rowOf(tx.tenantId, keys, id, properties);
   const modifiedBy = caller.application.id;
-  tx.enqueue(updateReactor, { id, ...changed, revision: row.revision, modified_by: modifiedBy });
+  tx.enqueue(updateReactorRow, { id, ...changed, revision: row.revision, modified_by: modifiedBy });
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "update"));
   return { ...current, ...properties, formula, modifiedBy, modifiedAt: tx.now };
 }
@@ -144,7 +144,7 @@ export async function deleteReactor(tx: Transaction, caller: Caller, id: Uuid): 
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "delete"));
 }
 
-/** The reactor's runs that failed within the last day, newest first. */
+/** The reactor's failed runs of the last day, newest first. */
 export async function failedRunsOfReactor(
   tx: Transaction,
   caller: Caller,
@@ -201,7 +201,7 @@ export function openReactor(keys: TenantKeys, tenantId: TenantId, row: ReactorRo
   const place = { tenantId, entity: row.id };
   const bound = boundTo(row, BOUND.reactors);
   const stored: Json = JSON.parse(open(keys.data, { ...place, field: "reactor", bound }, row.definition).toString());
-  if (!isJsonObject(stored)) throw new Error("the definition of a reactor is no object");
+  if (!isJsonObject(stored)) throw new Error("the definition of a reactor is not an object");
   const configuration = isJsonObject(stored.configuration) ? stored.configuration : {};
   return {
     id: row.id,

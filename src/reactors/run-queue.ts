@@ -23,16 +23,16 @@ export interface RunQueueParts extends ReactParts {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly agents: GuardedAgents;
-  /** An error as a waiting caller would have seen it over REST. */
+  /** The error in the form that a waiting caller would get over REST. */
   readonly showError: (error: Fault | FunctionFailed) => Json;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
   readonly onUndelivered: (tenantId: TenantId, failure: UndeliveredResult) => void;
 }
 
-/** A result that its callback address did not take. */
+/** A result that its callback address did not accept. */
 export interface UndeliveredResult {
   readonly error: EgressError | Reason;
-  /** Counted from 1. */
+  /** Attempt number, from 1. */
   readonly attempt: number;
   /** Milliseconds until the next attempt. Absent: this was the last. */
   readonly delay: number | undefined;
@@ -40,19 +40,19 @@ export interface UndeliveredResult {
 
 /** Longer than a run of 30 s with its wait for a thread, and than the delivery of a result. */
 const LEASE_SECONDS = 60;
-/** Runs of one tenant that one replica works on at a time. */
+/** Concurrent runs of one tenant in one replica. */
 const AT_ONCE = 4;
-/** Tenants whose runs one replica works on at a time. */
+/** Tenants whose runs one replica executes concurrently. */
 const TENANTS_AT_ONCE = 16;
-/** A run that was cut off this often, by a crash or a failure of ours, is given up. */
+/** A run that a crash or an internal error interrupted this often fails. */
 const MAX_CUT_OFF = 3;
-/** Until a run is tried again that found no room or no database. */
+/** Delay before retrying a run that found no thread or no database. */
 const SOON_MS = 2_000;
 const STALE_ATTEMPTS = 5;
 
 /**
- * Works on the runs that nobody waits for. What is under way is leased: the runs of a replica that is gone are started
- * again by another, so that code may run twice, and its result is told once.
+ * Executes runs without a waiting caller. Runs are leased: another replica restarts those of a replica that died, so
+ * code may run twice, but its result is recorded once.
  */
 export class RunQueue {
   readonly #parts: RunQueueParts;
@@ -63,7 +63,7 @@ export class RunQueue {
     this.#parts = parts;
   }
 
-  /** Starts on a tenant's runs, unless that is going on already. */
+  /** Starts the tenant's runs, unless they are in progress already. */
   wake(tenantId: TenantId): void {
     if (this.#stopping.signal.aborted || this.#working.has(tenantId) || this.#working.size >= TENANTS_AT_ONCE) return;
     const work = this.#work(tenantId)
@@ -72,7 +72,7 @@ export class RunQueue {
     this.#working.set(tenantId, work);
   }
 
-  /** Cuts off what is under way: it is started again later, here or elsewhere. */
+  /** Cancels runs in progress; they restart later, here or elsewhere. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#working.values());
@@ -85,7 +85,7 @@ export class RunQueue {
         tx.query(claimRuns, { limit: AT_ONCE, seconds: LEASE_SECONDS }),
       );
       const keys = await this.#parts.keyring.of(tenantId);
-      // All of them, also where one fails: let go of, they would go on beside those that are taken next, and after the end.
+      // Waits for all, even if one fails: abandoned runs would continue beside the next ones, and after the end.
       const ends = await Promise.allSettled(runs.map((run) => this.#advance(tenantId, keys, run)));
       const failed = ends.find((end) => end.status === "rejected");
       if (failed) throw failed.reason;
@@ -104,10 +104,10 @@ export class RunQueue {
       await this.#later(tenantId, run, { state: "queued", result: null, attempts, delay: SOON_MS, spent: null });
       return;
     }
-    // The run took its time, and the tenant's keys may have been replaced meanwhile.
+    // The tenant's keys may have been rotated during the run.
     const current = await this.#parts.keyring.of(tenantId);
     const result = sealEnd(current, tenantId, run, end);
-    // What it was called with, a card's verification code perhaps, is not kept for as long as its result.
+    // The arguments, which may include a card's verification code, are not kept as long as the result.
     const spent = sealRequest(current, tenantId, run, { ...request, args: null });
     if (request.callbackUrl === undefined) {
       await this.#later(tenantId, run, { state: "done", result, attempts: run.attempts, delay: 0, spent });
@@ -116,7 +116,7 @@ export class RunQueue {
     }
   }
 
-  /** A run under a key that is newer than those known fails once, and is found again with the new one. */
+  /** A run under a newer key than the loaded ones fails once; the next attempt loads the new key. */
   #open(keys: TenantKeys, tenantId: TenantId, run: RunRow): RunRequest {
     try {
       return openRequest(keys, tenantId, run);
@@ -197,7 +197,7 @@ export class RunQueue {
   }
 }
 
-/** A run that is to be tried again. */
+/** A run to retry. */
 class NotEnded {
   readonly isOurFault: boolean;
 
@@ -211,5 +211,5 @@ function isNoRoom(error: unknown): boolean {
 }
 
 function cutOff(): FunctionFailed {
-  return new FunctionFailed(500, "Reactor Runtime Error", { error: ["The code was cut off too often."] });
+  return new FunctionFailed(500, "Reactor Runtime Error", { error: ["The code was interrupted too often."] });
 }

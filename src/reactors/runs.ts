@@ -14,20 +14,20 @@ import { BOUND } from "../store/sealed-rows.js";
 import type { Transaction } from "../store/transaction.js";
 import { type RunEnd, readEnd, writeEnd } from "./outcome.js";
 
-/** How long results are kept, and how long a run may be pending at all. */
+/** How long results are kept, and how long a run may be pending. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
-/** A call that nobody waits for. */
+/** A call without a waiting caller. */
 export interface RunRequest {
-  /** As they were sent: references are replaced when the run starts. */
+  /** As sent: references are replaced when the run starts. */
   readonly args: Json;
-  /** Where the result is posted to. */
+  /** Address to which the result is posted. */
   readonly callbackUrl: string | undefined;
 }
 
 /**
- * Stores a run to be started later, as the application that asks for it now.
- * @returns the id that its result is read by.
+ * Stores a run to start later, as the calling application.
+ * @returns the id for reading its result.
  */
 export async function startRun(
   tx: Transaction,
@@ -52,7 +52,7 @@ export async function startRun(
   return id;
 }
 
-/** How a run ended. It is there for the application that asked for it, and not before it has ended. */
+/** The end of a run. Visible to the application that requested it, once the run has ended. */
 export async function readRunEnd(
   tx: Transaction,
   caller: Caller,
@@ -67,7 +67,7 @@ export async function readRunEnd(
   return openEnd(keys, tx.tenantId, row);
 }
 
-/** What a run's sealed parts belong to: it runs this reactor, as this application. */
+/** The place of a run's sealed parts: the reactor and the application it runs as. */
 type RunPlace = Pick<RunRow, "id" | (typeof BOUND.reactor_runs)[number]>;
 
 export function sealRequest(
@@ -80,10 +80,10 @@ export function sealRequest(
   return seal(keys.data, placeOf(tenantId, run, "run_request"), Buffer.from(JSON.stringify(part)));
 }
 
-/** @throws {Error} when the row is not what {@link sealRequest} wrote. */
+/** @throws {Error} if the row was not written by {@link sealRequest}. */
 export function openRequest(keys: TenantKeys, tenantId: TenantId, row: RunRow): RunRequest {
   const stored: Json = JSON.parse(open(keys.data, placeOf(tenantId, row, "run_request"), row.request).toString());
-  if (!isJsonObject(stored)) throw new Error("the request of a run is no object");
+  if (!isJsonObject(stored)) throw new Error("the request of a run is not an object");
   const { args = null, callback_url: url } = stored;
   return { args, callbackUrl: typeof url === "string" ? url : undefined };
 }
@@ -93,7 +93,7 @@ export function sealEnd(keys: TenantKeys, tenantId: TenantId, run: RunPlace, end
 }
 
 export function openEnd(keys: TenantKeys, tenantId: TenantId, run: RunPlace & Pick<RunRow, "result">): RunEnd {
-  if (!run.result) throw new Error("a run without a result was asked for it");
+  if (!run.result) throw new Error("a run has no result yet");
   return readEnd(JSON.parse(open(keys.data, placeOf(tenantId, run, "run_result"), run.result).toString()));
 }
 

@@ -6,7 +6,7 @@ import type { ObservedRun } from "../functions/observed-run.js";
 import { type TestRunner, testedFunction } from "../functions/test-run.js";
 import { returnedObject } from "./react.js";
 
-/** Code that is not saved, with what it is to run on. */
+/** Unsaved code, with its arguments and configuration. */
 export interface ReactorSample {
   readonly code: string;
   readonly args: Json;
@@ -15,15 +15,15 @@ export interface ReactorSample {
 
 export interface ReactorTest {
   readonly run: ObservedRun | undefined;
-  /** What callers would be told: the code failed, or returned what no reactor may. */
+  /** The error that callers would get: the code failed, or returned an invalid result. */
   readonly failure: FunctionFailed | undefined;
   readonly returned: Json | undefined;
   readonly answer: FunctionAnswer | undefined;
-  /** What would surprise callers of such a reactor. */
+  /** Differences that callers of such a reactor would notice. */
   readonly warnings: readonly string[];
 }
 
-/** Runs code as a reactor would. @throws {Fault} unavailable when it could not be run now. */
+/** Runs code as a reactor would. @throws {Fault} unavailable if it could not run now. */
 export async function testReactor(
   runner: TestRunner,
   tenantId: TenantId,

@@ -1,15 +1,18 @@
 import type { BreakerLimits } from "./options.js";
 
-/** Most keys that are remembered. */
+/** Most keys that are tracked. */
 const MOST_KEYS = 10_000;
 
-/** Counts failures by key. A key with too many of them within a period is open until the oldest of them has passed out of it. */
+/**
+ * Counts failures by key. A key with too many of them within a period is open until the oldest of them leaves the
+ * period.
+ */
 export class CircuitBreaker {
   readonly #limits: BreakerLimits;
   readonly #now: () => number;
   readonly #failures = new Map<string, number[]>();
 
-  /** @param now milliseconds on a clock that never goes back. */
+  /** @param now milliseconds on a monotonic clock. */
   constructor(limits: BreakerLimits, now: () => number) {
     this.#limits = limits;
     this.#now = now;
@@ -25,7 +28,7 @@ export class CircuitBreaker {
   /** @returns whether this failure opened the key. */
   fail(key: string): boolean {
     const recent = [...this.#recent(key), this.#now()];
-    // Moves the key to the end: the first key is the one that failed longest ago.
+    // Moves the key to the end: the first key is the one whose last failure is the oldest.
     this.#failures.delete(key);
     this.#failures.set(key, recent);
     for (const oldest of this.#failures.keys()) {

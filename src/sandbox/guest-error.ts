@@ -14,10 +14,10 @@ export const publishedErrors = {
 } as const;
 export type PublishedErrorName = keyof typeof publishedErrors;
 
-/** Texts by field, as the published classes normalise whatever they are given. */
+/** Texts by field, as the published classes normalise their arguments. */
 export type GuestErrors = Readonly<Record<string, readonly string[]>>;
 
-/** What tenant code threw. */
+/** A value thrown by tenants' code. */
 export type GuestError =
   /** One of the published classes. */
   | {
@@ -28,7 +28,7 @@ export type GuestError =
       readonly errors: GuestErrors;
       readonly position: SourcePosition | undefined;
     }
-  /** A whole answer of its own, to be given as it is. */
+  /** A whole answer, passed on unchanged. */
   | {
       readonly type: "custom_http_response";
       readonly status: number;
@@ -41,6 +41,6 @@ export type GuestError =
       readonly status: 500;
       readonly detail: string;
       readonly errors: GuestErrors;
-      /** Where the error was made; undefined where it has no stack in the tenant's code. */
+      /** Where the error was created; undefined without a stack in the tenant's code. */
       readonly position: SourcePosition | undefined;
     };

@@ -1,4 +1,4 @@
-/** Counts of durations by upper bound, as metrics collectors want them. */
+/** Counts of durations by upper bound, in the form of metrics collectors. */
 export interface HistogramSnapshot {
   /** Observations that took at most this long (seconds), each including those before it. */
   readonly buckets: readonly { readonly le: number; readonly count: number }[];

@@ -12,10 +12,10 @@ export const btMethods = [
 ] as const;
 export type BtMethod = (typeof btMethods)[number];
 
-/** Header names and values in the order in which they are sent; names may repeat. */
+/** Header names and values in the order of sending; names may repeat. */
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
-/** A body as text, or as base64 where it is no UTF-8. */
+/** A body as text, or as base64 if it is not UTF-8. */
 export type HostBody = { readonly text: string } | { readonly base64: string };
 
 export interface HostFetchRequest {
@@ -23,7 +23,7 @@ export interface HostFetchRequest {
   readonly url: string;
   readonly headers: HeaderList;
   readonly body?: HostBody | undefined;
-  /** Milliseconds that the guest is willing to wait. */
+  /** The guest's time limit in milliseconds. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -35,25 +35,22 @@ export interface HostFetchResponse {
 }
 
 /**
- * What tenant code reaches of the outside, given per run by whoever runs it: permissions, logging and egress rules are
- * theirs.
+ * The outside access of tenants' code. The caller provides it per run, with its permissions, logging and egress rules.
  */
 export interface HostCalls {
   /**
-   * Absent where the function has no application.
-   *
-   * Arguments and answer as on the wire (snake_case): `tokenize` and `detokenize` take the payload itself,
-   * `tokens.create` the token, `tokens.retrieve` and `tokens.delete` `{id}`, `tokens.update` `{id, patch}`,
-   * `tokens.search` the search, `tokens.list` `{id, type, metadata, page, size}` as far as given.
-   *
-   * @throws BtRefusal for what the guest is to see as an error of the API. Anything else is an error without details.
+   * Absent if the function has no application. Arguments and answer have the wire form (snake_case): `tokenize` and
+   * `detokenize` take the payload itself, `tokens.create` the token, `tokens.retrieve` and `tokens.delete` `{id}`,
+   * `tokens.update` `{id, patch}`, `tokens.search` the search, `tokens.list` optional `{id, type, metadata, page,
+   * size}`.
+   * @throws BtRefusal for an API error that the guest may see. Other errors reach it without details.
    */
   readonly bt?: (method: BtMethod, args: Json, signal: AbortSignal) => Promise<Json>;
-  /** @throws HostFailure for what the guest is to see. Anything else is an error without details. */
+  /** @throws HostFailure for an error that the guest may see. Other errors reach it without details. */
   readonly fetch: (request: HostFetchRequest, signal: AbortSignal) => Promise<HostFetchResponse>;
 }
 
-/** The API refuses a call of `bt`: what its REST answer would be. */
+/** The API refused a call of `bt`; holds the REST response. */
 export class BtRefusal extends Error {
   override readonly name = "BtRefusal";
   readonly status: number;
@@ -66,12 +63,12 @@ export class BtRefusal extends Error {
   }
 }
 
-/** A host call came to no answer. The guest sees code and message, so neither may say more than tenants may know. */
+/** A host call failed. The guest sees code and message, so neither may say more than tenants may know. */
 export class HostFailure extends Error {
   override readonly name = "HostFailure";
   readonly code: string;
 
-  /** @param code as Node names such errors: "ECONNREFUSED", "ETIMEDOUT". */
+  /** @param code as in Node's errors: "ECONNREFUSED", "ETIMEDOUT". */
   constructor(code: string, message: string) {
     super(message);
     this.code = code;

@@ -3,13 +3,15 @@ import { MAX_RESULT_VALUES, MAX_VALUES } from "../base/json-structure.js";
 const KB = 1024;
 const MB = 1024 * KB;
 
-/** What one run may use. Times in milliseconds, sizes in bytes. */
+/** Limits of one run. Times in milliseconds, sizes in bytes. */
 export interface RunLimits {
-  /** From the start of the run to its answer, waiting for `bt` and `fetch` included. Time in the queue does not count. */
+  /**
+   * From the start of the run to its answer, including waits for `bt` and `fetch`. Time in the queue does not count.
+   */
   readonly wallMs: number;
-  /** What the top level of the code may take when an instance is started. */
+  /** For the top level of the code when an instance starts. */
   readonly loadMs: number;
-  /** All that the instance may allocate. */
+  /** For all allocations of the instance. */
   readonly memoryBytes: number;
   /** Of the arguments as JSON. */
   readonly argsBytes: number;
@@ -17,24 +19,24 @@ export interface RunLimits {
   readonly resultBytes: number;
   /** Of the returned value: its scalars, arrays and objects. */
   readonly resultValues: number;
-  /** Calls of `bt` and `fetch` that are under way at one time. More wait in the guest. */
+  /** Concurrent calls of `bt` and `fetch`. More wait in the guest. */
   readonly hostCallsInFlight: number;
   /** Calls of `bt` and `fetch` in one run. */
   readonly hostCalls: number;
   /** Of one request to the host, and of one answer. */
   readonly hostCallBytes: number;
-  /** All that one run writes to its console. */
+  /** Of all console output of one run. */
   readonly consoleBytes: number;
-  /** Timers that are set at one time. */
+  /** Concurrent timers. */
   readonly timers: number;
 }
 
-/** What the code is for. Transforms see whole HTTP bodies, hence their larger limits. */
+/** The use of the code. Transforms see whole HTTP bodies, hence their larger limits. */
 export type FunctionKind = "reactor" | "request_transform" | "response_transform" | "formula";
 
 /**
- * Measured figures behind them: a body of 5 MB needs some 50 MB of memory; the specification gives 30 s, and payloads of
- * 5 MB for transforms and 1 MB for reactors.
+ * Sources: a body of 5 MB needs some 50 MB of memory (measured); the specification gives 30 s, and payloads of 5 MB for
+ * transforms and 1 MB for reactors.
  */
 const COMMON: Omit<RunLimits, "argsBytes" | "resultBytes" | "resultValues"> = {
   wallMs: 30_000,
@@ -47,14 +49,14 @@ const COMMON: Omit<RunLimits, "argsBytes" | "resultBytes" | "resultValues"> = {
   timers: 100,
 };
 
-/** Room for the headers and names around a body of the largest size. */
+/** Room for the headers and names around a largest body. */
 const ENVELOPE = 64 * KB;
 
-/** A body that is text may double when it is written as JSON ("\"" becomes "\\\""), so arguments may be twice the payload. */
+/** Text may double in size as JSON ("\"" becomes "\\\""), so arguments may be twice the payload. */
 export function defaultLimits(kind: FunctionKind): RunLimits {
   const isReactor = kind === "reactor" || kind === "formula";
   const payload = isReactor ? MB : 5 * MB;
-  // What a reactor returns becomes messages of the API; a body is only written.
+  // A reactor's result becomes messages of the API; a body is only written.
   const resultValues = isReactor ? 2 * MAX_VALUES : MAX_RESULT_VALUES;
   return { ...COMMON, argsBytes: 2 * payload + ENVELOPE, resultBytes: payload + ENVELOPE, resultValues };
 }
@@ -62,7 +64,7 @@ export function defaultLimits(kind: FunctionKind): RunLimits {
 /** Longest code, in characters. */
 export const CODE_CHARACTERS = 50_000;
 
-/** How warm instances are kept. */
+/** Limits of the cache of warm instances. */
 export interface InstanceLimits {
   /** Idle instances in one thread. */
   readonly perThread: number;
@@ -85,25 +87,25 @@ export const defaultInstanceLimits: InstanceLimits = {
   idleMs: 5 * 60_000,
 };
 
-/** How runs wait for a thread. */
+/** Limits of the queue for threads. */
 export interface QueueLimits {
-  /** Runs waiting in all. */
+  /** Waiting runs in total. */
   readonly total: number;
-  /** Runs of one tenant waiting. */
+  /** Waiting runs of one tenant. */
   readonly perTenant: number;
   /** Arguments of all waiting runs, in bytes. */
   readonly bytes: number;
-  /** Milliseconds after which a run that is still waiting is refused. */
+  /** Milliseconds after which a waiting run is refused. */
   readonly waitMs: number;
 }
 
 export const defaultQueueLimits: QueueLimits = { total: 1_000, perTenant: 200, bytes: 64 * MB, waitMs: 5_000 };
 
-/** How long each rung of the ladder is given before the next. Milliseconds. */
+/** Time for each step of stopping code before the next. Milliseconds. */
 export interface KillLimits {
   /** After the deadline, until the thread is ended. */
   readonly graceMs: number;
-  /** After a thread was told to end, until the runner is. */
+  /** From the order to end a thread until the runner is ended. */
   readonly threadExitMs: number;
   readonly pingMs: number;
   /** Without an answer to a ping, until the runner is killed. */
@@ -111,7 +113,7 @@ export interface KillLimits {
 }
 
 /**
- * A thread that was told to end does so when its native call is over. Each takes less than a second on an idle processor
+ * A thread ends when its current native call returns. Each takes less than a second on an idle processor
  * (engine/host-crypto, engine/host-zlib.ts, engine/host-intl.ts), hence the tenfold for a busy one.
  */
 export const defaultKillLimits: KillLimits = { graceMs: 500, threadExitMs: 10_000, pingMs: 500, silenceMs: 2_000 };

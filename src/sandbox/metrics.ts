@@ -3,25 +3,25 @@ import type { RunFailure, RunOutcome } from "./run.js";
 import type { RunnerHealth } from "./wire/orders.js";
 import type { RunReport } from "./wire/report.js";
 
-/** How a run ended, as a label. */
+/** The outcome of a run, as a label. */
 export type RunResult = "returned" | "threw" | RunFailure;
 
 /** Counts since the start of this process. */
 export interface SandboxMetrics {
   readonly runs: Readonly<Partial<Record<RunResult, number>>>;
-  /** Runs for which an instance had to be started. */
+  /** Runs that had to start an instance. */
   readonly coldStarts: number;
-  /** Threads that were ended because code in them could not be interrupted. */
+  /** Threads ended because their code could not be interrupted. */
   readonly threadsEnded: number;
-  /** Runner processes that went away while the sandbox was open. */
+  /** Runner processes that ended while the sandbox was open. */
   readonly runnersEnded: number;
-  /** Runs under way, those in the queue included. */
+  /** Runs in progress, including queued ones. */
   readonly underWay: number;
   /** Seconds in the queue. */
   readonly wait: HistogramSnapshot;
   /** Seconds from the call of `run` to its outcome. */
   readonly duration: HistogramSnapshot;
-  /** As the runner last told. */
+  /** The runner's last report. */
   readonly runner: RunnerHealth | undefined;
 }
 
@@ -34,14 +34,14 @@ export class SandboxCounters {
   #runnersEnded = 0;
   runner: RunnerHealth | undefined;
 
-  /** A run that the runner reported, whatever came of it. */
+  /** Counts a run that the runner reported, whatever its outcome. */
   reported({ cold, waitedMs, threadEnded }: RunReport): void {
     if (cold) this.#coldStarts += 1;
     if (threadEnded) this.#threadsEnded += 1;
     this.#wait.observe(waitedMs);
   }
 
-  /** A thread that was ended for a compilation. Those of runs come with their reports. */
+  /** Counts a thread ended for a compilation. Reports of runs cover the others. */
   threadEnded(): void {
     this.#threadsEnded += 1;
   }

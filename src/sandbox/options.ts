@@ -17,29 +17,29 @@ export interface SandboxOptions {
   readonly threads?: number | undefined;
   /** Calls of one tenant that may share a thread while they wait for the host. Default 16. */
   readonly callsPerThread?: number;
-  /** Milliseconds that a compilation may take. Default 1,000. */
+  /** Time limit of a compilation in milliseconds. Default 1,000. */
   readonly compileMs?: number;
-  /** For every run that does not bring its own. Defaults: see defaultLimits. */
+  /** For every run without limits of its own. Defaults: see defaultLimits. */
   readonly limits?: Partial<RunLimits>;
   readonly queue?: Partial<QueueLimits>;
   readonly instances?: Partial<InstanceLimits>;
   readonly kill?: Partial<KillLimits>;
   readonly breaker?: Partial<Breakers>;
-  /** A runner that another process has started. Absent: the sandbox starts its own. */
+  /** A runner started by another process. Absent: the sandbox starts its own. */
   readonly sharedRunner?: SharedRunnerPlace | undefined;
   /** For the operator's log. */
   readonly onIncident?: (incident: SandboxIncident) => void;
 }
 
-/** When the circuit breaker opens: so many failures within so many milliseconds. */
+/** The circuit breaker opens at this many failures within a period in milliseconds. */
 export interface BreakerLimits {
   readonly failures: number;
   readonly ms: number;
 }
 
 /**
- * Ending a thread costs 100 ms and the warm instances in it, some of which belong to other tenants. A function, or a tenant,
- * whose code ends threads repeatedly is refused for a while. Editing the code does not reset the count.
+ * Ending a thread costs 100 ms and its warm instances, some of other tenants. A function, or a tenant, whose code ends
+ * threads repeatedly is refused for a while. Editing the code does not reset the count.
  */
 export interface Breakers {
   /** Threads ended by one function. All compilations of a tenant count as one function. */
@@ -49,13 +49,13 @@ export interface Breakers {
 }
 
 export type SandboxIncident =
-  /** Code could not be interrupted; its thread was ended, and with it the calls that shared it. */
+  /** Code could not be interrupted; its thread was ended, together with the calls that shared it. */
   | { readonly type: "thread_ended"; readonly tenantId: string; readonly functionId: string }
-  /** That happened too often: the function is refused for a while. */
+  /** The breaker of the function opened: it is refused for a while. */
   | { readonly type: "function_held"; readonly tenantId: string; readonly functionId: string }
-  /** That happened too often, with several functions: all code of the tenant is refused for a while. */
+  /** The breaker of the tenant opened, by several functions: all its code is refused for a while. */
   | { readonly type: "tenant_held"; readonly tenantId: string }
-  /** `code` and `signal` as of a child process. `runs` were under way. */
+  /** `code` and `signal` as of a child process. `runs` is the number of runs in progress. */
   | {
       readonly type: "runner_exited";
       readonly reason: ExitReason;
@@ -64,7 +64,7 @@ export type SandboxIncident =
       readonly runs: number;
     };
 
-/** Above 16 threads memory grows (15 MB each) and nothing else does: more processors want more runners. */
+/** Above 16 threads only memory grows (15 MB each): more processors need more runners. */
 const MOST_THREADS = 16;
 
 const defaultBreakers: Breakers = {

@@ -4,28 +4,27 @@ import type { FunctionKind, RunLimits } from "./limits.js";
 import type { SourcePosition } from "./source-position.js";
 
 /**
- * Which instances may be used again for a run: those of the same key and code, and no others. Anything that changes what
- * the code may do or see belongs here.
+ * Only runs of the same key and code share an instance. Everything that changes the code's rights or data belongs here.
  */
 export interface InstanceKey {
   readonly tenantId: string;
   readonly functionId: string;
-  /** Whose permissions `bt` has. */
+  /** The application whose permissions `bt` has. */
   readonly applicationId: string | null;
   readonly configurationVersion: number;
   readonly kind: FunctionKind;
 }
 
-/** Whose code it is, as the circuit breakers count. */
+/** The source of code, by which circuit breakers count. */
 export type CodeSource = Pick<InstanceKey, "tenantId" | "functionId">;
 
 export interface RunRequest {
   readonly key: InstanceKey;
   /** CommonJS: `module.exports = async function (req) { ... }`. */
   readonly code: string;
-  /** The object that the function is called with, without `bt`. */
+  /** The argument of the function, without `bt`. */
   readonly args: JsonObject;
-  /** Whether `req.bt` is there. */
+  /** Whether `req.bt` exists. */
   readonly hasApplication: boolean;
   readonly limits?: Partial<RunLimits> | undefined;
 }
@@ -35,45 +34,45 @@ export interface ConsoleLine {
   readonly text: string;
 }
 
-/** Where code does not compile. */
+/** A compilation error with its position. */
 export interface CompileProblem extends SourcePosition {
   readonly message: string;
 }
 
-/** Why a run came to no answer of its own. */
+/** Why a run has no result of its own. */
 export type RunFailure =
-  /** The deadline passed: the code ran, or waited, for too long. */
+  /** The deadline passed while the code ran or waited. */
   | "timeout"
-  /** The instance asked for more memory than it may have. */
+  /** The instance exceeded its memory limit. */
   | "memory"
-  /** Its thread was ended: it could not be interrupted, or another run of the same tenant could not. */
+  /** Its thread was ended: this run, or another one of the same tenant, could not be interrupted. */
   | "killed"
   /** Or nested deeper than 128 levels. */
   | "result_too_large"
   | "args_too_large"
-  /** It waited for a promise that nothing could settle any more. */
+  /** It waited for a promise that could never settle. */
   | "unsettled"
-  /** `module.exports` is no function. */
+  /** `module.exports` is not a function. */
   | "not_a_function"
   | "does_not_compile"
   /** The circuit breaker is open: this function, or this tenant's code, ended threads repeatedly. */
   | "held"
   /** Too many runs were waiting, or it waited too long itself. */
   | "overloaded"
-  /** The process that ran it went away. */
+  /** The process that ran it ended. */
   | "runner_restarted";
 
-/** What a run took. */
+/** Resources that a run used. */
 export interface RunUsage {
-  /** From its start to its end: time in the queue does not count. */
+  /** From its start to its end, without time in the queue. */
   readonly ms: number;
-  /** All memory of its instance at its end, which never shrinks. */
+  /** Memory of its instance at its end, which never shrinks. */
   readonly memoryBytes: number;
 }
 
 export type RunOutcome = RunEnding & {
   readonly console: readonly ConsoleLine[];
-  /** Undefined where it did not run, or went away with its thread. */
+  /** Undefined if it did not run, or its thread was lost. */
   readonly usage: RunUsage | undefined;
 };
 
@@ -84,13 +83,13 @@ type RunEnding =
   | {
       readonly kind: "failed";
       readonly reason: RunFailure;
-      /** Whether the same run may succeed later. Code that had effects through `bt` or `fetch` has them twice then. */
+      /** Whether a retry may succeed. Effects of the code through `bt` or `fetch` then happen twice. */
       readonly retryable: boolean;
       /** With `does_not_compile`. */
       readonly problem?: CompileProblem | undefined;
     };
 
-/** Nothing was wrong with the code itself, or not with this run of it. */
+/** Neither the code nor this run of it was at fault. */
 const RETRYABLE: ReadonlySet<RunFailure> = new Set<RunFailure>(["held", "overloaded", "runner_restarted", "killed"]);
 
 export function failed(

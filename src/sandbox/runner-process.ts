@@ -8,17 +8,17 @@ import type { RunnerSettings } from "./runner/settings.js";
 import { type Frame, FrameKind } from "./wire/frame.js";
 import { FrameSocket } from "./wire/frame-socket.js";
 
-/** What `npm run build` makes of the runner: dist/sandbox. Sources and built files lie at different depths beside it. */
+/** The runner built by `npm run build`: dist/sandbox. Its path depends on whether this file is source or built. */
 const image = fileURLToPath(
   new URL(import.meta.url.endsWith(".ts") ? "../../dist/sandbox/" : "../../sandbox/", import.meta.url),
 );
 
-/** A value of 5 MB with its console is the largest that a runner has to send. */
+/** The largest frame of a runner is a value of 5 MB with its console. */
 export const MOST_FRAME_BYTES = 32 * 1024 * 1024;
 
 export interface RunnerHooks {
   readonly onFrame: (frame: Frame) => void;
-  /** Called once; nothing is called afterwards. `broke`: it did not keep to the protocol. */
+  /** Called once, as the last callback. `broke`: it violated the protocol. */
   readonly onExit: (exit: {
     readonly code: number | null;
     readonly signal: string | null;
@@ -27,9 +27,8 @@ export interface RunnerHooks {
 }
 
 /**
- * One life of the runner: a child process that holds no key, no database and no environment. It may read its own files
- * and nothing else; Node refuses it everything else that can be refused (other files, processes, native code, code from
- * strings, the debugger).
+ * One life of the runner: a child process without keys, database or environment. It may read only its own files; Node
+ * denies it everything else that can be denied (other files, processes, native code, code from strings, the debugger).
  */
 export class RunnerProcess {
   readonly #child: ChildProcess;
@@ -37,12 +36,12 @@ export class RunnerProcess {
   #broke = false;
 
   constructor(settings: RunnerSettings, hooks: RunnerHooks) {
-    // Left by a runner that was killed. The next one may not remove files.
+    // Left by a killed runner. The next one may not remove files.
     if (settings.socketPath !== undefined) rmSync(settings.socketPath, { force: true });
     this.#child = spawn(process.execPath, [...flags(), `${image}runner.js`], {
       cwd: image,
       env: {},
-      // Its own group and session: what is typed at a terminal reaches the service only, which ends the runner itself.
+      // Its own group and session: terminal signals reach the service only, which ends the runner itself.
       detached: true,
       windowsHide: true,
       stdio: ["ignore", "ignore", "ignore", "pipe"],

@@ -6,16 +6,16 @@ import { type ReadyRunner, RunnerWaiters } from "./runner-waiters.js";
 import { type Frame, FrameKind } from "./wire/frame.js";
 import { type RunnerHealth, readHealth } from "./wire/orders.js";
 
-/** Between the end of a runner and the start of the next, in milliseconds: at once, then ever later. */
+/** Pause before a restart of the runner, in milliseconds: none at first, then growing. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-/** A runner that lived this long was no failed start. */
+/** A runner that lived this long counts as started. */
 const HEALTHY_MS = 10_000;
 
 export interface SupervisorHooks {
   readonly onFrame: (runner: ReadyRunner, frame: Frame) => void;
   readonly onHealth: (health: RunnerHealth) => void;
-  /** No frame of this runner comes any more. */
+  /** No further frame of this runner follows. */
   readonly onExit: (exit: {
     readonly reason: ExitReason;
     readonly code: number | null;
@@ -23,7 +23,7 @@ export interface SupervisorHooks {
   }) => void;
 }
 
-/** Keeps one runner alive: starts it, watches that it answers, and starts another when it is gone. */
+/** Keeps one runner alive: starts it, checks that it answers, and replaces it. */
 export class RunnerSupervisor implements RunnerLink {
   readonly #settings: RunnerSettings;
   readonly #hooks: SupervisorHooks;
@@ -115,7 +115,7 @@ export class RunnerSupervisor implements RunnerLink {
   #ping(): void {
     const now = performance.now();
     const { pingMs, silenceMs } = this.#settings.kill;
-    // Where this process itself was held up, pongs may lie unread: silence says nothing about the runner then.
+    // If this process itself was blocked, pongs may be unread: silence then says nothing about the runner.
     const onTime = now - this.#lastTick < 2 * pingMs;
     this.#lastTick = now;
     if (!this.#runner || !this.#isReady) return;

@@ -1,15 +1,15 @@
 import type { FrameSocket } from "./wire/frame-socket.js";
 
-/** A runner that takes runs. */
+/** A runner that accepts runs. */
 export interface ReadyRunner {
   readonly socket: FrameSocket;
 }
 
-/** Those who wait for a runner while it is being started. */
+/** Runs that wait for a starting runner. */
 export class RunnerWaiters {
   readonly #waiting = new Set<(runner: ReadyRunner | undefined) => void>();
 
-  /** Undefined when there is no runner within this time. */
+  /** Undefined if there is no runner within this time. */
   wait(withinMs: number): Promise<ReadyRunner | undefined> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => settle(undefined), withinMs);

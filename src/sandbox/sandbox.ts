@@ -3,7 +3,6 @@ import { performance } from "node:perf_hooks";
 import { afterOthers } from "../base/after-others.js";
 import { CircuitBreaker } from "./circuit-breaker.js";
 import type { HostCalls } from "./host-calls.js";
-import { Lease } from "./lease.js";
 import { CODE_CHARACTERS, defaultLimits, type RunLimits } from "./limits.js";
 import { SandboxCounters, type SandboxMetrics } from "./metrics.js";
 import { type SandboxOptions, type SandboxSettings, settingsOf } from "./options.js";
@@ -15,6 +14,7 @@ import {
   type RunOutcome,
   type RunRequest,
 } from "./run.js";
+import { RunSession } from "./run-session.js";
 import type { RunnerLink } from "./runner-link.js";
 import { RunnerSupervisor } from "./runner-supervisor.js";
 import type { ReadyRunner } from "./runner-waiters.js";
@@ -23,30 +23,28 @@ import { type Frame, FrameKind, readParts } from "./wire/frame.js";
 import type { CompileOrder, RunOrder } from "./wire/orders.js";
 import { type RunReport, readCompileReport, readReport } from "./wire/report.js";
 
-/** Runs tenant code in a process of its own. */
+/** Runs tenants' code in a separate process. */
 export interface Sandbox {
   /**
-   * Runs code once. Whatever comes of it is an outcome, not an error.
-   *
+   * Runs code once. Every result is an outcome, not an error.
    * @throws the reason of the signal when it is aborted: the code may have had effects by then.
    */
   run(request: RunRequest, hosts: HostCalls, signal?: AbortSignal): Promise<RunOutcome>;
   /**
-   * Compiles code without running any of it.
-   *
-   * @param tenantId whose code it is: compilations take their tenant's turns and count against its circuit breaker.
-   * @throws SandboxUnavailable when there is no room to compile, or the tenant's circuit breaker is open.
+   * Compiles code without running it.
+   * @param tenantId the owner of the code: compilations take its turns and count against its circuit breaker.
+   * @throws SandboxUnavailable if there is no room to compile, or the tenant's circuit breaker is open.
    */
   compile(tenantId: string, code: string): Promise<CompileProblem | undefined>;
   readonly metrics: SandboxMetrics;
-  /** Ends the runner. Runs under way fail. */
+  /** Ends the runner. Runs in progress fail. */
   close(): Promise<void>;
 }
 
-/** There is no runner, or it has too much to do, or the tenant's circuit breaker is open. */
+/** There is no runner, or it is overloaded, or the tenant's circuit breaker is open. */
 export class SandboxUnavailable extends Error {
   override readonly name = "SandboxUnavailable";
-  /** Milliseconds after which the circuit breaker closes; undefined where it is not open. */
+  /** Milliseconds after which the circuit breaker closes; undefined if it is closed. */
   readonly heldMs: number | undefined;
 
   constructor(message: string, heldMs?: number) {
@@ -61,16 +59,16 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 
 /** The largest result that fits a frame. */
 const MOST_RESULT_BYTES = 24 * 1024 * 1024;
-/** Stands for a function in the circuit breaker: code that is compiled may belong to none yet. */
+/** The function id of compilations in the circuit breaker: their code may belong to no function yet. */
 const COMPILING = "compile";
 
-/** Something that the runner was asked for. */
+/** A pending request to the runner. */
 interface Pending {
-  /** @throws ProtocolError where the answer is none. */
+  /** @throws ProtocolError for an invalid answer. */
   readonly onResult: (report: Buffer, value: Buffer) => void;
   readonly onHostCall: (payload: Buffer) => Promise<Buffer | undefined>;
   readonly fail: (reason: RunFailure) => void;
-  /** Withdraws a compilation of this tenant: its circuit breaker has opened. Does nothing for other tasks. */
+  /** Withdraws a compilation of this tenant after its circuit breaker opened. Has no effect on other tasks. */
   readonly withdrawCompilation: (tenantId: string) => void;
 }
 
@@ -81,7 +79,7 @@ class RunnerSandbox implements Sandbox {
   readonly #byFunction: CircuitBreaker;
   readonly #byTenant: CircuitBreaker;
   readonly #pending = new Map<string, Pending>();
-  /** Runs for which no runner is ready yet. */
+  /** Runs that wait for a runner to be ready. */
   #early = 0;
 
   constructor(settings: SandboxSettings) {
@@ -134,7 +132,7 @@ class RunnerSandbox implements Sandbox {
 
     const { code, hasApplication } = request;
     const order: RunOrder = { tenant: request.key.tenantId, key, code, hasApplication, limits };
-    const lease = new Lease(hosts, limits);
+    const session = new RunSession(hosts, limits);
     let resultBytes = 0;
     const id = this.#expect(this.#longest(limits.loadMs + limits.wallMs), {
       onResult: (reportBytes, valueBytes) => {
@@ -142,14 +140,14 @@ class RunnerSandbox implements Sandbox {
         resultBytes = valueBytes.length;
         this.#counters.reported(report);
         if (report.threadEnded) this.#threadEnded(request.key);
-        lease.end(report.outcome);
+        session.end(report.outcome);
       },
-      onHostCall: (payload) => lease.call(payload),
-      fail: (reason) => lease.end(failed(reason)),
+      onHostCall: (payload) => session.call(payload),
+      fail: (reason) => session.end(failed(reason)),
       withdrawCompilation: () => {},
     });
     runner.socket.sendParts(FrameKind.run, id, Buffer.from(JSON.stringify(order)), args);
-    const outcome = await this.#unlessAborted(lease, id, runner, signal);
+    const outcome = await this.#unlessAborted(session, id, runner, signal);
     await afterOthers(resultBytes);
     return outcome;
   }
@@ -199,7 +197,7 @@ class RunnerSandbox implements Sandbox {
     return limits;
   }
 
-  /** Waits for a runner while one is being started, as long as it would wait in its queue. */
+  /** Waits for a starting runner, at most as long as for a thread. */
   async #runner(): Promise<ReadyRunner | undefined> {
     const { total, waitMs } = this.#settings.runner.queue;
     if (!this.#link.isReady && this.#early >= total) return undefined;
@@ -211,13 +209,13 @@ class RunnerSandbox implements Sandbox {
     }
   }
 
-  /** When the runner must have reported, however it went: all rungs of the ladder have been climbed by then. */
+  /** The latest time for the runner's report: every step of stopping the code has been tried by then. */
   #longest(taskMs: number): number {
     const { queue, kill } = this.#settings.runner;
     return queue.waitMs + taskMs + kill.graceMs + kill.threadExitMs + kill.silenceMs;
   }
 
-  /** @returns the id under which the runner answers: nobody can guess it, and it says nothing. */
+  /** @returns the id under which the runner answers: unguessable and meaningless. */
   #expect(withinMs: number, pending: Pending): string {
     const id = randomBytes(16).toString("hex");
     const timer = setTimeout(() => this.#link.kill("silent"), withinMs);
@@ -225,7 +223,7 @@ class RunnerSandbox implements Sandbox {
       ...pending,
       onResult: (report, value) => {
         clearTimeout(timer);
-        // Only then: one whose answer cannot be read ends with the runner, as all others do.
+        // Removed after this, because an unreadable answer ends the runner and fails all pending requests.
         pending.onResult(report, value);
         this.#pending.delete(id);
       },
@@ -240,7 +238,7 @@ class RunnerSandbox implements Sandbox {
 
   #receive(runner: ReadyRunner, { kind, lease, number, payload }: Frame): void {
     const pending = this.#pending.get(lease);
-    // The run has ended here, by its caller's wish, and the runner does not know yet.
+    // The caller cancelled the run, and the runner does not know yet.
     if (pending === undefined) return;
     if (kind === FrameKind.result) {
       const { first, second } = readParts(payload);
@@ -255,15 +253,20 @@ class RunnerSandbox implements Sandbox {
     if (reply && this.#pending.has(lease)) runner.socket.send(FrameKind.hostReply, lease, reply, number);
   }
 
-  async #unlessAborted(lease: Lease, id: string, runner: ReadyRunner, signal?: AbortSignal): Promise<RunOutcome> {
-    if (signal === undefined) return await lease.outcome;
+  async #unlessAborted(
+    session: RunSession,
+    id: string,
+    runner: ReadyRunner,
+    signal?: AbortSignal,
+  ): Promise<RunOutcome> {
+    if (signal === undefined) return await session.outcome;
     const abort = () => {
       runner.socket.send(FrameKind.cancel, id);
       this.#pending.get(id)?.fail("killed");
     };
     signal.addEventListener("abort", abort, { once: true });
     try {
-      const outcome = await lease.outcome;
+      const outcome = await session.outcome;
       signal.throwIfAborted();
       return outcome;
     } finally {
@@ -271,7 +274,7 @@ class RunnerSandbox implements Sandbox {
     }
   }
 
-  /** @throws ProtocolError, which ends the runner: code that brings that about counts like code that ends a thread. */
+  /** @throws ProtocolError, which ends the runner: code that causes it counts like code that ends a thread. */
   #read(source: CodeSource, mostValues: number, report: Buffer, value: Buffer): RunReport {
     try {
       return readReport(report, value, mostValues);
@@ -300,7 +303,7 @@ class RunnerSandbox implements Sandbox {
     if (this.#byTenant.fail(tenantId)) this.#settings.onIncident({ type: "tenant_held", tenantId });
   }
 
-  /** Milliseconds until the code may run again; 0 where it may run now. */
+  /** Milliseconds until the code may run again; 0 if it may run now. */
   #heldMs({ tenantId, functionId }: CodeSource): number {
     return Math.max(this.#byFunction.openFor(`${tenantId} ${functionId}`), this.#byTenant.openFor(tenantId));
   }
@@ -319,7 +322,7 @@ function tooLong(code: string): CompileProblem | undefined {
   return { message: `The code is longer than ${CODE_CHARACTERS} characters.`, line: 1, column: 1 };
 }
 
-/** Instances of one key may serve each other's calls; everything that makes a difference goes in. */
+/** Instances of one key may serve each other's calls, so the key includes every relevant difference. */
 function instanceKey({ key, code, hasApplication }: RunRequest, { memoryBytes }: RunLimits): string {
   const { tenantId, functionId, applicationId, configurationVersion, kind } = key;
   const parts = [tenantId, functionId, applicationId, configurationVersion, kind, hasApplication, memoryBytes, code];

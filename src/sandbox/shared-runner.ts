@@ -6,27 +6,27 @@ import { type ReadyRunner, RunnerWaiters } from "./runner-waiters.js";
 import { type Frame, FrameKind } from "./wire/frame.js";
 import { FrameSocket } from "./wire/frame-socket.js";
 
-/** Where the runner of another process is found. */
+/** Address of another process's runner. */
 export interface SharedRunnerPlace {
   readonly socketPath: string;
-  /** Asks the process that started the runner to end it and to start another. */
+  /** Asks the process that started the runner to replace it. */
   kill(reason: ExitReason): void;
-  /** Tells the other processes of code that has ended a thread: their circuit breakers count it too. */
+  /** Reports code that ended a thread to the other processes, whose circuit breakers count it too. */
   tellFailure(source: CodeSource): void;
-  /** @param count called for each failure that another process tells. */
+  /** @param count called for each failure that another process reports. */
   onFailure(count: (source: CodeSource) => void): void;
 }
 
 export interface SharedRunnerHooks {
   readonly onFrame: (runner: ReadyRunner, frame: Frame) => void;
-  /** The runner has ended. No frame of it comes any more. */
+  /** The runner has ended. No further frame of it follows. */
   readonly onLost: () => void;
 }
 
-/** Milliseconds between attempts to reach a runner. A runner takes some 150 ms to start. */
+/** Milliseconds between attempts to connect. A runner takes some 150 ms to start. */
 const CONNECT_EVERY_MS = 50;
 
-/** A connection to the runner of another process, made again whenever that process has started another runner. */
+/** A connection to another process's runner, renewed whenever that process has started another one. */
 export class SharedRunner implements RunnerLink {
   readonly #place: SharedRunnerPlace;
   readonly #hooks: SharedRunnerHooks;

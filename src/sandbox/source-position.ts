@@ -1,23 +1,25 @@
-/** A place in a tenant's code as it was given. Both count from 1. */
+/** A place in a tenant's original code. Both count from 1. */
 export interface SourcePosition {
   readonly line: number;
   readonly column: number;
 }
 
-/** What stack traces call the code of a function. */
+/** The file name of a function's code in stack traces. */
 export const SOURCE_NAME = "function.js";
 
-/** As Node wraps CommonJS modules. It stands before the first line of the code, so columns of that line are too large. */
+/**
+ * Node's wrapper of CommonJS modules. It precedes the first line of the code, so columns of that line are too large.
+ */
 const BEFORE = "(function (exports, require, module, __filename, __dirname) {";
 const AFTER = "\n})";
 
 /** CommonJS code as an expression whose value is a function. */
 export function wrapped(code: string): string {
-  // A first line "#!/usr/bin/env node" is allowed in Node. Two characters for two: columns stay as they are.
+  // Node allows a first line "#!/usr/bin/env node". The replacement has the same length, so columns stay.
   return `${BEFORE}${code.replace(/^#!/, "//")}${AFTER}`;
 }
 
-/** The topmost place of a stack trace that is in the tenant's code. @param isWrapped whether that is CommonJS. */
+/** The topmost place of a stack trace in the tenant's code. @param isWrapped whether the code is CommonJS. */
 export function positionIn(stack: string, isWrapped: boolean): SourcePosition | undefined {
   const [, line, column] = /function\.js:(\d{1,7}):(\d{1,7})/.exec(stack) ?? [];
   if (line === undefined || column === undefined) return undefined;
@@ -25,7 +27,7 @@ export function positionIn(stack: string, isWrapped: boolean): SourcePosition | 
   return { line: Math.max(Number(line), 1), column: Math.max(Number(column) - offset, 1) };
 }
 
-/** A text with stack traces in it, such as a line of the console, whose places are those of the code as it was given. */
+/** Converts the positions of stack traces in a text, such as a line of the console, to those of the original code. */
 export function withoutWrapper(text: string): string {
   return text.replace(/(?<=function\.js:1:)\d{1,7}/g, (column) => String(Math.max(Number(column) - BEFORE.length, 1)));
 }

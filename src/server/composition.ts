@@ -1,6 +1,6 @@
 import { Authenticator } from "../access/authenticate.js";
-import type { Crowd } from "../api/crowd-gate.js";
 import { internalCalls } from "../api/internal-calls.js";
+import type { Overload } from "../api/load-shedder.js";
 import type { OperatorLog } from "../api/operator-log.js";
 import { buildPipeline, type Pipeline } from "../api/pipeline.js";
 import type { InvokeProxy } from "../api/proxy-route.js";
@@ -32,7 +32,7 @@ export interface Composition extends AsyncDisposable {
   readonly payments: Payments;
   readonly invitations: InvitationDesk;
   readonly sandbox: Pick<Sandbox, "metrics">;
-  readonly crowd: Crowd;
+  readonly overload: Overload;
   /** Starts no more background work, and waits for what is under way. Requests are still served. */
   rest(): Promise<void>;
 }
@@ -76,7 +76,7 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
     invokeProxy: invoke,
     ...{ runs, payments, sandbox, rest },
     invitations: new InvitationDesk(database, keyring),
-    crowd: {
+    overload: {
       refusalOf(apiKey) {
         const tenantId = database.fast.isBusy ? authenticator.tenantOf(apiKey) : undefined;
         return tenantId && database.fast.refusalOf(tenantId);

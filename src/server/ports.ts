@@ -69,12 +69,12 @@ function apiServer(
   memory: MemoryBudget,
   rateGate: RateGate,
 ): Promise<ApiServer> {
-  const { corsOrigins, bodyLimit, requestTimeout, rpcLane } = config;
-  const { pipelines, invokeProxy, crowd } = parts;
+  const { corsOrigins, bodyLimit, requestTimeout, rpcFastPath } = config;
+  const { pipelines, invokeProxy, overload } = parts;
   return createApiServer({
     services: SERVICES,
-    ...{ pipelines, invokeProxy, crowd },
-    ...{ corsOrigins, bodyLimit, requestTimeout, rpcLane },
+    ...{ pipelines, invokeProxy, overload },
+    ...{ corsOrigins, bodyLimit, requestTimeout, rpcFastPath },
     ...{ readiness, log, meters, memory, rateGate, tls },
     readClient: clientReader(config.trustedProxies),
     async extend(app) {

@@ -2,7 +2,7 @@ import type { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
 import { readAnswerBody } from "../proxy/buffered-body.js";
 import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/call.js";
 import { DestinationFailed } from "../proxy/destination-failed.js";
-import { failureOf } from "../proxy/given-up.js";
+import { failureOf } from "../proxy/exchange-failure.js";
 import type { Handler } from "./call.js";
 
 type Invoke = Handler<typeof ProxyService.method.invokeProxy.input, typeof ProxyService.method.invokeProxy.output>;

@@ -21,7 +21,7 @@ import {
   type ProxyDefinitionPatch,
   type ProxyDraft,
 } from "../proxy/prepare-proxy.js";
-import { changeProxy, createProxy, deleteProxy, getProxy, pageOfProxies } from "../proxy/proxies.js";
+import { createProxy, deleteProxy, getProxy, listProxies, updateProxy } from "../proxy/proxies.js";
 import type { ConfiguredProxy } from "../proxy/proxy.js";
 import type { Transform, TransformDraft } from "../proxy/transform.js";
 import type { Keyring } from "../tenancy/keyring.js";
@@ -51,7 +51,7 @@ function proxyReads({ keyring, invoke }: ProxyServiceParts): ServedMethod[] {
       const page = pageRequest(request);
       const listing = { ...page, ids: request.id.map(uuidOf), name: request.name };
       return call.list(
-        (tx) => pageOfProxies(tx, call.caller, keys, listing),
+        (tx) => listProxies(tx, call.caller, keys, listing),
         (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => show(tenantId, item)) }),
       );
     }),
@@ -92,7 +92,7 @@ function proxyChanges({ keyring, policy, compileFor }: ProxyServiceParts): Serve
         const definition = await checkProxy(checksFor(tenantId), draftOf(request));
         const replaced = { ...propertiesOf(request), definition };
         return call.transact(
-          (tx) => changeProxy(tx, call.caller, keys, uuidOf(request.id), () => replaced),
+          (tx) => updateProxy(tx, call.caller, keys, uuidOf(request.id), () => replaced),
           (changed) => show(tenantId, changed),
         );
       },
@@ -105,7 +105,7 @@ function proxyChanges({ keyring, policy, compileFor }: ProxyServiceParts): Serve
         const patchDefinition = await checkPatch(checksFor(call.caller.tenantId), patchOf(request));
         return call.transact(
           (tx) =>
-            changeProxy(tx, call.caller, keys, uuidOf(request.id), (current) => ({
+            updateProxy(tx, call.caller, keys, uuidOf(request.id), (current) => ({
               ...patchedProperties(request, current),
               definition: patchDefinition(current.definition),
             })),

@@ -8,13 +8,13 @@ import { type CompileCode, type CompileFor, requireCompiling } from "../function
 import {
   checkIcon,
   createFormula,
+  deleteFormula,
   deniedOfficial,
   type Formula,
   type FormulaDraft,
   getFormula,
-  pageOfFormulas,
-  removeFormula,
-  replaceFormula,
+  listFormulas,
+  updateFormula,
 } from "../reactors/formula.js";
 import { type ConfigurationEntry, checkContract, type ValueType } from "../reactors/formula-contract.js";
 import type { Keyring } from "../tenancy/keyring.js";
@@ -49,7 +49,7 @@ export function reactorFormulaService({ keyring, compileFor }: ReactorFormulaPar
       const keys = await keyring.of(call.caller.tenantId);
       const page = pageRequest(request);
       return call.list(
-        (tx) => pageOfFormulas(tx, call.caller, keys, { ...page, name: request.name }),
+        (tx) => listFormulas(tx, call.caller, keys, { ...page, name: request.name }),
         (found) => ({ pagination: showPage(found, page), data: found.items.map(showFormula) }),
       );
     }),
@@ -68,13 +68,13 @@ export function reactorFormulaService({ keyring, compileFor }: ReactorFormulaPar
         }
         const keys = await keyring.of(call.caller.tenantId);
         const draft = await readFormulaDraft(compileFor(call.caller.tenantId), request);
-        return call.transact((tx) => replaceFormula(tx, call.caller, keys, id, draft), showFormula);
+        return call.transact((tx) => updateFormula(tx, call.caller, keys, id, draft), showFormula);
       },
       { replay: replayWhole("reactor_formula") },
     ),
     serve(method.deleteReactorFormula, async ({ id }, call) =>
       call.transact(
-        (tx) => removeFormula(tx, call.caller, uuidOf(id)),
+        (tx) => deleteFormula(tx, call.caller, uuidOf(id)),
         () => ({}),
       ),
     ),

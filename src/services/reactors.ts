@@ -12,17 +12,17 @@ import { type CompileCode, type CompileFor, requireCompiling } from "../function
 import { mergeConfiguration } from "../functions/configuration.js";
 import { parseRuntime, type Runtime } from "../functions/runtime.js";
 import {
-  changeReactor,
   chooseCode,
   createReactor,
   deleteReactor,
   getReactor,
   lacksCode,
-  pageOfReactors,
+  listReactors,
   type Reactor,
   type ReactorCode,
   type ReactorProperties,
   type ShownReactor,
+  updateReactor,
 } from "../reactors/reactor.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
@@ -50,7 +50,7 @@ function reactorReads({ keyring }: ReactorServiceParts): ServedMethod[] {
       const page = pageRequest(request);
       const listing = { ...page, ids: request.id.map(uuidOf), name: request.name };
       return call.list(
-        (tx) => pageOfReactors(tx, call.caller, keys, listing),
+        (tx) => listReactors(tx, call.caller, keys, listing),
         (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => show(tenantId, item)) }),
       );
     }),
@@ -91,7 +91,7 @@ function reactorChanges({ keyring, compileFor }: ReactorServiceParts): ServedMet
         const { code, ...others } = await readProperties(compileFor(tenantId), request);
         const replace = (current: Reactor) => ({ ...others, code: code ?? keptFormula(current) });
         return call.transact(
-          (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), replace),
+          (tx) => updateReactor(tx, call.caller, keys, uuidOf(request.id), replace),
           (changed) => show(tenantId, changed),
         );
       },
@@ -103,7 +103,7 @@ function reactorChanges({ keyring, compileFor }: ReactorServiceParts): ServedMet
         const keys = await keyring.of(call.caller.tenantId);
         const patch = await readPatch(compileFor(call.caller.tenantId), request);
         return call.transact(
-          (tx) => changeReactor(tx, call.caller, keys, uuidOf(request.id), patch),
+          (tx) => updateReactor(tx, call.caller, keys, uuidOf(request.id), patch),
           () => ({}),
         );
       },

@@ -15,13 +15,13 @@ export function readPublicUrl(text: string | undefined): string | undefined {
   throw new ConfigError(`CLOAKROOM_PUBLIC_URL must be an address such as https://vault.example.com; it is "${text}".`);
 }
 
-/** Pages that browsers may call from; `*` for all. */
+/** Origins whose pages may call the API; `*` for all. */
 export function readOrigins(text: string): string[] {
   const origins = text.split(",").map((origin) => origin.trim());
   for (const origin of origins) {
     if (origin !== "*" && !(URL.canParse(origin) && new URL(origin).origin === origin)) {
       throw new ConfigError(
-        `CLOAKROOM_CORS_ORIGINS must be * or origins such as https://shop.example.com, separated by commas; "${origin}" is none.`,
+        `CLOAKROOM_CORS_ORIGINS must be * or origins such as https://shop.example.com, separated by commas; "${origin}" is not valid.`,
       );
     }
   }
@@ -38,7 +38,7 @@ function readNetwork(name: Name, entry: string): Network {
   const isSingle = ipaddr.isValid(entry);
   if (!isSingle && !ipaddr.isValidCIDR(entry)) {
     throw new ConfigError(
-      `CLOAKROOM_${name} must be addresses or networks such as 10.0.0.0/8, separated by commas; "${entry}" is none.`,
+      `CLOAKROOM_${name} must be addresses or networks such as 10.0.0.0/8, separated by commas; "${entry}" is not valid.`,
     );
   }
   const [address, bits] = isSingle ? [ipaddr.parse(entry), undefined] : ipaddr.parseCIDR(entry);
@@ -46,7 +46,10 @@ function readNetwork(name: Name, entry: string): Network {
   return { address: address.toString(), prefix: bits ?? (family === "ipv4" ? 32 : 128), family };
 }
 
-/** `stripe-card=http://127.0.0.1:12111,adyen-card=...`: no tenant's field, or a tenant could send cards anywhere. */
+/**
+ * `stripe-card=http://127.0.0.1:12111,adyen-card=...`. A setting and not a tenant's field: otherwise a tenant could
+ * send cards anywhere.
+ */
 export function readPaymentAddresses(text: string): ReadonlyMap<FormulaId, string> {
   const entries = text.split(",").filter((entry) => entry.trim() !== "");
   return new Map(
@@ -57,13 +60,13 @@ export function readPaymentAddresses(text: string): ReadonlyMap<FormulaId, strin
         return [formula, address.replace(/\/+$/, "")];
       }
       throw new ConfigError(
-        `CLOAKROOM_PAYMENT_ADDRESSES must be entries such as stripe-card=https://stripe.example.com, separated by commas; "${entry}" is none.`,
+        `CLOAKROOM_PAYMENT_ADDRESSES must be entries such as stripe-card=https://stripe.example.com, separated by commas; "${entry}" is not valid.`,
       );
     }),
   );
 }
 
-/** The message does not repeat what it is: it may hold a password. */
+/** The message does not repeat the value, which may contain a password. */
 export function readRedisUrl(url: Sensitive<string> | undefined): Sensitive<string> | undefined {
   if (url && !/^rediss?:\/\/.+/.test(url.reveal())) {
     throw new ConfigError("CLOAKROOM_REDIS_URL must be an address such as redis://valkey.example.com:6379.");

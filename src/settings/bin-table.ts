@@ -4,8 +4,8 @@ import { BinTable } from "../tokens/types/bin-table.js";
 import { ConfigError } from "./environment.js";
 
 /**
- * Reads what the operator knows of card issuers, where that is configured.
- * @throws {ConfigError} where the file cannot be read, or is no BIN table.
+ * Reads the operator's table of card issuers, if one is configured.
+ * @throws {ConfigError} if the file cannot be read, or is not a BIN table.
  */
 export async function readBinTable(file: string | undefined): Promise<BinTable | undefined> {
   if (file === undefined) return undefined;
@@ -16,11 +16,11 @@ export async function readBinTable(file: string | undefined): Promise<BinTable |
     return new BinTable(parse(text));
   } catch (error) {
     const reason = error instanceof Error ? error.message : "It cannot be read.";
-    throw new ConfigError(`CLOAKROOM_BIN_TABLE_FILE names a file that is no BIN table: ${file}. ${reason}`);
+    throw new ConfigError(`CLOAKROOM_BIN_TABLE_FILE names a file that is not a BIN table: ${file}. ${reason}`);
   }
 }
 
-/** What JSON.parse says of a mistake repeats parts of the file. */
+/** JSON.parse's messages repeat parts of the file. */
 function parse(text: string): Json {
   try {
     return JSON.parse(text);

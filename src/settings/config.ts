@@ -71,11 +71,11 @@ export interface Config {
   readonly redisUrl: Sensitive<string> | undefined;
   /** The mail server, with its password. Absent: messages are written to files. */
   readonly smtpUrl: Sensitive<string> | undefined;
-  /** Whom messages come from. Absent: no-reply at the host of the public URL. */
+  /** Sender of messages. Absent: no-reply at the host of the public URL. */
   readonly mailFrom: string | undefined;
   readonly sandbox: SandboxConfig;
   /** Whether plain gRPC calls take the short way past Connect's handlers. */
-  readonly rpcLane: boolean;
+  readonly rpcFastPath: boolean;
   /** Where payment services are reached, without a slash at the end, in place of their public addresses. */
   readonly paymentAddresses: ReadonlyMap<FormulaId, string>;
 }
@@ -131,7 +131,7 @@ export function readConfig(environment: Environment): Config {
     smtpUrl: readSmtpUrl(secret("SMTP_URL")),
     mailFrom: readMailFrom(optional("MAIL_FROM")),
     sandbox: readSandbox(environment),
-    rpcLane: readSwitch("RPC_LANE", text("RPC_LANE")),
+    rpcFastPath: readSwitch("RPC_FAST_PATH", text("RPC_FAST_PATH")),
     paymentAddresses: readPaymentAddresses(optional("PAYMENT_ADDRESSES") ?? ""),
   };
 }

@@ -1,7 +1,7 @@
 import { EgressPolicy } from "../egress/egress-policy.js";
 import { ConfigError } from "./environment.js";
 
-/** The operator's lists of what may be reached although it is not public, and of what may not. */
+/** The operator's lists of non-public destinations to allow and of public ones to deny. */
 export function readEgress(allow: string | undefined, deny: string | undefined): EgressPolicy {
   try {
     return new EgressPolicy({ allow, deny });

@@ -23,13 +23,33 @@ export const NAMES: readonly string[] = Object.entries<Setting>(SETTINGS).flatMa
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** @throws {ConfigError} for a CLOAKROOM_ name that {@link NAMES} lacks. */
+/** Present names of renamed settings, by their former names. The next release drops the former ones. */
+const RENAMED: Readonly<Record<string, string>> = { CLOAKROOM_RPC_LANE: "CLOAKROOM_RPC_FAST_PATH" };
+
+/**
+ * Accepts former names of settings for one release.
+ * @param warn called with one line for each former name.
+ * @throws {ConfigError} if a setting has both names.
+ */
+export function withPresentNames(environment: Environment, warn: (line: string) => void): Environment {
+  const present = { ...environment };
+  for (const [former, name] of Object.entries(RENAMED)) {
+    if (present[former] === undefined) continue;
+    if (present[name] !== undefined) throw new ConfigError(`Set ${name}, not also its former name ${former}.`);
+    warn(`${former} is now ${name}. The next release does not accept the former name.`);
+    present[name] = present[former];
+    delete present[former];
+  }
+  return present;
+}
+
+/** @throws {ConfigError} for a CLOAKROOM_ name that is not in {@link NAMES}. */
 export function refuseUnknownNames(environment: Environment): void {
   const keys = Object.keys(environment).filter((key) => key.startsWith("CLOAKROOM_"));
   for (const key of keys) {
     if (!isServiceLink(key, environment[key])) continue;
     throw new ConfigError(
-      `${key} is no setting: Kubernetes sets it for a Service of this name. Set enableServiceLinks: false in the pod's spec, or name the Service otherwise.`,
+      `${key} is not a setting: Kubernetes sets it for a Service of this name. Set enableServiceLinks: false in the pod's spec, or rename the Service.`,
     );
   }
   for (const key of keys) {
@@ -37,15 +57,15 @@ export function refuseUnknownNames(environment: Environment): void {
     if (NAMES.some((known) => known === name)) continue;
     const close = NAMES.find((known) => known.startsWith(name.slice(0, 4)));
     const hint = close ? ` Did you mean CLOAKROOM_${close}?` : "";
-    throw new ConfigError(`${key} is no setting.${hint} docs/configuration.md lists them all.`);
+    throw new ConfigError(`Unknown setting ${key}.${hint} docs/configuration.md lists all settings.`);
   }
 }
 
 const DATABASE_NAMES = Object.keys(DATABASE_SETTINGS).flatMap((name) => [name, `${name}_FILE`]);
 
 /**
- * An empty setting is a mistake, such as a secret that was not mounted. As "not set", an empty DATABASE_URL would start
- * an embedded database in place of the operator's.
+ * Rejects empty settings: they are mistakes, such as a secret that was not mounted. An empty DATABASE_URL read as "not
+ * set" would start an embedded database in place of the operator's.
  * @throws {ConfigError}
  */
 export function refuseEmptySettings(environment: Environment): void {
@@ -57,13 +77,13 @@ export function refuseEmptySettings(environment: Environment): void {
   }
 }
 
-/** What Kubernetes gives each container of a namespace for a Service whose name begins like our settings. */
+/** Whether Kubernetes set the variable, for a Service whose name begins with the prefix of our settings. */
 function isServiceLink(key: string, value: string | undefined): boolean {
   if (/_PORT$/.test(key) && /^(tcp|udp|sctp):\/\//.test(value ?? "")) return true;
   return /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(key);
 }
 
-/** Secrets come as themselves or as the name of a file that holds them (`..._FILE`). */
+/** Reads a secret, given directly or as the name of a file that contains it (`..._FILE`). */
 export function readSecret(environment: Environment, name: string): Sensitive<string> | undefined {
   const file = environment[`${name}_FILE`];
   if (environment[name] && file) throw new ConfigError(`Set ${name} or ${name}_FILE, not both.`);
@@ -95,7 +115,7 @@ export function readWhole(environment: Environment, name: WholeName): number {
   return readNumber(environment, name) ?? SETTINGS[name].byDefault;
 }
 
-/** Returns undefined for a setting that is absent. @throws {ConfigError} as {@link readWhole} does. */
+/** Returns undefined for an absent setting. @throws {ConfigError} as {@link readWhole} does. */
 export function readOptionalWhole(environment: Environment, name: OptionalWholeName): number | undefined {
   return readNumber(environment, name);
 }

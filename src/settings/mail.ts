@@ -2,7 +2,7 @@ import parseAddresses from "email-addresses";
 import type { Sensitive } from "../crypto/sensitive.js";
 import { ConfigError } from "./environment.js";
 
-/** The message does not repeat what it is: it holds a password. */
+/** The message does not repeat the value, which contains a password. */
 export function readSmtpUrl(url: Sensitive<string> | undefined): Sensitive<string> | undefined {
   if (url === undefined) return undefined;
   const parsed = URL.canParse(url.reveal()) ? new URL(url.reveal()) : undefined;
@@ -10,7 +10,7 @@ export function readSmtpUrl(url: Sensitive<string> | undefined): Sensitive<strin
   throw new ConfigError("CLOAKROOM_SMTP_URL must be an address such as smtps://user:password@mail.example.com:465.");
 }
 
-/** Whom messages come from, as a header of them says it. */
+/** The sender of messages, in the form of a From header. */
 export function readMailFrom(text: string | undefined): string | undefined {
   if (text === undefined || (!/\p{Cc}/u.test(text) && parseAddresses({ input: text, startAt: "mailbox" }))) return text;
   throw new ConfigError(

@@ -3,15 +3,18 @@ import { ConfigError } from "./environment.js";
 
 const MOST_PROCESSES = 64;
 
-/** Connections of the embedded database that its processes may use. The rest of its 200 are for commands and upkeep. */
+/**
+ * Connections of the embedded database that server processes may use. The rest of its 200 are for commands and
+ * maintenance.
+ */
 const MOST_EMBEDDED_CONNECTIONS = 180;
 
 /** Connections of a process beside those for transactions: leases, health and jobs. */
 const FURTHER_CONNECTIONS = 3;
 
 /**
- * Processes that serve: a number, or `auto` for the processors that this process may use.
- * @throws {ConfigError} where the embedded database has too few connections for them.
+ * Number of serving processes: a number, or `auto` for the processors available to this process.
+ * @throws {ConfigError} if the embedded database has too few connections for them.
  */
 export function readProcesses(
   value: string,

@@ -4,7 +4,7 @@ import type { Sensitive } from "../crypto/sensitive.js";
 import type { TransitCredentials, TransitSettings } from "../crypto/transit-client.js";
 import { ConfigError } from "./environment.js";
 
-/** What the operator set of the root key, as it stands in the environment. */
+/** The operator's settings of the root key, as raw text from the environment. */
 export interface RootKeyTexts {
   readonly keyFile: string;
   readonly transitUrl: string | undefined;
@@ -20,9 +20,9 @@ const KEY_PATH = /^\/v1\/(.+)\/keys\/([A-Za-z0-9._-]+)$/;
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * Decides who holds the root key: a KMS key or a Transit key where one is named, else the key file. Where both are named,
- * the KMS key is to replace the other: see {@link requireOneHolder}.
- * @throws {ConfigError} where the settings do not fit together.
+ * Chooses the holder of the root key: a configured KMS key or Transit key, otherwise the key file. If both are
+ * configured, the KMS key is to replace the Transit key: see {@link requireOneHolder}.
+ * @throws {ConfigError} if the settings conflict.
  */
 export function readRootKeyHolder(texts: RootKeyTexts): RootKeyHolder {
   const { keyFile, kmsKeyId } = texts;
@@ -32,13 +32,13 @@ export function readRootKeyHolder(texts: RootKeyTexts): RootKeyHolder {
 }
 
 /**
- * Only whoever replaces the root key may name two holders: the one that it comes from, and the one that it goes to.
+ * Rejects two holders, except in the command that moves the root key from one to the other.
  * @throws {ConfigError}
  */
 export function requireOneHolder(holder: RootKeyHolder): void {
   if (holder.kind !== "kms" || !holder.former) return;
   throw new ConfigError(
-    "Set CLOAKROOM_TRANSIT_URL or CLOAKROOM_KMS_KEY_ID, not both: one root key wraps. Only to move from the Transit key to the KMS key, with cloakroom keys rotate --root, are both set.",
+    "Set CLOAKROOM_TRANSIT_URL or CLOAKROOM_KMS_KEY_ID, not both. Set both only to move the root key from Transit to KMS with cloakroom keys rotate --root.",
   );
 }
 
@@ -62,7 +62,9 @@ function readTransit(texts: RootKeyTexts): TransitSettings | undefined {
   return { origin: url.origin, mount, keyName, credentials, namespace, ca };
 }
 
-/** Whoever set any of these means the key to be in Transit: one that is made in a file instead would be used for good. */
+/**
+ * These settings imply a key in Transit. Without this check, the server would create a key file and use it permanently.
+ */
 function refuseWithoutUrl(texts: RootKeyTexts): void {
   const set = Object.entries({
     CLOAKROOM_TRANSIT_TOKEN: texts.transitToken,
@@ -73,7 +75,7 @@ function refuseWithoutUrl(texts: RootKeyTexts): void {
   }).find(([, value]) => value !== undefined);
   if (!set) return;
   throw new ConfigError(
-    `${set[0]} is set, but not CLOAKROOM_TRANSIT_URL: set it to the address of the root key in Transit, or leave both out.`,
+    `${set[0]} is set, but not CLOAKROOM_TRANSIT_URL: set it to the address of the root key in Transit, or remove both.`,
   );
 }
 

@@ -1,19 +1,19 @@
 import { type Environment, readOptionalWhole, readWhole } from "./environment.js";
 
-/** What runs of tenants' code may use, as far as the operator says. */
+/** The operator's limits for runs of tenants' code. */
 export interface SandboxConfig {
-  /** Threads that run code; undefined: as many as fit the processors. */
+  /** Number of threads that run code; undefined: by the number of processors. */
   readonly threads: number | undefined;
   readonly limits: {
-    /** Milliseconds that a run may take. */
+    /** Time limit of a run, in milliseconds. */
     readonly wallMs: number;
-    /** Bytes that it may allocate. */
+    /** Memory limit of a run, in bytes. */
     readonly memoryBytes: number;
   };
   readonly queue: {
-    /** Runs that wait for a thread. */
+    /** Number of runs that may wait for a thread. */
     readonly total: number;
-    /** Milliseconds after which one that still waits is refused. */
+    /** Longest wait for a thread, in milliseconds. */
     readonly waitMs: number;
   };
 }

@@ -8,7 +8,7 @@ interface TextSetting {
   readonly meaning: string;
 }
 
-/** A text that may be absent. `otherwise` says what holds then. */
+/** A text that may be absent. `otherwise` describes the effect of its absence. */
 interface OptionalSetting {
   readonly kind: "optional";
   readonly format: string;
@@ -24,7 +24,7 @@ interface SecretSetting {
   readonly meaning: string;
 }
 
-/** A whole number between two bounds, which are allowed themselves. */
+/** A whole number within inclusive bounds. */
 interface WholeSetting {
   readonly kind: "whole";
   readonly byDefault: number;
@@ -114,7 +114,7 @@ const LISTENING = {
   ),
 };
 
-/** Their names have no prefix: other programs read the same variables. */
+/** These names have no prefix, because other programs read the same variables. */
 export const DATABASE_SETTINGS = {
   DATABASE_URL: secret(
     "`postgres://` URL",
@@ -185,7 +185,7 @@ const REQUESTS = {
     "each process counts by itself",
     "Valkey or Redis in which replicas share the counters of rate limits.",
   ),
-  RPC_LANE: text(
+  RPC_FAST_PATH: text(
     "`on` or `off`",
     "on",
     "`off` sends unary calls over gRPC, gRPC-Web and Connect through the general handlers, which are slower.",
@@ -218,7 +218,8 @@ const OUTGOING = {
 
 const SANDBOX = {
   SANDBOX_THREADS: optionalWhole("by processors", [1, 64], "Threads that run tenants' code."),
-  // Runs without a waiting caller hold a lease of 60 s. Queue and run together must end before another replica takes it.
+  // Runs without a waiting caller have a lease of 60 s. Queueing and run together must end before another replica takes
+  // the run over.
   SANDBOX_TIMEOUT_MS: whole(30_000, [100, 30_000], "Longest run of tenants' code, in milliseconds."),
   SANDBOX_MEMORY_MB: whole(128, [16, 1_024], "Memory that one run may allocate, in MB."),
   SANDBOX_QUEUE: whole(1_000, [1, 100_000], "Runs that may wait for a thread. Further runs are refused."),
@@ -268,7 +269,7 @@ export type WholeName = NameOf<"whole">;
 export type OptionalWholeName = NameOf<"optional_whole">;
 export type Name = keyof Settings | `${SecretName}_FILE`;
 
-/** Settings by topic, in the order of the configuration reference, each by the full name of its variable. */
+/** Settings by topic, in the order of the configuration reference, each under the full name of its variable. */
 export const SETTING_GROUPS: readonly {
   readonly title: string;
   readonly settings: Readonly<Record<string, Setting>>;
@@ -286,7 +287,7 @@ function prefixed(settings: Readonly<Record<string, Setting>>): Readonly<Record<
   return Object.fromEntries(Object.entries(settings).map(([name, setting]) => [`CLOAKROOM_${name}`, setting]));
 }
 
-/** The default limits, spelled as `CLOAKROOM_RATE_LIMITS` is. */
+/** The default limits, in the form of `CLOAKROOM_RATE_LIMITS`. */
 function documentedLimits(): string {
   return Object.entries(DOCUMENTED_POINTS)
     .map(([scope, requests]) => `${scope}=${requests}`)

@@ -4,8 +4,10 @@ import type { Database } from "../store/database.js";
 import { DUE_KINDS } from "../store/due.js";
 
 const POOL = "db_client_connection_pool_name";
+const SHARED_TRANSACTIONS = "cloakroom_shared_transactions_total";
+const SHARED_REQUESTS = "cloakroom_shared_transaction_requests_total";
 
-/** Connections, queues and what waits for background work, as they are when they are asked for. */
+/** Gauges of connections, queues and pending background work, read at each scrape. */
 export function gaugeDatabase(registry: Registry, database: Database, now: () => number): void {
   const registers = [registry];
   const pools = { fast: database.fast, ordinary: database.ordinary, slow: database.slow };
@@ -29,17 +31,26 @@ export function gaugeDatabase(registry: Registry, database: Database, now: () =>
         for (const [pool, batcher] of Object.entries(pools)) this.inc({ [POOL]: pool }, read(batcher.load));
       },
     });
-  countPerPool("cloakroom_flights_total", "Transactions that requests shared.", ({ transactions }) => transactions);
-  countPerPool("cloakroom_flight_passengers_total", "Requests that they carried.", ({ requests }) => requests);
+  const countTransactions = (name: string, help: string) =>
+    countPerPool(name, help, ({ transactions }) => transactions);
+  const countRequests = (name: string, help: string) => countPerPool(name, help, ({ requests }) => requests);
+  countTransactions(SHARED_TRANSACTIONS, "Transactions that requests shared.");
+  countRequests(SHARED_REQUESTS, "Requests in shared transactions.");
+  // Former names, exported for one release.
+  countTransactions("cloakroom_flights_total", `Deprecated, removed in the next release: use ${SHARED_TRANSACTIONS}.`);
+  countRequests(
+    "cloakroom_flight_passengers_total",
+    `Deprecated, removed in the next release: use ${SHARED_REQUESTS}.`,
+  );
   new Gauge({
     name: "cloakroom_due_age_seconds",
     help: "Age of the oldest minute with background work that is not done, by kind. Above 300, work is falling behind.",
     labelNames: ["kind"],
-    // Every process sees the same.
+    // Every process reports the same value.
     aggregator: "max",
     registers,
     async collect() {
-      // A database that is away is told of by readiness; the rest of the page is then worth all the more.
+      // Readiness reports an unreachable database; the other metrics are all the more useful then.
       const oldest = await database.oldestDue().catch(() => undefined);
       if (!oldest) return this.reset();
       for (const kind of DUE_KINDS) {

@@ -1,21 +1,21 @@
 import type { BodyRefusal } from "../memory/body-fault.js";
 
-/** A caller's span by its headers (W3C Trace Context), as they came. */
+/** The headers that name a caller's span (W3C Trace Context), unparsed. */
 export interface ParentSpan {
   readonly traceparent: string;
   readonly tracestate: string | undefined;
 }
 
-/** An operation that has ended, over whatever protocol. */
+/** A finished operation, over any protocol. */
 export interface EndedOperation {
   readonly rpc: string;
   /** The path template; absent over RPC protocols. */
   readonly route: string | undefined;
   /** `ok`, or the code of the fault. */
   readonly code: string;
-  /** Why its body was not taken, where that is how it ended. */
+  /** Why the body was refused, if it was. */
   readonly bodyRefusal?: BodyRefusal | undefined;
   readonly seconds: number;
-  /** The caller's span that it is a part of. */
+  /** The caller's span, which is the parent. */
   readonly parent: ParentSpan | undefined;
 }

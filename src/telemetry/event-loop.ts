@@ -1,12 +1,11 @@
 import { Gauge, type Registry } from "prom-client";
 
-/** How often the thread's processor time is read, in milliseconds. */
+/** Sampling interval of the thread's processor time, in milliseconds. */
 const SAMPLE_MS = 10;
 
 /**
- * Measures the longest time for which the event loop served nothing else. It is processor time of the main thread, so that a
- * machine that is busy with other processes does not show as a hold of ours; turns that are shorter than a sample add up to
- * one sample at most.
+ * Measures the longest time that the event loop was blocked. It counts processor time of the main thread, which
+ * excludes delays caused by other processes; turns shorter than a sample add up to at most one sample.
  */
 export function gaugeEventLoop(registry: Registry): void {
   let longestUs = 0;
@@ -20,7 +19,7 @@ export function gaugeEventLoop(registry: Registry): void {
   new Gauge({
     name: "cloakroom_event_loop_hold_seconds",
     aggregator: "max",
-    help: "Longest processor time that the event loop was held for in one turn, since the metrics were last read.",
+    help: "Longest processor time for which one turn blocked the event loop, since the metrics were last read.",
     registers: [registry],
     collect() {
       sample();

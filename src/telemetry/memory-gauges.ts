@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from "prom-client";
 import type { MemoryBudget } from "../memory/memory-budget.js";
 
-/** How much of the memory for bodies is reserved, and how many bodies wait for it. */
+/** Gauges of the free memory for bodies and of the bodies that wait for it. */
 export function gaugeMemory(registry: Registry, budget: MemoryBudget): void {
   const gauge = (name: string, help: string, read: (pool: MemoryBudget["small"]) => number) =>
     new Gauge({

@@ -5,31 +5,31 @@ import { RATE_SCOPES, type RateScope } from "../rate-limits/rate-scope.js";
 import type { EndedOperation } from "./ended-operation.js";
 import { traceOperation } from "./traces.js";
 
-/** Seconds, as the semantic conventions of OpenTelemetry advise for durations of requests. */
+/** Seconds, as OpenTelemetry's semantic conventions recommend for request durations. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 /**
  * - `broken`: seals were changed or removed, and new ones leave a gap
- * - `refused`: the head of a chain is gone, and it waits for an operator
- * - `vault_broken`: the vault's own record of tenants' seals was cut or changed
+ * - `refused`: the head of a chain is gone, and the chain waits for an operator
+ * - `vault_broken`: the vault's own record of tenants' seals was truncated or changed
  * - `set_back`: the clock had run fast, and a log was set back to the present
  * - `behind`: this server's clock is behind the database's
  */
 export const LOG_TROUBLES = ["broken", "refused", "vault_broken", "set_back", "behind"] as const;
 export type LogTrouble = (typeof LOG_TROUBLES)[number];
 
-/** What the process counts. Every label is from a closed list: none ever holds what a caller or a tenant wrote. */
+/** The metrics of the process. Every label comes from a closed list, never from a caller's or tenant's input. */
 export interface Meters {
   readonly registry: Registry;
-  /** @param route the router's pattern; absent where none fits. */
+  /** @param route the router's pattern; absent if none matches. */
   request(method: string, route: string | undefined, status: number, seconds: number): void;
   operation(ended: EndedOperation): void;
   rateRefused(scope: RateScope): void;
-  /** Something is wrong with a tenant's log, or with the clock that it is kept by. */
+  /** Counts a problem with a tenant's log, or with the clock that dates it. */
   logTrouble(trouble: LogTrouble): void;
-  /** A request that was one too many for its tenant. */
+  /** Counts a request refused because its tenant sent too many. */
   turnedAway(): void;
   /** The same job. Each run is counted with its duration and outcome. */
   timed<T extends TimedJob>(job: T): T;
@@ -56,7 +56,7 @@ export function createMeters(): Meters {
         {
           http_request_method: METHODS.has(method) ? method : "_OTHER",
           http_route: route === undefined ? "other" : patternOf(route),
-          // Destinations of proxies and tenants' code choose theirs.
+          // Destinations and tenants' code choose their own status codes.
           http_response_status_code: STATUS_CODES[status] === undefined ? "other" : status,
         },
         seconds,
@@ -115,18 +115,18 @@ function trafficInstruments(registers: Registry[]) {
 function refusalInstruments(registers: Registry[]) {
   const refusals = new Counter({
     name: "cloakroom_rate_limited_total",
-    help: "Requests that were refused because their client had sent too many.",
+    help: "Requests refused because their client exceeded a rate limit.",
     labelNames: ["scope"],
     registers,
   });
   const turnedAway = new Counter({
     name: "cloakroom_turned_away_total",
-    help: "REST requests that were answered with 503 before they were read: their tenant sent more than is served.",
+    help: "REST requests answered with 503 before they were read, because their tenant's queue was full.",
     registers,
   });
   const refusedBodies = new Counter({
     name: "cloakroom_bodies_refused_total",
-    help: "Bodies of requests that were not taken, by why.",
+    help: "Request bodies that were refused, by reason.",
     labelNames: ["reason"],
     registers,
   });
@@ -138,7 +138,7 @@ function refusalInstruments(registers: Registry[]) {
 function backgroundInstruments(registers: Registry[]) {
   const logTroubles = new Counter({
     name: "cloakroom_log_trouble_total",
-    help: "What was found wrong with logs and their seals, or with the clock that they are kept by.",
+    help: "Problems found in logs and their seals, or in the clock that dates them.",
     labelNames: ["trouble"],
     registers,
   });

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { HistogramSnapshot } from "../sandbox/histogram.js";
 import type { SandboxMetrics } from "../sandbox/metrics.js";
 
-/** What the sandbox has counted, and how its runner is. */
+/** Metrics of the sandbox's counters and of its runner. */
 export function gaugeSandbox(registry: Registry, sandbox: { readonly metrics: SandboxMetrics }): void {
   const registers = [registry];
   const gauge = (name: string, help: string, read: (metrics: SandboxMetrics) => number) =>
@@ -22,7 +22,7 @@ export function gaugeSandbox(registry: Registry, sandbox: { readonly metrics: Sa
     });
   new Counter({
     name: "sandbox_runs_total",
-    help: "Runs of tenant code, by how they ended.",
+    help: "Runs of tenants' code, by outcome.",
     labelNames: ["outcome"],
     registers,
     collect() {
@@ -30,10 +30,14 @@ export function gaugeSandbox(registry: Registry, sandbox: { readonly metrics: Sa
       for (const [outcome, count] of Object.entries(sandbox.metrics.runs)) this.inc({ outcome }, count);
     },
   });
-  counter("sandbox_cold_starts_total", "Runs for which an instance had to be started.", (seen) => seen.coldStarts);
-  counter("sandbox_threads_ended_total", "Threads ended with code that did not yield.", (seen) => seen.threadsEnded);
-  counter("sandbox_runners_ended_total", "Runner processes that went away.", (seen) => seen.runnersEnded);
-  gauge("sandbox_runs_active", "Runs under way, those that wait included.", ({ underWay }) => underWay);
+  counter("sandbox_cold_starts_total", "Runs that had to start an instance.", (seen) => seen.coldStarts);
+  counter(
+    "sandbox_threads_ended_total",
+    "Threads ended because their code did not yield.",
+    (seen) => seen.threadsEnded,
+  );
+  counter("sandbox_runners_ended_total", "Runner processes that ended unexpectedly.", (seen) => seen.runnersEnded);
+  gauge("sandbox_runs_active", "Runs in progress, including those that wait.", ({ underWay }) => underWay);
   gauge("sandbox_runner_memory_bytes", "Resident memory of the runner.", ({ runner }) => runner?.rssBytes ?? 0);
   gauge("sandbox_runner_threads", "Threads of the runner.", ({ runner }) => runner?.threads ?? 0);
   gauge("sandbox_runner_queue", "Runs that wait in the runner.", ({ runner }) => runner?.queued ?? 0);
@@ -41,11 +45,11 @@ export function gaugeSandbox(registry: Registry, sandbox: { readonly metrics: Sa
     new CountedElsewhere("sandbox_run_duration_seconds", "Duration of runs.", () => sandbox.metrics.duration),
   );
   registry.registerMetric(
-    new CountedElsewhere("sandbox_run_wait_seconds", "Time that runs waited.", () => sandbox.metrics.wait),
+    new CountedElsewhere("sandbox_run_wait_seconds", "Time that runs waited for a thread.", () => sandbox.metrics.wait),
   );
 }
 
-/** A histogram whose observations the sandbox keeps. A gauge, since the registry asks that for nothing but `get`. */
+/** A histogram of observations that the sandbox keeps. It extends Gauge because the registry only calls `get`. */
 class CountedElsewhere extends Gauge<"le"> {
   readonly #shape: Histogram;
   readonly #read: () => HistogramSnapshot;

@@ -4,8 +4,8 @@ import type { EndedOperation } from "./ended-operation.js";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Starts to send traces where the standard variables ask for it (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER, and
- * whatever else the OpenTelemetry SDK reads). The SDK is loaded only then.
+ * Starts to send traces if the standard variables ask for it (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER, and
+ * others that the OpenTelemetry SDK reads). The SDK is loaded only then.
  */
 export async function startTraces(environment: Environment): Promise<AsyncDisposable> {
   const exporter = environment.OTEL_TRACES_EXPORTER;
@@ -13,16 +13,16 @@ export async function startTraces(environment: Environment): Promise<AsyncDispos
   const isAsked = exporter !== "none" && (exporter ?? endpoint ?? "") !== "";
   if (!isAsked || environment.OTEL_SDK_DISABLED === "true") return { [Symbol.asyncDispose]: async () => {} };
   const { NodeSDK } = await import("@opentelemetry/sdk-node");
-  // No instrumentations: theirs put URLs and statements into spans.
+  // No instrumentations: they put URLs and statements into spans.
   const sdk = new NodeSDK({ serviceName: environment.OTEL_SERVICE_NAME ?? "cloakroom", instrumentations: [] });
   sdk.start();
-  // A collector that is away must not keep the server from stopping.
+  // An unreachable collector must not keep the server from stopping.
   return { [Symbol.asyncDispose]: () => sdk.shutdown().catch(() => {}) };
 }
 
 /**
- * A span for an operation that has ended: its name, route template, outcome and duration, and nothing of what it carried.
- * It is a child of the caller's span where the request named one; a malformed name counts as none.
+ * Records a span for a finished operation: its name, route template, outcome and duration, and none of its data. Its
+ * parent is the caller's span if the request names a valid one.
  */
 export function traceOperation({ rpc, route, code, seconds, parent }: EndedOperation): void {
   const end = Date.now();

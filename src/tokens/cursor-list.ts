@@ -29,7 +29,7 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
 
   return async (tx: Transaction): Promise<TokenCursorPage> => {
     const selection = await selectionOf(tx, query);
-    // One more than the page tells whether there is a next one.
+    // One row more than the page shows whether another page follows.
     const found = await tx.query(listTokenKeys, {
       selection,
       order: "newest_first",

@@ -1,6 +1,6 @@
 import type { Json } from "../base/json.js";
 
-/** A patch as a caller sent it. A field that is there and null is cleared; one that is absent stays. */
+/** A caller's patch. A null field is cleared; an absent one stays. */
 export interface TokenPatch {
   /** What cannot change. A client may send it back as it read it. */
   readonly fixed?: { readonly type?: string | null; readonly tenantId?: string | null };

@@ -14,7 +14,7 @@ it("a call whose caller disconnects during the rate-limit check is not forwarded
     ...{ caller: undefined, tenantId: undefined, failFunction: () => {}, breakOff: () => {} },
     end: () => ended.resolve("served"),
     fail: (_, { code }) => ended.resolve(code),
-    giveUp: (code) => ended.resolve(code),
+    cancel: (code) => ended.resolve(code),
   };
   const invoke = () => {
     calls += 1;

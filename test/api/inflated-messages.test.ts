@@ -44,7 +44,7 @@ beforeAll(async () => {
   };
   const observation: Observation = {
     ...{ caller: undefined, tenantId: undefined },
-    ...{ end: () => {}, fail: () => {}, failFunction: () => {}, breakOff: () => {}, giveUp: () => {} },
+    ...{ end: () => {}, fail: () => {}, failFunction: () => {}, breakOff: () => {}, cancel: () => {} },
   };
   const app = Fastify();
   const limits = { messageBytes: 5 * MB, timeoutMs: 10_000 };
@@ -149,7 +149,7 @@ describe.each(CASES)("a message in %s over %s", (_compression, _protocol, send, 
   it("is rejected if there is none", async () => {
     const said = await send(messageOf(3 * MB), CROWDED);
     expect(said).not.toContain("served");
-    expect(said).toMatch(/Other(?: |%20)bodies(?: |%20)take(?: |%20)up(?: |%20)the(?: |%20)memory/);
+    expect(said).toMatch(/Your(?: |%20)share(?: |%20)of(?: |%20)the(?: |%20)memory/);
     expect(await send(messageOf(3 * MB))).toContain("served");
   });
 

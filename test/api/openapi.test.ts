@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { NEVER_CLEARED } from "../../scripts/openapi/further-rules.js";
 import { functionProblem } from "../../src/api/rest/problem.js";
 import { FunctionFailed } from "../../src/functions/function-failed.js";
 import {
@@ -14,6 +15,8 @@ import {
 } from "../support/api-description.js";
 import { routes } from "../support/rest-routes.js";
 
+const schemaNameOf = ({ operation }: PlacedOperation, mediaType: string) =>
+  operation.requestBody?.content[mediaType]?.schema.$ref?.split("/").at(-1);
 const isProxy = ({ path }: PlacedOperation) => path === "/proxy" || path === "/proxy/{path}";
 const successesOf = ({ operation }: PlacedOperation) =>
   Object.keys(operation.responses).filter((each) => /^2/.test(each));
@@ -118,7 +121,7 @@ describe("the document", () => {
     });
   });
 
-  it("makes every field of a patch nullable and optional", () => {
+  it("makes every field of a patch optional, and nullable if it may be cleared", () => {
     const patches = operations.filter(({ verb, path }) => verb === "PATCH" && !path.startsWith("/proxy"));
     expect(patches.map(({ operation }) => operation.operationId)).toEqual([
       "updateProxy",
@@ -129,8 +132,12 @@ describe("the document", () => {
       const mediaType = "application/merge-patch+json";
       const validate = requestValidator(each, mediaType);
       const schema = resolve(each.operation.requestBody?.content[mediaType]?.schema ?? {});
-      const allNull = Object.fromEntries(Object.keys(schema.properties ?? {}).map((name) => [name, null]));
+      const names = Object.keys(schema.properties ?? {});
+      const isNeverCleared = (name: string) => NEVER_CLEARED.has(`${schemaNameOf(each, mediaType)}.${name}`);
+      const allNull = Object.fromEntries(names.filter((name) => !isNeverCleared(name)).map((name) => [name, null]));
       expect([validate({}), validate(allNull)], each.operation.operationId).toEqual([true, true]);
+      for (const name of names.filter(isNeverCleared))
+        expect([name, validate({ [name]: null })]).toEqual([name, false]);
       expect(allNull).not.toHaveProperty("update_mask");
     }
   });

@@ -44,23 +44,23 @@ describe("a forwarded body", () => {
       const passing = passBody(body, response, READER);
       body.push("half");
       setImmediate(() => body.destroy(reason));
-      await expect(passing).rejects.toThrow(reason?.message ?? "The body broke off.");
+      await expect(passing).rejects.toThrow(reason?.message ?? "The body was cut off.");
     }
   });
 
   it("that had already broken off fails too", async () => {
     const body = new Readable({ read() {} }).on("error", () => {}).destroy();
-    await expect(passBody(body, response, READER)).rejects.toThrow("The body broke off.");
+    await expect(passBody(body, response, READER)).rejects.toThrow("The body was cut off.");
     expect(body.closed).toBe(true);
-    await expect(passBody(body, response, READER)).rejects.toThrow("The body broke off.");
+    await expect(passBody(body, response, READER)).rejects.toThrow("The body was cut off.");
   });
 
   it("is cancelled when its reader disconnects, also if that happened before", async () => {
     const [first, second] = [new Readable({ read() {} }), new Readable({ read() {} })];
     const passing = passBody(first, response, READER);
     response.destroy();
-    await expect(passing).rejects.toThrow("The body broke off.");
-    await expect(passBody(second, response, AbortSignal.abort())).rejects.toThrow("The body broke off.");
+    await expect(passing).rejects.toThrow("The body was cut off.");
+    await expect(passBody(second, response, AbortSignal.abort())).rejects.toThrow("The body was cut off.");
     expect([first.destroyed, second.destroyed]).toEqual([true, true]);
   });
 

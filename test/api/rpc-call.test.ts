@@ -39,7 +39,7 @@ async function answerTo(
       end: () => {},
       failFunction: () => {},
       breakOff: () => {},
-      giveUp: () => {},
+      cancel: () => {},
     },
     fail: (_, { code }) => void failures.push(code),
   };

@@ -43,7 +43,7 @@ describe("defaults and bounds in the configuration reference", () => {
       requestTimeout: 30_000,
       connections: 16,
       logRetentionDays: 365,
-      rpcLane: true,
+      rpcFastPath: true,
       sandbox: {
         threads: undefined,
         limits: { wallMs: 30_000, memoryBytes: 134_217_728 },

@@ -33,7 +33,7 @@ describe("work is cancelled, and does not count as a server error,", () => {
     const reactors = rpcClient(ReactorService, protocol, { key, headers: { ...timeout, "bt-trace-id": trace } });
     const failure = await failureOf(reactors.react({ id }));
     expect(failure).toMatchObject({ code: "DeadlineExceeded", message: "the operation timed out" });
-    expect(await lineOf(trace)).toMatchObject({ level: 30, status: 408, code: "deadline_exceeded", msg: "given up" });
+    expect(await lineOf(trace)).toMatchObject({ level: 30, status: 408, code: "deadline_exceeded", msg: "cancelled" });
   });
 
   const rpc = "/cloakroom.v1.ReactorService/React";
@@ -49,7 +49,7 @@ describe("work is cancelled, and does not count as a server error,", () => {
     const leave = version === 1 ? overHttp1(path(), headers, body()) : await overHttp2(path(), headers, body());
     await vi.waitFor(async () => expect(await runs()).toBeGreaterThan(before), { timeout: 10_000 });
     leave();
-    expect(await lineOf(trace)).toMatchObject({ level: 30, status: 499, code: "canceled", msg: "given up" });
+    expect(await lineOf(trace)).toMatchObject({ level: 30, status: 499, code: "canceled", msg: "cancelled" });
   });
 
   it("when the caller of a proxy disconnects while its request is transformed", async () => {
@@ -88,7 +88,7 @@ describe("work is cancelled, and does not count as a server error,", () => {
     const leave = version === 1 ? overHttp1(path, sent, body) : await overHttp2(path, sent, body);
     await vi.waitFor(() => expect(destination.requests).toHaveLength(1), { timeout: 10_000 });
     leave();
-    expect(await lineOf(trace)).toMatchObject({ level: 30, status: 499, code: "canceled", msg: "given up" });
+    expect(await lineOf(trace)).toMatchObject({ level: 30, status: 499, code: "canceled", msg: "cancelled" });
   });
 
   it("when the deadline of a call passes before its destination has answered", async () => {
@@ -98,7 +98,11 @@ describe("work is cancelled, and does not count as a server error,", () => {
       ...{ target: { case: "proxyUrl", value: destination.url }, method: "GET" },
     });
     expect(await failureOf(call)).toMatchObject({ code: "DeadlineExceeded" });
-    expect(await lineOf("late-destination")).toMatchObject({ status: 408, code: "deadline_exceeded", msg: "given up" });
+    expect(await lineOf("late-destination")).toMatchObject({
+      status: 408,
+      code: "deadline_exceeded",
+      msg: "cancelled",
+    });
   });
 
   async function runs(): Promise<number> {

@@ -58,7 +58,7 @@ describe("a wrong setting", () => {
     [{ CLOAKROOM_EGRESS_DENY: "a b" }, /CLOAKROOM_EGRESS_DENY: "a b" is not valid/],
     [
       { CLOAKROOM_PORT: "tcp://10.0.0.1:8080" },
-      /CLOAKROOM_PORT is no setting: Kubernetes .* enableServiceLinks: false/,
+      /CLOAKROOM_PORT is not a setting: Kubernetes .* enableServiceLinks: false/,
     ],
     [{ CLOAKROOM_SERVICE_HOST: "10.0.0.1" }, /CLOAKROOM_SERVICE_HOST is no setting: Kubernetes/],
     [{ CLOAKROOM_API_SERVICE_PORT_HTTP: "80" }, /CLOAKROOM_API_SERVICE_PORT_HTTP is no setting: Kubernetes/],

@@ -189,7 +189,7 @@ describe("an export", () => {
     writeFileSync(older, gzipSync(Buffer.from(lines.replace('"0007_reactors.sql",', ""), "latin1")));
     expect(await cloakroom(elsewhere, "import", "--file", older)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("of an older release, without 0007_reactors.sql"),
+      stderr: expect.stringContaining("from an older release, without 0007_reactors.sql"),
     });
   });
 

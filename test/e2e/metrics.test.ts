@@ -77,8 +77,15 @@ describe("/metrics", () => {
     const pool = (name: string) => valuesOf(page, name, { db_client_connection_pool_name: "fast" })[0];
     expect(pool("db_client_connection_max")).toBe(8);
     expect(pool("db_client_connection_used")).toBe(0);
-    expect(pool("cloakroom_flights_total")).toBeGreaterThan(0);
-    expect(pool("cloakroom_flight_passengers_total")).toBeGreaterThanOrEqual(pool("cloakroom_flights_total") ?? 0);
+    const transactions = pool("cloakroom_shared_transactions_total");
+    const requests = pool("cloakroom_shared_transaction_requests_total");
+    expect(transactions).toBeGreaterThan(0);
+    expect(requests).toBeGreaterThanOrEqual(transactions ?? 0);
+    // The former names.
+    expect([pool("cloakroom_flights_total"), pool("cloakroom_flight_passengers_total")]).toEqual([
+      transactions,
+      requests,
+    ]);
     expect(valuesOf(page, "cloakroom_due_age_seconds", { kind: "token" })).toEqual([0]);
     expect(valuesOf(page, "sandbox_runs_total", { outcome: "returned" })).toEqual([1]);
     expect(valuesOf(page, "sandbox_run_duration_seconds_bucket", { le: "+Inf" })).toEqual([1]);

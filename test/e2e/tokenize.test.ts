@@ -140,6 +140,7 @@ describe("tokenizing", () => {
     const over = await backEnd("POST", "/tokenize", { body: { cards: [card, card], leaves: leaves(99) } });
     expect(over).toMatchObject({ status: 400, body: { code: "validation_failed" } });
     expect(over.body.errors).toEqual({ body: [expect.stringContaining("at most 100")] });
+    expect(over.body.detail).toBe("body must hold at most 100 values to tokenize");
     expect(await stored.counts(tenant.id)).toEqual(before);
   });
 

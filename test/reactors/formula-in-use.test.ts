@@ -4,8 +4,8 @@ import type { Caller } from "../../src/access/caller.js";
 import { Grant } from "../../src/access/grant.js";
 import { newUuid, type Uuid } from "../../src/base/ids.js";
 import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
-import { createFormula, removeFormula } from "../../src/reactors/formula.js";
-import { changeReactor, createReactor, type ReactorProperties } from "../../src/reactors/reactor.js";
+import { createFormula, deleteFormula } from "../../src/reactors/formula.js";
+import { createReactor, type ReactorProperties, updateReactor } from "../../src/reactors/reactor.js";
 import { readTenant } from "../../src/store/tenants.js";
 import type { OrdinaryTransaction } from "../../src/store/transaction.js";
 import { DEFAULT_SETTINGS } from "../../src/tenancy/settings.js";
@@ -59,7 +59,7 @@ function properties(kind: "formula" | "code"): ReactorProperties {
 
 type Work = (tx: OrdinaryTransaction) => Promise<unknown>;
 const making: Work = (tx) => createReactor(tx, caller, KEYS, properties("formula"));
-const deleting: Work = (tx) => removeFormula(tx, caller, formulaId);
+const deleting: Work = (tx) => deleteFormula(tx, caller, formulaId);
 
 /** `done`, or the code of the fault. */
 async function outcomeOf(running: Promise<unknown>): Promise<string> {
@@ -111,7 +111,7 @@ describe("either a formula is deleted or a reactor is created from it, never bot
 
   it("also if an existing reactor is changed to it", async () => {
     const { id } = await run((tx) => createReactor(tx, caller, KEYS, properties("code")));
-    const changing = (tx: OrdinaryTransaction) => changeReactor(tx, caller, KEYS, id, () => properties("formula"));
+    const changing = (tx: OrdinaryTransaction) => updateReactor(tx, caller, KEYS, id, () => properties("formula"));
     const outcomes = await Promise.all([outcomeOf(run(changing)), outcomeOf(run(deleting))]);
     expect(outcomes.filter((outcome) => outcome === "done")).toHaveLength(1);
     expect(await orphans()).toBe(0);

@@ -34,7 +34,7 @@ describe("a BIN table's file", () => {
     await expect(reading).rejects.toThrow(ConfigError);
     await expect(reading).rejects.toThrow(words);
     await expect(reading).rejects.toThrow(
-      /^CLOAKROOM_BIN_TABLE_FILE names a file that is no BIN table: \S+bins\.json\. [^\n]+$/,
+      /^CLOAKROOM_BIN_TABLE_FILE names a file that is not a BIN table: \S+bins\.json\. [^\n]+$/,
     );
     await expect(reading).rejects.not.toThrow(/4111111111111111/);
   });

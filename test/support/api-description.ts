@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
+import { FURTHER_RULES } from "../../scripts/openapi/further-rules.js";
 
 /** A JSON Schema, as far as the tests read it. */
 export interface Schema {
@@ -85,10 +86,22 @@ const ajv = new Ajv2020({ strict: false, allErrors: true });
 formats.default(ajv);
 ajv.addSchema(description, "open");
 ajv.addSchema(Object(closed(description)), "closed");
+ajv.addSchema(rulesOnly(), "rules");
 
 /** Checks a request. Other fields besides the listed ones are allowed. */
 export function requestValidator({ path, verb }: PlacedOperation, mediaType: string): ValidateFunction {
   return validatorAt("open", ["paths", path, verb.toLowerCase(), "requestBody", "content", mediaType, "schema"]);
+}
+
+/** The same, without the rules that the protos do not have. */
+export function rulesOnlyValidator({ path, verb }: PlacedOperation, mediaType: string): ValidateFunction {
+  return validatorAt("rules", ["paths", path, verb.toLowerCase(), "requestBody", "content", mediaType, "schema"]);
+}
+
+/** Checks one parameter in a query. */
+export function parameterValidator({ path, verb, operation }: PlacedOperation, name: string): ValidateFunction {
+  const at = operation.parameters.findIndex((parameter) => parameter.name === name);
+  return validatorAt("open", ["paths", path, verb.toLowerCase(), "parameters", String(at), "schema"]);
 }
 
 /** The description of a response with this status: its own, or one for its hundred. */
@@ -119,4 +132,26 @@ function closed(node: unknown): unknown {
   if (typeof node !== "object" || node === null) return node;
   const copy = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, closed(value)]));
   return copy.type === "object" && copy.properties ? { ...copy, additionalProperties: false } : copy;
+}
+
+/** The document without what scripts/openapi/further-rules.ts adds to it. */
+function rulesOnly(): object {
+  const copy: { components: { schemas: Record<string, { properties: Record<string, unknown> }> } } = JSON.parse(
+    JSON.stringify(description),
+  );
+  const { schemas } = copy.components;
+  for (const [field, keywords] of FURTHER_RULES) {
+    const [message = "", name = ""] = field.split(".");
+    for (const schema of [schemas[message], schemas[`${message}Input`]]) removeFrom(schema?.properties[name], keywords);
+  }
+  return copy;
+}
+
+function removeFrom(schema: unknown, keywords: object): void {
+  if (typeof schema !== "object" || schema === null) return;
+  for (const [keyword, value] of Object.entries(keywords)) {
+    const described: unknown = Reflect.get(schema, keyword);
+    if (keyword === "items" && typeof value === "object") removeFrom(described, value);
+    else Reflect.deleteProperty(schema, keyword);
+  }
 }

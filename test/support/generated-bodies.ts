@@ -4,7 +4,10 @@ import { resolve, type Schema } from "./api-description.js";
 
 const UUID = "01980f70-1a2b-7c4d-9e5f-60718293a4b5";
 /** Texts that match the patterns of the document. */
-const SHAPED = ["USD", "DE", "978", "20300101120000", "4a-b_c", "a.b"];
+const SHAPED = [
+  ...["USD", "DE", "978", "20300101120000", "4a-b_c", "a.b"],
+  ...["https://example.com/a", "/pci/high/", "data:image/png;base64, iVBORw=="],
+];
 
 /** Bodies around a schema: mostly valid, often at a limit or one beyond it, sometimes of another type. */
 export function bodyLike(schema: Schema): fc.Arbitrary<Json> {

@@ -12,7 +12,7 @@ import { makeCheckValue, type RootKey } from "../../src/crypto/root-key.js";
 import { SealBroken } from "../../src/crypto/sealed.js";
 import type { Sensitive } from "../../src/crypto/sensitive.js";
 import { requiresSeals } from "../../src/crypto/tenant-keys.js";
-import { createProxy, pageOfProxies } from "../../src/proxy/proxies.js";
+import { createProxy, listProxies } from "../../src/proxy/proxies.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
 import { insertRootKey } from "../../src/store/root-keys.js";
 import { findToken } from "../../src/store/tokens.js";
@@ -143,7 +143,7 @@ async function expectAllToWork(): Promise<void> {
   const manager = await authenticate(managementKey);
   const keys = await newServer().keyring.of(tenantId);
   const listing = { page: 1, size: 10, ids: [], name: "an older*" };
-  const { items, total } = await run((tx) => pageOfProxies(tx, manager, keys, listing));
+  const { items, total } = await run((tx) => listProxies(tx, manager, keys, listing));
   expect({ total, names: items.map(({ name }) => name) }).toEqual({ total: 1, names: ["An older proxy"] });
 }
 

@@ -1,6 +1,6 @@
 import { AttemptError, type ErrorCode, type Failure, isServerErrorCode } from "./errors.js";
 
-/** What a status of gRPC says that has another name, where the server gives no code of its own. */
+/** Codes for gRPC statuses with another name, used if the server sends no code of its own. */
 const CODE_OF_STATUS: Readonly<Record<string, ErrorCode>> = {
   canceled: "canceled",
   invalid_argument: "malformed_body",
@@ -11,8 +11,8 @@ const CODE_OF_STATUS: Readonly<Record<string, ErrorCode>> = {
   unimplemented: "method_not_allowed",
 };
 
-/** An error as either protocol tells it. */
-export interface ToldError {
+/** An error of the server, as read from either protocol. */
+export interface ServerError {
   readonly rpcCode: string;
   readonly message: string;
   /** From google.rpc.ErrorInfo. */
@@ -23,7 +23,7 @@ export interface ToldError {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The failure of an attempt that the server refused. */
+/** Converts an error of the server. */
 export function refusal({
   rpcCode,
   message,
@@ -31,9 +31,9 @@ export function refusal({
   metadata = {},
   violations = [],
   headers,
-}: ToldError): AttemptError {
-  const told = reason ?? rpcCode;
-  const code = isServerErrorCode(told) ? told : reason === undefined ? CODE_OF_STATUS[rpcCode] : undefined;
+}: ServerError): AttemptError {
+  const name = reason ?? rpcCode;
+  const code = isServerErrorCode(name) ? name : reason === undefined ? CODE_OF_STATUS[rpcCode] : undefined;
   const fields: Record<string, string[]> = {};
   for (const { field, description } of violations) {
     const path = String(field);
@@ -60,7 +60,7 @@ export function refusal({
   return new AttemptError(failure);
 }
 
-/** An answer that Cloakroom did not make: that of a proxy in between, or of a wrong address. */
+/** An answer that is not from Cloakroom: from a proxy in between, or from a wrong address. */
 export function foreignAnswer(status: number, type: string, headers: Readonly<Record<string, string>>): AttemptError {
   const isPassing = [429, 502, 503, 504].includes(status);
   const kind = type.split(";")[0] || "no content type";
@@ -72,7 +72,7 @@ export function foreignAnswer(status: number, type: string, headers: Readonly<Re
   });
 }
 
-/** Seconds, also of a date (RFC 9110, 10.2.3). */
+/** Seconds to wait; the header has seconds or a date (RFC 9110, 10.2.3). */
 function secondsOf(retryAfter: string | undefined): number | undefined {
   if (retryAfter === undefined) return undefined;
   const seconds = /^\d+$/.test(retryAfter) ? Number(retryAfter) : (Date.parse(retryAfter) - Date.now()) / 1_000;

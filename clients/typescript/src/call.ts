@@ -1,4 +1,4 @@
-/** What one call asks beside its input. */
+/** Options of one call. */
 export interface CallOptions {
   /** Cancels the call: it then fails with the code `canceled`. */
   readonly signal?: AbortSignal | undefined;
@@ -33,7 +33,7 @@ export function callOf<T>(response: Promise<ResponseOf<T>>): Call<T> {
   const data = response.then((answer) => answer.data);
   return Object.assign(data, {
     withResponse() {
-      // A caller who waits for the response hears of a failure there, and only there.
+      // The caller sees a failure in the response. Without this, Node reports an unhandled rejection of the data.
       data.catch(() => {});
       return response;
     },

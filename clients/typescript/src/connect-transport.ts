@@ -3,7 +3,7 @@ import { AttemptError } from "./errors.js";
 import { isFields } from "./shape.js";
 import { type Attempt, type AttemptAnswer, PACKAGE, type Transport } from "./transport.js";
 
-/** A header has at most ten digits, and servers cut what is longer anyway. */
+/** The header has at most ten digits. Servers shorten long deadlines anyway. */
 const LONGEST_TIMEOUT_MS = 1e10;
 
 /** Calls over Connect with JSON and fetch, for browsers and for proxies that speak no HTTP/2. */
@@ -42,15 +42,15 @@ export class ConnectTransport implements Transport {
     const type = received["content-type"] ?? "";
     const answer = type.startsWith("application/json") ? parse(text) : undefined;
     if (response.ok && answer !== undefined) return { message: answer, headers: received };
-    if (isFields(answer) && typeof answer.code === "string") throw refusal({ ...told(answer), headers: received });
+    if (isFields(answer) && typeof answer.code === "string") throw refusal({ ...readError(answer), headers: received });
     throw foreignAnswer(response.status, type, received);
   }
 
   async close(): Promise<void> {}
 }
 
-/** Reads an error of Connect. The server promises `debug` in the details, which spares a decoder of protobuf. */
-function told(answer: Record<string, unknown>) {
+/** Reads an error of Connect. The server always sends `debug` in the details, so no protobuf decoder is needed. */
+function readError(answer: Record<string, unknown>) {
   const details = (Array.isArray(answer.details) ? answer.details : []).filter(isFields);
   const debugOf = (type: string) => {
     const debug = details.find((detail) => detail.type === type)?.debug;

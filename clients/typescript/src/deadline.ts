@@ -2,7 +2,7 @@ import type { CallEnd } from "./transport.js";
 
 /** The time of one call, with all its attempts, and the caller's own signal. {@link end} must be called. */
 export class Deadline implements CallEnd {
-  // A listener costs a tenth of one of an AbortSignal, and most calls need no signal.
+  // Plain listeners: an AbortController and its listeners take several microseconds, and gRPC calls need no signal.
   readonly #listeners = new Set<() => void>();
   readonly #endsAt: number;
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
@@ -41,7 +41,7 @@ export class Deadline implements CallEnd {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Waits, or less where the call ends before. */
+  /** Waits, but not longer than the call lasts. */
   async sleep(ms: number): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const pause = new Promise<void>((resolve) => {
@@ -59,7 +59,7 @@ export class Deadline implements CallEnd {
     });
   }
 
-  /** A signal may live as long as the program: it keeps nothing of the call. */
+  /** Removes the timer and the listener: the caller's signal may live as long as the program. */
   end(): void {
     clearTimeout(this.#timer);
     this.#callers?.removeEventListener("abort", this.#cancel);

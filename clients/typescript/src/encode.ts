@@ -4,7 +4,7 @@ import { invalidInput } from "./errors.js";
 export type Encoded = string | number | boolean | null | Encoded[] | { [key: string]: Encoded };
 export type EncodedObject = { [key: string]: Encoded };
 
-/** Deeper than the server takes (64), so that it words the refusal; a value that contains itself is deeper than any. */
+/** Above the server's limit of 64, so the server words that refusal. A value that contains itself exceeds any limit. */
 const MAX_DEPTH = 200;
 
 /**

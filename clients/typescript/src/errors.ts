@@ -1,4 +1,4 @@
-/** What the server refuses a call with. The same codes as on REST; docs of the server tell what each means. */
+/** Codes of the server, the same as on REST. */
 export type ServerErrorCode =
   | "malformed_body"
   | "validation_failed"

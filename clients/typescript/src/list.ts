@@ -17,7 +17,7 @@ export interface List<T> extends Promise<Page<T>>, AsyncIterable<T> {
 export function listOf<T>(first: Promise<Page<T>>): List<T> {
   const awaited = first.then((page) => page);
   async function* pages(): AsyncGenerator<Page<T>, void> {
-    // A caller who iterates hears of a failure there, and only there.
+    // The caller sees a failure in the iteration. Without this, Node reports an unhandled rejection of the promise.
     awaited.catch(() => {});
     for (let page: Page<T> | undefined = await first; page; page = await page.nextPage?.()) yield page;
   }

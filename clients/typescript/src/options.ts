@@ -28,7 +28,7 @@ export type Logger = Readonly<Record<LogLevel, (message: string, fields: Readonl
 export interface CloakroomOptions {
   /** Where the vault is, such as `https://vault.example.com`. In Node by default the variable CLOAKROOM_URL. */
   readonly baseUrl?: string | undefined;
-  /** The key of an application or a session, or what gives the one to use now. In Node by default CLOAKROOM_API_KEY. */
+  /** The key of an application or a session, or a function that returns the current one. In Node by default CLOAKROOM_API_KEY. */
   readonly apiKey?: string | (() => string | Promise<string>) | undefined;
   /** Milliseconds for each call, with all its attempts. By default 30,000; 0 sets no limit. */
   readonly timeout?: number | undefined;
@@ -65,7 +65,7 @@ export interface NodeOptions extends CloakroomOptions {
 }
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|.*\.localhost)$/;
-/** Keys that a page must not have: whoever reads its source could act with them. */
+/** Keys that a page must not have: anyone who reads its source could act with them. */
 const SECRET_KEY = /^key_[a-z0-9]+_(pvt|mgt|prx)_/;
 
 /** @throws {CloakroomError} for an address that keys must not be sent to. */

@@ -8,7 +8,7 @@ export type Effect = "read" | "delete" | "keyed" | "once";
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8_000;
-/** A server that asks for more is not waited for. */
+/** The client fails rather than wait longer. */
 const LONGEST_RETRY_AFTER_S = 60;
 /** The retry throttling of gRPC (proposal A6): retries are a tenth of the calls at most while the server fails. */
 const BUDGET = 10;

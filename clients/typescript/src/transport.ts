@@ -4,11 +4,11 @@ import type { EncodedObject } from "./encode.js";
 export interface CallEnd {
   /** Undefined while the call may go on. */
   readonly ended: "timeout" | "canceled" | undefined;
-  /** A signal of its own each time. */
+  /** A new signal for each use. */
   readonly signal: AbortSignal;
-  /** Calls a listener when the call ends. Returns what takes it away. */
+  /** Calls a listener when the call ends. Returns a function that removes it. */
   onEnd(listener: () => void): () => void;
-  /** Waits for something that knows nothing of the call's end, and rejects where that comes first. */
+  /** Waits for a promise. Rejects if the call ends first. */
   orEnd<T>(value: T | Promise<T>): Promise<T>;
 }
 
@@ -19,9 +19,9 @@ export interface Attempt {
   readonly message: EncodedObject;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Ends the attempt, also where the server never answers. */
+  /** Ends the attempt even if the server never answers. */
   readonly end: CallEnd;
-  /** What is left of the call's time, which the server is told; Infinity where it has no end. */
+  /** The rest of the call's time, which the server receives; Infinity if the call has no limit. */
   readonly timeoutMs: number;
 }
 

@@ -473,7 +473,7 @@ export const DeleteTokenRequestSchema: GenMessage<DeleteTokenRequest> = /*@__PUR
  */
 export type SearchTokensRequest = Message<"cloakroom.v1.SearchTokensRequest"> & {
   /**
-   * Terms such as type:card joined by AND, OR and NOT, see docs/tokens.md. Default: every token the caller may read.
+   * Terms such as type:card joined by AND, OR and NOT, see docs/search.md. Default: every token the caller may read.
    *
    * @generated from field: optional string query = 1;
    */
@@ -506,22 +506,28 @@ export const SearchTokensRequestSchema: GenMessage<SearchTokensRequest> = /*@__P
  */
 export type ListTokensByCursorRequest = Message<"cloakroom.v1.ListTokensByCursorRequest"> & {
   /**
+   * May stand beside any other filter.
+   *
    * @generated from field: optional string container = 1;
    */
   container?: string | undefined;
 
   /**
+   * Of type, fingerprint and one entry of metadata a request may have one.
+   *
    * @generated from field: optional string type = 2;
    */
   type?: string | undefined;
 
   /**
+   * As tokens show it. Of type, fingerprint and one entry of metadata a request may have one.
+   *
    * @generated from field: optional string fingerprint = 3;
    */
   fingerprint?: string | undefined;
 
   /**
-   * Case-sensitive.
+   * Case-sensitive. Of type, fingerprint and one entry of metadata a request may have one.
    *
    * @generated from field: map<string, string> metadata = 4;
    */

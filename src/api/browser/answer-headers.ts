@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 
 /**
- * Headers of every answer but our own pages. A browser that shows such an answer gives it an origin of its own, where no
- * script runs, nothing is loaded and no form is sent.
+ * Headers of every response except our own pages. A browser that shows such a response gives it an origin of its own,
+ * without scripts, loading or forms.
  */
 const ANSWER_HEADERS = [
   [
@@ -12,7 +12,7 @@ const ANSWER_HEADERS = [
   ["x-content-type-options", "nosniff"],
 ] as const;
 
-/** Sets them; our own pages replace the policy by theirs. */
+/** Sets them; our own pages override the policy. */
 export function protectAnswer(response: ServerResponse): void {
   for (const [name, value] of ANSWER_HEADERS) response.setHeader(name, value);
 }

@@ -2,21 +2,25 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Fault } from "../../base/fault.js";
 
 /**
- * What browsers may load of an answer that a tenant controls (Fetch, "request destination"). `empty` is fetch(). Images
- * and media run no script and change no state of the origin. Every other destination, also one that is not known yet, does.
+ * Destinations for which browsers may load a tenant's content (Fetch, "request destination"). `empty` is fetch().
+ * Images and media run no script and change no state of the origin. Every other destination, including unknown ones,
+ * may.
  */
 const DATA: ReadonlySet<string> = new Set(["empty", "image", "audio", "video", "track"]);
 
-/** What browsers may load of our own pages. A frame stays empty (frame-ancestors), but may bring a payment's result. */
+/**
+ * Destinations for which browsers may load our own pages. A frame stays empty (frame-ancestors), but may deliver a
+ * payment's result.
+ */
 const PAGES: ReadonlySet<string> = new Set(["empty", "document", "iframe", "frame"]);
 
 /** The modes of fetch() and of images; the others are `navigate`, `websocket` and `webtransport`. */
 const SUBRESOURCE_MODES: ReadonlySet<string> = new Set(["cors", "no-cors", "same-origin"]);
 
 /**
- * Refuses to answer a browser with a tenant's content where the browser would run it, show it or apply it on our origin:
- * as a document, frame, script, worker, style, font and the like. Clients that are no browser send none of these headers,
- * but for Node's fetch(), which sends `Sec-Fetch-Mode: cors`.
+ * Refuses a tenant's content to a browser that would run, show or apply it on our origin: as a document, frame, script,
+ * worker, style, font and the like. Other clients send none of these headers, except Node's fetch(), which sends
+ * `Sec-Fetch-Mode: cors`.
  * @throws {Fault} permission_denied
  */
 export function refuseLoadAsPage(headers: IncomingHttpHeaders): void {
@@ -27,25 +31,25 @@ export function refuseLoadAsPage(headers: IncomingHttpHeaders): void {
   );
 }
 
-/** In clear text, except on loopback, browsers send no Fetch Metadata: there a navigation asks to be upgraded to TLS. */
+/** Without TLS, except on loopback, browsers send no Fetch Metadata: there a navigation asks to be upgraded to TLS. */
 function isData(headers: IncomingHttpHeaders): boolean {
   const { "sec-fetch-dest": dest, "sec-fetch-mode": mode } = headers;
   if (dest === undefined && headers["upgrade-insecure-requests"] !== undefined) return false;
   return DATA.has(dest ?? "empty") && SUBRESOURCE_MODES.has(mode ?? "cors");
 }
 
-/** A navigation may be answered from what was prefetched, without asking the server again. */
+/** A browser may use prefetched content for a navigation, without asking the server again. */
 function isPrefetch(headers: IncomingHttpHeaders): boolean {
   return /prefetch|prerender/.test(textOf(headers["sec-purpose"]) ?? textOf(headers.purpose) ?? "");
 }
 
-/** Refuses to serve one of our pages as a script, style, font, image or plug-in. @throws {Fault} permission_denied */
+/** Refuses one of our pages as a script, style, font, image or plug-in. @throws {Fault} permission_denied */
 export function requirePageLoad(headers: IncomingHttpHeaders): void {
   if (PAGES.has(headers["sec-fetch-dest"] ?? "document") && headers["service-worker"] === undefined) return;
   throw new Fault("permission_denied", "This address is a page: it cannot be loaded as a part of another one.");
 }
 
-/** Whether a browser sent the request: it keeps cookies and asks people for passwords in the name of our origin. */
+/** Whether a browser sent the request: browsers keep cookies and ask people for passwords in the name of our origin. */
 export function isFromBrowser(headers: IncomingHttpHeaders): boolean {
   return BROWSER_SIGNS.some((name) => headers[name] !== undefined);
 }

@@ -2,16 +2,15 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isFromBrowser } from "./fetch-metadata.js";
 
 interface HeaderGroup {
-  /** What a browser does with them: the reason why a tenant's content may not carry them. */
+  /** The effect in a browser: why a tenant's content may not have them. */
   readonly effect: string;
-  /** In lower case, apart by blanks. A `*` at the end stands for any ending. */
+  /** In lower case, separated by blanks. A `*` at the end matches any ending. */
   readonly names: string;
 }
 
 /**
- * Response headers by which an answer acts on the whole origin, on its visitors or on a document. A destination or a
- * reactor answers on the vault's origin, which it shares with every other tenant and with our own pages, so none of these
- * is passed on. All other headers are.
+ * Response headers that act on the whole origin, its visitors or a document. Destinations and reactors answer on the
+ * vault's origin, shared with every other tenant and our own pages, so none of these passes. All other headers do.
  */
 export const ORIGIN_HEADERS: readonly HeaderGroup[] = [
   {
@@ -41,7 +40,7 @@ export const ORIGIN_HEADERS: readonly HeaderGroup[] = [
   },
 ];
 
-/** Headers that act on the origin only where a browser reads them. Other clients keep them. */
+/** Headers that act on the origin only in browsers. Other clients get them. */
 export const BROWSER_HEADERS: readonly HeaderGroup[] = [
   { effect: "is kept and sent to the origin again", names: "set-cookie set-cookie2" },
   {
@@ -54,14 +53,14 @@ export const BROWSER_HEADERS: readonly HeaderGroup[] = [
   },
 ];
 
-/** Links that a browser follows by itself. Those of an API, such as `next`, pass (RFC 8288). */
+/** Links that a browser follows by itself. Links of an API, such as `next`, pass (RFC 8288). */
 const LOADING_LINK =
   /;\s*rel\s*=\s*"?[^";]*(?:preload|prefetch|prerender|preconnect|stylesheet|icon|manifest|serviceworker|dictionary|expect)/i;
 
 const forAll = matcherOf(ORIGIN_HEADERS);
 const forBrowsers = matcherOf(BROWSER_HEADERS);
 
-/** Tells which response headers of a tenant's content are passed on to the caller with these request headers. */
+/** Returns the predicate of response headers that a tenant's content may have for this request. */
 export function passedHeaders(request: IncomingHttpHeaders): (name: string, value: string) => boolean {
   const isBrowser = isFromBrowser(request);
   return (name, value) => {

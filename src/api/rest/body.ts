@@ -14,12 +14,12 @@ const MERGE_PATCH = "application/merge-patch+json";
 
 export interface BodyRules {
   readonly maxBytes: number;
-  /** Only application/merge-patch+json is taken. */
+  /** Accepts only application/merge-patch+json. */
   readonly mergePatch: boolean;
 }
 
 /**
- * Reads a JSON body. Undefined for an empty one, whatever its content type: clients send such bodies with none, or as a
+ * Reads a JSON body. Undefined for an empty one of any content type: clients send empty bodies without a type, or as a
  * form.
  * @throws {Fault} unsupported_media_type, body_too_large or malformed_body.
  */
@@ -45,7 +45,7 @@ export async function readJsonBody(
 }
 
 /**
- * Reads what an HTML form sent. An empty body is an empty form.
+ * Reads an HTML form. An empty body is an empty form.
  * @throws {Fault} unsupported_media_type, body_too_large or malformed_body.
  */
 export async function readForm(request: IncomingMessage, maxBytes: number): Promise<URLSearchParams> {
@@ -61,8 +61,8 @@ function mediaType(request: IncomingMessage): string | undefined {
 }
 
 /**
- * Refuses a request whose caller has left. Over HTTP/2 nothing else tells: what had come of its body is dropped, and what
- * is read afterwards ends without an error, like a body that is empty.
+ * Refuses a request whose caller has disconnected. Over HTTP/2 this is the only sign: received bytes are dropped, and
+ * later reads end without an error, like an empty body.
  * @throws {Fault} malformed_body
  */
 export function requireCaller(request: IncomingMessage): void {

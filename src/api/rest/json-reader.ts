@@ -8,12 +8,12 @@ import { toValue } from "../../services/value.js";
 import { maxEntriesOf, tooManyEntries } from "../field-sizes.js";
 import { restFields, restName } from "./field-name.js";
 
-/** Reads a message from JSON. Unknown fields are ignored, but for those that {@link objectionsTo} objects to. */
+/** Reads a message from JSON. Unknown fields are ignored unless {@link objectionsTo} objects. */
 export type JsonReader = (json: Json) => Message;
 
 /**
- * Reads a message parts of which may be wrong: they are added to `faults`, and keep their defaults in the message. Undefined for
- * JSON that is no object.
+ * Reads a partly invalid message: errors are added to `faults`, and these fields keep their defaults. Undefined for
+ * JSON that is not an object.
  */
 export type PartialJsonReader = (json: Json, faults: FieldFaultList) => Message | undefined;
 
@@ -47,7 +47,7 @@ export function compilePartialJsonReader(desc: DescMessage): PartialJsonReader {
   };
 }
 
-/** Reads the value of one field, as for a body that is a single field. */
+/** Reads the value of one field, for a body that is a single field. */
 export function compileFieldReader(field: DescField): (json: Json) => unknown {
   const read = valueReader(field, new Map());
   return (json) => {
@@ -58,7 +58,7 @@ export function compileFieldReader(field: DescField): (json: Json) => unknown {
   };
 }
 
-/** What a message holds before anything is read into it: proto3's defaults. */
+/** Creates an empty message with proto3's defaults. */
 export function defaultsOf(desc: DescMessage): () => Message & Record<string, unknown> {
   return () => {
     const message: Message & Record<string, unknown> = { $typeName: desc.typeName };
@@ -169,7 +169,7 @@ function within(place: string, name: string): string {
   return place ? `${place}.${name}` : name;
 }
 
-/** An update mask is made from the keys present in the body, and never read from it. */
+/** An update mask comes from the keys present in the body, never from the body itself. */
 function isSent(field: DescField): boolean {
   return field.message?.typeName !== "google.protobuf.FieldMask";
 }

@@ -9,8 +9,8 @@ import {
 import { omitsEmpty, restFields, restName } from "./field-name.js";
 
 /**
- * Writes a message as JSON text: snake_case names, int64 as numbers, times with three digits of a second in UTC. Fields
- * with presence are written when they are set, all others always.
+ * Writes a message as JSON text: snake_case names, int64 as numbers, times in UTC with milliseconds. Fields with
+ * presence are written if set, all others always.
  */
 export type JsonWriter = (message: Message) => string;
 
@@ -21,7 +21,7 @@ export function compileJsonWriter(desc: DescMessage): JsonWriter {
   return messageWriter(desc, new Map());
 }
 
-/** Writes the value of one field, as for an answer that is a single field. */
+/** Writes the value of one field, for a response that is a single field. */
 export function compileFieldWriter(field: DescField): (message: Message) => string {
   const write = fieldWriter(field, new Map());
   return (message) => write(Reflect.get(message, field.localName)) ?? "null";

@@ -6,18 +6,17 @@ import { endOfJsonString } from "../../base/json-string.js";
 import { MAX_NUMBER_CHARACTERS } from "../../base/json-structure.js";
 
 /**
- * Numbers with 16 digits or more, or an exponent: the only ones that a double may not keep. They follow `:`, `,`, `[`, white
- * space or the start; a string that looks like that is a false alarm and costs a walk through the text.
+ * Numbers with 16 digits or more, or an exponent: the only ones that a double may not keep. They follow `:`, `,`, `[`,
+ * white space or the start; a similar string is a false alarm and costs a walk through the text.
  */
 const SUSPECT = /(?:^|[:,[\s])-?(?:[\d.]{16}|[\d.]+[eE])/;
 
 const INEXACT = "holds a number with more digits than JSON numbers keep; send it as a string";
 
 /**
- * Parses JSON, refusing numbers whose digits a double does not keep: a vault must not store other digits than it was
- * given.
- * @throws {SyntaxError} for what is not JSON.
- * @throws {Fault} validation_failed naming each such number, also where a later member of the same name replaces it.
+ * Parses JSON and rejects numbers whose digits a double does not keep: a vault must not change digits.
+ * @throws {SyntaxError} for invalid JSON.
+ * @throws {Fault} validation_failed naming each such number, even if a later member of the same name replaces it.
  */
 export function parseExactJson(text: string): Json {
   const parsed: Json = JSON.parse(text);
@@ -25,15 +24,15 @@ export function parseExactJson(text: string): Json {
   return parsed;
 }
 
-/** The check alone, for a text that somebody else parses. Throws like {@link parseExactJson}. */
+/** The check alone, for a text that another parser reads. Throws like {@link parseExactJson}. */
 export function checkExactNumbers(text: string): void {
   if (!SUSPECT.test(text)) return;
-  // The walk expects valid JSON. What is not JSON must be refused as such, whatever its numbers are.
+  // The walk expects valid JSON. Invalid JSON must be rejected as such, whatever its numbers.
   JSON.parse(text);
   requireExactNumbers(text);
 }
 
-/** Throws like {@link parseExactJson} for the numbers of a text that is taken for JSON. @throws {SyntaxError} where it is none. */
+/** Throws like {@link parseExactJson} for the numbers of a JSON text. @throws {SyntaxError} if it is not JSON. */
 export function requireExactNumbers(text: string): void {
   if (!SUSPECT.test(text)) return;
   const faults = new FieldFaultList();
@@ -41,19 +40,19 @@ export function requireExactNumbers(text: string): void {
   faults.throwIfAny();
 }
 
-/** An array or object that the walk is inside of. */
+/** An enclosing array or object of the walk. */
 interface Container {
   readonly isArray: boolean;
-  /** Items, or members, that came before the current one. */
+  /** Number of items or members before the current one. */
   index: number;
-  /** Where the name of the current member is spelled, quotes included. */
+  /** Range of the current member's name, quotes included. */
   nameStart: number;
   nameEnd: number;
-  /** Its first characters, once they were asked for: 5 MB of escaped text are not read for each fault. */
+  /** Its first characters, once requested: 5 MB of escaped text are not decoded for each fault. */
   name: string | undefined;
 }
 
-/** The places of the numbers in a valid text of JSON that a double does not keep. The text is walked, and nothing is built. */
+/** The places of the numbers in valid JSON that a double does not keep. Walks the text without building anything. */
 function* inexactNumbers(text: string): Generator<string> {
   const open: Container[] = [];
   let isName = false;
@@ -94,7 +93,7 @@ function* inexactNumbers(text: string): Generator<string> {
   }
 }
 
-/** Where a number that starts at `start` ends, or is too long; `start` where there is none. */
+/** The end of the number at `start`, cut at the length limit; `start` if there is no number. */
 function endOfNumber(text: string, start: number): number {
   const latest = Math.min(text.length, start + MAX_NUMBER_CHARACTERS + 1);
   let end = start;
@@ -129,7 +128,7 @@ function nameOf({ nameStart, nameEnd }: Container, text: string): string {
   return String(JSON.parse(text.slice(nameStart, nameEnd))).slice(0, MAX_NAME_CHARACTERS);
 }
 
-/** Whether a double keeps all digits of a number. One that is too long is not looked at. */
+/** Whether a double keeps all digits of a number. Returns false for one that is too long. */
 function survivesDouble(source: string): boolean {
   if (source.length > MAX_NUMBER_CHARACTERS) return false;
   const value = Number(source);

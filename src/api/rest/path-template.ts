@@ -10,7 +10,7 @@ export type PathSegment =
   | { readonly kind: "literal"; readonly text: string }
   | { readonly kind: "variable"; readonly field: string };
 
-/** @throws {Error} for the forms that we do not use: wildcards, nested fields, custom verbs. */
+/** @throws {Error} for unsupported forms: wildcards, nested fields, custom verbs. */
 export function parsePathTemplate(text: string): PathTemplate {
   if (!text.startsWith("/")) throw new Error(`the path ${text} must start with a slash`);
   const segments = text
@@ -26,7 +26,7 @@ export function parsePathTemplate(text: string): PathTemplate {
   return { text, segments, variables };
 }
 
-/** The path as the router spells it: `/tokens/:id`. */
+/** The path in the router's form: `/tokens/:id`. */
 export function routePath({ segments }: PathTemplate): string {
   return segments.map((segment) => (segment.kind === "variable" ? `/:${segment.field}` : `/${segment.text}`)).join("");
 }

@@ -4,10 +4,10 @@ import type { FunctionFailed } from "../../functions/function-failed.js";
 import { FAULT_TABLE } from "../fault-table.js";
 import type { FunctionErrorCode } from "../observation.js";
 
-/** Published clients look for "application/json", and parse no other type. */
+/** Published clients parse only "application/json". */
 export const PROBLEM_TYPE = "application/json; charset=utf-8";
 
-/** Problem details (RFC 9457) with our `code`, and `errors` by field where fields are at fault. */
+/** Problem details (RFC 9457) with our `code`, and `errors` by field for invalid fields. */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -31,7 +31,7 @@ export function problemOf(fault: Fault, traceId: string): Problem {
   };
 }
 
-/** {@link problemOf}, as the JSON that a program which runs inside of us is shown. */
+/** {@link problemOf} as JSON, for tenants' code. */
 export function problemJson(fault: Fault, traceId: string): JsonObject {
   const { errors, ...rest } = problemOf(fault, traceId);
   const json: JsonObject = { ...rest };
@@ -45,7 +45,7 @@ const FUNCTION_TITLES: Readonly<Record<FunctionErrorCode, string>> = {
   proxy_error: "One or more validation errors occurred.",
 };
 
-/** What a tenant's code failed with (api-facts 8.3), as problem details whose `code` tells it from what we refuse. */
+/** A failure of tenants' code (api-facts 8.3) as problem details, whose `code` distinguishes it from our own errors. */
 export function functionProblem(failed: FunctionFailed, code: FunctionErrorCode, traceId: string): JsonObject {
   return {
     type: `urn:cloakroom:fault:${code}`,

@@ -1,18 +1,18 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { isJsonObject, type Json, setOwn } from "../../base/json.js";
 
-/** Reports what is wrong with a parameter. */
+/** Reports an invalid parameter. */
 export type Report = (name: string, text: string) => void;
 
 /** Reads the parameters of a query into the fields of a message. */
 export type QueryReader = (query: string, into: Record<string, unknown>, report: Report) => void;
 
-/** Whether parameters that are not known are reported or ignored. */
+/** Whether unknown parameters are reported or ignored. */
 export type UnknownParameters = "reported" | "ignored";
 
 /**
- * Built once for each method. Lists are repeated (`id=a&id=b`); of other parameters the first counts. Maps have three
- * spellings: `metadata.key=value`, `metadata[key]=value`, and one JSON object, `metadata={"key":"value"}`.
+ * Built once per method. Lists are repeated (`id=a&id=b`); of other parameters the first counts. Maps have three forms:
+ * `metadata.key=value`, `metadata[key]=value`, and one JSON object, `metadata={"key":"value"}`.
  */
 export function compileQueryReader(
   desc: DescMessage,
@@ -20,7 +20,7 @@ export function compileQueryReader(
   unknown: UnknownParameters = "ignored",
 ): QueryReader {
   const fields = new Map(desc.fields.filter(({ name }) => !bound.includes(name)).map((field) => [field.name, field]));
-  const expected = fields.size === 0 ? "there are none" : `known are ${[...fields.keys()].join(", ")}`;
+  const expected = fields.size === 0 ? "this path takes no parameters" : `known are ${[...fields.keys()].join(", ")}`;
   return (query, into, report) => {
     if (query === "") return;
     const seen = new Set<string>();

@@ -11,7 +11,7 @@ import {
 import { policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../../gen/google/api/http_pb.js";
-import { Fault, invalid } from "../../base/fault.js";
+import { Fault, invalid, invalidFields } from "../../base/fault.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json, setOwn } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
@@ -24,11 +24,11 @@ import { compileQueryReader, type UnknownParameters } from "./query.js";
 
 export type HttpVerb = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** A request message, of which only the path is there where the rest could not be read. */
+/** A request message, with only its path if the rest could not be read. */
 export interface ReadRequest {
   readonly message: Message;
   readonly unreadable: Fault | undefined;
-  /** What could be read beside the parts that could not. */
+  /** The readable parts of the message. */
   readonly partial?: Message;
 }
 
@@ -37,24 +37,27 @@ export interface RestMethod {
   readonly verb: HttpVerb;
   readonly path: PathTemplate;
   readonly method: ServedMethod;
-  /** The status of success, where the handler does not say 202. */
+  /** The status of success, unless the handler returns 202. */
   readonly status: number;
   /**
-   * Reads path, query and body into the request message. A list that ignored a filter would show what it was to leave out,
-   * and a delete cannot be taken back: their parameters are all checked.
-   * @throws {Fault} malformed_body where the caller has left.
+   * Reads path, query and body into the request message. Lists and deletes reject unknown parameters: a list that
+   * ignored a filter would show what it was to leave out, and a delete cannot be undone.
+   * @throws {Fault} malformed_body if the caller disconnected.
    */
   read(request: IncomingMessage, parameters: Readonly<Record<string, string>>, query: string): Promise<ReadRequest>;
-  /** The body of an answer; undefined where the method answers with nothing. */
+  /** The body of a response; undefined if the method has none. */
   write(response: Message, to?: IncomingHttpHeaders): string | undefined;
-  /** A fault whose fields are named as they were sent: where the body is one field, its name appears nowhere in it. */
+  /**
+   * Renames the fields of a fault to their form in the request: if the body is one field, its name appears nowhere in
+   * it.
+   */
   asSent(fault: Fault): Fault;
 }
 
 /** The largest page (the specification, Pagination). */
 const MOST_LISTED = 100;
 
-/** The routes that a method's google.api.http rule declares; none where it has no rule. */
+/** The routes declared by a method's google.api.http rule; none without a rule. */
 export function restMethodsOf(method: ServedMethod, defaultBodyLimit: number): RestMethod[] {
   if (!hasOption(method.desc, http)) return [];
   const rule = getOption(method.desc, http);
@@ -91,7 +94,7 @@ function restMethod(method: ServedMethod, rule: HttpRule, defaultBodyLimit: numb
   };
 }
 
-/** Writes the list alone to clients that read that, and the whole answer to all others. */
+/** Writes the list alone for clients that expect it, and the whole response for others. */
 function bareListWriter(
   output: DescMessage,
   list: string,
@@ -102,7 +105,7 @@ function bareListWriter(
   return (response, to) => (to && readsBareList(to) ? writeList(response) : writeAll(response));
 }
 
-/** `value.items[0]` becomes `items[0]`, and `value` itself `body`. */
+/** `value.items[0]` becomes `items[0]`, and `value` itself `body`, in a detail that is the first problem too. */
 function withoutRoot(fault: Fault, root: string): Fault {
   if (!fault.fields) return fault;
   const fields: Record<string, readonly string[]> = {};
@@ -110,7 +113,8 @@ function withoutRoot(fault: Fault, root: string): Fault {
     const below = name.startsWith(root) ? /^(?:\.|(?=\[))(.+)$/.exec(name.slice(root.length))?.[1] : undefined;
     setOwn(fields, below ?? (name === root ? "body" : name), texts);
   }
-  const { code, message, retryAfter, cause } = fault;
+  const { code, retryAfter, cause } = fault;
+  const message = fault.message === invalidFields(fault.fields).message ? invalidFields(fields).message : fault.message;
   return new Fault(code, message, { fields, cause, ...(retryAfter === undefined ? {} : { retryAfter }) });
 }
 
@@ -144,7 +148,7 @@ function requestReader(
 
   const withPath = (message: Fields, parameters: Readonly<Record<string, string>>) => {
     for (const field of variables) message[field.localName] = parameters[field.name] ?? "";
-    if (!isMessage(message, input)) throw new Error(`REST read another message than ${input.typeName}`);
+    if (!isMessage(message, input)) throw new Error(`REST parsed another message than ${input.typeName}`);
     return message;
   };
 
@@ -155,7 +159,7 @@ function requestReader(
       await readBody(request, message, faults);
       requireSameId(message, parameters);
       if (body !== "*") readQuery(query, message, (name, text) => faults.add(name, text));
-      // Clients that read no page ask for no second one.
+      // Clients that ignore paging do not ask for a second page.
       if (rules.bareList && readsBareList(request.headers) && message.size === undefined) message.size = MOST_LISTED;
       const whole = withPath(message, parameters);
       if (faults.isEmpty) return { message: whole, unreadable: undefined };
@@ -192,7 +196,7 @@ function bodyReader(
       return;
     }
     if (json === undefined && !rules.mergePatch) return;
-    // RFC 7386: a patch that is null would replace the resource with nothing. Elsewhere it is an empty body.
+    // RFC 7386: a null patch would replace the resource with nothing. Elsewhere null means an empty body.
     if (json === null && rules.mergePatch) throw invalid("body", "must be an object");
     Object.assign(message, readBody(json ?? {}, faults));
     if (mask)
@@ -200,7 +204,7 @@ function bodyReader(
   };
 }
 
-/** A key that is present is to be changed, also when its value is null. REST knows no key for the mask itself. */
+/** A key that is present is to be changed, even to null. REST has no key for the mask itself. */
 function keysPresent(input: DescMessage, path: PathTemplate, json: Json | undefined): string[] {
   if (!isJsonObject(json)) return [];
   return input.fields

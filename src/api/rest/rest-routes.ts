@@ -6,7 +6,7 @@ import { refuseLoadAsPage } from "../browser/fetch-metadata.js";
 import { passedHeaders } from "../browser/origin-headers.js";
 import { FAULT_TABLE } from "../fault-table.js";
 import { memoryOf } from "../memory-of.js";
-import { isGivenUp, type Observation, type Observe, toFault } from "../observation.js";
+import { isCancelled, type Observation, type Observe, toFault } from "../observation.js";
 import type { Pipeline } from "../pipeline.js";
 import { rateScopeOf } from "../rate-gate.js";
 import type { RequestHead } from "../request-head.js";
@@ -100,14 +100,14 @@ async function answer(
 }
 
 /**
- * The statuses behind which nothing follows (RFC 9110, 15.3.5, 15.3.6 and 15.4.5). Over HTTP/2 Node sends nothing behind
- * them either, and clients reset a stream whose content-length promises more than it holds.
+ * Statuses without a body (RFC 9110, 15.3.5, 15.3.6 and 15.4.5). Over HTTP/2 Node sends none either, and clients reset
+ * a stream whose content-length announces more than it has.
  */
 const BODILESS = new Set([204, 205, 304]);
 
 /**
- * Sends what a tenant's code answered: text as it is, anything else as JSON. The code's headers replace ours, but for the
- * trace id and for those that act on the vault's origin.
+ * Sends the answer of tenants' code: text unchanged, anything else as JSON. The code's headers replace ours, except for
+ * the trace id and those that act on the vault's origin.
  */
 function sendVerbatim(
   request: FastifyRequest,
@@ -131,7 +131,7 @@ function refuse(error: unknown, observation: Observation, reply: FastifyReply, h
     const problem = functionProblem(error, "reactor_error", head.traceId);
     return reply.code(error.status).header("content-type", PROBLEM_TYPE).send(JSON.stringify(problem));
   }
-  if (!(error instanceof Fault) && isGivenUp(error, head.signal)) observation.giveUp("canceled");
+  if (!(error instanceof Fault) && isCancelled(error, head.signal)) observation.cancel("canceled");
   const fault = toFault(error);
   observation.fail(FAULT_TABLE[fault.code].http, fault);
   return sendFault(reply, fault, head.traceId);
@@ -155,12 +155,13 @@ function requestHead({ raw }: FastifyRequest, { raw: response }: FastifyReply, t
     get memory() {
       return memoryOf(raw);
     },
-    // Made when it is first looked at: most methods never do, and an aborted controller costs 20 us.
+    // Created on first use: most methods never use it, and an aborted controller costs 20 us.
     get signal() {
       if (!controller) {
         const made = new AbortController();
         controller = made;
-        // A caller that has left by now is told of no more. Over HTTP/2 responses do not know whether they are destroyed.
+        // A caller that has disconnected causes no further event. Over HTTP/2 responses do not know whether they are
+        // destroyed.
         if (raw.aborted || response.destroyed) made.abort();
         response.once("close", () => {
           if (!response.writableEnded) made.abort();

@@ -12,12 +12,12 @@ const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 /** A random character costs about 400 ns. */
 const UNITS_PER_CHARACTER = 10;
 
-/** Longer texts make no token id (400 characters). */
+/** Longer texts cannot be token ids (400 characters). */
 const LONGEST_ALIAS = 4_096;
 
 /**
- * Filters that replace characters by random ones, from a cryptographic source. An alias never equals its input: one that
- * would have to (everything revealed, nothing to replace) is refused, because it would put the data into a token id.
+ * Filters that replace characters by random ones, from a cryptographic source. An alias never equals its input: an
+ * input without anything to replace is rejected, because the alias would put the data into a token id.
  */
 export const aliasingFilters: FilterFamily = passingNull({
   alias_card(input, args, budget) {
@@ -83,7 +83,7 @@ function alias(
   const original = characters.join("");
   for (;;) {
     const drawn = characters.map((character, at) => drawFrom(alphabets[at] ?? null) ?? character).join("");
-    // One hidden digit is drawn again in one case of ten; every draw is independent, so this ends.
+    // One hidden digit is drawn again in one case of ten; draws are independent, so this ends.
     if (drawn !== original) return drawn;
   }
 }

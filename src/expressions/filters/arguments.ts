@@ -2,22 +2,22 @@ import { type Operand, textOf, toOperand } from "../operand.js";
 import { unevaluable } from "../rejection.js";
 
 /**
- * The arguments of one use of a filter, by position or by name (`reveal: 6` or `reveal: reveal_first: 6`). An argument
- * that is given but null counts as given: `reveal_last: data.missing` must not fall back to a default.
+ * The arguments of one use of a filter, by position or by name (`reveal: 6` or `reveal: reveal_first: 6`). A null
+ * argument counts as given: `reveal_last: data.missing` must not fall back to a default.
  */
 export class FilterArguments {
   readonly #filter: string;
   readonly #positional: readonly Operand[];
   readonly #named: ReadonlyMap<string, Operand>;
 
-  /** `values` as the template engine hands them over: a named argument is a pair of its name and value. */
+  /** `values` in the template engine's form: a named argument is a pair of its name and value. */
   constructor(filter: string, values: readonly unknown[]) {
     this.#filter = filter;
     this.#named = new Map(values.filter(isNamed).map(([name, value]) => [name, toOperand(value)]));
     this.#positional = values.filter((value) => !isNamed(value)).map(toOperand);
   }
 
-  /** A whole number that is not negative, also given as digits in quotes. Required without a `fallback`. */
+  /** A non-negative whole number, possibly as digits in quotes. Required without a `fallback`. */
   wholeNumber(position: number, name: string, fallback?: number): number {
     const value = this.#value(position, name);
     if (value === undefined && fallback !== undefined) return fallback;

@@ -4,7 +4,7 @@ import { type Operand, textOf } from "../operand.js";
 import { unevaluable } from "../rejection.js";
 import { type FilterFamily, passingNull } from "./filter.js";
 
-/** What only makes sense for cards. `card_mask` and `alias_card` stand with the other masks and aliases. */
+/** Filters for cards only. `card_mask` and `alias_card` are with the other masks and aliases. */
 export const cardFilters: FilterFamily = {
   ...passingNull({
     card_bin(input, args) {
@@ -23,7 +23,7 @@ export const cardFilters: FilterFamily = {
 /** The documented formats and their like: MM, YY and YYYY in any order, with or without a separator. */
 const EXPIRY_FORMAT = /^(?:MM|YYYY|YY|[-/_. ]){1,9}$/;
 
-/** Undefined when the card lacks a part that the format asks for. */
+/** Undefined if the card lacks a part of the format. */
 function formatExpiry(card: Operand, format: string): string | undefined {
   if (card instanceof Uint8Array || !isJsonObject(card)) throw unevaluable("card_exp needs card data");
   const month = numberText(card.expiration_month);

@@ -2,7 +2,7 @@ import { textOf } from "../operand.js";
 import { unevaluable } from "../rejection.js";
 import { type FilterFamily, passingNull } from "./filter.js";
 
-/** Digits that every double carries faithfully (IEEE 754 binary64). */
+/** Number of digits that every double keeps (IEEE 754 binary64). */
 const FAITHFUL_DIGITS = 15;
 const DECIMAL = /^[+-]?(\d+)(?:\.(\d+))?(?:[eE][+-]?\d{1,3})?$/;
 
@@ -26,7 +26,7 @@ export const castingFilters: FilterFamily = passingNull({
   },
 });
 
-/** Refuses a number whose digits a double would change: a card number of 19 digits must not come out as another one. */
+/** Rejects a number whose digits a double would change: a card number of 19 digits must not become another one. */
 function parseFaithfully(text: string): number {
   const [, whole, fraction = ""] = DECIMAL.exec(text) ?? [];
   const number = Number(text);

@@ -3,14 +3,14 @@ import { type Operand, textOf } from "../operand.js";
 import { unevaluable } from "../rejection.js";
 import type { FilterFamily } from "./filter.js";
 
-/** Documented names to those of OpenSSL. */
+/** Documented names and their OpenSSL equivalents. */
 const ALGORITHMS: ReadonlyMap<string, string> = new Map([
   ["sha-1", "sha1"],
   ["sha-256", "sha256"],
   ["sha-512", "sha512"],
 ]);
 
-/** Filters that make or encode bytes. They refuse null: a missing value must not pass for an encoded one. */
+/** Filters that make or encode bytes. They reject null: a missing value must not pass as an encoded one. */
 export const encodingFilters: FilterFamily = {
   hmac(input, args) {
     const algorithm = ALGORITHMS.get(args.text(0, "algorithm", "sha-256").toLowerCase());
@@ -31,7 +31,7 @@ export const encodingFilters: FilterFamily = {
   },
 };
 
-/** A text stands for its UTF-8 bytes. */
+/** A text becomes its UTF-8 bytes. */
 function bytesOf(input: Operand, filter: string): Buffer {
   return input instanceof Uint8Array ? Buffer.from(input) : Buffer.from(textOf(input, filter));
 }

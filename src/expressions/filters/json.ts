@@ -24,8 +24,8 @@ export const jsonFilters: FilterFamily = {
 };
 
 /**
- * Compact JSON; a text stays as it is, without quotes. Paid for afterwards, when the length is known: the default
- * fingerprint must succeed for data of any size that is accepted.
+ * Compact JSON; a text stays unquoted. Paid afterwards, when the length is known: the default fingerprint must succeed
+ * for data of any accepted size.
  */
 export function stringify(input: Operand, budget: Budget): string {
   const value = toJson(input);

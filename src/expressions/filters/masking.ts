@@ -2,9 +2,12 @@ import { binLength } from "../bin-length.js";
 import { textOf } from "../operand.js";
 import { type FilterFamily, passingNull } from "./filter.js";
 
-/** Filters that show part of a text. Lengths count characters as a reader sees them (code points). */
+/** Filters that show part of a text. Lengths count code points. */
 export const maskingFilters: FilterFamily = passingNull({
-  /** Unlike `reveal`, keeps hyphens, and shows a text no longer than asked for as a whole: both are documented. */
+  /**
+   * Unlike `reveal`, keeps hyphens, and shows a text that is not longer than the argument entirely: both are
+   * documented.
+   */
   reveal_last(input, args) {
     const characters = [...textOf(input, "reveal_last")];
     const hidden = characters.length - args.wholeNumber(0, "length");
@@ -47,7 +50,7 @@ export const maskingFilters: FilterFamily = passingNull({
   },
 });
 
-/** Masks what is not to be shown, or everything if that would leave the text as it was. */
+/** Masks the hidden part, or everything if the text would stay unchanged. */
 function hideRest(
   characters: readonly string[],
   shown: (character: string, at: number) => boolean,

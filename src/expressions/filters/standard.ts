@@ -11,7 +11,7 @@ export const standardFilters: ReadonlySet<string> = new Set(
   url_encode where`.split(/\s+/),
 );
 
-/** Look at their input without reading through it, so that its size costs nothing. */
+/** Filters whose cost does not depend on the size of their input. */
 export const cheapFilters: ReadonlySet<string> = new Set(["default", "first", "last", "size"]);
 
 /** Compare each element about log2(n) times, each comparison reading as much as the elements are long. */

@@ -3,17 +3,17 @@ import { Fault } from "../../base/fault.js";
 import { ReferenceScanner } from "./reference-scanner.js";
 import type { Unpacking } from "./unpacking.js";
 
-/** Passes a body on as it is, and breaks it off before anything leaves that must not. */
+/** Passes a body through unchanged, and aborts it before any forbidden byte leaves. */
 export abstract class GuardedStream extends Transform {
   #refused: Fault | undefined;
 
   constructor() {
     super();
-    // Whoever sends the body asks for `refused`. An error without a listener would end the process.
+    // The sender of the body reads `refused`. An error without a listener would end the process.
     this.on("error", () => {});
   }
 
-  /** Why the body was broken off here. Undefined where it was not, or where its caller broke it off. */
+  /** Why this guard aborted the body. Undefined if it did not, or if the caller aborted. */
   get refused(): Fault | undefined {
     return this.#refused;
   }
@@ -24,12 +24,12 @@ export abstract class GuardedStream extends Transform {
   }
 }
 
-/** Guards the rest of a large body: the values of a reference can be put in only before the request has begun. */
+/** Guards the rest of a large body: references can be replaced only before the request has begun. */
 export class GuardedBody extends GuardedStream {
   readonly #scanner = new ReferenceScanner();
   readonly #refusal: () => Fault;
 
-  /** @param refusal the fault of a body that holds a reference. */
+  /** @param refusal the fault of a body with a reference. */
   constructor(refusal: () => Fault) {
     super();
     this.#refusal = refusal;
@@ -46,11 +46,13 @@ export class GuardedBody extends GuardedStream {
   }
 }
 
-/** Guards the rest of a packed body by what is in it. A piece goes on once all that it unpacks to was looked at. */
+/**
+ * Guards the rest of a compressed body by its content. A chunk passes once everything that it unpacks to was searched.
+ */
 export class GuardedPackedBody extends GuardedStream {
   readonly #unpacking: Unpacking;
 
-  /** @param unpacking what has looked at the body so far. */
+  /** @param unpacking has searched the body so far. */
   constructor(unpacking: Unpacking) {
     super();
     this.#unpacking = unpacking;

@@ -4,7 +4,7 @@ import { announcedIn, type CallerBody, readCallerHead } from "../buffered-body.j
 /** The largest body that is transformed (specification, Limits), and the largest in which every reference is replaced. */
 export const MAX_BUFFERED = 5 * 1024 * 1024;
 
-/** What is read of a body that may be large before the request begins. References behind it come too late. */
+/** Bytes read of a body of unknown size before the request begins. References behind them come too late. */
 export const HEAD = 64 * 1024;
 
 /** @throws {Fault} as {@link readCallerHead}. */
@@ -12,7 +12,7 @@ export function readBegun({ body, headers, memory }: CallerBody): Promise<BodyHe
   return readCallerHead(body, memory, HEAD, announcedIn(headers));
 }
 
-/** Whether nobody stated the length: what is not text goes out in the same way. */
+/** Whether the length was not announced: such a body is sent chunked unless it is text. */
 export function isSentInPieces({ headers, body }: CallerBody): boolean {
   return !Buffer.isBuffer(body) && announcedIn(headers) === undefined;
 }

@@ -1,14 +1,14 @@
 import { parameterOf } from "../body-format.js";
 
-/** A run of bytes of a multipart body. All of them, one after the other, are the body. */
+/** A range of bytes of a multipart body. All ranges in order make up the body. */
 export type Region =
-  /** Delimiters, and what lies before the first and after the last. */
+  /** Delimiters, the preamble and the epilogue. */
   | { readonly kind: "between"; readonly start: number; readonly end: number }
-  /** The headers of a part, without the empty line behind them. */
+  /** The headers of a part, without the empty line after them. */
   | { readonly kind: "headers"; readonly start: number; readonly end: number; readonly part: PartHead }
   | { readonly kind: "content"; readonly start: number; readonly end: number; readonly part: PartHead };
 
-/** What the headers of a part say. */
+/** Parsed headers of a part. */
 export interface PartHead {
   /** From 1. */
   readonly number: number;
@@ -18,20 +18,20 @@ export interface PartHead {
   readonly transferEncoding: string | undefined;
 }
 
-/** Parts of one body. Reading so many takes 40 ms (measured). */
+/** Limit of parts in one body. Reading this many takes 40 ms (measured). */
 const MAX_PARTS = 10_000;
 
-/** Bytes of a part's headers that are looked at. Servers take 8 to 16 KB. */
+/** Limit of a part's headers in bytes. Servers accept 8 to 16 KB. */
 const MAX_HEAD = 16_384;
 
-/** A body has more parts than are read. */
+/** A body has too many parts. */
 export class TooManyParts extends Error {
   override readonly name = "TooManyParts";
 }
 
 /**
- * Splits a multipart body (RFC 2046, 5.1.1), of which the end may be missing. Line ends may be bare line feeds, as lenient
- * servers read them. Without any delimiter all of it is `between`.
+ * Splits a multipart body (RFC 2046, 5.1.1), whose end may be missing. Accepts bare line feeds, as lenient servers do.
+ * A body without delimiters is `between`.
  * @throws {TooManyParts}
  */
 export function splitMultipart(body: Buffer, boundary: string): Region[] {
@@ -57,11 +57,11 @@ export function splitMultipart(body: Buffer, boundary: string): Region[] {
 }
 
 interface Delimiter {
-  /** Of the line end before it, which belongs to it. */
+  /** Offset of the preceding line end, which belongs to the delimiter. */
   readonly start: number;
-  /** Behind its own line end. */
+  /** Offset behind its own line end. */
   readonly end: number;
-  /** It closes the body: no part follows. */
+  /** The closing delimiter: no part follows. */
   readonly isLast: boolean;
 }
 
@@ -78,14 +78,17 @@ function nextDelimiter(body: Buffer, delimiter: Buffer, from: number): Delimiter
     while (body[end] === 0x20 || body[end] === 0x09) end += 1;
     if (body[end] === CR) end += 1;
     if (body[end] !== LF && !isLast) continue;
-    // The line end before the delimiter is not the content's. Where a part begins with its delimiter, it is the head's.
+    // The line end before a delimiter belongs to the delimiter. If a part begins with its delimiter, it belongs to the
+    // head.
     const before = at > from && body[at - 1] === LF ? (at - 1 > from && body[at - 2] === CR ? 2 : 1) : 0;
     return { start: at - before, end: body[end] === LF ? end + 1 : end, isLast };
   }
   return undefined;
 }
 
-/** Where the headers that begin here end, and where the content begins. A part without an empty line has no content. */
+/**
+ * The end of the headers that begin here, and the start of the content. A part without an empty line has no content.
+ */
 function headersFrom(body: Buffer, start: number, delimiter: Buffer) {
   for (let at = start; ; ) {
     if (body.subarray(at, at + delimiter.length).equals(delimiter)) return { end: at, contentStart: at };
@@ -108,7 +111,7 @@ function readHead(headers: string, number: number): PartHead {
   };
 }
 
-/** A header's value, lines that continue it included. */
+/** A header's value, including continuation lines. */
 function headerIn(headers: string, name: string): string | undefined {
   const value = new RegExp(`^${name}[ \\t]*:((?:.|\\r?\\n[ \\t])*)`, "im").exec(headers)?.[1];
   return value?.replaceAll(/\r?\n[ \t]/g, " ").trim();

@@ -3,36 +3,36 @@ import type { Fault } from "../../base/fault.js";
 import type { HeaderPair } from "../../egress/request-framing.js";
 import type { GuardedStream } from "./guarded-body.js";
 
-/** The part of a body that streams behind what was read of it, and what guards it. */
+/** The part of a body that streams after the head, and its guard. */
 export interface StreamedRest {
-  /** What follows the head, of what was read already. */
+  /** Bytes that were read already and follow the head. */
   readonly carried: Buffer;
   readonly stream: Readable;
   readonly guard: GuardedStream;
 }
 
 export interface OutgoingBodyParts {
-  /** Length of what was read, before values were put in. */
+  /** Length of the head before references were replaced. */
   readonly headLength: number;
-  /** What was read, with the values in it. */
+  /** Returns the head with its references replaced. */
   readonly head: () => Buffer;
   readonly rest?: StreamedRest;
-  /** Sent in pieces of no stated length, as it came. */
+  /** Sent chunked, without a length. */
   readonly isChunked?: boolean;
 }
 
 /** A body on its way to the destination. */
 export interface SendableBody {
-  /** Why the rest was broken off: it held what must not leave. */
+  /** Why the rest was aborted: it had a reference. */
   readonly refused: Fault | undefined;
   /**
-   * The body as it is sent, with the headers that state its length. To be called once.
-   * @throws {Fault} validation_failed where values do not fit.
+   * The body to send, with headers of its length. Call once.
+   * @throws {Fault} validation_failed if a value does not fit its place.
    */
   send(headers: readonly HeaderPair[]): { readonly headers: readonly HeaderPair[]; readonly body: Readable | Buffer };
 }
 
-/** A body that is sent as it came, for a proxy that replaces no references. */
+/** A body that is sent unchanged, for a proxy that replaces no references. */
 export function unsearchedBody(body: Readable | Buffer): SendableBody {
   return { refused: undefined, send: (headers) => ({ headers, body }) };
 }
@@ -45,7 +45,10 @@ export class OutgoingBody implements SendableBody {
     this.#parts = parts;
   }
 
-  /** The bytes that were read, with the values in them. @throws {Fault} validation_failed where values do not fit. */
+  /**
+   * The bytes that were read, with references replaced. @throws {Fault} validation_failed if a value does not fit its
+   * place.
+   */
   get head(): Buffer {
     return this.#parts.head();
   }
@@ -61,7 +64,7 @@ export class OutgoingBody implements SendableBody {
     const { carried, stream, guard } = rest;
     guard.push(head);
     if (carried.length > 0) guard.write(carried);
-    // Each of them ends with the other.
+    // Each stream is destroyed with the other.
     pipeline(stream, guard, () => {});
     return { headers: headers.map((header) => longer(header, head.length - headLength)), body: guard };
   }

@@ -5,9 +5,9 @@ import { isReference, LONGEST_REFERENCE } from "../splice/bytes.js";
 interface Encoding {
   readonly open: Buffer;
   readonly close: Buffer;
-  /** Bytes between the braces of the longest reference. */
+  /** Longest reference between the braces, in bytes. */
   readonly longest: number;
-  /** The text of bytes, or undefined where they are none in this encoding. */
+  /** The text of bytes, or undefined if they are invalid in this encoding. */
   decode(bytes: Buffer): string | undefined;
 }
 
@@ -31,7 +31,7 @@ const ENCODINGS: readonly Encoding[] = [
   wideEncoding((bytes) => Buffer.from(bytes).swap16()),
 ];
 
-/** UTF-16, whose text `inOrder` puts into the order of bytes that Node reads. */
+/** UTF-16; `inOrder` converts bytes to the byte order that Node reads. */
 function wideEncoding(inOrder: (bytes: Buffer) => Buffer): Encoding {
   return {
     open: inOrder(Buffer.from("{{", "utf16le")),
@@ -41,31 +41,31 @@ function wideEncoding(inOrder: (bytes: Buffer) => Buffer): Encoding {
   };
 }
 
-/** Whether bytes hold a reference in UTF-16, where no value can be put in. */
+/** Whether bytes have a reference in UTF-16, where references cannot be replaced. */
 export function hasWideReference(bytes: Buffer): boolean {
-  // Text in UTF-8 has no zeros, and almost every body is that.
+  // UTF-8 text has no zeros, and almost every body is UTF-8.
   return bytes.includes(0) && ENCODINGS.slice(1).some((encoding) => search(bytes, encoding).isFound);
 }
 
-/** Until where bytes hold no reference whose end has not come. */
+/** The offset up to which bytes have no incomplete reference. */
 export function completeUntil(bytes: Buffer): number {
   return Math.min(...ENCODINGS.map((encoding) => lastOpening(bytes, encoding)));
 }
 
 /**
- * Looks for references in bytes that pass by in pieces. What may be the beginning of one is held back until its end has
- * come, so that nothing of a reference goes on: 8 KB at most.
+ * Searches a stream of bytes for references. Holds back the possible beginning of a reference until its end arrives, at
+ * most 8 KB: no part of a reference passes.
  */
 export class ReferenceScanner {
   #held: Buffer = Buffer.alloc(0);
   #hasFound = false;
 
-  /** Whether a reference was seen. From then on nothing goes on. */
+  /** Whether a reference was found. From then on no byte passes. */
   get hasFound(): boolean {
     return this.#hasFound;
   }
 
-  /** Gives the bytes that may go on. */
+  /** Returns the bytes that may pass. */
   push(chunk: Buffer): Buffer {
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     let end = bytes.length;
@@ -77,12 +77,12 @@ export class ReferenceScanner {
       }
       end = Math.min(end, openFrom);
     }
-    // A copy: a slice would keep the whole piece in memory.
+    // A copy: a slice would keep the whole chunk in memory.
     this.#held = end === bytes.length ? Buffer.alloc(0) : Buffer.from(bytes.subarray(end));
     return bytes.subarray(0, end);
   }
 
-  /** Gives what was held back, once no more can come. */
+  /** Returns the held bytes at the end of the stream. */
   end(): Buffer {
     const held = this.#held;
     this.#held = Buffer.alloc(0);
@@ -90,7 +90,7 @@ export class ReferenceScanner {
   }
 }
 
-/** @returns whether a reference is there, and from where on one may have begun that is not complete. */
+/** @returns whether there is a reference, and the offset at which an incomplete one may begin. */
 function search(bytes: Buffer, encoding: Encoding) {
   const { open, close, longest } = encoding;
   let from = 0;
@@ -98,7 +98,7 @@ function search(bytes: Buffer, encoding: Encoding) {
     const opening = bytes.indexOf(open, from);
     const end = opening < 0 ? -1 : bytes.indexOf(close, opening + open.length);
     if (end < 0) break;
-    // The last opening before the end, which is looked for no further back than this one.
+    // The last opening before the end, searched no further back than this opening.
     const begin = bytes.lastIndexOf(open, end - open.length) + open.length;
     const length = end - begin;
     if (length >= SHORTEST && length <= longest && isReferenceIn(bytes.subarray(begin, end), encoding)) {
@@ -109,7 +109,7 @@ function search(bytes: Buffer, encoding: Encoding) {
   return { isFound: false, openFrom: from + lastOpening(bytes.subarray(from), encoding) };
 }
 
-/** Bytes of the shortest reference. */
+/** Length of the shortest reference in bytes. */
 const SHORTEST = 3;
 
 function isReferenceIn(bytes: Buffer, { decode }: Encoding): boolean {
@@ -117,7 +117,7 @@ function isReferenceIn(bytes: Buffer, { decode }: Encoding): boolean {
   return text !== undefined && isReference(text);
 }
 
-/** Where a reference may have begun whose end has not come: at an opening, or at what may become one. */
+/** The offset at which an incomplete reference may begin: at an opening, or at a part of one. */
 function lastOpening(bytes: Buffer, { open, close, longest }: Encoding): number {
   const from = Math.max(0, bytes.length - longest - open.length - close.length);
   const begun = bytes.subarray(from).lastIndexOf(open);
@@ -125,7 +125,7 @@ function lastOpening(bytes: Buffer, { open, close, longest }: Encoding): number 
   return from + begun;
 }
 
-/** How many bytes at the end are the beginning of an opening. */
+/** Number of bytes at the end that begin an opening. */
 function partOf(bytes: Buffer, open: Buffer): number {
   for (let length = Math.min(open.length - 1, bytes.length); length > 0; length -= 1) {
     if (bytes.subarray(bytes.length - length).equals(open.subarray(0, length))) return length;

@@ -15,12 +15,12 @@ import { searchPacked } from "./search-packed.js";
 import { SearchedMultipart } from "./searched-multipart.js";
 
 /**
- * Finds the references of a body, whatever its type. Text is read as a whole. Of other bodies that are larger than 5 MB the
- * beginning is read, and the rest streams past a guard: values change the length, which the head of the request states.
- *
- * @param isWhole whether all of it is wanted, for a transform.
- * @throws {Fault} validation_failed naming `body`, for an expression that is malformed, or where no value can be put in;
- * what {@link readCallerBody} throws.
+ * Finds the references of a body of any type. Text is read completely. Of other bodies above 5 MB only the beginning is
+ * searched, and the rest streams through a guard: replacing references changes the length, which the request's head
+ * announces.
+ * @param isWhole whether a transform needs the whole body.
+ * @throws {Fault} validation_failed naming `body`, for an expression that is malformed or cannot be replaced there;
+ * errors of {@link readCallerBody}.
  */
 export async function searchBody(
   incoming: CallerBody,
@@ -36,7 +36,7 @@ export async function searchBody(
     const isChunked = !isWhole && format.kind !== "text" && isSentInPieces(incoming);
     return searchWhole(head.bytes, format, contentType, references, isChunked);
   }
-  // No more than is promised, however much came at once: what works once works always.
+  // Never more than promised, however much arrived at once: what works once must always work.
   const first = head.bytes.subarray(0, HEAD);
   const begun = wholeCharacters(first.subarray(0, completeUntil(first)));
   const searched = searchWhole(begun, beginningOf(format, begun), contentType, references, false);
@@ -48,7 +48,7 @@ export async function searchBody(
 const TOO_LATE =
   "must hold its references within its first 64 KB, since it has more than 5 MB or is no text: put the parts with references first";
 
-/** Reads as much of a body as is searched before the request begins. */
+/** Reads the part of a body that is searched before the request begins. */
 async function readFor(incoming: CallerBody, format: BodyFormat, isWhole: boolean): Promise<BodyHead> {
   const { headers, memory } = incoming;
   if (isWhole || format.kind === "text")
@@ -58,7 +58,7 @@ async function readFor(incoming: CallerBody, format: BodyFormat, isWhole: boolea
   const isLarge = (length ?? 0) > MAX_BUFFERED || memory.allowance.maxBytes < MAX_BUFFERED;
   if (!begun.rest || isLarge || (format.kind === "unknown" && !beginsLikeText(begun.bytes.subarray(0, HEAD))))
     return begun;
-  // One byte more than is taken tells whether it is larger.
+  // One byte above the limit shows that the body is larger.
   const read = begun.bytes.length;
   const left = length === undefined ? undefined : length - read;
   const more = await readCallerHead(begun.rest, memory, MAX_BUFFERED + 1 - read, left);
@@ -90,7 +90,7 @@ function beginningOf(format: BodyFormat, begun: Buffer): BodyFormat {
   return format.kind === "unknown" && beginsLikeText(begun) ? { kind: "text", find: placesInBegunText } : format;
 }
 
-/** Text without the character at its end that is cut; other bytes as they are. */
+/** Drops a truncated character at the end of text; other bytes stay. */
 function wholeCharacters(bytes: Buffer): Buffer {
   for (let cut = 0; cut < 4 && cut <= bytes.length; cut += 1) {
     const whole = bytes.subarray(0, bytes.length - cut);

@@ -7,20 +7,20 @@ import { type FindPlaces, UnwritableValue } from "../splice/place.js";
 import { placesInUntypedText } from "../splice/plain.js";
 import { hasWideReference } from "./reference-scanner.js";
 
-/** Bytes of a body, or of a part of one, in which expressions are looked for. */
+/** Bytes of a body, or of a part of one, that are searched for expressions. */
 export interface SearchedBytes {
   readonly bytes: Buffer;
   readonly format: Exclude<BodyFormat, { readonly kind: "multipart" }>;
   readonly contentType: string | undefined;
-  /** Stands before the line in errors: "part 2, ". Empty for a whole body. */
+  /** Prefix of the position in errors: "part 2, ". Empty for a whole body. */
   readonly where: string;
-  /** Told the bytes with the values in them. */
+  /** Receives the bytes with references replaced. */
   take(bytes: Buffer): void;
 }
 
 /**
- * Looks for expressions in the format that the bytes have.
- * @throws {Fault} validation_failed naming `body`, for a malformed expression, and for one where no value can be put in.
+ * Searches bytes for expressions in the format of the bytes.
+ * @throws {Fault} validation_failed naming `body`, for an expression that is malformed or cannot be replaced there.
  */
 export function searchBytes(references: RequestReferences, searched: SearchedBytes): void {
   const { bytes, format, contentType } = searched;
@@ -59,20 +59,20 @@ function searchBinary(references: RequestReferences, { bytes, where, take }: Sea
   });
 }
 
-/** Bytes below the blank that text does not hold, but for tab, line feed, form feed, carriage return and escape. */
+/** Control characters that text does not have: all but tab, line feed, form feed, carriage return and escape. */
 const NO_TEXT = new Set([...Array(32).keys()].filter((byte) => ![0x09, 0x0a, 0x0c, 0x0d, 0x1b].includes(byte)));
 
-/** How much of bytes is looked at. Files that are no text show it in their first bytes. */
+/** Number of bytes to examine. Binary files show in their first bytes. */
 const SAMPLE = 4_096;
 
-/** Whether valid UTF-8 is text, and not data that happens to be valid. */
+/** Whether valid UTF-8 is text rather than data that happens to be valid. */
 export function looksLikeText(bytes: Buffer): boolean {
   return !bytes.subarray(0, SAMPLE).some((byte) => NO_TEXT.has(byte));
 }
 
-/** Whether the first bytes of a body, of which the last character may be cut, are text. */
+/** Whether the first bytes of a body, possibly with a truncated character at the end, are text. */
 export function beginsLikeText(bytes: Buffer): boolean {
-  // A character has at most four bytes: one of the last four positions is its beginning.
+  // A character has at most four bytes, so one of the last four positions starts it.
   for (let cut = 0; cut < 4 && cut <= bytes.length; cut += 1) {
     if (isUtf8(bytes.subarray(0, bytes.length - cut))) return looksLikeText(bytes);
   }
@@ -85,7 +85,7 @@ function lineAndColumn(text: string, offset: number): string {
   return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
 }
 
-/** A body that names another encoding than UTF-8 takes values that are the same in both. */
+/** A body in another charset than UTF-8 accepts values that are the same in both. */
 function inCharset(charset: string | undefined, find: FindPlaces): FindPlaces {
   if (charset === undefined || /^(?:utf-?8|us-ascii|ascii)$/.test(charset)) return find;
   return function* (text) {

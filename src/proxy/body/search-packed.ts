@@ -8,12 +8,11 @@ import { completeUntil, ReferenceScanner } from "./reference-scanner.js";
 import { isUnpackable, packedReference, Unpacking } from "./unpacking.js";
 
 /**
- * Looks into a packed body, which goes out as it came: no value can be put in, so a reference in it refuses the call. One
- * whose coding is unknown is searched as the bytes that it is.
- *
+ * Searches a compressed body, which is sent unchanged: references in it cannot be replaced, so they refuse the call. A
+ * body of unknown coding is searched as plain bytes.
  * @param codings at least one, from the inside out.
- * @param isWhole whether all of it is wanted, for a transform.
- * @throws {Fault} validation_failed naming `body`; what {@link readCallerBody} throws.
+ * @param isWhole whether a transform needs the whole body.
+ * @throws {Fault} validation_failed naming `body`; errors of {@link readCallerBody}.
  */
 export async function searchPacked(
   incoming: CallerBody,

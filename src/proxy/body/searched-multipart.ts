@@ -6,15 +6,15 @@ import { type PartHead, type Region, splitMultipart, TooManyParts } from "./mult
 import { ReferenceScanner } from "./reference-scanner.js";
 import { searchBytes } from "./search-bytes.js";
 
-/** How deep multipart bodies are read that lie within each other. What is deeper is searched as bytes. */
+/** Depth to which nested multipart bodies are parsed. Deeper ones are searched as bytes. */
 const MAX_DEPTH = 3;
 
-/** A multipart body in which each part is searched in its own format. */
+/** A multipart body with each part searched in its own format. */
 export class SearchedMultipart {
   readonly #body: Buffer;
   readonly #delimiter: string;
   readonly #regions: readonly Region[];
-  /** What regions have become, by their place in the list. */
+  /** Replaced regions, by index. */
   readonly #changed = new Map<number, Buffer>();
 
   /** @throws {Fault} validation_failed naming `body`: see {@link searchBytes}; also for too many parts. */
@@ -28,8 +28,8 @@ export class SearchedMultipart {
   }
 
   /**
-   * The body with the values in it. A part that states its length states the new one.
-   * @throws {Fault} validation_failed where a value holds the delimiter: it would begin a part of its own.
+   * The body with references replaced. Content-Length headers of parts are updated.
+   * @throws {Fault} validation_failed if a value contains the delimiter: it would begin a part of its own.
    */
   assemble(): Buffer {
     if (this.#changed.size === 0) return this.#body;
@@ -59,7 +59,7 @@ export class SearchedMultipart {
     if (transferEncoding === "base64" || transferEncoding === "quoted-printable") {
       refuseEncodedReference(bytes, transferEncoding, nameOf(region.part));
     }
-    // A form's field without a type is text (RFC 7578, 4.4); a file without one may be anything.
+    // A form field without a type is text (RFC 7578, 4.4); a file without one may be anything.
     const format = bodyFormatOf(contentType ?? (fileName === undefined ? "text/plain" : undefined));
     if (format.kind !== "multipart") {
       searchBytes(references, { bytes, format, contentType, where: inPart, take });
@@ -77,7 +77,7 @@ export class SearchedMultipart {
   #pieceOf(region: Region, index: number): Buffer {
     const own = this.#changed.get(index) ?? this.#bytesOf(region);
     if (region.kind !== "headers") return own;
-    // The content follows its headers, with the empty line between them.
+    // The content follows its headers, after the empty line.
     const content = this.#regions[index + 2];
     const changed = this.#changed.get(index + 2);
     return content && changed ? withLength(own, changed.length - (content.end - content.start)) : own;
@@ -128,7 +128,7 @@ function searchHeaders(
   });
 }
 
-/** @throws {Fault} validation_failed for a part whose encoding hides a reference. */
+/** @throws {Fault} validation_failed for a part whose transfer encoding hides a reference. */
 function refuseEncodedReference(bytes: Buffer, encoding: "base64" | "quoted-printable", part: string): void {
   const decoded =
     encoding === "base64"
@@ -144,7 +144,7 @@ function refuseEncodedReference(bytes: Buffer, encoding: "base64" | "quoted-prin
   }
 }
 
-/** Quoted-printable (RFC 2045, 6.7) undone. */
+/** Decodes quoted-printable (RFC 2045, 6.7). */
 function unquoted(text: string): string {
   return text
     .replaceAll(/=[ \t]*\r?\n/g, "")

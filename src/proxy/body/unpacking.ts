@@ -5,7 +5,7 @@ import { ReferenceScanner } from "./reference-scanner.js";
 
 const CHUNK = { chunkSize: 64 * 1024 };
 
-/** What undoes a coding, given the first byte of what it packed. */
+/** Decoders by coding, given the first byte of the compressed data. */
 const DECODERS: ReadonlyMap<string, (first: number) => Transform> = new Map<string, (first: number) => Transform>([
   ["gzip", () => createGunzip(CHUNK)],
   ["x-gzip", () => createGunzip(CHUNK)],
@@ -19,11 +19,14 @@ export function isUnpackable(coding: string): boolean {
   return DECODERS.has(coding);
 }
 
-/** Bytes that every body may unpack to, and how many times its own size beyond that. JSON unpacks to 5 to 50 times. */
+/**
+ * Size that every body may unpack to, and the limit beyond it as a multiple of the body's size. JSON unpacks to 5 to 50
+ * times.
+ */
 const FREE_BYTES = 5 * 1024 * 1024;
 const MOST_RATIO = 100;
 
-/** Looks into a packed body for references, piece by piece. What it unpacks is not kept. */
+/** Searches a compressed body for references, chunk by chunk, without keeping the result. */
 export class Unpacking {
   readonly #coding: string;
   readonly #scanner = new ReferenceScanner();
@@ -38,8 +41,8 @@ export class Unpacking {
   }
 
   /**
-   * Unpacks a piece to its end.
-   * @throws {Fault} (as a rejection) where it holds a reference, is not packed as it says, or unpacks to too much.
+   * Unpacks a whole chunk.
+   * @throws {Fault} (as a rejection) if it has a reference, does not match its coding, or unpacks to too much.
    */
   async push(chunk: Buffer): Promise<void> {
     const [first] = chunk;
@@ -51,7 +54,7 @@ export class Unpacking {
     if (this.#failure) throw this.#failure;
   }
 
-  /** As {@link push}, for what the decoder still holds at the end of the body. */
+  /** As {@link push}, for the rest that the decoder holds at the end of the body. */
   async end(): Promise<void> {
     const decoder = this.#decoder;
     if (decoder) await settled(decoder, (done) => decoder.once("end", done).end());
@@ -64,7 +67,7 @@ export class Unpacking {
 
   #start(first: number): Transform {
     const make = DECODERS.get(this.#coding);
-    if (!make) throw new Error("this coding cannot be undone");
+    if (!make) throw new Error("this coding is not supported");
     return make(first)
       .on("data", (bytes: Buffer) => this.#look(bytes))
       .on("error", () => this.#fail(invalid("body", "must be packed as its Content-Encoding says")));
@@ -83,7 +86,7 @@ export class Unpacking {
   }
 }
 
-/** Waits for a step of a stream, or for the end of a stream that comes to no further step. */
+/** Waits for an event of a stream, or for its end if the event never comes. */
 function settled(stream: Transform, step: (done: () => void) => unknown): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const done = () => {
@@ -96,7 +99,7 @@ function settled(stream: Transform, step: (done: () => void) => unknown): Promis
   return promise;
 }
 
-/** The fault of a body that holds a reference where no value can be put in. */
+/** The fault of a body with a reference that cannot be replaced. */
 export function packedReference(): Fault {
   return invalid("body", "must not hold references while it is packed: send it without a Content-Encoding");
 }

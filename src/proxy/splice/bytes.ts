@@ -3,22 +3,22 @@ import { parseReference } from "../../expressions/reference.js";
 import { asText, type FindPlaces, UnwritableValue } from "./place.js";
 import { placesInText } from "./plain.js";
 
-/** The longest expression that is evaluated, and its braces: what is longer is no reference. */
+/** Length limit of an expression with its braces: longer ones are not references. */
 export const LONGEST_REFERENCE = 4_100;
 
 /**
- * Braces in one body that turn out to be no reference. Among random bytes one pair in 65,536 is two braces, so 5 MB hold
- * about 80; each costs 0.3 us to look at.
+ * Limit of braces in one body that are not references. Of random bytes one pair in 65,536 is two braces, so 5 MB have
+ * about 80; each costs 0.3 us to check.
  */
 const MAX_OTHER_BRACES = 20_000;
 
-/** Characters that a line of text does not hold. */
+/** Characters that a line of text does not have. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const NO_TEXT = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/;
 
 /**
- * Bytes that are no text, as latin1: of all that lies between braces only what reads as a reference is one. In random
- * bytes that happens once in about 50 GB.
+ * Binary data, as latin1: only text between braces that parses as a reference counts. In random bytes that happens once
+ * in about 50 GB.
  */
 export const placesInBytes: FindPlaces = function* (text) {
   let others = 0;
@@ -33,7 +33,7 @@ export const placesInBytes: FindPlaces = function* (text) {
   }
 };
 
-/** Text of a reference among bytes, or undefined where they are something else. */
+/** The text of a reference among bytes, or undefined if they are something else. */
 function referenceIn(latin1: string): string | undefined {
   if (latin1.length < 3 || latin1.length > LONGEST_REFERENCE || NO_TEXT.test(latin1)) return undefined;
   const bytes = Buffer.from(latin1, "latin1");
@@ -42,7 +42,7 @@ function referenceIn(latin1: string): string | undefined {
   return isReference(text) ? text : undefined;
 }
 
-/** Whether the text between two braces reads as a reference. */
+/** Whether the text between two braces parses as a reference. */
 export function isReference(text: string): boolean {
   return !NO_TEXT.test(text) && !("rejected" in parseReference(text));
 }

@@ -2,8 +2,8 @@ import { asText, type FindPlaces } from "./place.js";
 import { placesInText } from "./plain.js";
 
 /**
- * Headers: Node reads and writes a byte as one character, so values and expressions are converted to and from UTF-8, which
- * servers read today. Bytes around them stay.
+ * Headers: Node reads and writes a byte as one character, so values and expressions are converted to and from UTF-8,
+ * which servers read today. Bytes around them stay.
  */
 export const placesInHeader: FindPlaces = function* (text) {
   for (const place of placesInText(text)) {
@@ -16,8 +16,8 @@ export const placesInHeader: FindPlaces = function* (text) {
 };
 
 /**
- * Headers of a part of a multipart body. Values stand within quotes there, and are written as browsers write them (HTML
- * Standard, multipart/form-data): a quote or line end must not end what it stands in.
+ * Headers of a part of a multipart body. Values are within quotes there, and escaped as browsers do (HTML Standard,
+ * multipart/form-data): a quote or line end in a value must not end its surroundings.
  */
 export const placesInPartHeader: FindPlaces = function* (text) {
   for (const place of placesInHeader(text)) {

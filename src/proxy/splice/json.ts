@@ -3,19 +3,18 @@ import { asText, type FindPlaces, type Place } from "./place.js";
 import { BracePairs, type SpelledSpan } from "./spelled-braces.js";
 
 /**
- * JSON: an object or array that a string consists of alone replaces the string, quotes included; everything else stays
- * inside the quotes, escaped. So do numbers and booleans, as the published interface has it, unless the expression ends
- * with `to_number` or `to_boolean`. An expression outside of quotes becomes the JSON of its value. The text is not parsed
- * and written again: signatures, number spellings and key order depend on its bytes.
- *
- * An expression lies within one string, or outside of all: braces that open in one string and close in another are text.
+ * JSON: an object or array replaces a string that consists of its expression alone, quotes included; everything else
+ * stays inside the quotes, escaped. That includes numbers and booleans, by the published interface, unless the
+ * expression ends with `to_number` or `to_boolean`. An expression outside of quotes becomes the JSON of its value. The
+ * text is not parsed and written again: signatures, number spellings and key order depend on its bytes. An expression
+ * lies within one string, or outside of all: braces that open in one string and close in another are text.
  */
 export const placesInJson: FindPlaces = function* (text) {
   if (!text.includes("{{") && !ESCAPED_BRACE.test(text)) return;
   const pairs = new BracePairs();
-  // Behind it nothing ends: looking for an end from each opening would take quadratic time.
+  // No expression ends after it: searching for an end from each opening would take quadratic time.
   const lastClose = text.lastIndexOf("}}") - 1;
-  // Of the string that the loop is in; -1 outside of strings.
+  // Offset of the current string's quote; -1 outside of strings.
   let quote = -1;
   for (let at = 0; at < text.length; ) {
     const code = text.charCodeAt(at);
@@ -54,13 +53,13 @@ function escapedBrace(text: string, at: number): number {
   return digit === 0x62 ? 6 : digit === 0x64 ? -6 : 0;
 }
 
-/** A backslash before a brace is no escape of JSON, and some parsers skip it. */
+/** A backslash before a brace is not a JSON escape, and some parsers skip it. */
 function escapeLength(text: string, at: number): number {
   const next = text.charCodeAt(at + 1);
   return next === OPENING || next === CLOSING ? 1 : 2;
 }
 
-/** An expression outside of strings, which may hold quotes itself: its end is looked for first. */
+/** An expression outside of strings, which may have quotes itself: its end is found first. */
 function placeOutside(text: string, at: number): Place | undefined {
   if (text.charCodeAt(at + 1) !== OPENING) return undefined;
   const close = text.indexOf("}}", at + 2);
@@ -81,7 +80,7 @@ function placeInString(text: string, quote: number, { start, end, contentStart, 
     : { start, end, expression, write: (value) => escaped(asText(value)) };
 }
 
-/** A string can hold a number only as text: a caller whose client writes the JSON says with a cast that it wants one. */
+/** A string can have a number only as text: a caller whose client writes the JSON requests a number by a cast. */
 const CAST = /\|\s*to_(?:number|boolean)\s*$/;
 
 function writerAlone(expression: string): (value: Json) => string {

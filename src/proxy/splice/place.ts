@@ -2,25 +2,25 @@ import type { Json } from "../../base/json.js";
 
 /** An expression in a text of the request, and how its value is written there. */
 export interface Place {
-  /** The part of the text that the value replaces. */
+  /** The range of the text that the value replaces. */
   readonly start: number;
   readonly end: number;
-  /** The text between the braces, the escapes of its surroundings undone. */
+  /** The text between the braces, unescaped. */
   readonly expression: string;
   /**
-   * The value as it is written between `start` and `end`.
-   * @throws {UnwritableValue} where the surroundings cannot hold it.
+   * Formats the value for the range from `start` to `end`.
+   * @throws {UnwritableValue} if it does not fit its surroundings.
    */
   write(value: Json): string;
 }
 
-/** Finds the expressions of a text of some format, from left to right. Finds no more than are asked for. */
+/** Finds the expressions of a text of some format, from left to right. Lazy: finds no more than are consumed. */
 export type FindPlaces = (text: string) => Iterable<Place>;
 
-/** Expressions in one request: far more than its tokens could need. */
+/** Limit of expressions in one request: far more than its tokens could need. */
 export const MAX_EXPRESSIONS = 2_000;
 
-/** A value cannot be written at its place. The reason reads on from a field's name and holds nothing of the value. */
+/** A value cannot be written at its place. The reason follows a field's name and does not contain the value. */
 export class UnwritableValue extends Error {
   override readonly name = "UnwritableValue";
   readonly reason: string;
@@ -42,7 +42,7 @@ export function splice(text: string, places: readonly Place[], values: readonly 
   return spliced + text.slice(from);
 }
 
-/** A value within a longer text: objects as JSON, null as nothing. */
+/** A value within a longer text: objects as JSON, null as empty. */
 export function asText(value: Json): string {
   if (value === null) return "";
   return typeof value === "string" ? value : typeof value === "object" ? JSON.stringify(value) : String(value);

@@ -2,29 +2,29 @@ import { expressionSpans } from "../../expressions/span.js";
 import { placesInJson } from "./json.js";
 import { asText, type FindPlaces, MAX_EXPRESSIONS, type Place, splice } from "./place.js";
 
-/** Text without a format of its own: values go in as they are. */
+/** Text without a format of its own: values are inserted unchanged. */
 export const placesInText: FindPlaces = function* (text) {
-  // Nearly every header of a request has none.
+  // Nearly every request header has no expression.
   if (!text.includes("{{")) return;
   for (const { start, end, expression } of expressionSpans(text)) yield { start, end, expression, write: asText };
 };
 
 /**
- * Text whose type says nothing of its format. One that is JSON is treated as JSON: browsers send it as text/plain unless
- * told otherwise, and a value with a quote in it must not become more than a value.
+ * Text of unknown format. Text that is JSON is treated as JSON: browsers send it as text/plain by default, and a value
+ * with a quote in it must not become more than a value.
  */
 export const placesInUntypedText: FindPlaces = (text) => (isJson(text) ? placesInJson(text) : placesInText(text));
 
-/** The same for the beginning of a large text: what looks like the beginning of JSON is JSON. */
+/** The same for the beginning of a large text: if it looks like the beginning of JSON, it is JSON. */
 export const placesInBegunText: FindPlaces = (text) =>
   BEGINS_JSON.test(text) ? placesInJson(text) : placesInText(text);
 
 const BEGINS_JSON = /^\s*(?:\{\s*["}]|\[\s*["[{\d\]-])/;
 
-/** Lists may begin with an expression, objects do not: `{{` is one. */
+/** Lists may begin with an expression, objects cannot: `{{` is one. */
 const BEGINS_JSON_OR_EXPRESSION = /^\s*(?:\{(?!\{)|\[)/;
 
-/** Larger texts are judged by their beginning: parsing this much takes 5 ms. */
+/** Longer texts are judged by their beginning: parsing this much takes 5 ms. */
 const MAX_PARSED = 256 * 1024;
 
 /** Whether a text is a JSON object or list once its expressions are replaced. */
@@ -33,7 +33,7 @@ function isJson(text: string): boolean {
   if (text.length > MAX_PARSED) return BEGINS_JSON.test(text);
   const places: Place[] = [];
   for (const place of placesInJson(text)) {
-    // A body with so many is refused, whatever it is.
+    // A body with this many is refused in any format.
     if (places.push(place) > MAX_EXPRESSIONS) return false;
   }
   if (places.length === 0) return false;

@@ -21,7 +21,7 @@ export const placesInQuery: FindPlaces = (text) => encodedPlaces(text, encode, w
 export const placesInForm: FindPlaces = (text) =>
   encodedPlaces(text, (value) => encode(value).replaceAll("%20", "+"), withBlanks);
 
-/** A lone surrogate has no bytes: it becomes the replacement character. */
+/** A lone surrogate has no UTF-8 form and becomes the replacement character. */
 function encode(value: string): string {
   return encodeURIComponent(value.toWellFormed());
 }

@@ -10,7 +10,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 const NAMES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
-/** Braces as they are, or as character references: a parser reads both alike. By hand, as 5 MB may hold a million. */
+/**
+ * Braces as they are, or as character references: a parser reads both alike. Written by hand, because 5 MB may have a
+ * million.
+ */
 const SPELLING: BraceSpelling = {
   lead: 0x26,
   read(text, at) {
@@ -27,7 +30,7 @@ const NAMED = [
   { name: "rcub;", sign: -1 },
 ];
 
-/** Zeros before the digits of a reference that are skipped. */
+/** Leading zeros of a reference that are skipped. */
 const MAX_ZEROS = 8;
 
 function numericBrace(text: string, at: number): number {
@@ -42,8 +45,8 @@ function numericBrace(text: string, at: number): number {
 }
 
 /**
- * XML: values are escaped, so that they are text both in an element and in an attribute. In a CDATA section nothing is
- * escaped; a value that holds its end is split over two sections.
+ * XML: values are escaped as text for both elements and attributes. In a CDATA section nothing is escaped; a value that
+ * contains its end is split over two sections.
  */
 export const placesInXml: FindPlaces = function* (text) {
   const isLiteral = literalSections(text);
@@ -58,7 +61,7 @@ export const placesInXml: FindPlaces = function* (text) {
   }
 };
 
-/** Whether a position lies in a CDATA section; to be asked from left to right. */
+/** Whether a position lies in a CDATA section; call it from left to right. */
 function literalSections(text: string): (position: number) => boolean {
   let start = text.indexOf("<![CDATA[");
   let end = start < 0 ? -1 : text.indexOf("]]>", start);

@@ -2,11 +2,11 @@ import type { GuestError } from "../guest-error.js";
 import type { RunLimits } from "../limits.js";
 import type { CompileProblem, ConsoleLine } from "../run.js";
 
-/** What runs tenant code. An engine knows nothing of tenants, keys or processes. */
+/** Runs tenants' code. An engine does not know tenants, keys or processes. */
 export interface Engine {
-  /** Starts an instance with code of its own. Nothing is shared between instances. */
+  /** Starts an instance with code of its own. Instances share nothing. */
   start(code: string, limits: RunLimits): Promise<Start>;
-  /** Compiles code without running any of it. An engine may be unable to keep to the time: its thread is ended then. */
+  /** Compiles code without running it. If an engine exceeds the time, its thread is ended. */
   compile(code: string, withinMs: number): Promise<CompileProblem | undefined>;
 }
 
@@ -15,13 +15,13 @@ export type Start =
   | { readonly kind: "does_not_compile"; readonly problem: CompileProblem }
   | { readonly kind: "failed"; readonly reason: EngineFailure };
 
-/** Killed: the engine itself gave up. */
+/** `killed`: the engine itself failed. */
 export type EngineFailure = "timeout" | "memory" | "killed";
 
 export interface Instance {
-  /** Serves one call at a time, and many one after the other: what the code keeps in its module stays. */
+  /** Serves one call at a time, and many in sequence: state in the code's module stays. */
   call(run: EngineRun): Promise<EngineResult>;
-  /** All memory that the instance holds, in bytes. It never shrinks. */
+  /** Memory of the instance in bytes. It never shrinks. */
   readonly memoryBytes: number;
   /** Whether it may serve another call. */
   readonly isUsable: boolean;
@@ -34,11 +34,11 @@ export interface EngineRun {
   readonly args: Uint8Array;
   readonly hasApplication: boolean;
   readonly limits: RunLimits;
-  /** Read while code runs: not 0 means that nobody waits for it any more. */
+  /** Polled while code runs: nonzero means cancelled. */
   readonly cancelled: Int32Array;
-  /** Called when code waits and nobody waits for it any more. */
+  /** Aborted when the run is cancelled while its code waits. */
   readonly signal: AbortSignal;
-  /** Sends a call of bt or fetch; the answer is given to the callback, at most once. */
+  /** Sends a call of bt or fetch; the callback gets the answer, at most once. */
   readonly callHost: (payload: Uint8Array<ArrayBuffer>, answer: (reply: Uint8Array) => void) => void;
 }
 

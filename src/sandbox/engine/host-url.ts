@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.js";
 import { object, parseJson } from "../wire/shape.js";
 
-/** Longest address that is read. */
+/** Longest address to parse. */
 const MOST_CHARACTERS = 100_000;
 
 const settable = [
@@ -17,9 +17,8 @@ const settable = [
 ] as const;
 
 /**
- * What the guest's URL class asks: `{input, base?, set?: [part, value]}`.
- *
- * @returns the parts of the address as JSON, or "" where it is none.
+ * A request of the guest's URL class: `{input, base?, set?: [part, value]}`.
+ * @returns the parts of the address as JSON, or "" if it is invalid.
  */
 export function urlCall(request: string): string {
   try {

@@ -65,7 +65,7 @@ function run(operation: string, parameters: JsonObject, data: Uint8Array): Buffe
   throw new Error(`Unknown operation ${operation}`);
 }
 
-/** Options that zlib takes both ways. Those that only say how memory is used are left out. */
+/** Options that zlib accepts in both directions, without those that only control memory use. */
 function shared(parameters: JsonObject): zlib.ZlibOptions {
   const strategy = optionalWhole(parameters, "strategy", 0, 4);
   const windowBits = optionalWhole(parameters, "windowBits", 0, 15);
@@ -84,7 +84,7 @@ function levelOf(parameters: JsonObject, bytes: number): number {
   return Math.min(wanted === -1 ? DEFAULT_LEVEL : wanted, most);
 }
 
-/** A bomb of a few bytes may inflate to anything: the limit holds whatever the code asks for. */
+/** A bomb of a few bytes may inflate to any size: the limit applies whatever the code requests. */
 function mostOutput(parameters: JsonObject): number {
   return Math.min(optionalWhole(parameters, "maxOutputLength", 1, 2 ** 40) ?? MOST_BYTES, MOST_BYTES);
 }

@@ -1,4 +1,4 @@
-/** Node has it; the types that come with Node leave it to those of browsers. */
+/** Node has it; only the browser types declare it. */
 declare namespace WebAssembly {
   interface Module {
     readonly [Symbol.toStringTag]: "WebAssembly.Module";

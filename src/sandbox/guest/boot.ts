@@ -24,22 +24,22 @@ import { URLSearchParams } from "./web/url-search-params.js";
 
 type ModuleWrapper = (exports: unknown, require: unknown, module: unknown, filename: string, dirname: string) => void;
 
-/** What the worker calls in an instance. None of these throws, unless the engine itself stops the code. */
+/** The worker's entry points in an instance. None of these throws, unless the engine itself stops the code. */
 export interface Guest {
   /**
-   * Evaluates tenant code: CommonJS that is wrapped into a function, or without one the ES module that the worker holds.
-   * False: it has ended the run itself, or exports no function.
+   * Evaluates tenants' code: CommonJS wrapped into a function, or without one the ES module that the worker holds.
+   * Returns false if it has ended the run itself, or exports no function.
    */
   readonly load: (wrapper: ModuleWrapper | undefined, limits: string) => boolean;
   /** Starts a run. Its end comes through `host.finish`. */
   readonly call: (args: Uint8Array, hasApplication: boolean, limits: string) => void;
   readonly deliver: (number: number, payload: Uint8Array) => void;
   readonly fire: (number: number) => void;
-  /** The names that a module exports, as a JSON list. @throws where there is no such module. */
+  /** The names that a module exports, as a JSON list. @throws if there is no such module. */
   readonly namesOf: (name: string) => string;
 }
 
-/** Builds the world that tenant code finds. Runs once, before the snapshot is taken: nothing here may be random or secret. */
+/** Builds the world for tenants' code. Runs once, before the snapshot: nothing here may be random or secret. */
 export default function boot(host: Host): Guest {
   const random = new RandomSource(host);
   const calls = new HostCalls(host);
@@ -49,7 +49,7 @@ export default function boot(host: Host): Guest {
   installGlobals({ host, random, calls, timers, room, ending });
   const require = installRequire(host, calls, timers);
   let handler: Promise<Handler | undefined> | Handler | undefined;
-  /** The first run begins when the code is evaluated: what that has started goes on. */
+  /** The first run begins with the evaluation of the code, whose pending work continues. */
   let isStarted = false;
 
   const start = (limits: string): void => {
@@ -102,7 +102,7 @@ export default function boot(host: Host): Guest {
 /** Makes `require`, and loads the modules that most code asks for: they are then in the snapshot. */
 function installRequire(host: Host, calls: HostCalls, timers: Timers): Require {
   const require = createRequire(host, calls, timers);
-  // For the ES modules that stand for those of CommonJS, see engine/quickjs/module-loader.ts.
+  // For ES modules that wrap CommonJS modules, see engine/quickjs/module-loader.ts.
   define(globalThis, Symbol.for("cloakroom.require"), require);
   for (const name of ["crypto", "https", "stream", "util", "zlib", ...Object.keys(preloaded)]) require(name);
   return require;
@@ -150,7 +150,7 @@ function installGlobals({ host, random, calls, timers, room, ending }: GlobalPar
   for (const [name, value] of Object.entries(globals)) define(globalThis, name, value);
 }
 
-/** What nobody catches ends the run, as it would end a process of Node. */
+/** An uncaught error ends the run, as it would end a process of Node. */
 function guarded(ending: Ending, callback: () => unknown): void {
   try {
     callback();

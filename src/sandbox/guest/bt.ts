@@ -2,7 +2,7 @@ import camelcaseKeys from "camelcase-keys";
 import snakecaseKeys from "snakecase-keys";
 import { type HostCalls, RefusedCall } from "./host-calls.js";
 
-/** What the published client throws where the API refuses a call, or where it cannot be reached (status -1). */
+/** The published client's error if the API refuses a call, or cannot be reached (status -1). */
 export class BasisTheoryApiError extends Error {
   readonly status: number;
   readonly data: unknown;
@@ -16,9 +16,9 @@ export class BasisTheoryApiError extends Error {
 }
 
 /**
- * `req.bt`: the calls of the published JavaScript client that tenant code uses, spelled as there. Names inside token
- * `data` and `metadata` stay as they are; all others are camelCase here and snake_case on the wire. What is tokenized or
- * detokenized is the caller's own structure and is never renamed.
+ * `req.bt`: the methods of the published JavaScript client that tenants' code uses. Names inside token `data` and
+ * `metadata` stay unchanged; all others are camelCase here and snake_case on the wire. Input and output of tokenize and
+ * detokenize have the caller's structure and are never renamed.
  */
 export function createBt(calls: HostCalls) {
   const errors = new WeakMap<object, BasisTheoryApiError>();

@@ -2,17 +2,17 @@ import { withoutWrapper } from "../source-position.js";
 import type { Host } from "./host.js";
 import { format, inspect } from "./node/inspect.js";
 
-/** One line; the worker bounds them all together. */
+/** Longest line; the worker bounds all lines together. */
 const LINE_CHARACTERS = 8_192;
 
-/** Whether the worker keeps what is written. When it has enough of a run, values are not even turned into text. */
+/** Whether the worker keeps further output. Once a run has enough, values are not even formatted. */
 export class ConsoleRoom {
   isFull = false;
-  /** Whether the tenant's code is CommonJS: places in its stack traces are those of the wrapper then. */
+  /** Whether the tenant's code is CommonJS: positions in its stack traces then refer to the wrapper. */
   isWrapped = true;
 }
 
-/** Node's console, as far as it makes sense without a terminal: lines are kept with the run. */
+/** Node's console, as far as it makes sense without a terminal: output is kept with the run. */
 export function createConsole(host: Host, room: ConsoleRoom) {
   const counts = new Map<string, number>();
   const started = new Map<string, number>();

@@ -4,11 +4,11 @@ import { describeThrown, isOutOfMemory, type ThrownReport } from "./thrown.js";
 
 const NOTHING = new Uint8Array(0);
 
-/** How a run ends, within its limit: what is larger never leaves the instance. */
+/** Ends a run within its limit: larger results never leave the instance. */
 export class Ending {
   readonly #host: Host;
   #resultBytes = 0;
-  /** Whether the tenant's code is CommonJS, which is inside a function of ours. */
+  /** Whether the tenant's code is CommonJS, which is inside our wrapper function. */
   isWrapped = true;
 
   constructor(host: Host) {
@@ -20,7 +20,7 @@ export class Ending {
     this.#resultBytes = resultBytes;
   }
 
-  /** @throws whatever the value throws when it is written as JSON. */
+  /** @throws the value's own error when it is serialized to JSON. */
   returned(value: unknown): void {
     const text = writeJson(value) ?? "null";
     const bytes = this.#hasRoomFor(text) ? toBytes(text) : undefined;
@@ -39,7 +39,7 @@ export class Ending {
       if (isOutOfMemory(thrown)) this.#host.finish("memory", NOTHING, NOTHING);
       else this.#report(described);
     } catch {
-      // Describing what was thrown took more memory than there was.
+      // There was not enough memory to describe the thrown value.
       this.#host.finish("memory", NOTHING, NOTHING);
     }
   }
@@ -50,7 +50,7 @@ export class Ending {
     else this.#host.finish("too_large", NOTHING, NOTHING);
   }
 
-  /** UTF-8 is never shorter than the number of UTF-16 units, so that the large are turned away before they are copied. */
+  /** UTF-8 is never shorter than the number of UTF-16 units, so large values are rejected before they are copied. */
   #hasRoomFor(part: Measured, other: Measured = NOTHING): boolean {
     return part.length + other.length <= this.#resultBytes;
   }

@@ -1,12 +1,14 @@
 import type { GuestErrors } from "../guest-error.js";
 import { writeJson } from "./intrinsics.js";
 
-/** Stands where the code said nothing. */
-const NOTHING_SAID = "Something went wrong. Please try again, and tell whoever runs this service if it goes on.";
+/** Used if the code gave no text. */
+const NOTHING_SAID = "Something went wrong. Please try again, and tell the operator of this service if it continues.";
 const TEXT_CHARACTERS = 4_000;
 const MOST_TEXTS = 100;
 
-/** What the published classes make of whatever they are given. Never throws, and never calls back more than it must. */
+/**
+ * Normalises an argument like the published classes. Never throws, and calls back into the value as little as possible.
+ */
 export function errorTexts(given: unknown): GuestErrors {
   try {
     if (given instanceof Error) return { error: [cut(String(given.message || given.name || NOTHING_SAID))] };

@@ -1,7 +1,7 @@
 import type { GuestLimits, Host } from "./host.js";
 import { parseJson, toBytes, toText, writeJson } from "./intrinsics.js";
 
-/** The host made nothing of a call. `code` is as Node names such errors, or ELIMIT where a limit of the run was met. */
+/** A failed host call. `code` is as in Node's errors, or ELIMIT for an exceeded limit of the run. */
 export class HostCallError extends Error {
   override readonly name = "HostCallError";
   readonly code: string;
@@ -12,7 +12,7 @@ export class HostCallError extends Error {
   }
 }
 
-/** The API refused a call of bt: its answer. */
+/** The API's refusal of a bt call. */
 export class RefusedCall {
   readonly status: number;
   readonly body: unknown;
@@ -29,7 +29,7 @@ interface Waiting {
   readonly reject: (reason: unknown) => void;
 }
 
-/** Calls of bt and fetch: some under way, some waiting for their turn. */
+/** Calls of bt and fetch: some in progress, some queued. */
 export class HostCalls {
   readonly #host: Host;
   readonly #underWay = new Map<number, Waiting>();
@@ -37,14 +37,14 @@ export class HostCalls {
   #limits: GuestLimits | undefined;
   #numbers = 0;
   #made = 0;
-  /** One error for all calls beyond the limit: a hundred thousand of them would take the memory of the instance. */
+  /** One error for all calls beyond the limit: a hundred thousand errors would take the memory of the instance. */
   #tooMany: HostCallError | undefined;
 
   constructor(host: Host) {
     this.#host = host;
   }
 
-  /** Begins a run. Calls of an earlier run will never be answered. */
+  /** Begins a run. Calls of an earlier run are never answered. */
   start(limits: GuestLimits): void {
     this.#underWay.clear();
     this.#queue = [];
@@ -100,7 +100,7 @@ interface Replies {
   readonly failed: { readonly failed: { readonly code: string; readonly message: string } };
 }
 
-/** The service writes replies, so their inside needs no check. */
+/** The service writes replies, so their content needs no check. */
 function isReply<K extends keyof Replies>(reply: unknown, key: K): reply is Replies[K] {
   return typeof reply === "object" && reply !== null && key in reply;
 }

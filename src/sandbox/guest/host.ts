@@ -1,16 +1,16 @@
 /**
- * What the worker gives to the guest world, and all that it gives. Tenant code holds none of these functions: they stay
- * inside the modules of this folder. Even so the worker takes every argument for hostile.
+ * The complete interface of the worker for the guest world. Tenants' code has none of these functions: they stay inside
+ * the modules of this folder. The worker still treats every argument as hostile.
  */
 export interface Host {
   /** Ends the run. A second call is ignored. */
   readonly finish: (kind: FinishKind, report: Uint8Array, value: Uint8Array) => void;
-  /** Starts a call of bt or fetch; the answer comes to `deliver` under the same number. */
+  /** Starts a call of bt or fetch; `deliver` gets the answer under the same number. */
   readonly send: (number: number, payload: Uint8Array) => void;
-  /** Asks for a call of `fire` with this number. */
+  /** Schedules a call of `fire` with this number. */
   readonly setTimer: (number: number, ms: number) => void;
   readonly clearTimer: (number: number) => void;
-  /** @returns whether more will be kept. */
+  /** @returns whether further output will be kept. */
   readonly log: (level: string, text: string) => boolean;
   readonly random: (bytes: number) => Uint8Array;
   /** Bytes, or text that begins with "=" (a text result) or "!" (the message of an error). */
@@ -21,11 +21,11 @@ export interface Host {
   readonly zlib: (operation: string, parameters: string, data: Uint8Array) => Uint8Array | string;
   /** "=" and JSON, or "!" and an error. See engine/host-intl. */
   readonly intl: (request: string) => string;
-  /** All memory of the instance. */
+  /** Memory of the instance in bytes. */
   readonly memoryBytes: () => number;
-  /** Evaluates the tenant's ES module: a promise of what it exports. */
+  /** Evaluates the tenant's ES module: a promise of its exports. */
   readonly evaluateModule: () => Promise<unknown>;
-  /** The function around a package that is not part of the snapshot. */
+  /** The function around a package outside the snapshot. */
   readonly loadPackage: (name: string) => PackageFunction;
 }
 
@@ -33,7 +33,7 @@ export type FinishKind = "returned" | "threw" | "memory" | "not_a_function" | "t
 
 export type PackageFunction = (module: { exports: unknown }, require: (name: string) => unknown) => void;
 
-/** What the guest keeps to of the limits of a run, so that it can say so in an error of its own. */
+/** The limits of a run that the guest enforces itself, to report them as its own errors. */
 export interface GuestLimits {
   readonly resultBytes: number;
   readonly hostCallsInFlight: number;

@@ -1,6 +1,6 @@
 /**
- * Built-in functions as they were before tenant code could replace them. The boundary to the worker is written with
- * these, so that code which patches `JSON` or `TextEncoder` breaks itself only.
+ * Built-in functions as they were before tenants' code could replace them. The boundary to the worker uses these, so
+ * code that patches `JSON` or `TextEncoder` breaks only itself.
  */
 export const parseJson: (text: string) => unknown = JSON.parse;
 export const writeJson: (value: unknown) => string | undefined = JSON.stringify;
@@ -15,7 +15,7 @@ export function toBytes(text: string): Uint8Array {
   return apply(encode, encoder, [text]);
 }
 
-/** Bytes that are no UTF-8 become U+FFFD. */
+/** Invalid UTF-8 becomes U+FFFD. */
 export function toText(bytes: Uint8Array): string {
   return apply(decode, decoder, [bytes]);
 }

@@ -3,8 +3,8 @@ import type { Host } from "./host.js";
 const POOL_BYTES = 1_024;
 
 /**
- * Random numbers from the worker, drawn in blocks. The engine's own generator is part of the snapshot that every
- * instance starts from, so it would give all of them the same numbers.
+ * Random numbers from the worker, drawn in blocks. The engine's own generator is part of the snapshot, so every
+ * instance would get the same numbers.
  */
 export class RandomSource {
   readonly #host: Host;
@@ -15,7 +15,7 @@ export class RandomSource {
     this.#host = host;
   }
 
-  /** Forgets what was drawn: to be called in every restored instance before anything else runs. */
+  /** Discards the pool: must be called in every restored instance before anything else runs. */
   reset(): void {
     this.#pool = new DataView(new ArrayBuffer(0));
     this.#used = 0;

@@ -2,8 +2,8 @@ import { type GuestErrors, type PublishedErrorName, publishedErrors } from "../g
 import { errorTexts } from "./error-texts.js";
 
 /**
- * The error classes of `@basis-theory/basis-theory-reactor-formulas-sdk-js`, written anew: tenant code throws them to
- * choose the status and the texts of the answer.
+ * Our own implementation of the error classes of `@basis-theory/basis-theory-reactor-formulas-sdk-js`: tenants' code
+ * throws them to choose the status and the texts of the answer.
  */
 export class ReactorError extends Error {
   readonly status: number;
@@ -22,7 +22,7 @@ export class ReactorError extends Error {
   }
 }
 
-/** An answer of the code's own making: status, headers and body are given to the caller as they are. */
+/** An answer made by the code: the caller gets status, headers and body unchanged. */
 export class CustomHttpResponseError extends Error {
   readonly status: number;
   readonly headers: unknown;
@@ -55,7 +55,7 @@ function published(name: PublishedErrorName) {
   return type;
 }
 
-/** What `require` gives. */
+/** The result of `require`. */
 export const reactorErrors = {
   AuthenticationError: published("AuthenticationError"),
   AuthorizationError: published("AuthorizationError"),

@@ -36,7 +36,7 @@ export type Require = ((name: unknown) => unknown) & { readonly resolve: (name: 
 /** Packages whose single files are required by name (`lodash/get`): a property of the package, whatever its case. */
 const WITH_PARTS = /^(lodash|crypto-js|aws-sdk\/clients)\/([\w.-]+)$/;
 
-/** `require` for tenant code and for the packages that it loads: a list of modules, and nothing else. */
+/** `require` for tenants' code and its packages: a fixed list of modules. */
 export function createRequire(host: Host, calls: HostCalls, timers: Timers): Require {
   const zlib = () => load("zlib");
   const modules = new Map(Object.entries(builtIns(host, calls, timers, { zlib, load, fromPackage })));
@@ -58,7 +58,7 @@ export function createRequire(host: Host, calls: HostCalls, timers: Timers): Req
     return evaluate(host.loadPackage(name), loadForPackage);
   }
 
-  /** A package may ask for what is not here, as long as it does without: what it is given throws when it is used. */
+  /** A package may require an unavailable module that it can do without: the replacement throws when it is used. */
   function loadForPackage(given: string): unknown {
     const name = plainName(given);
     if (name === "guest:axios-adapter") return createAxiosAdapter(calls, zlib);
@@ -124,7 +124,7 @@ function builtIns(
   };
 }
 
-/** Node's own modules may be asked for by `node:` names, and by names that end in a slash. */
+/** Node's own modules may have `node:` names, and names that end in a slash. */
 function plainName(given: unknown): string {
   return String(given).replace(/^node:|(?<=.)\/$/g, "");
 }

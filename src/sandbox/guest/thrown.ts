@@ -4,7 +4,7 @@ import { errorTexts } from "./error-texts.js";
 import { writeJson } from "./intrinsics.js";
 import { CustomHttpResponseError, ReactorError } from "./reactor-errors.js";
 
-/** What the worker is told of a thrown value: the report as JSON, and the body of a custom response as JSON. */
+/** The report of a thrown value for the worker: its JSON, and the body of a custom response as JSON. */
 export interface ThrownReport {
   readonly report: string;
   readonly body: string;
@@ -12,7 +12,7 @@ export interface ThrownReport {
 
 const UNREADABLE = '{"type":"other","errors":{"error":["The code threw a value that cannot be read."]}}';
 
-/** The engine throws this where an allocation fails. */
+/** The engine's error for a failed allocation. */
 export function isOutOfMemory(thrown: unknown): boolean {
   try {
     return thrown instanceof Error && thrown.name === "InternalError" && thrown.message === "out of memory";
@@ -22,8 +22,7 @@ export function isOutOfMemory(thrown: unknown): boolean {
 }
 
 /**
- * Describes what tenant code threw, which may be an object that fights back: a getter that throws, a proxy.
- *
+ * Describes a value thrown by tenants' code, which may be hostile: a getter that throws, a proxy.
  * @param isWrapped whether the code is CommonJS.
  */
 export function describeThrown(thrown: unknown, isWrapped: boolean): ThrownReport {
@@ -50,7 +49,7 @@ function describePublished(thrown: ReactorError) {
   return { type: "published", name: publishedName(thrown.status, thrown.name), errors: errorTexts(thrown.errors) };
 }
 
-/** A class of the tenant's own, made from a published one, counts as that one. */
+/** A tenant's class derived from a published one counts as that one. */
 function publishedName(status: number, name: string): PublishedErrorName {
   if (isPublishedName(name)) return name;
   const names = Object.keys(publishedErrors).filter(isPublishedName);
@@ -71,7 +70,7 @@ function describeCustom(thrown: CustomHttpResponseError): ThrownReport {
   };
 }
 
-/** An object is not spread over fields here: only the published classes promise that. */
+/** An object is not spread over fields here: only the published classes do that. */
 function otherTexts(thrown: unknown) {
   return errorTexts(thrown instanceof Error || typeof thrown !== "object" ? thrown : [thrown]);
 }

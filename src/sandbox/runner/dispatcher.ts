@@ -5,13 +5,13 @@ import { place, placeAlone } from "./placement.js";
 import type { RunnerSettings } from "./settings.js";
 import type { TaskEnd, Thread } from "./thread.js";
 
-/** A task with what decides when and where it runs. */
+/** A task with its time limit and its requirements for a thread. */
 export interface Order {
   readonly task: WorkerTask;
   readonly tenant: string;
-  /** Milliseconds that the task may take before its thread is ended. */
+  /** Milliseconds after which the task's thread is ended. */
   readonly allowedMs: number;
-  /** Called once. `waitedMs`: in the queue. */
+  /** Called once. `waitedMs` is the time in the queue. */
   readonly onEnd: (end: TaskEnd | { readonly kind: "refused" }, waitedMs: number) => void;
 }
 
@@ -23,7 +23,7 @@ interface WaitingOrder {
   readonly timer: NodeJS.Timeout;
 }
 
-/** Brings orders to threads: at once where one is free for them, else in turns. */
+/** Assigns orders to threads: at once if one is free for them, otherwise in turns. */
 export class Dispatcher {
   readonly #threads: readonly Thread[];
   readonly #settings: RunnerSettings;
@@ -51,7 +51,7 @@ export class Dispatcher {
     this.#dispatch();
   }
 
-  /** @returns whether the order was still waiting; it will never run then. */
+  /** @returns whether the order was still waiting; it will not run then. */
   withdraw(lease: string): boolean {
     const waiting = this.#waiting.get(lease);
     if (waiting === undefined || !this.#queue.remove(waiting)) return false;
@@ -66,7 +66,7 @@ export class Dispatcher {
     };
     const isRun = task.kind === "run";
     const bytes = task.code.length + (isRun ? task.args.length : 0);
-    // Compilations have turns of their own: one that waits for a free thread does not delay runs that could share one.
+    // Compilations take turns of their own: one that waits for a free thread does not delay runs that could share one.
     const turns = isRun ? tenant : `compile ${tenant}`;
     return {
       order,
@@ -104,7 +104,7 @@ export class Dispatcher {
     this.#dispatch();
   }
 
-  /** Starts a thread before it is needed: that takes some 100 ms, which whoever comes next should not have to wait. */
+  /** Starts a thread in advance, because starting takes some 100 ms. */
   #keepSpare(): void {
     if (this.#threads.some((thread) => thread.isStarted && thread.calls === 0)) return;
     this.#threads.find((thread) => !thread.isStarted)?.start();

@@ -2,14 +2,14 @@ import type { QueueLimits } from "../limits.js";
 
 export interface Waiting {
   readonly tenant: string;
-  /** Bytes that it holds while it waits. */
+  /** Memory that it takes while it waits, in bytes. */
   readonly bytes: number;
 }
 
 /** Runs that wait for a thread: in order within a tenant, and in turns among tenants. */
 export class FairQueue<T extends Waiting> {
   readonly #limits: QueueLimits;
-  /** The tenant whose turn is next comes first. */
+  /** The tenant with the next turn comes first. */
   readonly #byTenant = new Map<string, T[]>();
   #size = 0;
   #bytes = 0;
@@ -22,7 +22,7 @@ export class FairQueue<T extends Waiting> {
     return this.#size;
   }
 
-  /** @returns false when there is no room. */
+  /** @returns false if the queue is full. */
   add(waiting: T): boolean {
     const own = this.#byTenant.get(waiting.tenant) ?? [];
     const { total, perTenant, bytes } = this.#limits;
@@ -48,8 +48,7 @@ export class FairQueue<T extends Waiting> {
 
   /**
    * Offers the first run of each tenant in turn, round after round, until none is taken.
-   *
-   * @param take says whether it takes the run.
+   * @param take returns whether it takes the run.
    */
   drain(take: (waiting: T) => boolean): void {
     let taken = true;

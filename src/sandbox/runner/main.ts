@@ -8,14 +8,14 @@ import { Runner } from "./runner.js";
 import type { RunnerSettings } from "./settings.js";
 
 /**
- * The runner process. Beside its files it has a socket to the service on descriptor 3; when that ends, so does the process.
- * Where the service has several processes, the others connect to a local socket that only this user may open.
+ * The runner process. Beside its files it has a socket to the service on descriptor 3, and ends with that socket.
+ * Further processes of the service connect to a local socket that only this user may open.
  */
 
-/** Arguments of 10 MB and an answer of the host are the largest that the service sends. */
+/** The largest frames of the service are arguments of 10 MB with a host's answer. */
 const MOST_FRAME_BYTES = 64 * 1024 * 1024;
 
-/** This file is bundled into the directory that holds all the files it reads. */
+/** This file is bundled into the directory of all files that it reads. */
 const image = fileURLToPath(new URL(".", import.meta.url));
 
 let runner: Runner | undefined;

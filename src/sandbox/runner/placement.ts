@@ -1,6 +1,6 @@
-/** What decides where a run may go. */
+/** State of a thread that determines which runs it may take. */
 export interface ThreadState {
-  /** Whose calls are in it. A thread serves one tenant at a time: code that holds it delays nobody else. */
+  /** The tenant of its calls. A thread serves one tenant at a time: code that blocks it delays no other tenant. */
   readonly tenant: string | undefined;
   /** Calls in it, most of them waiting for the host. */
   readonly calls: number;
@@ -8,16 +8,15 @@ export interface ThreadState {
   readonly isExclusive: boolean;
   /** It has started. */
   readonly isReady: boolean;
-  /** Whether an instance of this key was used in it not long ago. */
+  /** Whether an instance of this key was used in it recently. */
   knows(key: string): boolean;
 }
 
 /**
- * The thread for a run, or undefined when it has to wait.
- *
- * A tenant gets a thread of its own for every call while threads are plenty, and shares those it has when they are not.
- * They count as plenty while more of them are free than the tenant holds: one tenant alone gets half of them, the next
- * half of the rest, and so on, so that there is one left for whoever comes later.
+ * Chooses the thread for a run, or undefined if it must wait. A tenant gets a separate thread for every call while
+ * threads are plentiful, and shares its threads otherwise. They count as plentiful while more of them are free than the
+ * tenant holds: one tenant alone gets half of them, the next half of the rest, and so on. One is always left for
+ * another tenant.
  */
 export function place<T extends ThreadState>(
   threads: readonly T[],
@@ -35,8 +34,8 @@ export function place<T extends ThreadState>(
 }
 
 /**
- * The thread for a compilation, or undefined when it has to wait. A compilation cannot be interrupted: when it takes too long
- * its thread is ended, so no other task may be in it. Each tenant compiles one piece of code at a time.
+ * Chooses the thread for a compilation, or undefined if it must wait. A compilation cannot be interrupted: if it takes
+ * too long its thread is ended, so no other task may be in it. Each tenant compiles one piece of code at a time.
  */
 export function placeAlone<T extends ThreadState>(threads: readonly T[], tenant: string): T | undefined {
   if (threads.some((thread) => thread.isExclusive && thread.tenant === tenant)) return undefined;
@@ -46,7 +45,7 @@ export function placeAlone<T extends ThreadState>(threads: readonly T[], tenant:
   );
 }
 
-/** One that has started before one that has not; then one with a warm instance; then the one with the fewest calls. */
+/** Prefers a started thread, then one with a warm instance, then the one with the fewest calls. */
 function best<T extends ThreadState>(threads: readonly T[], key: string): T | undefined {
   const rank = (thread: T) => (thread.isReady ? 0 : 2_000) + (thread.knows(key) ? 0 : 1_000) + thread.calls;
   return threads.reduce<T | undefined>(

@@ -10,16 +10,16 @@ import { type TaskEnd, Thread } from "./thread.js";
 const NOTHING = new Uint8Array(0);
 
 /**
- * The main thread of the runner: carries frames between the processes of the service and the threads, and never runs
- * tenant code.
+ * The main thread of the runner: passes frames between the processes of the service and the threads, and never runs
+ * tenants' code.
  */
 export class Runner {
   readonly #settings: RunnerSettings;
   readonly #threads: readonly Thread[];
   readonly #dispatcher: Dispatcher;
-  /** The process that waits for each run or compilation: no other sees anything of it. */
+  /** The process that waits for each run or compilation: no other gets its frames. */
   readonly #callers = new Map<string, FrameSocket>();
-  /** Where each run is, and how to tell it that nobody waits any more. */
+  /** The cancellation flag of each run. */
   readonly #cancelled = new Map<string, Int32Array>();
 
   constructor(settings: RunnerSettings, world: World, workerFile: string) {
@@ -38,7 +38,7 @@ export class Runner {
     this.#dispatcher = new Dispatcher(this.#threads, settings);
   }
 
-  /** @param from the process that sent the frame, and that is answered. */
+  /** @param from the process that sent the frame and gets the answer. */
   receive(from: FrameSocket, { kind, lease, number, payload }: Frame): void {
     switch (kind) {
       case FrameKind.run:
@@ -107,7 +107,7 @@ export class Runner {
   }
 
   #reply(lease: string, number: number, payload: Buffer): void {
-    // A copy of its own: the frame may be part of a larger chunk.
+    // A copy, because the frame may be part of a larger chunk.
     const copy = new Uint8Array(payload);
     for (const thread of this.#threads) thread.post({ type: "hostReply", lease, number, payload: copy });
   }

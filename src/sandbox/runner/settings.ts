@@ -1,15 +1,15 @@
 import type { InstanceLimits, KillLimits, QueueLimits } from "../limits.js";
 
-/** What the service tells the runner when it starts it. */
+/** The service's settings for a new runner. */
 export interface RunnerSettings {
   readonly threads: number;
   /** Calls of one tenant that may share a thread while they wait for the host. */
   readonly callsPerThread: number;
-  /** Milliseconds that a compilation may take. The longest code that is accepted takes some 10 ms. */
+  /** Time limit of a compilation in milliseconds. The longest accepted code takes some 10 ms. */
   readonly compileMs: number;
   readonly queue: QueueLimits;
   readonly instances: InstanceLimits;
   readonly kill: KillLimits;
-  /** Where further processes of the service connect. Absent: one process uses the runner, over descriptor 3. */
+  /** The socket for further processes of the service. Absent: one process uses the runner, over descriptor 3. */
   readonly socketPath?: string;
 }

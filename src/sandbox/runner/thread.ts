@@ -6,16 +6,16 @@ import type { ThreadState } from "./placement.js";
 
 export interface ThreadHooks {
   readonly onHostCall: (lease: string, number: number, payload: Uint8Array) => void;
-  /** It did not end when it was told to. Native code runs in it, and only the end of the process stops that. */
+  /** The thread did not end when ordered to. It runs native code, which only ending the process stops. */
   readonly onStuck: () => void;
 }
 
-/** How a task ended: with a report, or with its thread. */
+/** The end of a task: a report, or the loss of its thread. */
 export type TaskEnd =
   | { readonly kind: "reported"; readonly report: WorkerReport }
-  /** The deadline passed and nothing else stopped it, so the thread was ended. */
+  /** The deadline passed without another effect, so the thread was ended. */
   | { readonly kind: "overran" }
-  /** Its thread was ended on account of another task, or failed. */
+  /** Its thread failed, or was ended because of another task. */
   | { readonly kind: "lost" };
 
 interface RunningTask {
@@ -27,12 +27,12 @@ interface RunningTask {
   overran: boolean;
 }
 
-/** Keys of instances that were used not long ago. More than a thread keeps warm. */
+/** Number of recently used instance keys. More than a thread keeps warm. */
 const KEYS = 64;
 
 /**
- * One thread, as a pool of one: a pool of several spreads tasks as it likes, and runs have to go where their tenant and
- * their warm instance are. Starting, ending and replacing the thread is the pool's business.
+ * One thread, as a pool of one: a pool of several would choose threads itself, and runs must go to their tenant's
+ * thread and warm instance. The pool starts, ends and replaces the thread.
  */
 export class Thread implements ThreadState {
   readonly #file: string;
@@ -84,7 +84,7 @@ export class Thread implements ThreadState {
       minThreads: 1,
       maxThreads: 1,
       concurrentTasksPerWorker: Number.MAX_SAFE_INTEGER,
-      // How many tasks there are at one time is decided by placement; the pool's own rule allows one that can be aborted.
+      // Placement limits the number of tasks; the pool's own rule allows only one abortable task.
       loadBalancer: (_task, [only]) => only ?? null,
       // The thread has timers and messages of its own, so it may not sleep between tasks.
       atomics: "disabled",
@@ -93,13 +93,13 @@ export class Thread implements ThreadState {
       resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 },
     });
     pool.on("message", ({ hostLink }: { hostLink: MessagePort }) => this.#connect(hostLink));
-    // Tasks learn of it by themselves; without a listener it would end the runner.
+    // Tasks get the error themselves; without a listener it would end the runner.
     pool.on("error", () => {});
     this.#pool = pool;
     return pool;
   }
 
-  /** @param allowedMs from the beginning of the task, after which its thread is ended. Never rejects. */
+  /** @param allowedMs from the start of the task, after which its thread is ended. Never rejects. */
   async run(task: WorkerTask, tenant: string, allowedMs: number): Promise<TaskEnd> {
     const isExclusive = task.kind === "compile";
     const running: RunningTask = { tenant, isExclusive, allowedMs, abort: new AbortController(), overran: false };
@@ -129,7 +129,7 @@ export class Thread implements ThreadState {
     });
   }
 
-  /** Ends the thread, and every task in it. The pool starts another. */
+  /** Ends the thread with all its tasks. The pool starts another. */
   #end(running: RunningTask): void {
     running.overran = true;
     this.#link?.close();

@@ -3,7 +3,7 @@ import { type Frame, type FrameKind, FrameReader, frameHead, NO_LEASE, partsHead
 
 export interface FrameHandlers {
   readonly onFrame: (frame: Frame) => void;
-  /** Called once, when no further frame can come. `broke`: the other side did not keep to the protocol. */
+  /** Called once, when no further frame can follow. `broke`: the other side violated the protocol. */
   readonly onEnd: (end: { readonly broke: boolean }) => void;
 }
 
@@ -12,7 +12,7 @@ export class FrameSocket {
   readonly #socket: Socket;
   #ended = false;
 
-  /** @param maxBytes the largest frame that is read. A larger one ends the connection. */
+  /** @param maxBytes the largest accepted frame. A larger one ends the connection. */
   constructor(socket: Socket, maxBytes: number, handlers: FrameHandlers) {
     this.#socket = socket;
     const reader = new FrameReader(maxBytes);
@@ -29,7 +29,7 @@ export class FrameSocket {
           handlers.onFrame(frame);
         }
       } catch {
-        // Which bytes were wrong is of no use to anybody, and they may hold what tenants sent.
+        // The bytes are not reported: they may contain a tenant's data.
         end(true);
       }
     });
@@ -41,7 +41,7 @@ export class FrameSocket {
     this.#write([frameHead(kind, lease, number, payload.length), payload]);
   }
 
-  /** Sends a frame whose payload has two parts, see readParts. */
+  /** Sends a frame with a payload of two parts, see readParts. */
   sendParts(kind: FrameKind, lease: string, first: Uint8Array, second: Uint8Array): void {
     const head = frameHead(kind, lease, 0, 4 + first.length + second.length);
     this.#write([head, partsHead(first.length), first, second]);
@@ -51,7 +51,7 @@ export class FrameSocket {
     this.#socket.destroy();
   }
 
-  /** Small frames in one write; corked parts go to the kernel together. */
+  /** Small frames are one write; corked parts go to the kernel together. */
   #write(parts: readonly Uint8Array[]): void {
     if (this.#ended) return;
     this.#socket.cork();

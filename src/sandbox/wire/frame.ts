@@ -1,6 +1,6 @@
 /**
- * What travels on the socket pair between the service and the runner. Each frame: length of all that follows (4 bytes,
- * big-endian), kind (1), lease (16), number (4), payload.
+ * Frames on the socket between the service and the runner: length of the rest (4 bytes, big-endian), kind (1), lease
+ * (16), number (4), payload.
  */
 export const FrameKind = {
   /** Service to runner, once: the runner's settings as JSON. */
@@ -9,25 +9,25 @@ export const FrameKind = {
   run: 2,
   /** Service to runner: the answer to the host call of this number. */
   hostReply: 3,
-  /** Service to runner: nobody waits for this run any more. */
+  /** Service to runner: the run is cancelled. */
   cancel: 4,
   /** Service to runner: code as text, to be compiled only. */
   compile: 5,
   ping: 6,
   /** Runner to service: ready for runs. */
   ready: 33,
-  /** Runner to service: two parts, what came of a run (JSON) and the value it gave. */
+  /** Runner to service: two parts, the report of a run (JSON) and its value. */
   result: 34,
   /** Runner to service: a host call. */
   hostCall: 35,
-  /** Runner to service: how it is, as JSON. */
+  /** Runner to service: its health, as JSON. */
   pong: 36,
 } as const;
 export type FrameKind = (typeof FrameKind)[keyof typeof FrameKind];
 
 export interface Frame {
   readonly kind: FrameKind;
-  /** 32 hexadecimal digits: names the run without telling whose it is. */
+  /** 32 hexadecimal digits: identifies the run without revealing its tenant. */
   readonly lease: string;
   /** Of the host call; 0 elsewhere. */
   readonly number: number;
@@ -45,7 +45,7 @@ function isFrameKind(kind: number): kind is FrameKind {
   return kinds.has(kind);
 }
 
-/** The bytes that go before the payload. Head and payload are written one after the other, so that no payload is copied. */
+/** The bytes before the payload. Head and payload are written separately, to avoid copying the payload. */
 export function frameHead(kind: FrameKind, lease: string, number: number, payloadBytes: number): Buffer {
   const head = Buffer.allocUnsafe(LENGTH_BYTES + HEAD_BYTES);
   head.writeUInt32BE(HEAD_BYTES + payloadBytes, 0);
@@ -55,28 +55,27 @@ export function frameHead(kind: FrameKind, lease: string, number: number, payloa
   return head;
 }
 
-/** The other side does not keep to the protocol. */
+/** The other side violates the protocol. */
 export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
 }
 
-/** Cuts a stream of bytes into frames. */
+/** Splits a stream of bytes into frames. */
 export class FrameReader {
   readonly #maxBytes: number;
   #chunks: Buffer[] = [];
   #held = 0;
-  /** Bytes that must be there before anything can be read. */
+  /** Bytes required before the next parsing step. */
   #wanted = LENGTH_BYTES;
 
-  /** @param maxBytes the most that one frame may hold: beyond it, nothing more is read. */
+  /** @param maxBytes size limit of a frame: reading stops at a larger one. */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
   /**
-   * The frames that are complete with this chunk.
-   *
-   * @throws ProtocolError for a length or kind that cannot be.
+   * The frames completed by this chunk.
+   * @throws ProtocolError for an invalid length or kind.
    */
   *read(chunk: Buffer): Generator<Frame> {
     this.#chunks.push(chunk);
@@ -121,14 +120,14 @@ function readFrame(bytes: Buffer): Frame {
   };
 }
 
-/** The head of a payload of two parts: what to write before the first and the second. */
+/** The head of a payload of two parts: the bytes before the first and the second. */
 export function partsHead(firstBytes: number): Buffer {
   const head = Buffer.allocUnsafe(4);
   head.writeUInt32BE(firstBytes, 0);
   return head;
 }
 
-/** @throws ProtocolError when the first part is longer than the payload. */
+/** @throws ProtocolError if the first part is longer than the payload. */
 export function readParts(payload: Buffer): { readonly first: Buffer; readonly second: Buffer } {
   const length = payload.length < 4 ? Number.POSITIVE_INFINITY : payload.readUInt32BE(0);
   if (length > payload.length - 4) throw new ProtocolError("the parts of a frame are longer than the frame");

@@ -10,7 +10,7 @@ export type HostCall =
 
 const MOST_HEADERS = 500;
 
-/** @throws ProtocolError for anything that is no host call. Sizes are bounded by the limit on the whole payload. */
+/** @throws ProtocolError for an invalid host call. The limit on the whole payload bounds all sizes. */
 export function readHostCall(payload: Buffer): HostCall {
   const call = object(parseJson(payload, { depth: MAX_LEVELS, values: MAX_VALUES, names: MAX_NAMES }));
   if (oneOf(call.to, ["bt", "fetch"]) === "bt") {
@@ -40,7 +40,7 @@ function readBody(body: JsonObject, most: number): HostBody {
   return body.text === undefined ? { base64: text(body.base64, most) } : { text: text(body.text, most) };
 }
 
-/** What the guest is told of its call. */
+/** The answer to the guest's call. */
 export type HostReply =
   | { readonly ok: Json }
   /** An error of the API, for calls of `bt`. */

@@ -1,23 +1,23 @@
 import type { RunLimits } from "../limits.js";
 import { object, parseJson, whole } from "./shape.js";
 
-/** What the service orders with a run frame, beside the arguments. */
+/** The order in a run frame, beside the arguments. */
 export interface RunOrder {
   readonly tenant: string;
-  /** Of instances that may serve it, see instanceKey. */
+  /** The key of instances that may serve it, see instanceKey. */
   readonly key: string;
   readonly code: string;
   readonly hasApplication: boolean;
   readonly limits: RunLimits;
 }
 
-/** What the service orders with a compile frame. */
+/** The order in a compile frame. */
 export interface CompileOrder {
   readonly tenant: string;
   readonly code: string;
 }
 
-/** What the runner tells of itself with a pong frame. */
+/** The runner's health report in a pong frame. */
 export interface RunnerHealth {
   /** Resident memory of the process, in bytes. */
   readonly rssBytes: number;

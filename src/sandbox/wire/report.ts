@@ -12,10 +12,10 @@ import {
 import type { SourcePosition } from "../source-position.js";
 import { list, MAX_LEVELS, object, oneOf, parseJson, record, StructureError, text, whole } from "./shape.js";
 
-/** What the runner reports of a run, beside the value. */
+/** The runner's report of a run, beside the value. */
 export interface RunReport {
   readonly outcome: RunOutcome;
-  /** An instance had to be started for it. */
+  /** The run had to start an instance. */
   readonly cold: boolean;
   /** Milliseconds in the runner's queue. */
   readonly waitedMs: number;
@@ -55,16 +55,15 @@ const publishedNames: readonly PublishedErrorName[] = [
   "ServiceUnavailableError",
 ];
 
-/** Far above what the guest side sends: 64 KB of console by default, errors cut to 100 texts of 4,000 characters. */
+/** Far above the guest's own limits: 64 KB of console by default, errors cut to 100 texts of 4,000 characters. */
 const MOST_LINES = 100_000;
 const MOST_CHARACTERS = 4_000_000;
 const MOST_ENTRIES = 1_000;
 
 /**
  * Reads a result frame: the report, and the value as JSON in bytes of its own.
- *
- * @param mostValues that the value may hold.
- * @throws ProtocolError where the runner sent anything but what it should.
+ * @param mostValues limit of values in it.
+ * @throws ProtocolError for an invalid report.
  */
 export function readReport(reportBytes: Buffer, valueBytes: Buffer, mostValues = MAX_RESULT_VALUES): RunReport {
   const report = object(parseJson(reportBytes));
@@ -79,7 +78,6 @@ export function readReport(reportBytes: Buffer, valueBytes: Buffer, mostValues =
 
 /**
  * Reads the result frame of a compilation.
- *
  * @throws ProtocolError as readReport.
  */
 export function readCompileReport(reportBytes: Buffer): CompileReport {
@@ -109,7 +107,7 @@ function readOutcome(report: JsonObject, readValue: () => Json): RunOutcome {
   }
 }
 
-/** The value is the guest's own text. Where it is no JSON the guest tampered with it: its run fails, and no other. */
+/** The guest wrote the value. If it is not JSON, code tampered with the guest: only its own run fails. */
 function withValue(
   readValue: () => Json,
   run: Pick<RunOutcome, "console" | "usage">,
@@ -148,8 +146,8 @@ function readPlace({ line, column }: JsonObject): SourcePosition {
 }
 
 /**
- * @param body of a custom response, which travels apart from the rest.
- * @throws ProtocolError for anything but an error as the guest side describes it.
+ * @param body of a custom response, which is sent separately.
+ * @throws ProtocolError unless it has the form of the guest's errors.
  */
 export function readGuestError(error: JsonObject, body: Json): GuestError {
   switch (oneOf(error.type, ["published", "custom_http_response", "other"])) {

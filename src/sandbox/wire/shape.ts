@@ -2,12 +2,9 @@ import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
 import { exceededLimit, type JsonLimits } from "../../base/json-structure.js";
 import { ProtocolError } from "./frame.js";
 
-/**
- * Readers of JSON that the runner sent. It is taken for hostile: whatever has another shape than expected ends the
- * connection.
- */
+/** Readers of JSON from the runner, which counts as hostile: any unexpected shape ends the connection. */
 
-/** Twice the 64 levels that the API takes. Each level of a value is a call of the function that walks through it. */
+/** Twice the 64 levels that the API accepts. Each level of a value is a recursive call. */
 export const MAX_LEVELS = 128;
 
 const DEPTH_ONLY = { depth: MAX_LEVELS, values: Number.POSITIVE_INFINITY, names: Number.POSITIVE_INFINITY };
@@ -19,11 +16,11 @@ export function parseJson(bytes: Buffer, limits: JsonLimits = DEPTH_ONLY): Json 
     const value: Json = JSON.parse(bytes.toString("utf8"));
     return value;
   } catch {
-    throw new ProtocolError("a payload is no JSON");
+    throw new ProtocolError("a payload is not JSON");
   }
 }
 
-/** Parsing the JSON, or walking through it, would take too long. */
+/** Parsing the JSON, or walking it, would take too long. */
 export class StructureError extends ProtocolError {}
 
 export function object(value: Json | undefined): JsonObject {
@@ -53,7 +50,7 @@ export function oneOf<T extends string>(value: Json | undefined, known: readonly
   return found;
 }
 
-/** The own properties of an object, each read by `read`. The result has no prototype, so a key may be anything. */
+/** The own properties of an object, each parsed by `read`. The result has no prototype, so every key is safe. */
 export function record<T>(value: Json | undefined, most: number, read: (value: Json) => T): Record<string, T> {
   const entries = Object.entries(object(value));
   if (entries.length > most) throw new ProtocolError("a payload has too many entries");

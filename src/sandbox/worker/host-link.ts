@@ -8,9 +8,9 @@ interface LinkedRun {
   readonly waiting: Map<number, Answer>;
 }
 
-/** The way from a thread to the service, through the main thread of the runner. */
+/** The connection of a thread to the service, through the main thread of the runner. */
 export class HostLink {
-  /** For the other end. */
+  /** The port for the other end. */
   readonly remote: MessagePort;
   readonly #port: MessagePort;
   readonly #runs = new Map<string, LinkedRun>();
@@ -23,7 +23,7 @@ export class HostLink {
     port1.on("message", (message: ThreadMessage) => this.#receive(message));
   }
 
-  /** Begins a run. @returns a signal that is aborted when nobody waits for the run any more. */
+  /** Begins a run. @returns a signal that is aborted when the run is cancelled. */
   open(lease: string): AbortSignal {
     const abort = new AbortController();
     this.#runs.set(lease, { abort, waiting: new Map() });
@@ -31,7 +31,7 @@ export class HostLink {
     return abort.signal;
   }
 
-  /** Ends a run: replies that are still to come are dropped. */
+  /** Ends a run: later replies are dropped. */
   close(lease: string): void {
     this.#runs.delete(lease);
   }

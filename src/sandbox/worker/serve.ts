@@ -4,7 +4,7 @@ import type { HostLink } from "./host-link.js";
 import type { CompileTask, RunTask, WorkerReport, WorkerTask } from "./task.js";
 import type { LeasedInstance, WarmInstances } from "./warm-instances.js";
 
-/** Serves one task. Never throws: whatever goes wrong is part of the report. */
+/** Serves one task. Never throws: the report includes errors. */
 export async function serve(
   task: WorkerTask,
   engine: Engine,
@@ -15,7 +15,7 @@ export async function serve(
   try {
     return task.kind === "compile" ? await compile(task, engine) : await run(task, engine, warm, link, signal);
   } catch {
-    // What the engine says of its own failure may quote the memory of a tenant.
+    // The engine's message for its own failure may quote a tenant's memory.
     return report({ kind: "failed", reason: "killed", console: [] }, false);
   } finally {
     link.close(task.lease);

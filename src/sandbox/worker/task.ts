@@ -3,19 +3,19 @@ import type { GuestError } from "../guest-error.js";
 import type { InstanceLimits, RunLimits } from "../limits.js";
 import type { CompileProblem, ConsoleLine, RunFailure, RunUsage } from "../run.js";
 
-/** What every thread is started with. */
+/** The start settings of every thread. */
 export interface WorkerSettings {
   readonly world: World;
   readonly instances: InstanceLimits;
 }
 
-/** What the main thread of the runner hands to a thread. */
+/** A task from the main thread of the runner. */
 export type WorkerTask = RunTask | CompileTask;
 
 export interface RunTask {
   readonly kind: "run";
   readonly lease: string;
-  /** Of instances that may serve it. */
+  /** The key of instances that may serve it. */
   readonly key: string;
   readonly code: string;
   readonly args: Uint8Array;
@@ -29,14 +29,14 @@ export interface CompileTask {
   readonly kind: "compile";
   readonly lease: string;
   readonly code: string;
-  /** Milliseconds until it is interrupted, as far as the engine looks at the time while it compiles. */
+  /** Milliseconds until it is interrupted, if the engine checks the time while compiling. */
   readonly withinMs: number;
 }
 
-/** What comes of it. As RunOutcome, but that the value is still JSON in UTF-8. */
+/** The result of a task. As RunOutcome, except that the value is still JSON in UTF-8. */
 export interface WorkerReport {
   readonly outcome: WorkerOutcome;
-  /** Undefined where nothing ran. */
+  /** Undefined if nothing ran. */
   readonly usage?: RunUsage;
   readonly cold: boolean;
   readonly value: Uint8Array<ArrayBuffer>;
@@ -55,7 +55,7 @@ export type WorkerOutcome =
 
 /** From a thread to the main thread, beside results. */
 export type WorkerMessage =
-  /** A task has begun: only now does its deadline count. */
+  /** A task has begun: its deadline counts from now. */
   | { readonly type: "started"; readonly lease: string }
   | {
       readonly type: "hostCall";

@@ -7,7 +7,7 @@ interface Idle {
   readonly since: number;
 }
 
-/** An instance that is serving a call, with what decides whether it may serve another. */
+/** An instance that serves a call, with the state that decides about its reuse. */
 export interface LeasedInstance {
   readonly instance: Instance;
   /** Calls served before this one. */
@@ -18,22 +18,22 @@ export interface LeasedInstance {
 export class WarmInstances {
   readonly #limits: InstanceLimits;
   readonly #now: () => number;
-  /** The one that was used longest ago comes first. */
+  /** The least recently used comes first. */
   #idle: Idle[] = [];
 
-  /** @param now milliseconds on a clock that never goes back. */
+  /** @param now milliseconds on a monotonic clock. */
   constructor(limits: InstanceLimits, now: () => number) {
     this.#limits = limits;
     this.#now = now;
   }
 
-  /** The instance of this key that was used last: the others may come to rest. */
+  /** Takes the most recently used instance of this key, which lets the others expire. */
   take(key: string): LeasedInstance | undefined {
     const index = this.#idle.findLastIndex((idle) => idle.key === key);
     return index < 0 ? undefined : this.#idle.splice(index, 1)[0]?.leased;
   }
 
-  /** Takes an instance back after a call, or drops it. */
+  /** Returns an instance after a call, or drops it. */
   give(key: string, { instance, calls }: LeasedInstance): void {
     const limits = this.#limits;
     if (!instance.isUsable || calls + 1 >= limits.calls || instance.memoryBytes > limits.largeBytes) {
@@ -44,7 +44,7 @@ export class WarmInstances {
     while (this.#idle.length > limits.perThread || this.#memoryBytes() > limits.memoryBytes) this.#dropOldest();
   }
 
-  /** Drops what has been idle for too long. */
+  /** Drops instances that were idle for too long. */
   sweep(): void {
     const oldest = this.#now() - this.#limits.idleMs;
     for (const idle of this.#idle) {

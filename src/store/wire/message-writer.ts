@@ -134,7 +134,7 @@ export class MessageWriter {
     this.int32(itemType);
     if (items.length > 0) {
       this.int32(items.length);
-      // Counted from 1.
+      // Attempt number, from 1.
       this.int32(1);
     }
     for (const item of items) this.textValue(item);

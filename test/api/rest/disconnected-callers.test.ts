@@ -44,7 +44,7 @@ beforeEach(async () => {
     ...{ caller: undefined, tenantId: undefined, failFunction: () => {}, breakOff: () => {} },
     end: () => ended.resolve("served"),
     fail: (_, { code }) => ended.resolve(code),
-    giveUp: (code) => ended.resolve(code),
+    cancel: (code) => ended.resolve(code),
   };
   const app = Fastify();
   app.removeAllContentTypeParsers();

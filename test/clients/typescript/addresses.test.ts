@@ -22,7 +22,7 @@ const page = () =>
   });
 
 describe("a wrong address", () => {
-  it("is reported if it speaks HTTP/1.1 only", async () => {
+  it("is reported when the server speaks HTTP/1.1 only", async () => {
     await using gate = await page();
     const error = await failureAt(`http://${gate.host}`);
     expect(error).toMatchObject({
@@ -31,13 +31,13 @@ describe("a wrong address", () => {
     });
   });
 
-  it("is reported if a page answers", async () => {
+  it("is reported when a page answers", async () => {
     await using gate = await page();
     const error = await failureAt(`http://${gate.host}`, { transport: "connect" });
     expect(error).toMatchObject({ code: "bad_answer", status: 200, message: expect.stringContaining("text/html") });
   });
 
-  it("is reported if a page answers over HTTP/2", async () => {
+  it("is reported when a page answers over HTTP/2", async () => {
     await using gate = await http2((stream) => {
       stream.respond({ ":status": 404, "content-type": "text/html" });
       stream.end("<h1>Not here</h1>");
@@ -45,7 +45,7 @@ describe("a wrong address", () => {
     expect(await failureAt(`http://${gate.host}`)).toMatchObject({ code: "bad_answer", status: 404 });
   });
 
-  it("is reported if https meets clear text", async () => {
+  it("is reported when https meets clear text", async () => {
     const url = inject("serverUrl").replace("http:", "https:");
     expect(await failureAt(url)).toMatchObject({
       code: "connection_failed",
@@ -53,27 +53,27 @@ describe("a wrong address", () => {
     });
   });
 
-  it("is reported if clear text meets TLS", async () => {
+  it("is reported when clear text meets TLS", async () => {
     await using gate = await tls(inject("trustedIdentity"));
     const error = await failureAt(`http://${gate.host}`);
     expect(error).toMatchObject({ code: "connection_failed" });
   });
 
-  it("is reported if the certificate is not trusted", async () => {
+  it("is reported when the certificate is not trusted", async () => {
     await using gate = await tls(inject("trustedIdentity"));
     expect(await failureAt(`https://${gate.host}`)).toMatchObject({
       ...{ code: "connection_failed", message: expect.stringContaining("tls.ca") },
     });
   });
 
-  it("is reported if TLS has no HTTP/2", async () => {
+  it("is reported when TLS carries no HTTP/2", async () => {
     const authority = await createAuthority();
     await using gate = await tls(await authority.issue(["localhost"], ["127.0.0.1"]));
     const error = await failureAt(`https://${gate.host}`, { ca: authority.pem });
     expect(error).toMatchObject({ code: "connection_failed", message: expect.stringContaining("HTTP/2") });
   });
 
-  it("is reported if no server listens", async () => {
+  it("is reported when nothing listens", async () => {
     let gate: Gate | undefined;
     {
       await using open = await silent();

@@ -1,23 +1,30 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { startVault } from "../../../clients/typescript/src/testing/index.js";
+import { newDirectory } from "../../support/new-directory.js";
 
 const program = "dist/src/main.js";
+const before = { TMPDIR: process.env.TMPDIR, CLOAKROOM_TEST_CACHE: process.env.CLOAKROOM_TEST_CACHE };
 let cache: string;
+/** In memory where there is room: a busy disk takes a minute for what takes ten seconds there. */
 beforeAll(() => {
-  cache = mkdtempSync(join(tmpdir(), "cloakroom-cache-"));
-  process.env.CLOAKROOM_TEST_CACHE = cache;
-});
-afterAll(() => {
-  delete process.env.CLOAKROOM_TEST_CACHE;
-  rmSync(cache, { recursive: true, force: true });
+  const directory = newDirectory();
+  cache = join(directory, "cache");
+  Object.assign(process.env, { TMPDIR: directory, CLOAKROOM_TEST_CACHE: cache });
+  return () => {
+    for (const [name, value] of Object.entries(before)) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+    rmSync(directory, { recursive: true, force: true });
+  };
 });
 
-it("starts isolated vaults from one prepared database", async () => {
+it("starts vaults that share nothing, from one prepared database", async () => {
+  // The first prepares the database, the second copies it.
   await using one = await startVault({ program });
   await using other = await startVault({ program, settings: { BODY_LIMIT_BYTES: "2000" } });
   expect(readdirSync(cache).filter((name) => name.startsWith("vault-"))).toHaveLength(1);
@@ -25,10 +32,10 @@ it("starts isolated vaults from one prepared database", async () => {
   const { id } = await client.tokens.create({ type: "card", data: { number: "4242424242424242" } });
   expect((await client.tokens.get<{ number: string }>(id)).data?.number).toBe("4242424242424242");
 
-  const outsider = await other.client({ type: "private", permissions: ["token:create", "token:read"] });
-  await expect(outsider.tokens.get(id)).rejects.toMatchObject({ code: "not_found" });
+  const otherClient = await other.client({ type: "private", permissions: ["token:create", "token:read"] });
+  await expect(otherClient.tokens.get(id)).rejects.toMatchObject({ code: "not_found" });
   const large = { type: "token", data: "x".repeat(3_000) };
-  await expect(outsider.tokens.create(large)).rejects.toMatchObject({ code: "body_too_large" });
+  await expect(otherClient.tokens.create(large)).rejects.toMatchObject({ code: "body_too_large" });
   expect(one.managementKey).not.toBe(other.managementKey);
 });
 

@@ -167,7 +167,7 @@ describe("the answer of a destination", () => {
     const trace = received.header("bt-trace-id") ?? "";
     const broken = await vi.waitFor(() => {
       const lines = readFileSync(inject("serverLog"), "utf8").split("\n");
-      const found = lines.find((line) => line.includes(trace) && line.includes("broken off"));
+      const found = lines.find((line) => line.includes(trace) && line.includes("cut off"));
       return JSON.parse(found ?? "null") ?? Promise.reject(new Error("not in the log yet"));
     }, 10_000);
     expect(broken).toMatchObject({ cause: "connection_lost ECONNRESET", host: "127.0.0.1", port: destination.port });

@@ -245,11 +245,11 @@ describe("others are served, within the server's memory, during an HTTP/2 flood 
     const isOver = new AbortController();
     const probes = probe(isOver.signal);
     const session = connectHttp2(server.url);
+    expect(await sendPacked(session, packed)).toBe("8");
     const refused = await Promise.all(Array.from({ length: 8 }, () => sendPacked(session, packed)));
     session.destroy();
     isOver.abort();
-    expect(["8", "14"]).toEqual(expect.arrayContaining(refused));
-    expect(refused).toContain("8");
+    expect(refused.filter((code) => code !== "8" && code !== "14")).toEqual([]);
     expect(new Set(await probes)).toEqual(new Set([200]));
     expect(residentMemory() - before).toBeLessThan(MOST_GROWTH + 128 * MEGABYTE);
   });

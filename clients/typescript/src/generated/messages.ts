@@ -114,7 +114,9 @@ export interface AuthenticateThreeDSSessionInput {
 
 export interface AuthorizeSessionInput {
   readonly nonce: string;
+  /** At least one where there are no rules. */
   readonly permissions?: readonly string[] | undefined;
+  /** At least one where there are no permissions. */
   readonly rules?: readonly AccessRuleInput[] | undefined;
   /** ISO 8601. Default: three minutes after the session's creation. */
   readonly expiresAt?: Date | string | undefined;
@@ -204,7 +206,9 @@ export interface CreateApplicationInput {
   readonly name: string;
   /** private, public or management. */
   readonly type: "private" | "public" | "management";
+  /** At least one where there are no rules. */
   readonly permissions?: readonly string[] | undefined;
+  /** At least one where there are no permissions. */
   readonly rules?: readonly AccessRuleInput[] | undefined;
   /** Default true. */
   readonly createKey?: boolean | undefined;
@@ -508,10 +512,13 @@ export interface ListReactorsInput {
 }
 
 export interface ListTokensByCursorInput {
+  /** May stand beside any other filter. */
   readonly container?: string | undefined;
+  /** Of type, fingerprint and one entry of metadata a request may have one. */
   readonly type?: string | undefined;
+  /** As tokens show it. Of type, fingerprint and one entry of metadata a request may have one. */
   readonly fingerprint?: string | undefined;
-  /** Case-sensitive. */
+  /** Case-sensitive. Of type, fingerprint and one entry of metadata a request may have one. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** The cursor of the previous page. It contains an id, of up to 400 characters with four bytes each. */
   readonly start?: string | undefined;
@@ -911,7 +918,7 @@ export interface SearchTokensByCursorInput {
 }
 
 export interface SearchTokensInput {
-  /** Terms such as type:card joined by AND, OR and NOT, see docs/tokens.md. Default: every token the caller may read. */
+  /** Terms such as type:card joined by AND, OR and NOT, see docs/search.md. Default: every token the caller may read. */
   readonly query?: string | undefined;
   /** Default 1. */
   readonly page?: number | undefined;
@@ -1289,7 +1296,9 @@ export interface TransactionConnection {
 
 export interface UpdateApplicationInput {
   readonly name: string;
+  /** At least one where there are no rules. */
   readonly permissions?: readonly string[] | undefined;
+  /** At least one where there are no permissions. */
   readonly rules?: readonly AccessRuleInput[] | undefined;
 }
 

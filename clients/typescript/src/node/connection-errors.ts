@@ -27,7 +27,7 @@ export function connectFailure(error: unknown, baseUrl: URL): AttemptError {
   return failed(`The server at ${baseUrl.origin} could not be reached (${code || "no reason is known"}).`, false);
 }
 
-/** What a connection failed with that TLS made, and that is none of HTTP/2. */
+/** Error code of a TLS connection on which the server did not choose HTTP/2. */
 export const NO_HTTP2 = "NO_HTTP2";
 
 /** The failure of a call whose stream or connection ended before its answer. */

@@ -3,9 +3,9 @@ import type { TlsOptions } from "../options.js";
 import { connectFailure, NO_HTTP2 } from "./connection-errors.js";
 import { KeepAlive, PING_INTERVAL_MS } from "./keep-alive.js";
 
-/** A server that accepts connections and says nothing is not waited for longer. */
+/** Limit for a server that accepts connections and sends nothing. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Answers of this size need no round trip for flow control: lists of 100 tokens are below. */
+/** Answers up to this size need no round trip for flow control. A list of 100 tokens fits. */
 const WINDOW_BYTES = 1024 * 1024;
 const CONNECTION_WINDOW_BYTES = 16 * WINDOW_BYTES;
 
@@ -22,7 +22,7 @@ export class Connection {
   #keepAlive: KeepAlive | undefined;
   #pingIntervalMs = PING_INTERVAL_MS;
 
-  /** @param onLimit hears how many streams the server takes at once. */
+  /** @param onLimit gets the number of streams that the server takes at once. */
   constructor(baseUrl: URL, tls: TlsOptions, onLimit: (streams: number) => void) {
     this.#baseUrl = baseUrl;
     this.#tls = tls;
@@ -75,8 +75,8 @@ export class Connection {
         () => fail(Object.assign(new Error("no answer"), { code: "ETIMEDOUT" })),
         CONNECT_TIMEOUT_MS,
       );
-      // Its settings are the first thing that a server of HTTP/2 sends. Nothing is sent before: a failure until then is
-      // certain to have had no effect.
+      // An HTTP/2 server sends its settings first. No call is sent before they arrive, so a failure until then has certainly
+      // had no effect.
       session.once("remoteSettings", ({ maxConcurrentStreams }) => {
         clearTimeout(timer);
         this.#onLimit(maxConcurrentStreams ?? Number.POSITIVE_INFINITY);
@@ -94,7 +94,7 @@ export class Connection {
       if (this.#session === connecting) this.#session = undefined;
       if (this.#open === session) this.#open = undefined;
     };
-    // A server that goes away lets streams below its last one end. New ones need another connection.
+    // After a GOAWAY, open streams may finish. New streams need another connection.
     session.once("goaway", forget);
     session.once("close", forget);
     connecting.catch(forget);

@@ -9,7 +9,7 @@ import { codeOf, lostCall } from "./connection-errors.js";
 import { frame, messageIn, statusError } from "./grpc-wire.js";
 import { Slots } from "./slots.js";
 
-/** More at once would only wait in the server. */
+/** Further calls wait in the client; more streams would only wait in the server. */
 const MOST_STREAMS = 100;
 const CLOSE_TIMEOUT_MS = 5_000;
 const LONGEST_TIMEOUT_MS = 1e8;
@@ -39,7 +39,7 @@ export class Http2Transport implements Transport {
     if (!this.#slots.tryTake() && !(await this.#slots.take(attempt.end))) throw ended();
     this.#connection.hold(true);
     try {
-      // Most calls find a connection, and are spared a turn of the event loop.
+      // Most calls find a connection. They skip a turn of the event loop.
       const session = this.#connection.ready ?? (await attempt.end.orEnd(this.#connection.session()));
       this.#connection.hold(true);
       let stream: ClientHttp2Stream;
@@ -80,7 +80,7 @@ export class Http2Transport implements Transport {
       te: "trailers",
       "user-agent": this.#userAgent,
       ...headers,
-      // A header has at most eight digits, and servers cut what is longer anyway.
+      // The header has at most eight digits. Servers shorten long deadlines anyway.
       ...(timeoutMs < LONGEST_TIMEOUT_MS ? { "grpc-timeout": `${timeoutMs}m` } : {}),
     };
   }
@@ -94,7 +94,7 @@ export class Http2Transport implements Transport {
       let failure: unknown;
       const cancel = () => {
         stream.close(NGHTTP2_CANCEL);
-        // A connection that died silently ends no stream.
+        // A connection that died silently closes no stream.
         this.#connection.verifyUnlessHeard(sentAt);
         reject(ended());
       };
@@ -138,7 +138,7 @@ function read(
     throw lostCall(failure, stream.rstCode === NGHTTP2_REFUSED_STREAM || codeOf(failure) === GOAWAY);
   if (httpStatus !== "200" || !type.startsWith("application/grpc"))
     throw foreignAnswer(Number(httpStatus), type, headers);
-  // A status that was told counts, however the stream ended. A proxy that loses it must not make a success of it.
+  // A received status counts, however the stream ended. An answer whose status a proxy lost is not a success.
   if (status === undefined) throw lostCall(failure, false);
   const refused = statusError(status, headers);
   if (refused) throw refused;
@@ -153,7 +153,7 @@ function addTexts(texts: Record<string, string>, headers: IncomingHttpHeaders): 
   for (const name of Object.keys(headers)) texts[name] = String(headers[name]);
 }
 
-/** The call's own end says why, in place of this. */
+/** Placeholder: the caller's error names the timeout or the cancellation. */
 function ended(): AttemptError {
   return new AttemptError({ code: "canceled", message: "The call has ended." });
 }

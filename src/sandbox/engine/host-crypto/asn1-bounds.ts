@@ -1,4 +1,4 @@
-/** Elements that a key may have. An RSA key has some twenty, a curve with explicit parameters some thirty. */
+/** Most elements of a key. An RSA key has some twenty, a curve with explicit parameters some thirty. */
 const MOST_ELEMENTS = 64;
 const MOST_DEPTH = 8;
 
@@ -9,7 +9,7 @@ const BIT_STRING = 0x03;
 const OCTET_STRING = 0x04;
 const SEQUENCE = 0x30;
 
-/** The key is no DER. Node gives this message for it. */
+/** The key is not DER. Node has this message for it. */
 class NotDer extends Error {
   constructor() {
     super("error:1E08010C:DECODER routines::unsupported");
@@ -17,12 +17,11 @@ class NotDer extends Error {
 }
 
 /**
- * Walks through the DER of a key and refuses it where a number or a string in it is longer than `mostBits`. This has to happen
- * before OpenSSL reads the key: reading a DSA key computes a power, which takes 8 s for a key of 32,768 bits, and nothing can
- * interrupt it.
- *
- * @throws {RangeError} for what is too long, nested too deep or has too many elements.
- * @throws {Error} for what is no DER. BER of indefinite length is none, although OpenSSL reads it.
+ * Walks the DER of a key and rejects it if a number or a string in it is longer than `mostBits`. This must happen
+ * before OpenSSL reads the key: reading a DSA key computes a power, which takes 8 s for a key of 32,768 bits and cannot
+ * be interrupted.
+ * @throws {RangeError} for a key that is too long, too deep or has too many elements.
+ * @throws {Error} for a key that is not DER. BER of indefinite length is rejected, although OpenSSL reads it.
  */
 export function requireBoundedDer(der: Uint8Array, mostBits: number): void {
   walk(der, { left: MOST_ELEMENTS, mostBits }, 0);
@@ -45,7 +44,7 @@ function walk(bytes: Uint8Array, bounds: Bounds, depth: number): void {
   }
 }
 
-/** The numbers of a private key are inside a string. A string that is no DER itself counts as one number. */
+/** The numbers of a private key are inside a string. A string that is not DER itself counts as one number. */
 function holdsElements(tag: number, content: Uint8Array, bounds: Bounds, depth: number): boolean {
   if (tag !== BIT_STRING && tag !== OCTET_STRING) return false;
   // The first byte of a bit string counts its unused bits.

@@ -10,13 +10,13 @@ import type { TransformOptions } from "node:stream";
 import type { JsonObject } from "../../../base/json.js";
 import { bytesOf, optionalWhole, textOf } from "./parameters.js";
 
-/** Open ciphers of one instance: enough for honest code, few enough to cost nothing. */
+/** Most open ciphers of one instance: enough for honest code, few enough to cost nothing. */
 const MOST_OPEN = 64;
 
 /**
- * Most bytes of one call, so that it takes less than 0.3 s. The guest cuts longer data into such pieces, except where a mode
- * takes all of it at once (CCM). Modes that encrypt bit by bit or byte by byte, and key wrapping, are slow: 4 MB of ARIA in
- * CFB1 take 18 s.
+ * Most bytes of one call, which keeps it below 0.3 s. The guest splits longer data, except where a mode takes all of it
+ * at once (CCM). Modes that encrypt bit by bit or byte by byte, and key wrapping, are slow: 4 MB of ARIA in CFB1 take
+ * 18 s.
  */
 const MOST_BYTES = 1024 * 1024;
 const MOST_SLOW_BYTES = 64 * 1024;
@@ -92,7 +92,7 @@ export class OpenCiphers {
   }
 }
 
-/** Node gives these methods to every cipher; those of modes without a tag refuse by themselves. */
+/** Node gives these methods to every cipher; modes without a tag refuse by themselves. */
 function isSealing(cipher: Cipheriv | Decipheriv): cipher is CipherGCM {
   return "getAuthTag" in cipher;
 }

@@ -23,7 +23,7 @@ export function derivePbkdf2(parameters: JsonObject): Buffer {
   const most = FAST_HASHES.has(digest.toLowerCase().replace("-", "")) ? MOST_FAST_ROUNDS : MOST_ROUNDS;
   const rounds = wholeOf(parameters, "iterations", 1, most);
   const bytes = wholeOf(parameters, "keylen", 0, MOST_DERIVED_BYTES);
-  // All rounds are done again for each block of the hash.
+  // Each block of the hash repeats all rounds.
   const blocks = Math.max(Math.ceil(bytes / hashBytes(digest)), 1);
   if (rounds * blocks > most) {
     throw new RangeError(
@@ -57,7 +57,7 @@ function saltOf(parameters: JsonObject): Buffer {
   throw new RangeError(`The "salt" may have at most ${MOST_SALT_BYTES} bytes.`);
 }
 
-/** 1 for a name that is no hash: Node refuses it afterwards, with its own message. */
+/** Returns 1 for an unknown hash, which Node then rejects with its own message. */
 function hashBytes(digest: string): number {
   try {
     return Math.max(hash(digest, "", "buffer").length, 1);

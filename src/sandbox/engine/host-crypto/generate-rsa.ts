@@ -1,6 +1,6 @@
 import { checkPrimeSync, createPrivateKey, type JsonWebKey, type KeyObject, randomBytes } from "node:crypto";
 
-/** Whether the run must end now. Asked between two steps of a long computation. */
+/** Whether the run must end now. Checked between two steps of a long computation. */
 export type IsInterrupted = () => boolean;
 
 /** The product of the primes from 3 to 751. A candidate that shares a factor with it costs no test: 92 of 100 do. */
@@ -11,13 +11,12 @@ const SMALL_PRIMES = Array.from({ length: 375 }, (_, index) => BigInt(2 * index 
 const PRODUCT = SMALL_PRIMES.reduce((product, prime) => product * prime, 1n);
 
 /**
- * Generates an RSA key as FIPS 186-5 A.1.3 does: random probable primes. Node generates one in a single native call, which
- * takes as long as it takes (4,096 bits: 0.6 s at the median, and no bound) and cannot be interrupted. Here every step is short:
- * the longest, the test of a prime of 2,048 bits, takes 0.14 s.
- *
+ * Generates an RSA key as FIPS 186-5 A.1.3 does: random probable primes. Node generates one in a single native call of
+ * unbounded duration (4,096 bits: 0.6 s at the median), which cannot be interrupted. Here every step is short: the
+ * longest, the test of a prime of 2,048 bits, takes 0.14 s.
  * @param bits of the modulus, a multiple of 8.
  * @param exponent odd, above 1.
- * @throws {Error} when the run is interrupted.
+ * @throws {Error} if the run is interrupted.
  */
 export function generateRsaKey(bits: number, exponent: bigint, isInterrupted: IsInterrupted): KeyObject {
   for (;;) {

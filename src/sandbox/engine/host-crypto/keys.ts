@@ -31,7 +31,7 @@ const KEY_TYPES: readonly (string | undefined)[] = [
 
 const JWK_TYPES: readonly (Json | undefined)[] = ["RSA", "EC", "OKP"];
 
-/** Reads a key as the guest describes it: PEM, DER, JWK, or a secret. @throws {RangeError} for keys that are too large. */
+/** Parses a key in the guest's form: PEM, DER, JWK, or a secret. @throws {RangeError} for keys that are too large. */
 export function readKey(spec: Json | undefined): KeyObject {
   if (!isJsonObject(spec)) throw new TypeError('The "key" argument is missing.');
   switch (textOf(spec, "role")) {
@@ -61,7 +61,7 @@ function privateKey(spec: JsonObject): KeyObject {
   return createPrivateKey({ key: derOf(spec, MOST_PRIVATE_BITS), format: "der", type });
 }
 
-/** Node makes the public key of a private one where a public key is wanted. */
+/** For a private key, Node derives the public one. */
 function publicKey(spec: JsonObject): KeyObject {
   if (isJsonObject(spec.jwk)) return createPublicKey({ key: jsonWebKey(spec.jwk, MOST_PUBLIC_BITS), format: "jwk" });
   if (spec.der === undefined) return createPublicKey(pemOf(spec, "public"));
@@ -76,10 +76,10 @@ function derOf(spec: JsonObject, mostBits: number): Buffer {
   return der;
 }
 
-/** The text with the one block that Node would read, after a look at the numbers in it. */
+/** The text with the one block that Node would read, after its numbers were checked. */
 function pemOf(spec: JsonObject, role: "private" | "public"): string {
   const block = readPem(textOf(spec, "pem"), role);
-  // Reading a certificate computes nothing. It holds more than numbers, so its key is looked at when it has been read.
+  // Reading a certificate computes nothing. It has more than numbers, so its key is checked after reading.
   if (block.label !== "CERTIFICATE") {
     requireBoundedDer(block.der, block.isPrivate ? MOST_PRIVATE_BITS : MOST_PUBLIC_BITS);
   }
@@ -96,7 +96,7 @@ function jsonWebKey(jwk: JsonObject, mostBits: number): JsonWebKey {
   return Object.fromEntries(texts);
 }
 
-/** A key with the padding and hashes that came with it, for signatures and asymmetric encryption. */
+/** A key with its padding and hash options, for signatures and asymmetric encryption. */
 export function keyWithOptions(spec: Json | undefined) {
   const key = readKey(spec);
   const options = isJsonObject(spec) ? spec : {};
@@ -112,7 +112,7 @@ export function keyWithOptions(spec: Json | undefined) {
   return { key, ...signing, ...(oaepHash === undefined ? {} : { oaepHash }), ...oaepLabel };
 }
 
-/** What `KeyObject` shows of itself. */
+/** The public properties of a `KeyObject`. */
 export function describeKey(key: KeyObject): JsonObject {
   if (key.type === "secret") return { symmetricKeySize: key.symmetricKeySize ?? 0 };
   const { modulusLength, namedCurve } = key.asymmetricKeyDetails ?? {};

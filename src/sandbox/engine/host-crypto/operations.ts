@@ -28,13 +28,13 @@ import { bytesOf, optionalText, optionalWhole, textOf, wholeOf } from "./paramet
 /** What the calls of one instance share. */
 export interface CryptoSession {
   readonly ciphers: OpenCiphers;
-  /** Asked between the steps of what takes long. Everything else is bounded by its inputs to less than a second. */
+  /** Checked between the steps of long computations. Everything else is bounded by its inputs to less than a second. */
   readonly isInterrupted: IsInterrupted;
 }
 
 type Operation = (parameters: JsonObject, data: Uint8Array, session: CryptoSession) => Uint8Array | string;
 
-/** Longest output of a hash that gives as much as is asked for (SHAKE): 5 ms. */
+/** Longest output of a hash with variable length (SHAKE): 5 ms. */
 const MOST_HASH_BYTES = 1024 * 1024;
 
 const operations: ReadonlyMap<string, Operation> = new Map<string, Operation>([
@@ -96,7 +96,7 @@ function hmacOf(parameters: JsonObject) {
   return createHmac(textOf(parameters, "algorithm"), bytesOf(parameters, "key"));
 }
 
-/** That it could be made was the question: Node refuses what it does not know before there is any data. */
+/** Only creates the hash: Node rejects unknown algorithms before there is any data. */
 function checked(_made: unknown): string {
   return "";
 }

@@ -12,7 +12,7 @@ export function optionalText(parameters: JsonObject, name: string): string | und
   return present(parameters[name]) ? textOf(parameters, name) : undefined;
 }
 
-/** @param most beyond which the call is refused: what it costs could not be interrupted. */
+/** @param most upper bound: a more expensive call could not be interrupted. */
 export function wholeOf(parameters: JsonObject, name: string, least: number, most: number): number {
   const value = parameters[name];
   if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= most) return value;

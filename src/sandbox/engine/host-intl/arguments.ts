@@ -2,8 +2,8 @@ import type { Json } from "../../../base/json.js";
 import { list, text } from "../../wire/shape.js";
 
 /**
- * ICU runs natively, where no deadline can stop it. Most of it takes time by the length of its text, and comparing takes more:
- * 64 KB of combining marks 3.7 s, 4 KB 15 ms. The guest compares longer texts by their beginning.
+ * ICU runs natively, where no deadline can stop it. Most of it takes time by the length of its text, and comparing
+ * takes more: 64 KB of combining marks 3.7 s, 4 KB 15 ms. The guest compares longer texts by their beginning.
  */
 const MOST_COMPARED_CHARACTERS = 4_096;
 const MOST_TEXT_CHARACTERS = 64 * 1024;
@@ -15,7 +15,7 @@ export function numberOf(value: Json | undefined): number {
   return typeof value === "number" ? value : Number.NaN;
 }
 
-/** A number as text, since JSON has no NaN, no infinities and no -0; with an "n" behind it where it is a BigInt. */
+/** A number as text, because JSON has no NaN, infinities or -0; a BigInt ends with "n". */
 export function numeral(value: Json | undefined): number | bigint {
   const digits = text(value, MOST_DIGITS);
   return /^-?\d+n$/.test(digits) ? BigInt(digits.slice(0, -1)) : Number(digits);

@@ -34,7 +34,7 @@ export class ActiveRun {
     return this.#outcome !== undefined;
   }
 
-  /** Only the first outcome counts. It is given out by {@link end}, when no code of the instance runs any more. */
+  /** Keeps the first outcome. {@link end} returns it when no code of the instance runs any more. */
   decide(outcome: Outcome): void {
     this.#outcome ??= outcome;
   }
@@ -59,7 +59,8 @@ export class ActiveRun {
   }
 
   /**
-   * Makes a host call, if the run may make one more. The guest keeps count itself; this holds where it was tampered with.
+   * Makes a host call, unless the run has reached its limit. The guest counts too; this holds even if code tampered
+   * with it.
    */
   callHost(payload: Uint8Array<ArrayBuffer>, deliver: (reply: Uint8Array) => void): void {
     const { hostCalls, hostCallBytes } = this.run.limits;
@@ -72,12 +73,12 @@ export class ActiveRun {
     });
   }
 
-  /** Whether neither a timer nor a reply of the host can make code run any more: what it awaits never comes. */
+  /** Whether neither a timer nor a host reply can make code run again: an awaited promise never settles. */
   get awaitsNothing(): boolean {
     return this.#timers.size === 0 && this.#awaitedReplies === 0;
   }
 
-  /** Gives out the outcome. Nothing of this run reaches the instance afterwards. */
+  /** Returns the outcome. No event of this run reaches the instance afterwards. */
   end(onTimeout: () => void): void {
     clearTimeout(this.#wall);
     this.run.signal.removeEventListener("abort", onTimeout);

@@ -2,10 +2,10 @@ import type { ConsoleLine } from "../../run.js";
 
 const levels: readonly ConsoleLine["level"][] = ["debug", "log", "info", "warn", "error"];
 
-/** Counts for each line, so that empty lines come to an end too. */
+/** Counted for each line, to bound the number of empty lines too. */
 const LINE_BYTES = 16;
 
-/** What one run wrote to its console, up to a limit; the last line says when more was written. */
+/** The console output of one run, up to a limit; the last line marks truncation. */
 export class ConsoleBuffer {
   readonly lines: ConsoleLine[] = [];
   #left: number;
@@ -14,7 +14,7 @@ export class ConsoleBuffer {
     this.#left = limitBytes;
   }
 
-  /** @returns whether more will be kept. */
+  /** @returns whether further output will be kept. */
   add(level: string, text: string): boolean {
     if (this.#left <= 0) return false;
     this.#left -= LINE_BYTES + Buffer.byteLength(text);

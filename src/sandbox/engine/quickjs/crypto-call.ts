@@ -1,7 +1,7 @@
 import { object, parseJson } from "../../wire/shape.js";
 import { type CryptoSession, runCrypto } from "../host-crypto/operations.js";
 
-/** Beyond it, native work on the data would hold the thread for too long: hashing so much takes 0.3 s. */
+/** Larger data would hold the thread for too long: hashing this much takes 0.3 s. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /** Bytes, or text after "=", or the message of an error after "!": what guest/crypto/host-crypto.ts expects. */

@@ -1,24 +1,26 @@
 import type { JSValueHandle, QuickJS } from "quickjs-wasi";
 
-/** What guest/host.ts names, on the side of the worker. Arguments are as tenant code may have made them. */
+/** The worker's side of guest/host.ts. Arguments may come from hostile code. */
 export interface HostFunctions {
   readonly run: RunFunctions;
   readonly native: NativeCalls;
 }
 
-/** What acts on the run under way. */
+/** Functions that act on the current run. */
 export interface RunFunctions {
   finish(kind: string, report: Uint8Array, value: Uint8Array<ArrayBuffer>): void;
   send(number: number, payload: Uint8Array<ArrayBuffer>): void;
   setTimer(number: number, ms: number): void;
   clearTimer(number: number): void;
-  /** @returns whether more will be kept. */
+  /** @returns whether further output will be kept. */
   log(level: string, text: string): boolean;
   /** Evaluates code that is an ES module: a promise of what it exports. */
   evaluateModule(): JSValueHandle | undefined;
 }
 
-/** What the worker computes for the guest. Each call is bounded in time by its arguments: nothing can interrupt it. */
+/**
+ * Computations by the worker for the guest. Arguments bound the time of each call, because it cannot be interrupted.
+ */
 export interface NativeCalls {
   random(bytes: number): Uint8Array;
   crypto(operation: string, parameters: string, data: Uint8Array): Uint8Array | string;
@@ -47,15 +49,16 @@ export const hostFunctionNames = [
 ] as const;
 type HostFunctionName = (typeof hostFunctionNames)[number];
 
-/** Longest text that is copied out of an instance. Anything longer is taken for empty. */
+/** Longest text that is copied out of an instance. Longer texts count as empty. */
 const MOST_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * Connects the functions of a fresh or restored instance. None of them throws: what the engine would tell the guest of an
- * error of ours includes the paths of our files.
+ * Registers the functions in a fresh or restored instance. None of them throws: the engine's message for an internal
+ * error would show the guest paths of our files.
  */
 export function registerHostFunctions(vm: QuickJS, { run, native }: HostFunctions): void {
-  // The engine copies what a function returns and leaves the original to us, who cannot free it before the copy is made.
+  // The engine copies what a function returns and leaves the original to the caller, who cannot free it before the copy
+  // is made.
   let returned = vm.undefined;
   const register = (name: HostFunctionName, call: (args: readonly JSValueHandle[]) => JSValueHandle | undefined) => {
     vm.registerHostCallback(name, (...args) => {
@@ -64,7 +67,7 @@ export function registerHostFunctions(vm: QuickJS, { run, native }: HostFunction
       try {
         returned = call(args) ?? vm.undefined;
       } catch {
-        // What was given was no argument at all. Honest code does not come here.
+        // The argument was invalid. Honest code does not get here.
       }
       return returned;
     });

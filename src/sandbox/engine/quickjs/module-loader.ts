@@ -1,13 +1,12 @@
 import type { JSValueHandle, QuickJS } from "quickjs-wasi";
 
-/** Under which the guest's `require` is found by the modules made here. See guest/boot.ts. */
+/** Generated modules find the guest's `require` by this name. See guest/boot.ts. */
 const REQUIRE = 'globalThis[Symbol.for("cloakroom.require")]';
 
 /**
- * The source of an ES module that stands for one of CommonJS: its exports are the default, and each of them by name.
- *
+ * Source of an ES module that wraps a CommonJS module: its exports are the default, and each of them by name.
  * @param namesOf the guest's entry: the names that a module exports, as a JSON list.
- * @throws {Error} with the message that `require` gave, where there is no such module.
+ * @throws {Error} with the message of `require`, if there is no such module.
  */
 export function moduleSource(vm: QuickJS, namesOf: JSValueHandle, specifier: string): string {
   const names = exportedNames(vm, namesOf, specifier);

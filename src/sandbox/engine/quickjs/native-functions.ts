@@ -14,7 +14,7 @@ export interface NativeParts {
   readonly readPackage: (name: string) => Uint8Array | undefined;
 }
 
-/** Node's crypto, zlib, Intl and URL, as one instance uses them. */
+/** One instance's access to Node's crypto, zlib, Intl and URL. */
 export class NativeFunctions implements NativeCalls {
   readonly #parts: NativeParts;
   readonly #ciphers = new OpenCiphers();
@@ -24,7 +24,7 @@ export class NativeFunctions implements NativeCalls {
     this.#parts = parts;
   }
 
-  /** Frees what was kept for the run that has ended. */
+  /** Frees the resources of the run that has ended. */
   endRun(): void {
     this.#intl.clear();
   }

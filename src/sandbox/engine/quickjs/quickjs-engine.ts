@@ -12,7 +12,7 @@ import { Interrupt, QuickJsInstance, reasonOf } from "./quickjs-instance.js";
 import { isModuleSyntax, problemOf } from "./source.js";
 import { engineOptions, readPackage, type World } from "./world.js";
 
-/** Until the run at hand has most likely gone by: restoring takes 3 ms of its thread. */
+/** Delay after which the current run has most likely ended: restoring takes 3 ms of its thread. */
 const SPARE_AFTER_MS = 20;
 
 /** A restored world in which no code has run yet. */
@@ -24,10 +24,10 @@ interface Blank {
   readonly memoryBytes: () => number;
 }
 
-/** QuickJS-ng in WebAssembly: each instance has a linear memory of its own and starts as a copy of one snapshot. */
+/** QuickJS-ng in WebAssembly: each instance has its own linear memory and starts as a copy of one snapshot. */
 export class QuickJsEngine implements Engine {
   readonly #world: World;
-  /** Restored ahead of need, for whoever comes next: that is most of what a cold start takes. */
+  /** Restored in advance for the next run: restoring is most of a cold start. */
   #spare: Blank | undefined;
   #isPreparing = false;
 
@@ -91,7 +91,7 @@ export class QuickJsEngine implements Engine {
     try {
       this.#spare = await this.#restore(limitBytes);
     } catch {
-      // No memory for it now. Whoever needs an instance will try again, and be told.
+      // There is no memory for it now. The next run that needs an instance retries and reports the error.
     } finally {
       this.#isPreparing = false;
     }
@@ -127,16 +127,15 @@ export class QuickJsEngine implements Engine {
   }
 }
 
-/** The function around CommonJS code, an ES module, or what is wrong with either. */
+/** The function around CommonJS code, an ES module, or the problem in the code. */
 type Compiled =
   | { readonly kind: "common_js"; readonly wrapper: JSValueHandle }
   | { readonly kind: "module"; readonly source: string }
   | { readonly kind: "problem"; readonly problem: CompileProblem };
 
 /**
- * Compiles code as CommonJS, and as an ES module where that is what it is. The modules that it imports are looked for.
- *
- * @throws {Error} where the engine gave up, or was interrupted.
+ * Compiles code as CommonJS or as an ES module, and checks the modules that it imports.
+ * @throws {Error} if the engine failed or was interrupted.
  */
 function compileCode(vm: QuickJS, code: string, interrupt: Interrupt, flags = 0): Compiled {
   const problem = (error: unknown, isWrapped: boolean): CompileProblem => {

@@ -9,7 +9,7 @@ import type { RunFunctions } from "./host-functions.js";
 import type { NativeFunctions } from "./native-functions.js";
 import type { GuestEntry } from "./world.js";
 
-/** What code may still run after it gave its answer: microtasks that it left behind. Milliseconds. */
+/** Time for microtasks that code left behind after its answer, in milliseconds. */
 const AFTERMATH_MS = 50;
 
 /** Polled by the engine while it runs code. */
@@ -26,7 +26,7 @@ export class Interrupt {
   };
 }
 
-/** Those that a run uses. */
+/** Entries that a run uses. */
 type RunEntry = Exclude<GuestEntry, "namesOf">;
 
 export interface InstanceParts {
@@ -46,7 +46,7 @@ export type TenantCode =
 /** One restored world with the code of one function in it. */
 export class QuickJsInstance implements Instance, RunFunctions {
   readonly #parts: InstanceParts;
-  /** Until it was evaluated. */
+  /** Present until it is evaluated. */
   #code: TenantCode | undefined;
   #active: ActiveRun | undefined;
   #isUsable = true;
@@ -87,7 +87,7 @@ export class QuickJsInstance implements Instance, RunFunctions {
     return active.result;
   }
 
-  /** Evaluates the code where this is the first call. An ES module may go on being evaluated afterwards. */
+  /** Evaluates the code at the first call. Evaluation of an ES module may continue afterwards. */
   #loaded(active: ActiveRun, limits: string): boolean {
     const code = this.#code;
     if (code === undefined) return true;
@@ -105,12 +105,12 @@ export class QuickJsInstance implements Instance, RunFunctions {
     return false;
   }
 
-  /** Runs code of the guest, then ends the run if that decided it. */
+  /** Runs code of the guest, then ends the run if that decided its outcome. */
   #enter(active: ActiveRun, deadline: number, enter: (vm: QuickJS) => void): void {
     if (this.#active !== active) return;
     this.#run(active, deadline, enter);
     if (!active.hasOutcome && active.awaitsNothing) {
-      // A later call could settle the promise of this one: no later call comes here.
+      // A later call could settle this promise, so the instance serves no later call.
       active.decide({ kind: "failed", reason: "unsettled" });
       this.#isUsable = false;
     }
@@ -129,7 +129,7 @@ export class QuickJsInstance implements Instance, RunFunctions {
     } finally {
       interrupt.deadline = Number.POSITIVE_INFINITY;
     }
-    // Where promises swallow it, an interrupt does not come out as an error.
+    // If promises swallow the error, an interrupt shows only here.
     if (interrupt.happened) {
       active.fail("timeout");
       this.#isUsable = false;
@@ -155,13 +155,14 @@ export class QuickJsInstance implements Instance, RunFunctions {
     return vm.callFunction(entries[entry], vm.undefined, ...args);
   }
 
-  // What the guest calls. Arguments are as hostile code may have made them.
+  // Called by the guest. Arguments may come from hostile code.
 
   finish(kind: string, report: Uint8Array, value: Uint8Array<ArrayBuffer>): void {
     const active = this.#active;
     if (active === undefined || active.hasOutcome) return;
     const { interrupt } = this.#parts;
-    // Host code that was interrupted threw an error into the guest. The guest ends the run with it before the engine does.
+    // An interrupted host function threw an error into the guest. The guest ends the run with it before the engine
+    // does.
     if (interrupt.happened) {
       this.#failHard(active, "timeout");
       return;
@@ -172,14 +173,14 @@ export class QuickJsInstance implements Instance, RunFunctions {
     else active.decide(this.#answer(active, kind, report, value) ?? { kind: "failed", reason: "result_too_large" });
   }
 
-  /** What is sent out of the runner, or undefined where that is more than a result may be. */
+  /** The result for the service, or undefined if it exceeds the limit. */
   #answer({ run }: ActiveRun, kind: string, report: Uint8Array, value: Uint8Array<ArrayBuffer>): Outcome | undefined {
     const { resultBytes } = run.limits;
     if (report.length + value.length > resultBytes) return undefined;
     if (kind === "returned") return { kind, value };
     if (kind !== "threw") return undefined;
     const error = readThrown(report);
-    // Measured as it is sent: bytes that are no UTF-8 are three times as long when they have been read.
+    // Measured in its final form: invalid UTF-8 triples in length when it is decoded.
     const errorBytes = Buffer.byteLength(JSON.stringify(error));
     return errorBytes + value.length > resultBytes ? undefined : { kind, error, value };
   }
@@ -225,7 +226,7 @@ export class QuickJsInstance implements Instance, RunFunctions {
       return vm.evalCode(this.#code.source, SOURCE_NAME, EvalFlags.TYPE_MODULE);
     } catch (error) {
       if (!(error instanceof JSException)) throw error;
-      // Something that it imports by name is not exported there.
+      // A module lacks an export that the code imports by name.
       const { handle, reject } = vm.newPromise();
       reject(error.handle);
       return handle;
@@ -243,8 +244,8 @@ function readThrown(report: Uint8Array) {
 }
 
 /**
- * A failure of the engine that no code could catch. Where WebAssembly trapped, memory was at its end too: the engine's
- * parsers call themselves for nested input until the stack ends, without its own check.
+ * An engine failure that code could not catch. If WebAssembly trapped, memory ran out too: the engine's parsers recurse
+ * on nested input until the stack ends, without its own check.
  */
 export function reasonOf(error: unknown): EngineFailure {
   if (error instanceof JSException) return error.message === "out of memory" ? "memory" : "killed";

@@ -2,12 +2,12 @@ import type { JSException } from "quickjs-wasi";
 import type { CompileProblem } from "../../run.js";
 import { positionIn } from "../../source-position.js";
 
-/** Where the engine found the problem, in terms of the code as it was given. @param isWrapped whether it is CommonJS. */
+/** The position of a problem in the code as given. @param isWrapped whether it is CommonJS. */
 export function problemOf(error: JSException, code: string, isWrapped: boolean): CompileProblem {
   const message = `${error.name}: ${error.message}`.slice(0, 1_000);
   const position = positionIn(error.stack ?? "", isWrapped) ?? { line: 1, column: 1 };
   const lines = code.split("\n");
-  // What is missing at the end of the code is missed after it, in the wrapper.
+  // The engine reports an unexpected end of the code behind it, in the wrapper.
   if (position.line > lines.length) {
     return { message, line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
   }

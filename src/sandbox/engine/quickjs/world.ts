@@ -2,38 +2,38 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { MAX_STACK_SIZE, QuickJS, type QuickJSOptions, type Snapshot } from "quickjs-wasi";
 
-/** The engine, compiled: WebAssembly modules can be posted to other threads. */
+/** The compiled engine: WebAssembly modules can be posted to other threads. */
 export interface EngineModules {
   readonly engine: WebAssembly.Module;
-  /** Native parts of the guest world, in the order in which they are loaded. */
+  /** Native parts of the guest world, in load order. */
   readonly extensions: readonly { readonly name: string; readonly wasm: WebAssembly.Module; readonly initFn: string }[];
 }
 
-/** What the guest lets the host call, see guest/boot.ts. */
+/** The guest's entry points for the host, see guest/boot.ts. */
 export const guestEntries = ["load", "call", "deliver", "fire", "namesOf"] as const;
 export type GuestEntry = (typeof guestEntries)[number];
 
-/** Each entry as a token that holds in every instance restored from the snapshot. */
+/** Each entry as a token, valid in every instance restored from the snapshot. */
 export type EntryTokens = Readonly<Record<GuestEntry, number>>;
 
-/** The guest world as it was built, read once in a process and shared by its threads: its memory is not copied. */
+/** The built guest world, read once per process and shared by its threads without copying. */
 export interface World {
   readonly modules: EngineModules;
   readonly snapshot: Snapshot;
   readonly entries: EntryTokens;
-  /** Files with the bytecode of the packages that are not part of the snapshot, by the name that `require` takes. */
+  /** Bytecode files of packages outside the snapshot, by their name for `require`. */
   readonly packages: ReadonlyMap<string, string>;
 }
 
-/** Same for the instance that the snapshot is taken of and for all that are restored from it. */
+/** The same for the snapshot's instance and all instances restored from it. */
 export function engineOptions({ engine, extensions }: EngineModules): QuickJSOptions {
   return {
     wasm: engine,
     extensions: [...extensions],
-    // Without it deep recursion traps, and the instance is lost; with it the code gets a RangeError that it may catch.
+    // Without it deep recursion traps and loses the instance; with it the code gets a catchable RangeError.
     maxStackSize: MAX_STACK_SIZE,
     timezoneOffset: 0,
-    // The engine would write to the standard output of this process.
+    // Otherwise the engine would write to the standard output of this process.
     wasi: () => ({ fd_write: () => BAD_FILE_DESCRIPTOR }),
   };
 }
@@ -56,7 +56,7 @@ export async function readModules(directory: string): Promise<EngineModules> {
   };
 }
 
-/** Reads what scripts/bundle-sandbox.ts wrote. */
+/** Reads the output of scripts/bundle-sandbox.ts. */
 export async function readWorld(directory: string): Promise<World> {
   const { memory, ...rest } = QuickJS.deserializeSnapshot(readFileSync(join(directory, "snapshot.bin")));
   const packages = join(directory, "packages");
@@ -68,7 +68,7 @@ export async function readWorld(directory: string): Promise<World> {
   };
 }
 
-/** The bytecode of a package: read when it is asked for, since all of them together take 20 MB. */
+/** The bytecode of a package, read on demand because all of them together take 20 MB. */
 export function readPackage({ packages }: World, name: string): Uint8Array | undefined {
   const file = packages.get(name);
   return file === undefined ? undefined : readFileSync(file);

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { base64, dataBytes, encoded, type HostCrypto } from "./host-crypto.js";
 import { secretBase64 } from "./keys.js";
 
-/** A cipher or decipher whose state is in the worker, because each `update` gives what it has so far. */
+/** A cipher or decipher with its state in the worker, because each `update` returns its output so far. */
 export class Cipher {
   readonly #crypto: HostCrypto;
   readonly #id: string;
@@ -30,7 +30,7 @@ export class Cipher {
     return this.#crypto.bytes("cipher.update", { id: this.#id }, data);
   }
 
-  /** The worker takes so much at a time. What takes all data at once, it refuses above a limit. */
+  /** Splits data to the worker's limit. The worker rejects longer data of modes that take all data at once. */
   #pieces(data: Buffer): Buffer[] {
     const size = /cfb[18]$/i.test(this.#algorithm) ? 64 * 1024 : 1024 * 1024;
     if (data.length <= size || /ccm$|wrap/i.test(this.#algorithm)) return [data];

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { dataBytes, encoded, type HostCrypto } from "./host-crypto.js";
 import { keySpec } from "./keys.js";
 
-/** Gathers data and hands all of it to the worker at once: a hash of many small pieces costs one call. */
+/** Gathers data and passes it to the worker at once: a hash of many small chunks costs one call. */
 class Gathering {
   protected readonly crypto: HostCrypto;
   protected chunks: Buffer[] = [];
@@ -19,7 +19,7 @@ class Gathering {
     return this;
   }
 
-  /** As writable streams are used: `hash.write(...); hash.end()`. */
+  /** For use as a writable stream: `hash.write(...); hash.end()`. */
   write(data: unknown, encoding?: unknown): boolean {
     this.update(data, encoding);
     return true;

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { base64, dataBytes, encoded, type HostCrypto } from "./host-crypto.js";
 
-/** `createECDH`: a pair of keys on a named curve, and what it shares with another. */
+/** `createECDH`: a key pair on a named curve, and its shared secret with another key. */
 export class Ecdh {
   readonly #crypto: HostCrypto;
   readonly #curve: string;

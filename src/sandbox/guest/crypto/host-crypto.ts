@@ -9,7 +9,7 @@ export class HostCrypto {
     this.#host = host;
   }
 
-  /** @throws Error with the message that Node's crypto gave. */
+  /** @throws Error with the message of Node's crypto. */
   bytes(operation: string, parameters: object, data: Uint8Array = NOTHING): Buffer {
     const result = this.#call(operation, parameters, data);
     return typeof result === "string"
@@ -37,7 +37,7 @@ export class HostCrypto {
 
 const NOTHING = new Uint8Array(0);
 
-/** Bytes of whatever Node's crypto takes as data: text in an encoding, buffers and views. */
+/** The bytes of any data that Node's crypto accepts: text in an encoding, buffers and views. */
 export function dataBytes(value: unknown, encoding?: unknown): Buffer {
   if (typeof value === "string") return Buffer.from(value, bufferEncoding(encoding));
   if (value instanceof ArrayBuffer) return Buffer.from(value);
@@ -49,7 +49,7 @@ export function base64(value: unknown, encoding?: unknown): string {
   return dataBytes(value, encoding).toString("base64");
 }
 
-/** The result as text where the caller named an encoding, else as it is. */
+/** The result as text if the caller named an encoding, otherwise as bytes. */
 export function encoded(bytes: Buffer, encoding: unknown): Buffer | string {
   return encoding === undefined || encoding === null || encoding === "buffer"
     ? bytes

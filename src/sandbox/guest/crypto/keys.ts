@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { base64, dataBytes, type HostCrypto } from "./host-crypto.js";
 
-/** A key on its way to the worker: its material, and the options that came with it (padding, hashes). */
+/** A key for the worker: its material and its options (padding, hashes). */
 export interface KeySpec {
   readonly role: "private" | "public" | "secret";
   readonly pem?: string;
@@ -19,7 +19,7 @@ export interface KeySpec {
   readonly oaepLabel?: string;
 }
 
-/** The material of a key lives in the instance; the worker reads it anew for each use. */
+/** The material of a key lives in the instance; the worker reads it again for each use. */
 export class KeyObject {
   readonly type: KeySpec["role"];
   readonly asymmetricKeyType: string | undefined;
@@ -57,7 +57,7 @@ export class KeyObject {
   }
 }
 
-/** Reads a key in any form that Node takes: PEM text, bytes, an object with `key` and options, a KeyObject. */
+/** Describes a key in any form that Node accepts: PEM text, bytes, an object with `key` and options, a KeyObject. */
 export function keySpec(given: unknown, role: "private" | "public"): KeySpec {
   if (given instanceof KeyObject) return { ...given.spec(), role };
   if (typeof given === "string" || ArrayBuffer.isView(given) || given instanceof ArrayBuffer) {
@@ -65,7 +65,7 @@ export function keySpec(given: unknown, role: "private" | "public"): KeySpec {
   }
   const { key, format, type, passphrase, oaepLabel, ...rest } = Object(given);
   if (passphrase !== undefined) {
-    // How long such a key takes to open is chosen by whoever made it, and nothing could interrupt that.
+    // The key's creator chooses the time that opening it takes, and it cannot be interrupted.
     throw new Error("Keys with a passphrase are not supported here.");
   }
   const { padding, saltLength, dsaEncoding, oaepHash } = rest;

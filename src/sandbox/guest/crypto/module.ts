@@ -8,7 +8,7 @@ import { KeyObject, keySpec, secretBase64 } from "./keys.js";
 
 type Callback = (error: Error | null, result?: unknown) => void;
 
-/** `require("crypto")`: Node's names and forms, over Node's crypto in the worker. */
+/** `require("crypto")`: Node's interface, over Node's crypto in the worker. */
 export function createCryptoModule(host: Host) {
   const crypto = new HostCrypto(host);
   return {
@@ -98,7 +98,7 @@ function keyFunctions(crypto: HostCrypto) {
           () => generateKeyPair(crypto, type, options),
         );
       },
-      // What util.promisify gives in its place: both keys, as Node does.
+      // The variant for util.promisify: resolves to both keys, as in Node.
       {
         [Symbol.for("nodejs.util.promisify.custom")]: async (type: unknown, options: unknown) =>
           generateKeyPair(crypto, type, options),
@@ -181,7 +181,7 @@ function generateKeyPair(crypto: HostCrypto, type: unknown, options: unknown) {
   };
 }
 
-/** Node's own limit for one draw in browsers, and more than enough here. */
+/** Browsers' limit for one draw, and more than enough here. */
 const MOST_RANDOM = 65_536;
 
 function byteCount(size: unknown): number {
@@ -206,7 +206,7 @@ function answered<T>(callback: unknown, compute: () => T): T | undefined {
   return undefined;
 }
 
-/** Every number of the range equally often: draws that would favour the low ones are thrown away. */
+/** A uniform draw: values that would favour low numbers are discarded. */
 function randomInt(crypto: HostCrypto, min: number, max: number): number {
   const range = max - min;
   if (!Number.isSafeInteger(min) || !Number.isSafeInteger(max) || range <= 0 || range > 2 ** 48) {

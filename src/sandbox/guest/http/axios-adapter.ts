@@ -14,7 +14,7 @@ export interface AxiosParts {
   readonly CanceledError: new (message: string | null, config: Config, request?: object) => Error;
 }
 
-/** The options of axios that make sense here. Agents, proxies and sockets are ignored. */
+/** The supported options of axios. Agents, proxies and sockets are ignored. */
 interface Config {
   readonly url?: unknown;
   readonly baseURL?: unknown;
@@ -37,7 +37,7 @@ interface Config {
   readonly cancelToken?: { readonly promise: Promise<unknown>; throwIfRequested(): void };
 }
 
-/** What takes the place of axios' own adapters: requests go through the host. @param zlib loads that module. */
+/** Replaces axios' own adapters: requests go through the host. @param zlib loads that module. */
 export function createAxiosAdapter(calls: HostCalls, zlib: () => unknown) {
   return (axios: AxiosParts) => (config: Config) =>
     new Promise((resolve, reject) => {
@@ -53,7 +53,7 @@ export function createAxiosAdapter(calls: HostCalls, zlib: () => unknown) {
 async function answer(calls: HostCalls, axios: AxiosParts, config: Config, zlib: () => unknown): Promise<object> {
   const outgoing = await outgoingOf(axios, config);
   const request = { method: outgoing.method, path: new URL(outgoing.url).pathname };
-  // axios counts redirects, ours counts requests.
+  // axios counts redirects, we count requests.
   const hops = config.maxRedirects === undefined ? 6 : config.maxRedirects === 0 ? 0 : config.maxRedirects + 1;
   const received = await followRedirects(calls, outgoing, hops).catch((error: unknown) => {
     throw error instanceof HostCallError ? unanswered(axios, error, config, request) : error;
@@ -99,7 +99,7 @@ async function outgoingOf(axios: AxiosParts, config: Config): Promise<Outgoing> 
   };
 }
 
-/** Those of a multipart form, which has its own way to say its boundary, win over those that axios guessed. */
+/** The headers of a multipart form, which has its own boundary, override those that axios guessed. */
 function headersOf(configured: Config["headers"], data: unknown): [name: string, value: string][] {
   const { getHeaders } = Object(data);
   const own = typeof getHeaders === "function" ? headerEntries(Reflect.apply(getHeaders, data, [])) : [];

@@ -7,7 +7,7 @@ const decoders: Readonly<Record<string, string>> = {
   br: "brotliDecompressSync",
 };
 
-/** A response without its content encoding, as clients on top of `https` give it. @param zlib loads that module. */
+/** A response without its content encoding, for clients on top of `https`. @param zlib loads that module. */
 export function decoded(incoming: Incoming, zlib: () => unknown): Incoming {
   const decoder = decoders[headerOf(incoming.headers, "content-encoding")?.toLowerCase() ?? ""];
   if (decoder === undefined || incoming.body.length === 0) return incoming;

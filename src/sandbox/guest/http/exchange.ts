@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { HostCallError, type HostCalls } from "../host-calls.js";
 
-/** A request as every client in this folder makes it. */
+/** A request of any client in this folder. */
 export interface Outgoing {
   readonly method: string;
   readonly url: string;
@@ -19,9 +19,8 @@ export interface Incoming {
 }
 
 /**
- * Sends one request through the host, which decides where tenants may go.
- *
- * @throws HostCallError (as a rejection), ETIMEDOUT when the time that the caller gave ran out.
+ * Sends one request through the host, which decides which destinations tenants may reach.
+ * @throws HostCallError (as a rejection), ETIMEDOUT when the caller's time limit passes.
  */
 export async function exchange(calls: HostCalls, request: Outgoing): Promise<Incoming> {
   const { method, url, headers, body, timeoutMs } = request;
@@ -32,9 +31,8 @@ export async function exchange(calls: HostCalls, request: Outgoing): Promise<Inc
 }
 
 /**
- * Follows redirects as browsers and Node's clients do; each hop is a request of its own, and checked by the host as such.
- *
- * @param most hops; 0 gives the redirect itself.
+ * Follows redirects like browsers and Node's clients; the host checks each hop as a request of its own.
+ * @param most hops; 0 returns the redirect itself.
  */
 export async function followRedirects(calls: HostCalls, request: Outgoing, most: number): Promise<Incoming> {
   const answer = await exchange(calls, request);
@@ -50,7 +48,7 @@ function redirected(request: Outgoing, status: number, target: URL): Outgoing {
   const headers = request.headers.filter(([name]) => {
     const lower = name.toLowerCase();
     if (lower === "host" || (becomesGet && lower.startsWith("content-"))) return false;
-    // What proves who asks is for the host that it was given to, and for no other.
+    // Credentials are for the host that they were given to, and for no other.
     return sameHost || !["authorization", "cookie", "www-authenticate"].includes(lower);
   });
   const method = becomesGet ? "GET" : request.method;

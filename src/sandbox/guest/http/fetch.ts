@@ -5,7 +5,7 @@ import { decoded } from "./decoded.js";
 import { exchange, followRedirects, type Incoming, type Outgoing } from "./exchange.js";
 import { Headers, headerEntries } from "./headers.js";
 
-/** As node-fetch 2 names what goes wrong before there is a response. */
+/** node-fetch 2's error for failures before a response. */
 export class FetchError extends Error {
   readonly type: string;
   readonly code: string;
@@ -20,7 +20,7 @@ export class FetchError extends Error {
   }
 }
 
-/** What requests and responses have in common: a body that is read once. */
+/** The common part of requests and responses: a body that can be read once. */
 class Body {
   readonly #bytes: Buffer;
   bodyUsed = false;
@@ -117,7 +117,7 @@ export class Request extends Body {
   }
 }
 
-/** A body as text or bytes, with the content type that it brings along. */
+/** A body as text or bytes, with its implied content type. */
 export function bodyContent(body: unknown): { readonly content?: string | Uint8Array; readonly type?: string } {
   if (body === undefined || body === null) return {};
   if (body instanceof URLSearchParams) {
@@ -129,7 +129,7 @@ export function bodyContent(body: unknown): { readonly content?: string | Uint8A
   return { content: String(body), type: "text/plain;charset=UTF-8" };
 }
 
-/** The global `fetch`, and with its classes beside it what `require("node-fetch")` gives. @param zlib loads that module. */
+/** The global `fetch`, and with its classes the result of `require("node-fetch")`. @param zlib loads that module. */
 export function createFetch(calls: HostCalls, zlib: () => unknown) {
   return async (input: unknown, init?: unknown): Promise<Response> => {
     const request = new Request(input, init);

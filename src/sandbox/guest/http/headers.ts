@@ -1,4 +1,4 @@
-/** Header fields as in fetch and node-fetch 2: names in any case, several values of one name joined by ", ". */
+/** Header fields as in fetch and node-fetch 2: case-insensitive names, several values of one name joined by ", ". */
 export class Headers {
   readonly #values = new Map<string, string[]>();
 
@@ -27,7 +27,7 @@ export class Headers {
     this.#values.delete(headerName(name));
   }
 
-  /** All values by name, as node-fetch gives them. */
+  /** All values by name, as in node-fetch. */
   raw(): Record<string, string[]> {
     return Object.fromEntries([...this.#values].map(([name, values]) => [name, [...values]]));
   }
@@ -63,7 +63,7 @@ export function headerEntries(init: unknown): [name: string, value: string][] {
   );
 }
 
-/** Headers as `https` and axios give them: by lower-case name, values of one name joined, cookies as a list. */
+/** Headers in the form of `https` and axios: by lower-case name, values of one name joined, cookies as a list. */
 export function joinedHeaders(headers: readonly (readonly [name: string, value: string])[]) {
   const joined: Record<string, string | string[]> = {};
   for (const [name, value] of headers) {

@@ -6,7 +6,7 @@ import { HostCallError, type HostCalls } from "../host-calls.js";
 import { exchange, type Incoming } from "./exchange.js";
 import { headerEntries, joinedHeaders } from "./headers.js";
 
-/** What clients find as the socket of a request or response: connected, and without any effect. */
+/** The socket of requests and responses: connected, and without effect. */
 export class StandInSocket extends EventEmitter {
   readonly connecting = false;
   readonly encrypted = true;
@@ -39,7 +39,7 @@ export class StandInSocket extends EventEmitter {
   }
 }
 
-/** A response as `https.request` gives it. */
+/** A response in the form of `https.request`. */
 export class IncomingMessage extends Readable {
   readonly statusCode: number;
   readonly statusMessage: string;
@@ -67,7 +67,7 @@ export class IncomingMessage extends Readable {
   override _read(): void {}
 }
 
-/** A request as `https.request` gives it: its body is gathered, and sent with `end`. */
+/** A request in the form of `https.request`: its body is buffered, and sent by `end`. */
 export class ClientRequest extends Writable {
   readonly method: string;
   readonly host: string;
@@ -187,7 +187,7 @@ interface RequestOptions {
 
 type ResponseListener = (response: IncomingMessage) => void;
 
-/** `require("https")` and `require("http")`. Agents have nothing to do: the host keeps the connections. */
+/** `require("https")` and `require("http")`. Agents have no effect: the host manages the connections. */
 export function createHttpModule(calls: HostCalls, scheme: "http" | "https") {
   const request = (...args: unknown[]): ClientRequest => {
     const { url, options, listener } = readArguments(args, scheme);

@@ -1,7 +1,7 @@
 import type { Host } from "../host.js";
 import { parseJson, writeJson } from "../intrinsics.js";
 
-/** Of which the worker compares so many characters. */
+/** The worker compares at most this many characters. */
 const MOST_COMPARED_CHARACTERS = 4_096;
 
 export interface IntlRequest {
@@ -20,7 +20,7 @@ export class HostIntl {
     this.#host = host;
   }
 
-  /** @throws {RangeError | TypeError} with the message that Node gave. */
+  /** @throws {RangeError | TypeError} with Node's message. */
   call({ locales, options, ...request }: IntlRequest): unknown {
     const text = writeJson({ ...request, locales: localesOf(locales), options: optionsOf(options) });
     const answer = this.#host.intl(text ?? "");
@@ -29,7 +29,7 @@ export class HostIntl {
     throw new (name === "RangeError" ? RangeError : TypeError)(message.join(": "));
   }
 
-  /** Texts beyond what the worker takes are compared by their beginning, then by their characters. */
+  /** Compares longer texts by their beginning, then by their characters. */
   compare(locales: unknown, options: unknown, a: string, b: string): number {
     if (a === b) return 0;
     const args = [a.slice(0, MOST_COMPARED_CHARACTERS), b.slice(0, MOST_COMPARED_CHARACTERS)];
@@ -58,14 +58,14 @@ function optionsOf(options: unknown): unknown {
   return read;
 }
 
-/** A time in milliseconds, as JSON can carry it. @throws {RangeError} for what is no time. */
+/** A time in milliseconds for JSON. @throws {RangeError} for an invalid time. */
 export function timeOf(value: unknown): number {
   const time = value === undefined ? Date.now() : Number(value);
   if (!Number.isFinite(time) || Math.abs(time) > 8.64e15) throw new RangeError("Invalid time value");
   return time;
 }
 
-/** A number as the worker reads it: JSON has no NaN, no infinities, no -0 and no BigInt. */
+/** A number in the worker's form: JSON has no NaN, infinities, -0 or BigInt. */
 export function numeral(value: unknown): string {
   if (typeof value === "bigint") return `${value}n`;
   const number = Number(value);

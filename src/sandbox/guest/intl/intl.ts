@@ -10,7 +10,7 @@ const relative: ReadArguments = (number, unit) => [numeral(number), String(unit)
 const items: ReadArguments = (list) => [Array.from(Object(list), String)];
 const code: ReadArguments = (value) => [String(value)];
 
-/** Methods of each kind of formatter with how their arguments are read. Those of `bound` are functions of their own. */
+/** Methods of each kind of formatter and how their arguments are read. Those in `bound` are bound functions. */
 const kinds: Readonly<
   Record<string, { readonly bound?: string; readonly methods: Readonly<Record<string, ReadArguments>> }>
 > = {
@@ -56,7 +56,7 @@ interface Given {
   readonly options: unknown;
 }
 
-/** A class with what formatters of every kind have. Whether locales and options are good is found out when one is made. */
+/** A class with the methods common to all formatters. Locales and options are validated at construction. */
 function createFormatter(host: HostIntl, kind: string) {
   let given: (formatter: object) => Given = () => {
     throw new TypeError(`Intl.${kind} is not complete`);
@@ -124,7 +124,7 @@ function createSegmenter(host: HostIntl) {
   return type;
 }
 
-/** A method that is a function of its own, as the standard has it: `array.map(formatter.format)` works. */
+/** A method that is bound, by the standard: `array.map(formatter.format)` works. */
 function defineBound(target: object, name: string, method: (...args: readonly unknown[]) => unknown): void {
   Object.defineProperty(target, name, {
     configurable: true,

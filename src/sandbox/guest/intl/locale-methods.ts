@@ -1,7 +1,7 @@
 import { type HostIntl, numeral } from "./host-intl.js";
 import { hide } from "./intl.js";
 
-/** Gives dates, numbers and texts their methods that depend on a locale: the engine's overlook it. */
+/** Installs locale-dependent methods of dates, numbers and texts: the engine's ignore the locale. */
 export function installLocaleMethods(host: HostIntl): void {
   for (const method of ["toLocaleString", "toLocaleDateString", "toLocaleTimeString"]) {
     hide(Date.prototype, method, function (this: Date, locales?: unknown, options?: unknown) {

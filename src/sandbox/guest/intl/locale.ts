@@ -1,6 +1,6 @@
 import type { HostIntl } from "./host-intl.js";
 
-/** `Intl.Locale`: what Node made of a tag when the object was made. */
+/** `Intl.Locale`: Node's reading of a tag at construction. */
 export function createLocaleClass(host: HostIntl) {
   return class Locale {
     readonly #parts: Readonly<Record<string, unknown>>;

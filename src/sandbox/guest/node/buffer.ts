@@ -3,8 +3,8 @@ import { Buffer } from "node:buffer";
 import { toBytes, toText } from "../intrinsics.js";
 
 /**
- * The `buffer` package is written in plain JavaScript, some forty times slower in this engine than in V8. The engine
- * itself has UTF-8, base64 and hex at native speed, so those take that way; `base64url`, which the package lacks, too.
+ * The `buffer` package is plain JavaScript, some forty times slower in this engine than in V8. UTF-8, base64 and hex
+ * use the engine's native functions instead, and so does `base64url`, which the package lacks.
  */
 export function speedUpBuffer(): void {
   const { from, byteLength, isEncoding } = Buffer;
@@ -58,7 +58,7 @@ function fromText(text: string, encoding: string): Uint8Array | undefined {
     case "utf8":
       return toBytes(text);
     case "hex":
-      // Node reads as far as the text is hex.
+      // Node decodes up to the first character that is not hex.
       return Uint8Array.fromHex(/^([\da-f]{2})*/i.exec(text)?.[0] ?? "");
     case "base64":
       return strictly(() => Uint8Array.fromBase64(text));
@@ -75,7 +75,7 @@ function encodingName(encoding: unknown): string {
   return name === "utf-8" ? "utf8" : name;
 }
 
-/** The package reads base64url like base64. */
+/** The package decodes base64url like base64. */
 function known(encoding: unknown): unknown {
   return encodingName(encoding) === "base64url" ? "base64" : encoding;
 }
@@ -84,7 +84,7 @@ function index(value: unknown, missing: number): number {
   return value === undefined ? missing : Math.max(Math.trunc(Number(value)) || 0, 0);
 }
 
-/** Node overlooks characters that do not belong into base64; the engine does not. The package does what Node does. */
+/** Node ignores characters that are not base64; the engine does not. The package does as Node does. */
 function strictly(read: () => Uint8Array): Uint8Array | undefined {
   try {
     return read();

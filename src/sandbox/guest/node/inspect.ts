@@ -1,18 +1,18 @@
 import { Buffer } from "node:buffer";
 
-/** How much of a value is shown. Node's own figures, but for the properties, which Node shows all. */
+/** Limits of the output. Node's own figures, except for properties, of which Node shows all. */
 const DEPTH = 2;
 const MOST_ITEMS = 100;
 const MOST_TEXT = 10_000;
 const LINE = 72;
 
-/** A value as text, much as Node's util.inspect writes it. What it costs is bounded, whatever the value. */
+/** Formats a value much like Node's util.inspect. Its cost is bounded for any value. */
 export function inspect(value: unknown, options?: unknown): string {
   const { depth } = Object(options);
   return new Inspection(typeof depth === "number" ? Math.min(depth, 20) : depth === null ? 20 : DEPTH).show(value, 0);
 }
 
-/** Values joined by spaces, the first of which may hold places for others: %s, %d, %i, %f, %j, %o, %O. */
+/** Joins values by spaces; the first may have placeholders for others: %s, %d, %i, %f, %j, %o, %O. */
 export function format(...values: readonly unknown[]): string {
   const [first, ...rest] = values;
   if (typeof first !== "string") return values.map(plain).join(" ");
@@ -57,7 +57,7 @@ function plain(value: unknown): string {
 class Inspection {
   readonly #depth: number;
   readonly #open: unknown[] = [];
-  /** Values that may still be shown. */
+  /** Number of values that may still be shown. */
   #left = 2_000;
 
   constructor(depth: number) {
@@ -179,7 +179,7 @@ function nameOf(value: object): string | undefined {
   return typeof maker === "function" ? String(maker.name) : "Object";
 }
 
-/** What stands before the brackets: nothing for plain objects and arrays. */
+/** The label before the brackets: empty for plain objects and arrays. */
 function labelOf(value: object): string {
   const name = nameOf(value) ?? "[Object: null prototype]";
   if (value instanceof Map || value instanceof Set) return `${name}(${value.size}) `;

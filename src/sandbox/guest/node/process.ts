@@ -1,9 +1,9 @@
-/** Milliseconds: the clock of the engine has no finer ones, so that code cannot measure what others do. */
+/** In milliseconds. The engine's clock has no finer resolution, which hides the timing of others. */
 const now = (): number => performance.now();
 
 type Write = (level: "log" | "error" | "warn", text: string) => void;
 
-/** Where lines go, and what the instance holds. Set when the world is built, since libraries ask for `process` before. */
+/** The output function and the memory gauge. Set when the world is built, because libraries use `process` before. */
 const connected: { write: Write; memoryBytes: () => number } = { write: () => {}, memoryBytes: () => 0 };
 
 export function connectProcess(write: Write, memoryBytes: () => number): void {
@@ -35,7 +35,7 @@ function stream(level: "log" | "error") {
   };
 }
 
-/** Node's `process`, as far as libraries ask for it. Events of it never happen: what nobody catches ends the run. */
+/** Node's `process`, as far as libraries use it. It emits no events: an uncaught error ends the run. */
 export const process = {
   title: "node",
   version: "v16.20.2",

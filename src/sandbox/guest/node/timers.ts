@@ -3,7 +3,7 @@ import type { Host } from "../host.js";
 interface Pending {
   readonly callback: (...args: unknown[]) => void;
   readonly args: readonly unknown[];
-  /** Milliseconds between two calls, for intervals. */
+  /** Interval in milliseconds; undefined for a one-time timer. */
   readonly every: number | undefined;
 }
 
@@ -17,7 +17,7 @@ export class Timeout {
     this.#number = number;
   }
 
-  /** A run never waits for its timers, so there is nothing to hold or let go. */
+  /** A run never waits for its timers, so ref and unref have no effect. */
   ref(): this {
     return this;
   }
@@ -40,7 +40,7 @@ export class Timeout {
   }
 }
 
-/** `setTimeout` and its kin, over timers of the worker. What is still set when a run ends is never called. */
+/** `setTimeout` and its kin, over timers of the worker. Timers still set at the end of a run never fire. */
 export class Timers {
   readonly #host: Host;
   readonly #pending = new Map<number, Pending>();
@@ -51,7 +51,7 @@ export class Timers {
     this.#host = host;
   }
 
-  /** Begins a run. @param most timers that it may have set at one time. */
+  /** Begins a run. @param most concurrent timers. */
   start(most: number): void {
     this.#pending.clear();
     this.#most = most;
@@ -80,7 +80,7 @@ export class Timers {
     return this.#pending.has(number);
   }
 
-  /** The worker's timer of this number has come due. */
+  /** Called when the worker's timer of this number is due. */
   fire(number: number): void {
     const pending = this.#pending.get(number);
     if (pending === undefined) return;

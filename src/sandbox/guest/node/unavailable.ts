@@ -1,11 +1,10 @@
-/** Names that are asked for by others than the code that loads the module: they say nothing of how it is used. */
+/** Names that module loaders read: reading them does not mean that the module is used. */
 const probed: ReadonlySet<PropertyKey> = new Set(["__esModule", "then", "default", "toJSON", "name", "length"]);
 
 /**
- * Stands for a module that is not here, towards packages that load it and may never use it. All that is in it is a function
- * that throws when it is called.
- *
- * @param why as in the message that tenant code gets where it asks for the module itself.
+ * Replaces an unavailable module for packages that load it and may never use it. Each of its members is a function that
+ * throws.
+ * @param why the reason, as in the message for tenants' code that requires the module itself.
  */
 export function unavailable(name: string, why: string): unknown {
   const refuse = (): never => {

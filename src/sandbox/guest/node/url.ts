@@ -1,7 +1,6 @@
 /**
  * `require("url")`: the classes, and Node's older functions from the npm package.
- *
- * @param load loads that package: when one of its functions is used, since most code wants the classes alone.
+ * @param load loads that package at first use of its functions, because most code uses only the classes.
  */
 export function createUrlModule(load: () => unknown) {
   let loaded: unknown;

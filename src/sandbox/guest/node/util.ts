@@ -5,7 +5,7 @@ type Callback = (error: unknown, value?: unknown) => void;
 
 const PROMISIFIED = Symbol.for("nodejs.util.promisify.custom");
 
-/** As Node's, which gives what a function has under this symbol in its place. */
+/** As in Node, which returns a function's value under this symbol instead. */
 function promisify(original: unknown): unknown {
   if (typeof original !== "function") throw new TypeError('The "original" argument must be of type function.');
   const custom: unknown = Reflect.get(original, PROMISIFIED);
@@ -20,7 +20,7 @@ function promisify(original: unknown): unknown {
   return Object.defineProperties(promised, Object.getOwnPropertyDescriptors(original));
 }
 
-/** `require("util")`: the npm package, with what Node has had since. @param load loads a module. */
+/** `require("util")`: the npm package with later additions of Node. @param load loads a module. */
 export function createUtilModule(load: (name: string) => unknown) {
   return {
     ...util,

@@ -6,7 +6,7 @@ import type { Host } from "../host.js";
 
 type Callback = (error: unknown, result?: Buffer) => void;
 
-/** What the worker says of data that it cannot read, as Node's errors say it. */
+/** The worker's error for invalid data, in the form of Node's errors. */
 class ZlibError extends Error {
   readonly code: string;
   readonly errno: number | undefined;
@@ -31,7 +31,7 @@ const operations: Readonly<Record<string, string>> = {
   BrotliDecompress: "brotliDecompress",
 };
 
-/** `require("zlib")`, over Node's zlib in the worker. Streams gather their data and give the result at their end. */
+/** `require("zlib")`, over Node's zlib in the worker. Streams buffer their data and output the result at their end. */
 export function createZlibModule(host: Host) {
   const run = (operation: string, data: Uint8Array, options: unknown): Buffer => {
     const { level, memLevel, strategy, windowBits, maxOutputLength, params, finishFlush, dictionary } = Object(options);
@@ -74,7 +74,7 @@ function streamClass(name: string, run: (data: Uint8Array, options: unknown) => 
 
     override _flush(done: (error?: Error | null) => void): void {
       try {
-        // Node, too, makes nothing of nothing where it inflates.
+        // Node, too, gives no output for no input when it inflates.
         if (this.bytesWritten > 0 || /^(Deflate|Gzip|BrotliC)/.test(name)) {
           this.push(run(Buffer.concat(this.#chunks), this.#options));
         }

@@ -2,14 +2,14 @@ import { Event, EventTarget } from "event-target-shim";
 
 const MAKE = Symbol("make");
 
-/** What a controller needs of a signal, and no other code may have. */
+/** The controller's access to a signal, which no other code may have. */
 let makeSignal: () => { readonly signal: AbortSignal; readonly abort: (reason: unknown) => void };
 
 function abortError(): unknown {
   return new DOMException("This operation was aborted", "AbortError");
 }
 
-/** As the DOM standard has it. Only a controller, or one of the static methods, makes one. */
+/** By the DOM standard. Only a controller or one of the static methods can create one. */
 export class AbortSignal extends EventTarget {
   #aborted = false;
   #reason: unknown;

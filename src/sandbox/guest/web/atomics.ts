@@ -1,7 +1,7 @@
 type Numbers = { [index: number]: number | bigint; readonly length: number };
 
 /**
- * The engine lacks `Atomics`. An instance is a single thread, in which every plain operation is atomic: what is left of it is
+ * The engine lacks `Atomics`. An instance has a single thread, in which every plain operation is atomic, so these are
  * plain reads and writes.
  */
 export function createAtomics() {

@@ -5,7 +5,7 @@ export class URLSearchParams {
   #pairs: [name: string, value: string][];
   readonly #onChange: (() => void) | undefined;
 
-  /** @param onChange is for URL, whose query follows. */
+  /** @param onChange updates the query of a URL. */
   constructor(init?: unknown, onChange?: () => void) {
     this.#pairs = pairsOf(init);
     this.#onChange = typeof onChange === "function" ? onChange : undefined;
@@ -35,7 +35,7 @@ export class URLSearchParams {
     return this.#pairs.some((pair) => matches(pair, name, value));
   }
 
-  /** Takes the place of the first of its name; the others go. */
+  /** Replaces the first of its name and removes the others. */
   set(name: unknown, value: unknown): void {
     const first = this.#pairs.findIndex((pair) => matches(pair, name));
     const given: [string, string] = [text(name), text(value)];
@@ -76,7 +76,7 @@ export class URLSearchParams {
     return "URLSearchParams";
   }
 
-  /** Begins anew, without telling the URL, which is where this comes from. */
+  /** Parses a new query without notifying the URL, which is the caller. */
   reset(query: string): void {
     this.#pairs = parse(query);
   }
@@ -114,12 +114,12 @@ function matches([candidate, held]: [string, string], name: unknown, value?: unk
   return candidate === text(name) && (value === undefined || held === text(value));
 }
 
-/** A text without lone surrogates, as the standard takes it. */
+/** A text without lone surrogates, by the standard. */
 function text(value: unknown): string {
   return String(value).toWellFormed();
 }
 
-/** The form encoding leaves only letters, digits and `*-._` as they are. */
+/** The form encoding keeps only letters, digits and `*-._`. */
 function encoded(value: string): string {
   return encodeURIComponent(value)
     .replace(/[!'()~]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
@@ -136,7 +136,7 @@ function decoded(value: string): string {
   }
 }
 
-/** What is no escape stays, and what is no UTF-8 becomes U+FFFD. */
+/** Invalid escapes stay, and invalid UTF-8 becomes U+FFFD. */
 function decodedByByte(value: string): string {
   const bytes: number[] = [];
   const given = toBytes(value);

@@ -2,7 +2,7 @@ import type { Host } from "../host.js";
 import { parseJson, writeJson } from "../intrinsics.js";
 import { URLSearchParams } from "./url-search-params.js";
 
-/** What the worker's own URL class makes of an address. */
+/** The parts of an address by the worker's own URL class. */
 interface Parts {
   readonly href: string;
   readonly origin: string;
@@ -159,7 +159,7 @@ export function createUrlClass(host: Host) {
       this.#replace(this.#changed(name, String(value)));
     }
 
-    /** What a part cannot be changed to leaves it as it is. */
+    /** An invalid value leaves the part unchanged. */
     #changed(name: string, value: string): Parts {
       return ask({ input: this.href, set: [name, value] }) ?? this.#parts;
     }

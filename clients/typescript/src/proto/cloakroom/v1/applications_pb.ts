@@ -261,11 +261,15 @@ export type CreateApplicationRequest = Message<"cloakroom.v1.CreateApplicationRe
   type: string;
 
   /**
+   * At least one where there are no rules.
+   *
    * @generated from field: repeated string permissions = 3;
    */
   permissions: string[];
 
   /**
+   * At least one where there are no permissions.
+   *
    * @generated from field: repeated cloakroom.v1.AccessRule rules = 4;
    */
   rules: AccessRule[];
@@ -388,11 +392,15 @@ export type UpdateApplicationRequest = Message<"cloakroom.v1.UpdateApplicationRe
   name: string;
 
   /**
+   * At least one where there are no rules.
+   *
    * @generated from field: repeated string permissions = 3;
    */
   permissions: string[];
 
   /**
+   * At least one where there are no permissions.
+   *
    * @generated from field: repeated cloakroom.v1.AccessRule rules = 4;
    */
   rules: AccessRule[];

@@ -70,11 +70,15 @@ export type AuthorizeSessionRequest = Message<"cloakroom.v1.AuthorizeSessionRequ
   nonce: string;
 
   /**
+   * At least one where there are no rules.
+   *
    * @generated from field: repeated string permissions = 2;
    */
   permissions: string[];
 
   /**
+   * At least one where there are no permissions.
+   *
    * @generated from field: repeated cloakroom.v1.AccessRule rules = 3;
    */
   rules: AccessRule[];

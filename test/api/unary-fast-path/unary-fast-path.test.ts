@@ -8,7 +8,7 @@ import { CONNECTION_LIMITS } from "../../../src/api/connection-limits.js";
 import type { Observation } from "../../../src/api/observation.js";
 import { createOnePort, type OnePort } from "../../../src/api/one-port.js";
 import type { Answer, Pipeline } from "../../../src/api/pipeline.js";
-import { createUnaryLane } from "../../../src/api/unary-lane/unary-lane.js";
+import { createUnaryFastPath } from "../../../src/api/unary-fast-path/unary-fast-path.js";
 import { Fault } from "../../../src/base/fault.js";
 import { withMemory } from "../../support/memory.js";
 
@@ -39,9 +39,9 @@ async function callOf(run: Pipeline["run"], headers: Readonly<Record<string, str
   };
   const observation: Observation = {
     ...{ caller: undefined, tenantId: undefined },
-    ...{ end: () => {}, fail: () => {}, failFunction: () => {}, breakOff: () => {}, giveUp: () => {} },
+    ...{ end: () => {}, fail: () => {}, failFunction: () => {}, breakOff: () => {}, cancel: () => {} },
   };
-  const lane = createUnaryLane(
+  const fastPath = createUnaryFastPath(
     [pipeline],
     { messageBytes: 1_000, timeoutMs: LONGEST_DEADLINE },
     () => observation,
@@ -49,7 +49,7 @@ async function callOf(run: Pipeline["run"], headers: Readonly<Record<string, str
   );
   const listener: RequestListener = (request, response) => {
     withMemory(request, response);
-    lane(request, response);
+    fastPath(request, response);
   };
   port = createOnePort(listener, CONNECTION_LIMITS, undefined);
   port.server.listen(0, "127.0.0.1");

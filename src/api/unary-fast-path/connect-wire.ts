@@ -34,7 +34,7 @@ const JSON_TEXT: UnaryWire = {
     send(response, 200, "application/json", Buffer.from(toJsonString(type, message))),
 };
 
-/** Connect's calls by POST with an uncompressed message. */
+/** Connect calls by POST with an uncompressed message. */
 export function connectWireOf({ headers }: IncomingMessage): UnaryWire | undefined {
   if ((headers["content-encoding"] ?? "identity") !== "identity") return undefined;
   switch (headers["content-type"]) {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createCrowdGate } from "../../src/api/crowd-gate.js";
+import { createLoadShedder } from "../../src/api/load-shedder.js";
 import { unavailable } from "../../src/store/database-error.js";
 
 const CROWDED = "key_of_a_crowded_tenant";
@@ -12,7 +12,7 @@ let url: string;
 let turnedAway = 0;
 beforeEach(async () => {
   turnedAway = 0;
-  const gate = createCrowdGate(
+  const gate = createLoadShedder(
     { refusalOf: (apiKey) => (apiKey === CROWDED ? unavailable("more requests come than are served") : undefined) },
     () => "a-trace",
     () => {

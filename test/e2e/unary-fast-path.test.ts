@@ -104,7 +104,7 @@ beforeAll(async () => {
     ...lane.environment,
     CLOAKROOM_PORT: "0",
     CLOAKROOM_ADMIN_PORT: "0",
-    CLOAKROOM_RPC_LANE: "off",
+    CLOAKROOM_RPC_FAST_PATH: "off",
   });
   await record(connectOnly.url, answers.long);
 });

@@ -2,8 +2,8 @@ import { Fault } from "../base/fault.js";
 import { EgressError } from "../egress/egress-error.js";
 
 /**
- * What is told of a failed exchange with a destination. Where the caller broke it off, by leaving or by a deadline that has
- * passed, that is the signal's own reason: nobody failed, the destination least of all.
+ * The error to report for a failed exchange with a destination. If the caller cancelled it, by disconnecting or by a
+ * deadline, that is the signal's own reason: the destination did not fail.
  */
 export function failureOf(error: unknown, signal: AbortSignal): unknown {
   const cause = error instanceof Fault ? error.cause : error;

@@ -1,19 +1,19 @@
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../src/base/json.js";
 import { BtRefusal, type HostCalls, HostFailure } from "../../src/sandbox/host-calls.js";
-import { Lease } from "../../src/sandbox/lease.js";
 import { defaultLimits, type RunLimits } from "../../src/sandbox/limits.js";
 import { failed } from "../../src/sandbox/run.js";
+import { RunSession } from "../../src/sandbox/run-session.js";
 
 /** The service's own side of host calls, as used by a runner that ignores all limits. */
 const open = (hosts: Partial<HostCalls>, limits: Partial<RunLimits> = {}) =>
-  new Lease(
+  new RunSession(
     { fetch: () => Promise.reject(new Error("no network")), ...hosts },
     { ...defaultLimits("reactor"), ...limits },
   );
 const btCall = (args: Json = 1) => Buffer.from(JSON.stringify({ to: "bt", method: "tokenize", args }));
-const reply = async (lease: Lease, payload: Buffer): Promise<Json | undefined> => {
-  const bytes = await lease.call(payload);
+const reply = async (session: RunSession, payload: Buffer): Promise<Json | undefined> => {
+  const bytes = await session.call(payload);
   return bytes && JSON.parse(bytes.toString());
 };
 
@@ -69,9 +69,9 @@ describe("limits hold even if the runner ignores them", () => {
       reached += 1;
       return null;
     };
-    const lease = open({ bt }, { hostCalls: 3 });
+    const session = open({ bt }, { hostCalls: 3 });
     const replies: (Json | undefined)[] = [];
-    for (let i = 0; i < 5; i++) replies.push(await reply(lease, btCall()));
+    for (let i = 0; i < 5; i++) replies.push(await reply(session, btCall()));
     expect(replies.slice(3)).toEqual(
       Array(2).fill({ failed: { code: "ELIMIT", message: "one run may make 3 calls" } }),
     );
@@ -80,20 +80,20 @@ describe("limits hold even if the runner ignores them", () => {
 
   test("on concurrent calls", async () => {
     const { promise, resolve } = Promise.withResolvers<null>();
-    const lease = open({ bt: () => promise }, { hostCallsInFlight: 2 });
-    const calls = [reply(lease, btCall()), reply(lease, btCall()), reply(lease, btCall())];
+    const session = open({ bt: () => promise }, { hostCallsInFlight: 2 });
+    const calls = [reply(session, btCall()), reply(session, btCall()), reply(session, btCall())];
     expect(await calls[2]).toEqual({ failed: { code: "ELIMIT", message: "one run may have 2 calls under way" } });
     resolve(null);
     expect(await Promise.all(calls.slice(0, 2))).toEqual([{ ok: null }, { ok: null }]);
-    expect(await reply(lease, btCall())).toEqual({ ok: null });
+    expect(await reply(session, btCall())).toEqual({ ok: null });
   });
 
   test("on sizes, both ways", async () => {
-    const lease = open({ bt: async () => "y".repeat(500) }, { hostCallBytes: 200 });
-    expect(await reply(lease, btCall("x".repeat(300)))).toEqual({
+    const session = open({ bt: async () => "y".repeat(500) }, { hostCallBytes: 200 });
+    expect(await reply(session, btCall("x".repeat(300)))).toEqual({
       failed: { code: "ELIMIT", message: "the request is larger than 200 bytes" },
     });
-    expect(await reply(lease, btCall())).toEqual({
+    expect(await reply(session, btCall())).toEqual({
       failed: { code: "ELIMIT", message: "the answer is larger than 200 bytes" },
     });
   });
@@ -106,12 +106,12 @@ test("when the run ends, its calls are aborted and their answers dropped", async
     seen.push(signal);
     return promise;
   };
-  const lease = open({ bt });
-  const call = lease.call(btCall());
-  lease.end(failed("timeout"));
-  lease.end(failed("memory"));
+  const session = open({ bt });
+  const call = session.call(btCall());
+  session.end(failed("timeout"));
+  session.end(failed("memory"));
   resolve(null);
   expect(await call).toBeUndefined();
   expect(seen.map((signal) => signal.aborted)).toEqual([true]);
-  expect(await lease.outcome).toEqual(failed("timeout"));
+  expect(await session.outcome).toEqual(failed("timeout"));
 });

@@ -54,7 +54,7 @@ const GRPC_WEB: UnaryWire = {
   },
 };
 
-/** The same as base64, for browsers that read text only. It is what Google's client for the web sends unless told otherwise. */
+/** The same as base64, for browsers that read only text. It is the default of Google's client for the web. */
 const GRPC_WEB_TEXT: UnaryWire = {
   ...GRPC_WEB,
   // Each frame may be padded by itself.
@@ -82,7 +82,7 @@ function webRefusal(error: ConnectError): Buffer {
 /** Clients pad the whole body or each of its two frames. 5 MB of one-byte pieces held the event loop for seconds. */
 const MAX_BASE64_PIECES = 100;
 
-/** Base64, also in several pieces with padding of their own. @throws {Fault} malformed_body */
+/** Decodes base64, possibly in several pieces with padding of their own. @throws {Fault} malformed_body */
 function fromBase64(body: Buffer): Buffer {
   const text = body.toString("latin1");
   if (!/^[A-Za-z0-9+/=]*$/.test(text)) throw malformed("must be base64");
@@ -123,14 +123,13 @@ export function readBinary(type: DescMessage, bytes: Uint8Array): Message {
 }
 
 /**
- * The message of a body that has one, and no other. Of several things that are wrong with a body it is the first that is
- * told.
- * @param trailerFlag marks frames that are none of a message. Zero where there are none.
+ * The message of a body with exactly one. Of several problems it reports the first.
+ * @param trailerFlag marks frames without a message. Zero if the protocol has no such frames.
  */
 function readOnly(type: DescMessage, body: Buffer, mostBytes: number, trailerFlag: number): Message {
   const messages: Message[] = [];
   for (const { flags, data } of framesIn(body, mostBytes)) {
-    // Compressed, though no compression was agreed on.
+    // Compressed, although no compression was negotiated.
     if (flags & COMPRESSED) throw malformed("must be a valid message");
     if (flags & trailerFlag) continue;
     messages.push(readBinary(type, data));

@@ -20,26 +20,24 @@ import { connectWireOf } from "./connect-wire.js";
 import { grpcWireOf } from "./grpc-wire.js";
 import type { UnaryWire } from "./wire.js";
 
-/** Serves a request, or answers false: Connect's own handlers serve it. */
-export type UnaryLane = (request: IncomingMessage, response: ServerResponse) => boolean;
+/** Serves a request, or returns false for one that Connect's own handlers serve. */
+export type UnaryFastPath = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** What every request goes through first, whatever serves it. Resolves once it may be looked at. */
-export type Enter = (request: IncomingMessage, response: ServerResponse, path: string) => Promise<void>;
+/** The first step of every request, whatever serves it. Resolves once it may be read. */
+export type BeginRequest = (request: IncomingMessage, response: ServerResponse, path: string) => Promise<void>;
 
 /**
- * The short way for the calls that back ends and browsers make: one uncompressed message over gRPC, gRPC-Web or Connect,
- * straight from the port through the same chain as REST. Connect's handlers, which serve all else, lead such a call through
- * a chain of asynchronous iterators over web streams and Headers, which costs more than most methods do
- * (docs/performance.md).
- *
- * The answer is what Connect's handler answers, byte for byte.
+ * The fast path for the usual calls of back ends and browsers: one uncompressed message over gRPC, gRPC-Web or Connect,
+ * straight from the port through the same chain as REST. Connect's handlers, which serve all other calls, pass them
+ * through a chain of asynchronous iterators over web streams and Headers, which costs more than most methods do
+ * (docs/performance.md). The responses equal those of Connect's handlers, byte for byte.
  */
-export function createUnaryLane(
+export function createUnaryFastPath(
   pipelines: readonly Pipeline[],
   most: RpcLimits,
   observe: Observe,
-  enter: Enter,
-): UnaryLane {
+  begin: BeginRequest,
+): UnaryFastPath {
   const byPath = new Map<string, { readonly pipeline: Pipeline; readonly limits: RpcLimits }>(
     pipelines.map((pipeline) => {
       const { desc } = pipeline.method;
@@ -54,29 +52,29 @@ export function createUnaryLane(
     const { pipeline, limits } = served;
     const asked = single(request.headers[wire.timeoutHeader]);
     const askedMs = asked === undefined ? undefined : wire.timeoutOf(asked);
-    // A text that is no time is refused by Connect's handlers.
+    // Connect's handlers refuse an invalid time.
     if (asked !== undefined && askedMs === undefined) return false;
-    // A call that sets no deadline has none, over whatever protocol: what methods wait for is bounded by themselves.
+    // A call without a deadline has none, over any protocol: methods bound their own waits.
     const deadlineMs = askedMs === undefined ? undefined : Math.min(limits.timeoutMs, askedMs);
-    // An answer that cannot even be written: its caller must not wait for it, nor may the process end.
-    serve({ pipeline, wire, request, response, limits, deadlineMs, observe, enter }).catch(() => response.destroy());
+    // Writing the response failed: its caller must not wait for it, nor may the process end.
+    serve({ pipeline, wire, request, response, limits, deadlineMs, observe, begin }).catch(() => response.destroy());
     return true;
   };
 }
 
-interface LaneCall {
+interface FastPathCall {
   readonly pipeline: Pipeline;
   readonly wire: UnaryWire;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly limits: RpcLimits;
-  /** Milliseconds from now on; undefined where the call sets none. */
+  /** Milliseconds from now; undefined without a deadline. */
   readonly deadlineMs: number | undefined;
   readonly observe: Observe;
-  readonly enter: Enter;
+  readonly begin: BeginRequest;
 }
 
-async function serve(call: LaneCall): Promise<void> {
+async function serve(call: FastPathCall): Promise<void> {
   const { pipeline, wire, request, response, deadlineMs } = call;
   const startedAt = performance.now();
   const callEnd = new CallEnd();
@@ -84,11 +82,11 @@ async function serve(call: LaneCall): Promise<void> {
   const deadline = deadlineMs === undefined ? undefined : setTimeout(pass, deadlineMs);
   response.once("close", () => {
     clearTimeout(deadline);
-    // Not whether it has finished: Node finishes the streams of HTTP/2 that a caller resets.
+    // `finished` does not tell: Node finishes HTTP/2 streams that a caller resets.
     if (!response.writableEnded) callEnd.end(aborted());
   });
   try {
-    // Timers take a millisecond at least, and wait for their turn.
+    // Timers take at least a millisecond, and wait for their turn.
     const isOver = () => deadlineMs !== undefined && performance.now() - startedAt >= deadlineMs;
     const { message, headers } = await answer(call, callEnd, () => {
       if (isOver()) pass();
@@ -104,13 +102,13 @@ async function serve(call: LaneCall): Promise<void> {
   }
 }
 
-/** @throws {ConnectError} as the caller is told. */
+/** @throws {ConnectError} in the caller's form. */
 async function answer(
-  { pipeline, wire, request, response, limits, observe, enter }: LaneCall,
+  { pipeline, wire, request, response, limits, observe, begin }: FastPathCall,
   callEnd: CallEnd,
   throwIfOver: () => void,
 ) {
-  await enter(request, response, request.url ?? "");
+  await begin(request, response, request.url ?? "");
   const traceId = traceOf(request);
   const { desc } = pipeline.method;
   const observation = observe({ rpc: desc.name, traceId, parent: parentSpanIn(request) });
@@ -136,7 +134,7 @@ async function answer(
   return answerCall(pipeline, admission, observation, message, throwIfOver);
 }
 
-/** @throws {Fault}; what ended the call; {ConnectError} where the caller left. */
+/** @throws {Fault}; the reason that ended the call; {ConnectError} if the caller disconnected. */
 async function readBody(
   request: IncomingMessage,
   wire: UnaryWire,

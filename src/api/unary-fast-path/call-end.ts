@@ -1,13 +1,13 @@
 /**
- * What may end a call before its answer: its deadline, or its caller who leaves. The signal is made when it is first asked for:
- * most methods never do, and an aborted controller costs 20 us.
+ * Ends a call before its response: its deadline passes, or its caller disconnects. The signal is created on first use:
+ * most methods never use it, and an aborted controller costs 20 us.
  */
 export class CallEnd {
   #reason: unknown;
   #controller: AbortController | undefined;
   #listener: ((reason: unknown) => void) | undefined;
 
-  /** Undefined while the call goes on. */
+  /** Undefined while the call is in progress. */
   get reason(): unknown {
     return this.#reason;
   }
@@ -18,7 +18,7 @@ export class CallEnd {
     return this.#controller.signal;
   }
 
-  /** Ends the call, unless something has already. */
+  /** Ends the call, unless it has ended already. */
   end(reason: Error): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
@@ -26,7 +26,7 @@ export class CallEnd {
     this.#listener?.(reason);
   }
 
-  /** The one that is told of the end; undefined: nobody any more. */
+  /** Sets the listener for the end; undefined removes it. */
   listen(listener: ((reason: unknown) => void) | undefined): void {
     this.#listener = listener;
   }

@@ -4,10 +4,10 @@ import type { RunOutcome } from "./run.js";
 import { type HostCall, type HostReply, readHostCall } from "./wire/host-call.js";
 
 /**
- * What the service knows of one run under way. The runner names it by an id that nobody can guess; which tenant and
- * which permissions belong to it is known here only, so nothing that the runner sends can widen them.
+ * The service's state of one run in progress. The runner names it by an unguessable id; its tenant and permissions are
+ * known here only, so no message of the runner can widen them.
  */
-export class Lease {
+export class RunSession {
   readonly outcome: Promise<RunOutcome>;
   readonly #settle: (outcome: RunOutcome) => void;
   readonly #hosts: HostCalls;
@@ -24,17 +24,15 @@ export class Lease {
     this.#limits = limits;
   }
 
-  /** Ends the run: host calls still under way are aborted, and what they bring is dropped. */
+  /** Ends the run: aborts host calls in progress, and drops their results. */
   end(outcome: RunOutcome): void {
     this.#calls.abort();
     this.#settle(outcome);
   }
 
   /**
-   * Makes a host call. The guest and the runner keep to the limits too; they are enforced here because neither is
-   * trusted.
-   *
-   * @returns the reply as JSON, or undefined when the run has ended meanwhile.
+   * Makes a host call. Guest and runner enforce the limits too; they are enforced here because neither is trusted.
+   * @returns the reply as JSON, or undefined if the run has ended meanwhile.
    */
   async call(payload: Buffer): Promise<Buffer | undefined> {
     this.#made += 1;

@@ -2,17 +2,17 @@ import type { ServerResponse } from "node:http";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 
-/** How one protocol writes a call with one message each way. */
+/** The encoding of unary calls in one protocol. */
 export interface UnaryWire {
-  /** The header in which the caller says how long it waits. */
+  /** The header with the caller's deadline. */
   readonly timeoutHeader: string;
-  /** Milliseconds; undefined for a text that is no time. */
+  /** Milliseconds; undefined for an invalid time. */
   timeoutOf(header: string): number | undefined;
-  /** Bytes that the body of a call may have, where its message may have so many. */
+  /** Size limit of a body whose message may have `messageBytes`. */
   mostBodyBytes(messageBytes: number): number;
-  /** Bytes that a message may have in a body of so many. */
+  /** Largest message in a body of `bodyBytes`. */
   mostMessageBytes(bodyBytes: number): number;
-  /** @throws {Fault} of a message that cannot be read; {ConnectError} for what the protocol itself wants told its way. */
+  /** @throws {Fault} for a message that cannot be read; {ConnectError} for errors that the protocol itself defines. */
   read(type: DescMessage, body: Buffer, mostBytes: number): Message;
   answer(response: ServerResponse, type: DescMessage, message: Message): void;
   refuse(response: ServerResponse, error: ConnectError): void;

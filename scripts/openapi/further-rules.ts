@@ -1,0 +1,80 @@
+import type { DescField } from "@bufbuild/protobuf";
+import type { JsonObject } from "../../src/base/json.js";
+import { tokenTypes } from "../../src/tokens/types/registry.js";
+
+/*
+ * What the server asks of requests beyond the rules in the protos, as far as JSON Schema can say it. The rules of the
+ * protos leave these to the code because its errors say more, such as what a complete URL is. That one of two fields must
+ * be given stays in the comments of the protos: of an object with `anyOf`, generators of clients make a choice of types
+ * without the object's own fields.
+ */
+
+const URL_TEXT: JsonObject = { pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^/?#\\s]+" };
+const CONTAINER: JsonObject = { pattern: "^/([A-Za-z0-9_-]+/)*$" };
+const CONTAINERS: JsonObject = { items: CONTAINER };
+const ICON: JsonObject = { pattern: "^data:image/(png|jpe?g);base64, ?[A-Za-z0-9+/]+={0,2}$" };
+const GIVEN_ROLE: JsonObject = { enum: ["ADMIN"] };
+const METHOD: JsonObject = { enum: ["card"] };
+const NOT_NULL: JsonObject = { not: { type: "null" } };
+const MERGED_TEXTS: JsonObject = { type: "object", additionalProperties: { type: ["string", "null"] } };
+const TOKEN_TYPE: JsonObject = { enum: tokenTypes.map(({ name }) => name) };
+/** A date or date-time of the years 1 to 9999. Which months have 30 days is left to the server. */
+const ISO_TIME: JsonObject = {
+  pattern:
+    "^(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])" +
+    "([Tt ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\\.[0-9]{1,9})?)?([Zz]|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?)?$",
+};
+
+/** Keywords beside those of a field's own rules, by message and field. */
+export const FURTHER_RULES: ReadonlyMap<string, JsonObject> = new Map([
+  ["AccessRule.container", CONTAINER],
+  ["CreateConnectionRequest.method", METHOD],
+  ["CreateInvitationRequest.email", { format: "email" }],
+  ["CreateInvitationRequest.role", GIVEN_ROLE],
+  ["CreateProxyRequest.destination_url", URL_TEXT],
+  ["CreateReactorFormulaRequest.icon", ICON],
+  ["CreateTokenRequest.containers", CONTAINERS],
+  ["CreateTokenRequest.data", NOT_NULL],
+  ["CreateTokenRequest.type", TOKEN_TYPE],
+  ["ListLogsRequest.end_date", ISO_TIME],
+  ["ListLogsRequest.start_date", ISO_TIME],
+  ["ListTokensByCursorRequest.container", CONTAINER],
+  ["ListTokensByCursorRequest.type", TOKEN_TYPE],
+  ["ReactRequest.callback_url", { pattern: "^[Hh][Tt][Tt][Pp][Ss]://[^/?#\\s]+" }],
+  ["ReplaceConnectionRequest.method", METHOD],
+  ["ReplaceProxyRequest.destination_url", URL_TEXT],
+  ["ReplaceReactorFormulaRequest.icon", ICON],
+  ["Runtime.dependencies", { maxProperties: 0 }],
+  ["Runtime.image", { enum: ["node-bt"] }],
+  ["Runtime.permissions", { maxItems: 0 }],
+  ["Runtime.resolutions", { maxProperties: 0 }],
+  ["Runtime.timeout", { minimum: 1, maximum: 30 }],
+  ["Runtime.warm_concurrency", { minimum: 0, maximum: 1 }],
+  ["UpdateMemberRequest.role", GIVEN_ROLE],
+  ["UpdateProxyRequest.configuration", MERGED_TEXTS],
+  ["UpdateProxyRequest.destination_url", URL_TEXT],
+  ["UpdateReactorRequest.configuration", MERGED_TEXTS],
+  ["UpdateTokenRequest.containers", { minItems: 1, ...CONTAINERS }],
+  ["UpdateTokenRequest.metadata", MERGED_TEXTS],
+]);
+
+/** Fields that a patch may change and not clear. */
+export const NEVER_CLEARED: ReadonlySet<string> = new Set([
+  "UpdateProxyRequest.destination_url",
+  "UpdateProxyRequest.name",
+  "UpdateReactorRequest.name",
+  "UpdateTokenRequest.containers",
+]);
+
+/** What a field of a request must meet besides the rules of its proto. */
+export function furtherKeywordsOf(field: DescField): JsonObject {
+  return FURTHER_RULES.get(nameOf(field)) ?? {};
+}
+
+export function mayBeCleared(field: DescField): boolean {
+  return !NEVER_CLEARED.has(nameOf(field));
+}
+
+function nameOf(field: DescField): string {
+  return `${field.parent.name}.${field.name}`;
+}

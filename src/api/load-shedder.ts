@@ -1,0 +1,47 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Fault } from "../base/fault.js";
+import { isRpc, refuseRequest } from "./refuse-request.js";
+
+/** Answers an excess request, or returns false for one to serve. */
+export type LoadShedder = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+export interface Overload {
+  /** The refusal for the key's holder; undefined while there is room, and for an unknown key. */
+  refusalOf(apiKey: string): Fault | undefined;
+}
+
+/**
+ * Refuses REST requests of an overloaded tenant before the router, hooks and log: 30 us instead of 95. If a refusal
+ * cost a third of serving, refusals would saturate the server at twice its capacity. RPC calls are refused a little
+ * later, in the form of their protocol.
+ * @param begin assigns the request its trace id, and the response its headers.
+ * @param onTurnedAway called for each refused request.
+ */
+export function createLoadShedder(
+  overload: Overload,
+  begin: (request: IncomingMessage, response: ServerResponse) => string,
+  onTurnedAway: () => void,
+): LoadShedder {
+  return (request, response) => {
+    const apiKey = request.headers["bt-api-key"];
+    if (typeof apiKey !== "string" || isRpc(request)) return false;
+    const fault = overload.refusalOf(apiKey);
+    if (!fault) return false;
+    refuseRequest(request, response, fault, begin(request, response));
+    onTurnedAway();
+    return true;
+  };
+}
+
+/** Wraps a report of frequent events: it runs at most once a second, with the number of events since. */
+export function summed(tell: (times: number) => void): () => void {
+  let times = 0;
+  return () => {
+    times += 1;
+    if (times > 1) return;
+    setTimeout(() => {
+      tell(times);
+      times = 0;
+    }, 1_000).unref();
+  };
+}

@@ -1,0 +1,97 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { operations, parameterValidator, requestValidator } from "../support/api-description.js";
+import { newTenant, type TestTenant } from "../support/tenant.js";
+
+let tenant: TestTenant;
+let backEnd: Awaited<ReturnType<TestTenant["backEnd"]>>;
+const ids: Record<string, string> = {};
+beforeAll(async () => {
+  tenant = await newTenant();
+  backEnd = await tenant.backEnd();
+  const make = async (path: string, body: object) => (await tenant.manage("POST", path, { body })).body.id;
+  ids["/proxies/{id}"] = await make("/proxies", { name: "P", destination_url: "https://example.com" });
+  ids["/reactors/{id}"] = await make("/reactors", { name: "R", code: CODE });
+  ids["/reactors/{id}/react"] = ids["/reactors/{id}"] ?? "";
+  ids["/tokens/{id}"] = (await backEnd("POST", "/tokens", { body: { type: "token", data: 1 } })).body.id;
+});
+
+const CODE = "module.exports = async () => ({ raw: 1 })";
+const MERGE = "application/merge-patch+json";
+const application = { name: "A", type: "private" };
+const rule = { priority: 1, transform: "mask", permissions: ["token:read"] };
+const proxy = { name: "P", destination_url: "https://example.com" };
+const reactor = { name: "R", code: CODE };
+const formula = { name: "F", type: "private", code: CODE };
+const token = { type: "token", data: 1 };
+
+/** A request, and what makes it wrong. */
+const BODIES: readonly (readonly [string, string, object, object])[] = [
+  [
+    ...(["POST", "/applications"] as const),
+    { ...application, rules: [{ ...rule, container: "/" }] },
+    { rules: [{ ...rule, container: "pci" }] },
+  ],
+  ["POST", "/reactors", { ...reactor, runtime: { image: "node-bt" } }, { runtime: { image: "node22" } }],
+  ["POST", "/reactors", { ...reactor, runtime: { timeout: 30 } }, { runtime: { timeout: 31 } }],
+  ["POST", "/reactors", { ...reactor, runtime: { warm_concurrency: 1 } }, { runtime: { warm_concurrency: 2 } }],
+  ["POST", "/reactors", { ...reactor, runtime: { permissions: [] } }, { runtime: { permissions: ["token:read"] } }],
+  ["POST", "/reactors", { ...reactor, runtime: { dependencies: {} } }, { runtime: { dependencies: { a: "1" } } }],
+  ["POST", "/reactors", { ...reactor, runtime: { resolutions: {} } }, { runtime: { resolutions: { a: "1" } } }],
+  ["POST", "/reactor-formulas", { ...formula, icon: "data:image/png;base64, iVBORw==" }, { icon: "icon.png" }],
+  ["POST", "/proxies", proxy, { destination_url: "example.com" }],
+  ["PUT", "/proxies/{id}", { ...proxy, destination_url: "HTTPS://example.com" }, { destination_url: "https://" }],
+  ["PATCH", "/proxies/{id}", { name: "Q" }, { name: null }],
+  ["PATCH", "/proxies/{id}", { destination_url: "https://example.com/a" }, { destination_url: null }],
+  ["PATCH", "/proxies/{id}", { configuration: { A: "1", B: null } }, { configuration: { A: 1 } }],
+  ["PATCH", "/reactors/{id}", { name: "Q" }, { name: null }],
+  ["PATCH", "/reactors/{id}", { configuration: null }, { configuration: ["A"] }],
+  ["POST", "/reactors/{id}/react", { callback_url: "https://example.com/" }, { callback_url: "http://example.com" }],
+  ["POST", "/tokens", token, { data: null }],
+  ["POST", "/tokens", token, { type: "Token" }],
+  ["POST", "/tokens", { ...token, containers: ["/A-b_1/"] }, { containers: ["/a"] }],
+  ["PATCH", "/tokens/{id}", { containers: ["/a/"] }, { containers: [] }],
+  ["PATCH", "/tokens/{id}", { containers: ["/b/"] }, { containers: null }],
+  ["PATCH", "/tokens/{id}", { metadata: { a: "1", b: null } }, { metadata: { a: 1 } }],
+  ["POST", "/tenants/self/invitations", { email: "one@example.com" }, { email: "one" }],
+  ["POST", "/tenants/self/invitations", { email: "two@example.com", role: "ADMIN" }, { role: "OWNER" }],
+];
+
+describe("a body that the document's further rules refuse", () => {
+  it.each(BODIES)(
+    "is refused by %s %s, and what they take is taken: %j, not %j",
+    async (method, path, right, wrong) => {
+      const placed = operations.find((each) => each.verb === method && each.path === path);
+      if (!placed) throw new Error(`no operation ${method} ${path}`);
+      const type = method === "PATCH" ? MERGE : "application/json";
+      const matches = requestValidator(placed, type);
+      expect([matches(right), matches({ ...right, ...wrong })]).toEqual([true, false]);
+
+      const client = path.startsWith("/tokens") || path.endsWith("/react") ? backEnd : tenant.manage;
+      const send = (body: object) =>
+        client(method, path.replace("{id}", ids[path] ?? ""), { body, headers: { "Content-Type": type } });
+      const refused = await send({ ...right, ...wrong });
+      expect([refused.status, refused.body.code]).toEqual([400, "validation_failed"]);
+      const taken = await send(right);
+      expect(taken.status, JSON.stringify(taken.body)).toBeLessThan(300);
+    },
+  );
+});
+
+describe("a query that the document's further rules refuse", () => {
+  it.each([
+    ["/logs", "start_date", "2026-02-03", "2026-13-03"],
+    ["/logs", "end_date", "2026-02-03T04:05:06.789+01:00", "0000-01-01"],
+    ["/v2/tokens", "container", "/pci/", "pci"],
+    ["/v2/tokens", "type", "card", "cards"],
+  ])("is refused by %s: %s", async (path, name, right, wrong) => {
+    const placed = operations.find((each) => each.verb === "GET" && each.path === path);
+    if (!placed) throw new Error(`no operation GET ${path}`);
+    const matches = parameterValidator(placed, name);
+    expect([matches(right), matches(wrong)]).toEqual([true, false]);
+
+    const client = path === "/logs" ? tenant.manage : backEnd;
+    const statusOf = async (value: string) =>
+      (await client("GET", `${path}?${new URLSearchParams({ [name]: value })}`)).status;
+    expect([await statusOf(right), await statusOf(wrong)]).toEqual([200, 400]);
+  });
+});
