@@ -25,7 +25,7 @@ function check(...options: string[]) {
 describe("the prose check", () => {
   it("accepts plain sentences", () => {
     write("README.md", "The caller holds a key. The server checks it in flight, and stands for nothing else.\n");
-    const stdout = "prose: 0 places in 5 areas; 0 rules above the baseline.\n";
+    const stdout = "prose: 0 places, 0 rules above the baseline.\n";
     expect(check()).toEqual({ status: 0, stdout, stderr: "" });
   });
 
@@ -86,7 +86,7 @@ describe("the prose check", () => {
     const few = check();
     expect(few.stderr.match(/^src\/a\.ts:/gm)).toHaveLength(5);
     expect(few.stderr).toContain("... and 2 more; --all lists them.");
-    expect(few.stdout).toBe("prose: 7 places in 5 areas; 1 rules above the baseline.\n");
+    expect(few.stdout).toBe("prose: 7 places, 1 rules above the baseline.\n");
     expect(check("--all").stderr.match(/^src\/a\.ts:/gm)).toHaveLength(7);
   });
 

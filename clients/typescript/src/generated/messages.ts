@@ -918,7 +918,7 @@ export interface SearchTokensByCursorInput {
 }
 
 export interface SearchTokensInput {
-  /** Terms such as type:card joined by AND, OR and NOT, see docs/tokens.md. Default: every token the caller may read. */
+  /** Terms such as type:card joined by AND, OR and NOT, see docs/search.md. Default: every token the caller may read. */
   readonly query?: string | undefined;
   /** Default 1. */
   readonly page?: number | undefined;

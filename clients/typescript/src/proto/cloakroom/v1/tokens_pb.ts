@@ -470,7 +470,7 @@ export const DeleteTokenRequestSchema: GenMessage<DeleteTokenRequest> = /*@__PUR
  */
 export type SearchTokensRequest = Message<"cloakroom.v1.SearchTokensRequest"> & {
   /**
-   * Terms such as type:card joined by AND, OR and NOT, see docs/tokens.md. Default: every token the caller may read.
+   * Terms such as type:card joined by AND, OR and NOT, see docs/search.md. Default: every token the caller may read.
    *
    * @generated from field: optional string query = 1;
    */
