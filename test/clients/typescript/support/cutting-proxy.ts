@@ -6,11 +6,11 @@ export class CuttingProxy implements AsyncDisposable {
   readonly #target: URL;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
   readonly #server = createServer((client) => this.#join(client));
-  /** The chance that a chunk cuts its connection, before or after it is forwarded. */
-  cutChance = 0;
-  /** Nothing is forwarded any more, and no connection ends. */
-  isFrozen = false;
+  /** Every n-th chunk cuts its connection, alternately before and after it is forwarded. 0 cuts none. */
+  cutEvery = 0;
+  readonly #frozen = new Set<readonly [Socket, Socket]>();
   cuts = 0;
+  #chunks = 0;
   accepted = 0;
 
   private constructor(target: string) {
@@ -27,6 +27,11 @@ export class CuttingProxy implements AsyncDisposable {
   get url(): string {
     const address = this.#server.address();
     return `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+  }
+
+  /** Existing connections forward nothing any more and stay open. */
+  freezeAll(): void {
+    for (const pair of this.#pairs) this.#frozen.add(pair);
   }
 
   cutAll(): void {
@@ -49,15 +54,15 @@ export class CuttingProxy implements AsyncDisposable {
   }
 
   #pass(from: Socket, to: Socket, pair: readonly [Socket, Socket]): void {
-    const frozen = () => this.isFrozen;
     from.on("data", (chunk: Buffer) => {
-      if (frozen()) return;
-      if (Math.random() >= this.cutChance) {
+      if (this.#frozen.has(pair)) return;
+      this.#chunks += 1;
+      if (this.cutEvery === 0 || this.#chunks % this.cutEvery !== 0) {
         to.write(chunk);
         return;
       }
       // The other side may have received it: that makes a retry dangerous.
-      if (Math.random() < 0.5) to.write(chunk, () => this.#cut(pair));
+      if (this.cuts % 2 === 0) to.write(chunk, () => this.#cut(pair));
       else this.#cut(pair);
     });
     from.on("error", () => this.#end(pair));
