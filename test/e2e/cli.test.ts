@@ -171,6 +171,6 @@ describe("cloakroom", () => {
       "list",
     );
     expect(code).toBe(1);
-    expect(stderr.trimEnd().split("\n")).toEqual([expect.stringContaining("CLOAKROOM_COLOUR is no setting")]);
+    expect(stderr.trimEnd().split("\n")).toEqual([expect.stringContaining("Unknown setting CLOAKROOM_COLOUR")]);
   });
 });

@@ -18,8 +18,8 @@ describe("a wrong setting", () => {
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   it.each<[Record<string, string>, RegExp]>([
-    [{ CLOAKROOM_PROT: "8080" }, /CLOAKROOM_PROT is no setting/],
-    [{ CLOAKROOM_: "x" }, /CLOAKROOM_ is no setting/],
+    [{ CLOAKROOM_PROT: "8080" }, /Unknown setting CLOAKROOM_PROT\b/],
+    [{ CLOAKROOM_: "x" }, /Unknown setting CLOAKROOM_\./],
     [{ CLOAKROOM_PORT: "eighty" }, /CLOAKROOM_PORT must be a whole number from 0 to 65535; it is "eighty"/],
     [{ CLOAKROOM_PORT: "65536" }, /CLOAKROOM_PORT must be/],
     [{ CLOAKROOM_PORT: "-1" }, /CLOAKROOM_PORT must be/],
@@ -60,9 +60,9 @@ describe("a wrong setting", () => {
       { CLOAKROOM_PORT: "tcp://10.0.0.1:8080" },
       /CLOAKROOM_PORT is not a setting: Kubernetes .* enableServiceLinks: false/,
     ],
-    [{ CLOAKROOM_SERVICE_HOST: "10.0.0.1" }, /CLOAKROOM_SERVICE_HOST is no setting: Kubernetes/],
-    [{ CLOAKROOM_API_SERVICE_PORT_HTTP: "80" }, /CLOAKROOM_API_SERVICE_PORT_HTTP is no setting: Kubernetes/],
-    [{ CLOAKROOM_PORT_80_TCP_ADDR: "10.0.0.1" }, /CLOAKROOM_PORT_80_TCP_ADDR is no setting: Kubernetes/],
+    [{ CLOAKROOM_SERVICE_HOST: "10.0.0.1" }, /CLOAKROOM_SERVICE_HOST is not a setting: Kubernetes/],
+    [{ CLOAKROOM_API_SERVICE_PORT_HTTP: "80" }, /CLOAKROOM_API_SERVICE_PORT_HTTP is not a setting: Kubernetes/],
+    [{ CLOAKROOM_PORT_80_TCP_ADDR: "10.0.0.1" }, /CLOAKROOM_PORT_80_TCP_ADDR is not a setting: Kubernetes/],
     [{ DATABASE_URL_FILE: "/does/not/exist" }, /DATABASE_URL_FILE names a file that cannot be read/],
   ])("%j stops the start with one line that says what to do, and creates nothing", async (settings, words) => {
     const environment = { CLOAKROOM_DATA_DIR: join(directory, "data"), ...settings };

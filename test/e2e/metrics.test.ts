@@ -100,7 +100,7 @@ describe("/metrics", () => {
     const page = await scrape();
     expect(valuesOf(page, "cloakroom_bodies_refused_total", { reason: "structure" })).toEqual([1]);
     expect(valuesOf(page, "cloakroom_bodies_refused_total", { reason: "no_memory" })).toEqual([0]);
-    expect(valuesOf(page, "cloakroom_body_memory_free_bytes", { size: "large" })).toEqual([6 * 8 * 5 * 1024 * 1024]);
+    expect(valuesOf(page, "cloakroom_body_memory_free_bytes", { size: "large" })).toEqual([8 * 8 * 5 * 1024 * 1024]);
     expect(valuesOf(page, "cloakroom_bodies_waiting", { size: "small" })).toEqual([0]);
     expect(valuesOf(page, "cloakroom_event_loop_hold_seconds", {})[0]).toBeGreaterThan(0);
   });

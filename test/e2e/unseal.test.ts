@@ -147,7 +147,7 @@ it("keys split overwrites no shares, and says where they cannot be written", asy
   const again = await into(join(directory, "shares"));
   expect(again).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/share-1-of-5 is there already\. .*--out\.\n$/),
+    stderr: expect.stringMatching(/share-1-of-5 exists already\. .*--out\.\n$/),
   });
   expect(await into(keyFile)).toMatchObject({ code: 2, stderr: expect.stringContaining("it is a file") });
   expect(await into(join(keyFile, "below"))).toMatchObject({

@@ -141,12 +141,12 @@ describe("who may call a proxy", () => {
       expect(status).toBe(403);
       return body.proxy_error.detail;
     };
-    expect(await detailOf(anonymous)).toBe("The application of this proxy may not do this: it needs token:use here.");
+    expect(await detailOf(anonymous)).toBe("The application of this proxy lacks token:use for this container.");
     const { body: log } = await tenant.manage("GET", `/logs?entity_id=${token}&size=1`);
     expect(log.data).toEqual([expect.objectContaining({ operation: "refuse", actor_id: creator.id })]);
     const reader = await tenant.application({ type: "private", permissions: ["token:read"] });
     expect(await detailOf(reader)).toBe(
-      "Neither the key used nor the application of this proxy may do this: one of them needs token:use here.",
+      "Neither the key used nor the application of this proxy has token:use for this container.",
     );
     expect((await through(backEnd, create.key, `{{ ${token} }}`)).status).toBe(200);
   });
